@@ -1,4 +1,4 @@
-/** Makes one RSA key pair, hands over the memory that holds it, and ends. */
+/** Generates one RSA key pair, transfers the memory that holds it, and ends. */
 import { parentPort, workerData } from "node:worker_threads";
 import { generateRsaKeyPair } from "../src/crypto/signatures/rsa.js";
 import { applyThreadNiceness } from "../src/engine/process/thread-priority.js";

@@ -1,6 +1,6 @@
 /**
- * Piscina entry of the threads that unwrap keys. It answers vault tasks and nothing else: no store, no socket, no
- * environment.
+ * Piscina entry of the vault's threads, the only ones that unwrap keys. Runs vault tasks and nothing else: no store, no
+ * socket, no environment.
  */
 import { applyThreadNiceness } from "../src/engine/process/thread-priority.js";
 import { KeyObjects } from "../src/vault/worker/key-objects.js";
@@ -8,7 +8,7 @@ import { Keyring } from "../src/vault/worker/keyring.js";
 import type { VaultRequest, VaultTaskResult } from "../src/vault/protocol.js";
 import { createVaultTasks } from "../src/vault/worker/tasks.js";
 
-/** How often idle keys are looked for; the limits themselves are theirs. */
+/** How often idle keys are dropped. How long a key may be idle is a constant of its cache. */
 const SWEEP_INTERVAL_MS = 60_000;
 
 applyThreadNiceness();
@@ -20,7 +20,7 @@ setInterval(() => {
   keyObjects.dropIdle();
 }, SWEEP_INTERVAL_MS).unref();
 
-/** Tasks that came together; `runTask` never throws. */
+/** Runs the requests of one message; `runTask` never throws. */
 export default async function run(requests: readonly VaultRequest[]): Promise<VaultTaskResult<unknown>[]> {
   return await Promise.all(requests.map(runTask));
 }

@@ -5,7 +5,7 @@
 import type { HdPath } from "../crypto/wallets/hd-path.js";
 import type { ErrorCode, ErrorDetail } from "../platform/errors.js";
 import type { SignItem } from "./key-specs/key-spec.js";
-import type { KeyOptions } from "./keys/operation-schemas.js";
+import type { KeyOptions } from "./schemas.js";
 
 /** A vault as the worker needs it. */
 export interface VaultReference {

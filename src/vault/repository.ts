@@ -12,8 +12,7 @@ import {
   type StoreRecord,
 } from "../platform/store/store.js";
 import { defineTable, mergeCommits, type Listing, type Page, type Table } from "../platform/store/tables.js";
-import { formatHdPath, type HdPath } from "../crypto/wallets/hd-path.js";
-import type { HdAddressJson } from "./keys/operation-schemas.js";
+import { HD_INDEX, HdAddressRepository } from "./keys/hd-address-repository.js";
 import { KeyCache } from "./key-cache.js";
 import type { KeyReference, SecretReference, VaultReference } from "./protocol.js";
 import type { KeyJson, SecretJson, VaultJson } from "./schemas.js";
@@ -46,12 +45,6 @@ export type FoundSecret = Found<SecretRecord, SecretReference>;
 export interface KeyInVault {
   readonly vault: FoundVault;
   readonly key: FoundKey;
-}
-
-/** An address that was derived from a wallet, for the list of them. */
-export interface HdAddressRecord extends HdAddressJson {
-  readonly vault_id: string;
-  readonly key_id: string;
 }
 
 /** A planned deletion whose recovery window is over. */
@@ -87,7 +80,6 @@ const VAULT_CONTENT = [
 ] as const;
 const DERIVE_NONCE = "derive_nonce";
 const KEY_GENERATION = "key_generation";
-const HD_INDEX = "hd_index";
 /** What is stored of a key under [name, vault id, key id], beside its record. */
 const KEY_CONTENT = [
   DERIVE_NONCE,
@@ -104,16 +96,18 @@ const VAULT_DELETION = "vault_deletion";
 
 /** Reads the vault's records and makes the commits that change them. */
 export class VaultRepository {
+  /** The indexes and addresses of wallets. */
+  readonly wallets: HdAddressRepository;
   readonly #store: Store;
   readonly #vaults: Table<VaultRecord, "owner", never>;
   readonly #keys: Table<KeyRecord, "vault" | "spec" | "type", never>;
   readonly #secrets: Table<SecretRecord, "vault" | "type", never>;
-  readonly #hdAddresses: Table<HdAddressRecord, "key", "path">;
   readonly #keyCache: KeyCache;
 
   constructor(dependencies: { readonly store: Store }) {
     this.#store = dependencies.store;
     this.#keyCache = new KeyCache(dependencies);
+    this.wallets = new HdAddressRepository(dependencies);
     this.#vaults = defineTable(
       {
         name: "vault",
@@ -142,15 +136,6 @@ export class VaultRepository {
           vault: (secret: SecretRecord) => [secret.vault_id],
           type: (secret: SecretRecord) => [secret.vault_id, secret.type],
         },
-      },
-      dependencies,
-    );
-    this.#hdAddresses = defineTable(
-      {
-        name: "hd_address",
-        key: (address: HdAddressRecord) => [address.vault_id, address.key_id, address.id],
-        indexes: { key: (address: HdAddressRecord) => [address.vault_id, address.key_id] },
-        uniques: { path: (address: HdAddressRecord) => [address.vault_id, address.key_id, address.hd_derivation_path] },
       },
       dependencies,
     );
@@ -389,53 +374,6 @@ export class VaultRepository {
   /** Returns the commit that deletes a secret. */
   secretDeletion({ record }: FoundSecret): StoreCommit {
     return this.#secrets.deleteCommit(record);
-  }
-
-  /**
-   * Returns the next unused index of a branch of a wallet, and the commit that takes it, which conflicts when another
-   * request took it first.
-   */
-  nextHdIndex({ record }: FoundKey, branch: HdPath): { readonly index: number; readonly claim: StoreCommit } {
-    const key: StoreKey = [
-      HD_INDEX,
-      record.value.vault_id,
-      record.value.id,
-      branch.purpose,
-      branch.account,
-      branch.change,
-    ];
-    const counter = this.#store.get<number>(key);
-    let index = counter?.value ?? 0;
-    // An address that was derived by its path is in use as well.
-    while (
-      this.#hdAddresses.findBy("path", [record.value.vault_id, record.value.id, formatHdPath({ ...branch, index })]) !==
-      undefined
-    )
-      index += 1;
-    return {
-      index,
-      claim: { checks: [{ key, version: counter?.version ?? "absent" }], puts: [{ key, value: index + 1 }] },
-    };
-  }
-
-  /** Lists the derived addresses of a wallet, oldest first. */
-  listHdAddresses({ record }: FoundKey, page: Page): Listing<HdAddressRecord> {
-    return this.#hdAddresses.list("key", [record.value.vault_id, record.value.id], { page });
-  }
-
-  /**
-   * Returns the commit that puts an address on the wallet's list; empty when it is there. Conflicts when another
-   * request put it there in the meantime.
-   */
-  hdAddressInsertion(
-    { record }: FoundKey,
-    path: HdPath,
-    address: Omit<HdAddressJson, "hd_derivation_path" | "index">,
-  ): StoreCommit {
-    const { vault_id, id: key_id } = record.value;
-    const hd_derivation_path = formatHdPath(path);
-    if (this.#hdAddresses.findBy("path", [vault_id, key_id, hd_derivation_path]) !== undefined) return {};
-    return this.#hdAddresses.insertCommit({ ...address, vault_id, key_id, hd_derivation_path, index: path.index });
   }
 
   /** Whether a conflict was about the record of a key, rather than about an index or an address of a wallet. */

@@ -98,7 +98,6 @@ export const CIPHER_MEMBERS = {
   context: Type.Optional(Type.String({ maxLength: CONTEXT_BYTES_MAX })),
   encoding: Type.Optional(Encoding),
 };
-export const CipherItem = closed(CIPHER_MEMBERS);
 export const CipherResult = closed({
   data: Type.String({ description: "ciphertext as 0x-prefixed hex, or the plaintext" }),
 });
@@ -148,5 +147,4 @@ export type SecretWithValueJson = Static<typeof SecretWithValue>;
 export type CreateVaultInput = Static<typeof CreateVaultBody>;
 export type CreateKeyInput = Static<typeof CreateKeyBody>;
 export type KeyOptions = Static<typeof KeyOptions>;
-export type CipherInput = Static<typeof CipherItem>;
 export type CreateSecretInput = Static<typeof CreateSecretBody>;

@@ -1,4 +1,4 @@
-// Each test is one attack of somebody who can write the data file, or who holds a token and tries the API.
+// Each test is one attack, by a writer of the data file or by a holder of a token.
 import { createSecretKey, randomBytes, randomUUID } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,5 +1,4 @@
-// The vault through its route definitions: the front's own validators on the way in, the declared schemas on the way
-// out.
+// The vault through its route definitions: bodies by the front's own validators, answers by the declared schemas.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TSchema } from "typebox";
 import { Value } from "typebox/value";

@@ -29,7 +29,7 @@ export interface VaultServer {
   token(options?: { readonly without?: PermissionName }): string;
   call(method: string, path: string, body?: unknown, token?: string): Promise<Answer>;
   /**
-   * As `call`, with the body's text as it stands there: JSON.stringify writes no number that JSON.parse would round.
+   * As `call`, with the text of the body: JSON.stringify cannot write a number that JSON.parse would round.
    */
   callText(method: string, path: string, text: string): Promise<Answer>;
   /** Creates a vault for the default user. */

@@ -1,4 +1,4 @@
-// SOURCE: the vault's own specification: answers fixed before the code was written. They must never change, because
+// SOURCE: known answers of the vault's own formats, fixed before the code was written. They must never change, because
 // stored records of every installation depend on them.
 import { createSecretKey } from "node:crypto";
 import { describe, expect, it } from "vitest";

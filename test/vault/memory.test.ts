@@ -1,5 +1,4 @@
-// Seal hygiene: what somebody who reads the memory of the process finds of the keys (Linux; the probe reads
-// /proc/self/mem).
+// How much of the keys is found by a reader of the process memory (Linux; the probe reads /proc/self/mem).
 import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -15,7 +14,7 @@ it("leaves no copy of phrase, entropy, master key, record key or any key's mater
   const { stdout } = await promisify(execFile)(process.execPath, ["--expose-gc", PROBE, folder], { timeout: 60_000 });
   await rm(folder, { recursive: true, force: true });
   const { unsealed, sealed } = JSON.parse(stdout) as Record<"unsealed" | "sealed", Record<string, number>>;
-  // The record key is in use while unsealed; finding it shows that the probe sees what is there.
+  // The record key is in use while unsealed; finding it shows that the probe works.
   expect(unsealed.record_key).toBeGreaterThan(0);
   // Handles of entropy and KEK may wait for the worker's garbage collector; the phrase is only ever in bytes that are
   // overwritten.

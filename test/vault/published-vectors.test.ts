@@ -1,4 +1,4 @@
-// Published signatures of others against POST /verify: what the standards accept and refuse, this API does too.
+// Published signatures against POST /verify: the API accepts and refuses them as the standards do.
 import { createPublicKey } from "node:crypto";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

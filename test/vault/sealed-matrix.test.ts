@@ -1,5 +1,5 @@
-// T14: every route of the API x {unconfigured, sealed, unsealed} x {no token, a token that lacks the permission, an
-// ordinary token}.
+// Every route of the API x {unconfigured, sealed, unsealed} x {no token, a token that lacks the permission, an ordinary
+// token}.
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -48,7 +48,7 @@ afterAll(async () => {
   }
 });
 
-/** Sends a request that names nothing that exists; sealed states must answer before looking. */
+/** Sends a request with ids of nothing; a sealed vault must answer before it looks them up. */
 async function send(
   state: State,
   route: RouteSpec,
@@ -103,7 +103,7 @@ describe.each(Object.keys(STATES) as State[])("while %s", (state) => {
       if (!mayCall(route)) expect([route.id, status, code]).toEqual([route.id, 403, "forbidden"]);
       else if (route.needsUnsealed === true && state !== "unsealed")
         expect([route.id, status, code]).toEqual([route.id, 503, "vault_sealed"]);
-      // Readiness is the one answer that is a 503 of its own while sealed.
+      // While sealed, readiness is the only route that answers 503 for a reason of its own.
       else if (route.id !== "readyz")
         expect(documented(route), `${route.id} answered ${String(status)} ${code ?? ""}`).toContain(status);
     }

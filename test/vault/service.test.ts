@@ -27,7 +27,7 @@ afterAll(async () => {
 });
 
 describe("vaults", () => {
-  it("answers only the members of the specification", async () => {
+  it("returns only the declared members", async () => {
     const vault = await test.vault.createVault(subject(), { name: "plain" });
     expect(Object.keys(vault).sort()).toEqual(["created_at", "description", "id", "name"]);
     expect(vault.description).toBe("");

@@ -49,7 +49,7 @@ describe.each(Object.entries(SPECS))("%s keys", (spec, expected) => {
     }));
   });
 
-  it("have the members of the specification and a public key of their form", () => {
+  it("have the declared members and a public key of their form", () => {
     const members = [
       "created_at",
       "description",

@@ -27,7 +27,7 @@ export const OTHER_PHRASE = `${"abandon ".repeat(23)}art`;
 export const OTHER_HASH = "69be79ef3c28f55d7cb84db2dd3c18dfff45eeefebd09b8c5f7f3489b8ba09ac";
 export const PAGE = { page: 1, rpp: 25 };
 
-/** A clock that moves when told. */
+/** A clock that the test moves. */
 export class TestClock implements Clock {
   ms = Date.UTC(2026, 0, 1);
 
@@ -58,7 +58,7 @@ export interface TestVaultOptions {
   readonly wrapWorker?: (worker: VaultTaskRunner) => VaultTaskRunner;
   readonly wrapStore?: (store: Store) => Store;
   readonly onUnsealed?: () => void;
-  /** Of the audit log, where a test has one. */
+  /** The key of the audit log, where a test has one. */
   readonly chainKey?: Uint8Array;
 }
 
@@ -104,7 +104,7 @@ export async function openTestVault(options: TestVaultOptions = {}): Promise<Tes
   };
 }
 
-/** What `encrypt` answers for one item. */
+/** Encrypts one item and returns the frame as hex. */
 export async function encryptText(
   { vault }: Pick<TestVault, "vault">,
   owner: Subject,
@@ -116,7 +116,7 @@ export async function encryptText(
   return (JSON.parse(text as string) as { data: string }).data;
 }
 
-/** What `decrypt` answers for one item. */
+/** Decrypts one item and returns its plaintext. */
 export async function decryptText(
   { vault }: Pick<TestVault, "vault">,
   owner: Subject,
@@ -127,7 +127,7 @@ export async function decryptText(
   return ((await vault.operations.decrypt({ owner, vaultId, keyId }, input)) as { data: string }).data;
 }
 
-/** What `derive` answers for one item. */
+/** Derives one item and returns the key. */
 export async function deriveKey(
   { vault }: Pick<TestVault, "vault">,
   owner: Subject,

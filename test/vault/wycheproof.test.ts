@@ -1,4 +1,4 @@
-// T12: a selection of Wycheproof's cases against the code that is served, not the library beneath it. See
+// A selection of Wycheproof's cases against the served code, not the library beneath it. See
 // test/vectors/wycheproof/SOURCE.md.
 import { createSecretKey } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -59,7 +59,7 @@ afterAll(async () => {
   await server.close();
 });
 
-/** What POST /verify says to each item: true or false, or the code by which it is refused. */
+/** The answer of POST /verify to each item: true, false, or the code of its refusal. */
 async function verdicts(items: readonly object[]): Promise<unknown[]> {
   const answer = await server.call("POST", "/api/v1/verify", { batch: items });
   expect(answer.status).toBe(200);
@@ -74,7 +74,7 @@ describe("Ed25519", () => {
     const found = await verdicts(
       cases.map(({ pk, msg, sig }) => ({ spec: "Ed25519", public_key: pk, message: msg, signature: sig })),
     );
-    // An empty signature is a member that is missing.
+    // An empty signature counts as a missing member.
     expect(found).toEqual(cases.map(({ sig, result }) => (sig === "" ? "signature_malformed" : result === "valid")));
     expect(cases.length).toBe(39);
   });
@@ -117,7 +117,7 @@ describe("ECDSA on P-256 with SHA-256", () => {
 
 describe.each([
   { file: "rsa-pss", algorithm: "PS256", cases: 35, valid: 6, acceptable: [] },
-  // A signature without the NULL of its algorithm is one that the suite leaves to the library: refused here.
+  // The suite leaves it open whether a signature without the NULL of its algorithm is accepted; it is refused here.
   { file: "rsa-pkcs1", algorithm: "RS256", cases: 21, valid: 3, acceptable: [8] },
 ])("RSA, $algorithm", ({ file, algorithm, cases, valid, acceptable }) => {
   it("accepts what is valid and nothing else", async () => {
@@ -132,7 +132,7 @@ describe.each([
       options: { algorithm: name },
     });
     const found = await verdicts(tests.map((test) => item(test, algorithm)));
-    // The exponent 3 of a small signature makes its key one that is not taken.
+    // Keys with the exponent 3, as of the small signature, are refused.
     const hasSmallExponent = ({ key }: (typeof tests)[number]): boolean => key.endsWith("020103");
     expect(found).toEqual(
       tests.map((test) =>
@@ -145,7 +145,7 @@ describe.each([
     );
     expect([tests.length, found.filter((verdict) => verdict === true).length]).toEqual([cases, valid]);
     expect(tests.filter(({ result }) => result === "acceptable").map(({ tcId }) => tcId)).toEqual(acceptable);
-    // What is valid for one padding or hash is valid for no other.
+    // A signature that is valid for one padding or hash is valid for no other.
     const good = tests.filter((_, index) => found[index] === true);
     const others = ["PS256", "PS384", "PS512", "RS256", "RS384", "RS512"].filter((name) => name !== algorithm);
     expect(await verdicts(others.flatMap((name) => good.map((test) => item(test, name))))).toEqual(
@@ -187,7 +187,7 @@ describe("AES-256-GCM, as XAES-256-GCM uses it", () => {
       const sealed = bytes(test.ct + test.tag);
       const made = Buffer.from(sealAes256Gcm(input, bytes(test.msg))).toString("hex");
       if (test.result === "invalid") {
-        // The tag is the one thing that is wrong.
+        // Only the tag is wrong.
         expect([made.slice(0, test.ct.length), made === test.ct + test.tag]).toEqual([test.ct, false]);
         expect(() => openAes256Gcm(input, sealed)).toThrow("authentication failed");
         return;

@@ -73,6 +73,7 @@ export const ed25519: KeySpec = {
 export const ed25519Nkey: KeySpec = {
   name: "Ed25519-nkey",
   ...common,
+  hasPrefixOption: true,
   generate: ({ prefix }): GeneratedKey => {
     const { material, raw } = generateSeed();
     return { material, publicKey: Buffer.from(encodeNkey(prefix ?? DEFAULT_PREFIX, raw), "latin1") };

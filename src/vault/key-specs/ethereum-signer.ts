@@ -83,7 +83,8 @@ export function signEthereumItems(key: EthereumKey, items: readonly SignItem[]):
 }
 
 /**
- * Whether a signature of 65 bytes (with a recovery byte 0, 1, 27 or 28 that fits) or of 64 is the key's on the item.
+ * Whether a signature is the key's signature of the item: 65 bytes with a fitting recovery byte 0, 1, 27 or 28, or 64
+ * bytes.
  */
 export function verifyEthereum(publicKey: Uint8Array, item: VerifyItem, spec: string): boolean {
   const claim = claimOf(publicKey, item, spec);

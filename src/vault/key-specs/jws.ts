@@ -34,8 +34,8 @@ export function jwsAnswer(input: string, signature: Uint8Array): SignAnswer {
 }
 
 /**
- * Whether a compact token was signed with the key: right algorithm in the header, nothing critical in it, and the
- * payload is the message where one is given. Throws `signature_malformed` for what is not of the form.
+ * Whether a compact token was signed with the key: the header has the key's algorithm and no critical extension, and
+ * the payload is the message where one is given. Throws `signature_malformed` for text that is no compact JWS.
  */
 export function verifyJws(scheme: JwsScheme, item: VerifyItem): boolean {
   const parts = item.signature.split(".");
@@ -78,7 +78,7 @@ function base64url(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString("base64url");
 }
 
-/** One spelling per value: no padding, and no stray bits at the end. */
+/** Whether a part is the only spelling of its bytes: without padding, and without stray bits at the end. */
 function isCanonical(part: string): boolean {
   return PART.test(part) && base64url(Buffer.from(part, "base64url")) === part;
 }

@@ -1,10 +1,11 @@
 /**
- * What a key specification is: how its material is generated and what the key can do. One file per spec implements
+ * What a key spec is: how its material is generated and what the key can do. One file per spec implements
  * this; table.ts lists them. The functions run in the vault worker only; the names and abilities are read anywhere.
  */
 import type { KeyObject } from "node:crypto";
 import type { SecretBytes } from "../../crypto/secret-bytes.js";
-import type { KeyOptions, SignMessage, SignOptions, SignResultJson } from "../keys/operation-schemas.js";
+import type { SignMessage, SignOptions, SignResultJson } from "../keys/operation-schemas.js";
+import type { KeyOptions } from "../schemas.js";
 import type { Deferred } from "../threads/batch.js";
 import type { DeriveInput } from "../worker/key-hierarchy.js";
 
@@ -75,6 +76,8 @@ export interface KeySpec {
   readonly operationUs: number;
   /** True where making a key takes a second or more of a core: such keys are made one at a time. */
   readonly isSlowToGenerate?: boolean;
+  /** True where `options.prefix` chooses the form of the public key. */
+  readonly hasPrefixOption?: boolean;
   readonly generate: (options: KeyOptions) => GeneratedKey | Promise<GeneratedKey>;
   /** Absent: `spec_cannot_encrypt`. Returns the frame of the API. */
   readonly encrypt?: (key: UnwrappedKey, plaintext: Uint8Array, context: Uint8Array) => Uint8Array;

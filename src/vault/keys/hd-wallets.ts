@@ -7,22 +7,17 @@ import type { Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import { AppError, assert, notFound } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
-import { StoreConflict } from "../../platform/store/store.js";
+import { StoreConflict, type StoreCommit } from "../../platform/store/store.js";
 import type { Page } from "../../platform/store/tables.js";
 import { KeyedMutex } from "../../platform/concurrency/keyed-mutex.js";
 import type { KeyCall } from "./key-operations.js";
+import type { HdAddressRecord } from "./hd-address-repository.js";
 import { keyJson } from "./key-records.js";
 import { BIP39 } from "../key-specs/bip39.js";
 import { readHdWallet, type HdChoice } from "../key-specs/hd-options.js";
 import type { HdAddressJson, SignInput, SignResultJson } from "./operation-schemas.js";
 import type { HdAccount, ItemOutcome } from "../protocol.js";
-import {
-  unchanged,
-  type FoundKey,
-  type FoundVault,
-  type HdAddressRecord,
-  type VaultRepository,
-} from "../repository.js";
+import { unchanged, type FoundKey, type FoundVault, type VaultRepository } from "../repository.js";
 import type { KeyJson } from "../schemas.js";
 import type { VaultSeal } from "../seal/seal.js";
 
@@ -85,7 +80,7 @@ export class HdWallets {
     vault: FoundVault,
     key: FoundKey,
     item: SignInput,
-    run: (items: readonly object[]) => Promise<readonly ItemOutcome[]>,
+    run: (items: readonly SignInput[]) => Promise<readonly ItemOutcome[]>,
   ): Promise<ItemOutcome> {
     const { path } = readHdWallet(item.options?.hdwallet);
     return await this.#withNext(
@@ -105,7 +100,7 @@ export class HdWallets {
   /** Lists the derived addresses of a wallet, oldest first. Throws `spec_cannot_derive`, `not_found`. */
   listAddresses(owner: Subject, vaultId: string, keyId: string, page: Page): { body: HdAddressJson[]; total: number } {
     const { key } = this.#find(owner, vaultId, keyId, "spec_cannot_derive");
-    const { rows, total } = this.#repository.listHdAddresses(key, page);
+    const { rows, total } = this.#repository.wallets.list(key, page);
     return { body: rows.map(addressJson), total };
   }
 
@@ -141,7 +136,7 @@ export class HdWallets {
       key.reference.keyId,
       async () =>
         await this.#retried(async () => {
-          const { index, claim } = this.#repository.nextHdIndex(key, branch);
+          const { index, claim } = this.#repository.wallets.nextIndex(key, branch);
           if (index > HD_INDEX_MAX)
             throw new AppError("derivation_index_exhausted", {
               message: "every index of this account is used; use the next account",
@@ -156,8 +151,8 @@ export class HdWallets {
     );
   }
 
-  #listing(key: FoundKey, path: HdPath, address: string): ReturnType<VaultRepository["hdAddressInsertion"]> {
-    return this.#repository.hdAddressInsertion(key, path, {
+  #listing(key: FoundKey, path: HdPath, address: string): StoreCommit {
+    return this.#repository.wallets.insertion(key, path, {
       id: newId(),
       created_at: isoTimestamp(this.#clock.nowMs()),
       address,

@@ -120,7 +120,7 @@ export class Keys {
 function requireMatch(spec: KeySpec, input: CreateKeyInput): void {
   if (input.type !== undefined && input.type !== spec.type)
     throw invalidMember("type", `${spec.name} keys are ${spec.type}`, "key_type_mismatch");
-  if (input.options?.prefix !== undefined && spec.name !== "Ed25519-nkey")
+  if (input.options?.prefix !== undefined && spec.hasPrefixOption !== true)
     throw invalidMember("options.prefix", `${spec.name} keys have no prefix`, "option_unsupported");
   if (input.usage !== undefined && input.usage !== spec.usage)
     throw invalidMember("usage", `${spec.name} keys are for ${spec.usage}`, "key_type_mismatch");

@@ -6,10 +6,10 @@ import { CIPHER_MEMBERS, CONTEXT_BYTES_MAX, Key, SPEC_CHARACTERS_MAX, TEXT_CHARA
 /** Longest message to sign; longer data is hashed by the caller and its digest signed. */
 export const MESSAGE_BYTES_MAX = 64 * 1024;
 /** Items of one batch. */
-export const BATCH_ITEMS_MAX = 1000;
+const BATCH_ITEMS_MAX = 1000;
 /** Each message of an aggregate costs a pairing, about 10 ms. */
-export const BLS_MESSAGES_MAX = 128;
-export const BLS_SIGNATURES_MAX = 1000;
+const BLS_MESSAGES_MAX = 128;
+const BLS_SIGNATURES_MAX = 1000;
 /** Room for 32-byte messages as BLS takes them, in hex. */
 const BLS_MESSAGE_CHARACTERS_MAX = 66;
 /** A compact JWS of the longest message. */
@@ -20,9 +20,9 @@ const PATH_CHARACTERS_MAX = 64;
 const UINT31_MAX = 2 ** 31 - 1;
 const INDEX_MAX = 2 ** 32 - 2;
 
-export const MESSAGE_FORMATS = ["raw", "personal_sign", "eip712", "transaction", "authorization", "jws"] as const;
-export const DIGESTS = ["none", "keccak256", "sha256"] as const;
-export const ALGORITHMS = ["EdDSA", "ES256", "ES256K", "PS256", "PS384", "PS512", "RS256", "RS384", "RS512"] as const;
+const MESSAGE_FORMATS = ["raw", "personal_sign", "eip712", "transaction", "authorization", "jws"] as const;
+const DIGESTS = ["none", "keccak256", "sha256"] as const;
+const ALGORITHMS = ["EdDSA", "ES256", "ES256K", "PS256", "PS384", "PS512", "RS256", "RS384", "RS512"] as const;
 
 function oneOf<Values extends string[]>(names: readonly [...Values], description: string) {
   return Type.Enum(names, { description });
@@ -184,7 +184,7 @@ const DETACHED_MEMBERS = {
 export const VerifyDetachedBody = itemOrBatch(DETACHED_MEMBERS, "A message, its signature and the public key");
 
 const Hex = Type.String({ description: "0x-prefixed hex" });
-export const SignResult = closed(
+const SignResult = closed(
   {
     signature: Type.String({ description: "hex without 0x; secp256k1: r(32) || s(32) || v(1)" }),
     address: Type.Optional(Type.String({ description: "account that signed; BIP39 keys" })),
@@ -211,7 +211,7 @@ export const SignResult = closed(
   { description: "A signature" },
 );
 export const SignReply = resultOrBatch(SignResult);
-export const VerifyResult = closed({ verified: Type.Boolean() });
+const VerifyResult = closed({ verified: Type.Boolean() });
 export const VerifyReply = resultOrBatch(VerifyResult);
 export const CipherReply = resultOrBatch(
   closed({ data: Type.String({ description: "ciphertext as 0x-prefixed hex, or the plaintext" }) }),
@@ -262,7 +262,7 @@ export const BlsVerifyBody = itemOrBatch(
 export const Jwks = closed({
   keys: Type.Array(Type.Object({}, { additionalProperties: true, description: "JSON Web Key (RFC 7517)" })),
 });
-export const HdAddress = closed(
+const HdAddress = closed(
   {
     id: Uuid,
     created_at: Timestamp,
@@ -281,7 +281,6 @@ export const Xpub = closed({
   hd_derivation_path: Type.String(),
 });
 
-export type { KeyOptions } from "../schemas.js";
 export type SignMessage = Static<typeof Message>;
 export type SignOptions = Static<typeof SignOptions>;
 export type HdWalletOptions = Static<typeof HdWalletOptions>;

@@ -228,8 +228,8 @@ export class VaultSeal {
   }
 
   /**
-   * Seals without a phrase, where the provider holds the key. The vault stays sealed until somebody unseals it or the
-   * server starts again. Throws `vault_not_configured`.
+   * Seals without a phrase, where the provider holds the key. The vault stays sealed until a request unseals it or
+   * the server starts again. Throws `vault_not_configured`.
    */
   async sealByPermission(): Promise<void> {
     this.#requireConfigured();
@@ -302,7 +302,8 @@ export class VaultSeal {
 
   #noteFailure(failure: VaultTaskFailure, recordId: string): void {
     if (failure.code === "vault_sealed") {
-      // A thread crashed and was replaced by one that holds no key. Nobody asked to seal, so unsealing may be tried.
+      // A thread crashed and was replaced by one that holds no key. No request sealed the vault, so unsealing may be
+      // tried.
       void this.#sealByFault("a vault worker lost its keys", { mayUnseal: true });
       return;
     }

@@ -25,7 +25,7 @@ import { keySpecNamed } from "../key-specs/table.js";
 import type { OpenedKey, KeyObjects } from "./key-objects.js";
 import { FIRST_GENERATION, keyDisabled } from "../keys/key-records.js";
 import type { Keyring } from "./keyring.js";
-import type { KeyOptions } from "../keys/operation-schemas.js";
+import type { KeyOptions } from "../schemas.js";
 import type { KeyReference, VaultReference, VaultTasks } from "../protocol.js";
 import { hexBytes, toHex } from "../keys/validation.js";
 

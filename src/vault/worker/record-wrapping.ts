@@ -1,7 +1,7 @@
 /**
  * Wraps records at rest: a frame whose associated data names the record's place (vault, id, purpose) and the metadata
- * that steers its use, so that nobody who can write the data file can move a record, relabel it or give it to another
- * owner.
+ * that steers its use, so that an attacker who can write the data file cannot move a record, relabel it or give it to
+ * another owner.
  */
 import { createHash, type KeyObject } from "node:crypto";
 import { AuthenticationFailure } from "../../crypto/ciphers/aead.js";

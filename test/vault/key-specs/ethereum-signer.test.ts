@@ -1,4 +1,4 @@
-// What a vault signs for Ethereum, over HTTP, with viem as the judge.
+// Signatures for Ethereum over HTTP, with viem as the judge.
 import {
   hashMessage,
   hashTypedData,

@@ -71,7 +71,7 @@ describe("JOSE", () => {
     }
   });
 
-  // RFC 7515 knows payloads of any length, and (appendix F) such that are kept elsewhere.
+  // RFC 7515 allows payloads of any length, and detached ones (appendix F).
   it("verifies tokens of others with an empty payload, and none whose payload is kept elsewhere", async () => {
     const { publicKey, privateKey } = generateKeyPairSync("ed25519");
     const public_key = publicKey.export({ format: "der", type: "spki" }).subarray(-32).toString("hex");

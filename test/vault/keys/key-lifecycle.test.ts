@@ -1,4 +1,4 @@
-// The life of a key: rotation with old ciphertexts still open, disabling, deletion with time to think it over, and
+// Changes to keys: rotation with old ciphertexts that still decrypt, disabling, deletion with a recovery window, and
 // rekeying the store.
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -152,7 +152,7 @@ describe("disabling", () => {
     ]) {
       expect(await codeOf(use)).toBe("key_disabled");
     }
-    // A batch is refused as a whole too, for every operation alike.
+    // A batch is refused as a whole as well, for every operation.
     const call = { owner, vaultId, keyId: id };
     expect(await codeOf(() => test.vault.operations.encrypt(call, { batch: [{ data: "x" }] }))).toBe("key_disabled");
     expect(await codeOf(() => test.vault.derivation.derive(call, { batch: [{ context: "c", name: "n" }] }))).toBe(

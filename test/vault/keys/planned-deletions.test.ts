@@ -39,7 +39,7 @@ const newSecret = async (vaultId: string, value = "tea"): Promise<string> =>
   (await test.vault.createSecret(owner, vaultId, { name: "n", type: "t", value })).id;
 const plans = (): number[] =>
   ["vault_deletion", "secret_deletion", "key_deletion"].map((list) => test.store.count([list]));
-/** Records of any kind that lie under a vault. */
+/** Counts the records of any kind that are stored under a vault. */
 const contentOf = (vaultId: string): number =>
   [
     "key",
@@ -72,7 +72,7 @@ describe("a secret in its window", () => {
     expect(await deletions.restoreSecret(owner, vaultId, id)).not.toHaveProperty("deletes_at");
     expect(await read()).toBe("tea");
     test.clock.ms += 1;
-    // The plan's time has come; it no longer holds.
+    // The time of the plan has come, but the plan was withdrawn.
     expect(await deletions.sweep()).toBe(1);
     expect(await read()).toBe("tea");
     await deletions.scheduleSecret(owner, vaultId, id, 1);
@@ -167,7 +167,7 @@ describe("a vault in its window", () => {
     expect(await deletions.sweep()).toBe(0);
     expect(test.vault.getVault(owner, vaultId)).toHaveProperty("deletes_at");
     test.clock.ms += 1;
-    // Before the sweep has come by it is gone all the same.
+    // It counts as deleted even before the sweep.
     for (const gone of [
       () => test.vault.getVault(owner, vaultId),
       () => deletions.restoreVault(owner, vaultId),

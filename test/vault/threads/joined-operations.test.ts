@@ -1,5 +1,5 @@
-// Operations of one key that reach its thread as one: each gets its own answer or its own refusal, and none sees a key
-// that is not as the record has it.
+// Operations of one key that run as one joint request: each gets its own answer or refusal, and none uses a key whose
+// record was changed.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ed25519 } from "@noble/curves/ed25519.js";
 import { hexToBytes } from "@noble/hashes/utils.js";
@@ -11,7 +11,7 @@ import { seededRandom } from "../../support/seeded.js";
 import { decryptText, encryptText, openTestVault, PHRASE, subject, type TestVault } from "../support.js";
 
 const TOGETHER = 12;
-/** As many as one thread takes at once. */
+/** As many requests as one thread accepts at once. */
 const WAVE = 200;
 
 let test: TestVault;
@@ -82,7 +82,7 @@ describe("operations of one key that come together", () => {
     expect(faults(mixed.filter((_, index) => index % 2 === 1))).toEqual(faults(alone));
     expect(new Set(refusals(alone))).not.toContain("fulfilled");
     const frames = valuesOf(mixed.filter((_, index) => index % 2 === 0));
-    // The frames are opened together too, and a changed one among them by itself is refused.
+    // The frames are decrypted together too, and a changed one among them is refused alone.
     const changed = `${(frames[0] ?? "").slice(0, -2)}${(frames[0] ?? "").endsWith("00") ? "01" : "00"}`;
     const opened = await Promise.allSettled(
       [...frames, changed, ...frames].map(async (data) => await decryptText(test, owner, vaultId, keyId, { data })),
@@ -94,7 +94,7 @@ describe("operations of one key that come together", () => {
 
   it("get their answers when something nobody expected befalls one of them, which fails alone", async () => {
     const [aes, ed, ec] = [await newKey("AES-256-GCM"), await newKey("Ed25519"), await newKey("secp256k1")];
-    // No request gets that far in this form: the thread stumbles over it, while it works or while it reads.
+    // Validated requests never have this form. The thread fails on it, while it reads or while it works.
     const notText = { data: 5 } as unknown as { data: string };
     const notJson = { message: "00", options: { format: "jws", header: { typ: 1n } } } as unknown as {
       message: string;

@@ -1,4 +1,4 @@
-// Requests that go to a vault thread as one: which may, and that each gets its own answer.
+// Joint requests: which requests may join, and that each gets its own answer.
 import { describe, expect, it } from "vitest";
 import { splitResult, joinRequests, separateAfterFault } from "../../../src/vault/threads/joint-requests.js";
 import { keySpecNamed } from "../../../src/vault/key-specs/table.js";
@@ -28,7 +28,7 @@ const names = (all: readonly { name: string; request: VaultRequest }[]): string[
 
 describe("joint requests", () => {
   it("take neighbours with the same key and operation, in order, up to a few milliseconds of work", () => {
-    const all = [..."abcdefg"].map((name) => operate(name));
+    const all = Array.from("abcdefg", (name) => operate(name));
     expect(names(all)).toEqual(["abcde", "fg"]);
     expect(joinRequests(all).map(({ request }) => messagesOf(request))).toEqual([
       ["a", "b", "c", "d", "e"],

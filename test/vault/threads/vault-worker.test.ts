@@ -1,5 +1,4 @@
-// Many callers at once: requests that travel together, keys that are remembered between uses, and sealing in the middle
-// of it.
+// Many callers at once: requests that travel together, keys that are cached between uses, and sealing meanwhile.
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ed25519 } from "@noble/curves/ed25519.js";

@@ -32,7 +32,7 @@ export interface CloudKeyVaultOptions {
 }
 
 /** The versions of one secret. */
-export interface SecretVersions {
+interface SecretVersions {
   /** Returns the enabled versions with their time of creation in milliseconds. */
   list(signal: AbortSignal): Promise<{ readonly version: string; readonly createdMs: number }[]>;
   read(version: string, signal: AbortSignal): Promise<string>;
@@ -77,7 +77,7 @@ export function cloudKeyVaultProvider(
  * Returns the phrase of the oldest enabled version. Creates the secret when there is none and this store has no seal
  * key yet.
  */
-export async function readOrCreate(
+async function readOrCreate(
   secret: SecretVersions,
   options: { readonly mayCreate: boolean; readonly settleMs: number; readonly log: Log },
   signal: AbortSignal,

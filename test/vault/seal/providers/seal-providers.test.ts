@@ -1,5 +1,5 @@
-// Seal providers against doubles of the vendors' services over HTTP: what the SDKs send, and what every kind of failure
-// ends in.
+// Seal providers against doubles of the vendors' services over HTTP: what the SDKs send, and the result of every kind of
+// failure.
 import { chmod, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
