@@ -70,8 +70,6 @@ export class Kernels {
   readonly fq: FieldLayout;
   readonly g1: GroupLayout;
   readonly g2: GroupLayout;
-  /** Bits of the group order. */
-  readonly scalarBits: number;
   /** Addresses of the points at infinity. */
   readonly infinity: { readonly g1: number; readonly g2: number };
   readonly #exports: Exports;
@@ -87,7 +85,6 @@ export class Kernels {
     this.fq = layout.fq;
     this.g1 = layout.g1;
     this.g2 = layout.g2;
-    this.scalarBits = curve.r.toString(2).length;
     this.infinity = { g1: PLACE.g1, g2: PLACE.g2 };
     this.#exports = new WebAssembly.Instance(module, { env: { memory } }).exports as Exports;
     this.#memoryWords = new Uint32Array(memory.buffer);

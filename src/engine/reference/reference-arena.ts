@@ -2,8 +2,8 @@
  * One instance of ffjavascript's WebAssembly program of a curve, with a memory of its own that is handed out by bump
  * allocation. Pointers are byte offsets into that memory. An instance belongs to one thread.
  *
- * The reference (this folder) is the oracle of the kernels' tests, and computes where the kernels do not: in the checks
- * of a setup, for keys that are not open, and where a kernel fails.
+ * The reference (this folder) is the oracle of the kernels' tests, and computes where the kernels do not: in setups,
+ * for keys that are not open, and where a kernel fails.
  */
 import type { CurveProgram } from "../backends/snarkjs.js";
 
@@ -39,7 +39,6 @@ export interface GroupOperations {
   /** Jacobian plus affine. */
   readonly addMixed: Binary;
   readonly double: Unary;
-  readonly neg: Unary;
   readonly eq: (a: number, b: number) => number;
   readonly isZero: (a: number) => number;
   readonly zero: (result: number) => void;
@@ -199,7 +198,6 @@ function groupOf(find: (name: string) => WasmFunction, prefix: string, field: Fi
     add: find(`${prefix}_add`),
     addMixed: find(`${prefix}_addMixed`),
     double: find(`${prefix}_double`),
-    neg: find(`${prefix}_neg`),
     eq: find(`${prefix}_eq`),
     isZero: find(`${prefix}_isZero`),
     zero: find(`${prefix}_zero`),

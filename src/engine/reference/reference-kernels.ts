@@ -1,7 +1,7 @@
 /**
  * The reference: `CurveKernels` on ffjavascript's WebAssembly program, on one thread, with an NTT and sums of its own.
- * It is the oracle of the kernels' tests, and computes where the kernels do not: in setups, for keys
- * that are not open, and where a kernel fails.
+ * It is the oracle of the kernels' tests, and computes where the kernels do not: in setups, for keys that are
+ * not open, and where a kernel fails.
  */
 import { primeCurve } from "../backends/snarkjs.js";
 import type { CurveProgram } from "../backends/snarkjs.js";

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { BN254 } from "../../../src/engine/curves/bn254.js";
 import type { CurveKernels } from "../../../src/engine/curves/curve-kernels.js";
 import { rootOfUnity } from "../../../src/engine/curves/curve-parameters.js";
-import { encodeG1, encodeG2, isOnTwist, negateG1 } from "../../../src/engine/curves/points.js";
+import { encodeG1, isOnTwist, negateG1 } from "../../../src/engine/curves/points.js";
 import type { G1Point, G2Point } from "../../../src/engine/curves/points.js";
 import { loadReferenceKernels } from "../../../src/engine/reference/reference-kernels.js";
 import { addFq2, multiplyFq2, power, squareRootFq2 } from "../../../src/engine/field/prime-field.js";
@@ -24,8 +24,6 @@ const multipleG2 = (scalar: bigint): G2Point | undefined =>
   scalar % BN254.r === 0n ? undefined : fromNobleG2(G2.BASE.multiply(scalar % BN254.r));
 const pack = (points: readonly (G1Point | undefined)[]): Uint8Array =>
   Buffer.concat(points.map((point) => (point === undefined ? new Uint8Array(64) : encodeG1(point, BN254))));
-const packG2 = (points: readonly (G2Point | undefined)[]): Uint8Array =>
-  Buffer.concat(points.map((point) => (point === undefined ? new Uint8Array(128) : encodeG2(point, BN254))));
 
 describe("the reference kernels of BN254", () => {
   let kernels: CurveKernels;

@@ -34,10 +34,6 @@ export class Arena {
       this.#next = before;
     }
   }
-
-  get freeBytes(): number {
-    return Math.max(0, this.#end - this.#next);
-  }
 }
 
 /** Rounds up to the alignment of parts, in bytes. */
