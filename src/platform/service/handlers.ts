@@ -27,6 +27,7 @@ export interface ServiceDependencies {
 /** How long a probe should wait when a check fails; unsealing and a full disk take a person. */
 const NOT_READY_RETRY_SEC = "5";
 
+/** Binds the service's own routes. The OpenAPI document and the page are made once. */
 export function createServiceHandlers(
   options: ServiceOptions,
   dependencies: ServiceDependencies,
