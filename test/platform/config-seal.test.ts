@@ -18,7 +18,7 @@ it("refuses a seal key in the environment with NODE_ENV=production, and takes it
   expect(load({ SEAL_UNSEAL_KEY: PHRASE, SEAL_UNSEAL_VALIDATION_HASH: HASH }).mode).toBe("production");
 });
 
-it("names the providers that there are, and takes their aliases", () => {
+it("names the existing providers, and accepts their aliases", () => {
   for (const name of [
     "environment",
     "container_secret",
@@ -37,7 +37,7 @@ it("names the providers that there are, and takes their aliases", () => {
   expect(() => load({ SEAL_UNSEAL_PROVIDER: "vault" })).toThrow(ConfigError);
 });
 
-it("takes a provider's address in the open on this machine only", () => {
+it("accepts a provider's address without TLS on this machine only", () => {
   expect(load({ SEAL_UNSEAL_ENDPOINT: "http://127.0.0.1:8200" }).seal_unseal_endpoint).toBe("http://127.0.0.1:8200");
   expect(load({ SEAL_UNSEAL_ENDPOINT: "https://kms.example.com" }).seal_unseal_endpoint).toBe(
     "https://kms.example.com",

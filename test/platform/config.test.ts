@@ -30,7 +30,7 @@ describe("configuration", () => {
     expect(config.prove_threads).toBeGreaterThan(0);
   });
 
-  it("names its tokens after where it listens in development, and after what it is told anywhere", () => {
+  it("uses the address it listens on as issuer in development, and the configured issuer everywhere", () => {
     expect(loadConfig({ flags: {}, env: {} }).issuer).toBe("http://127.0.0.1:8080");
     expect(loadConfig({ flags: { host: "::1", port: "9" }, env: {} }).issuer).toBe("http://[::1]:9");
     expect(loadConfig({ flags: { port: "0" }, env: {} }).issuer).toBe("https://proofwright.local");
@@ -107,7 +107,7 @@ describe("configuration", () => {
     expect(loadConfig({ flags: {}, env: { NODE_ENV: "production" } }).mode).toBe("production");
   });
 
-  it("never repeats a secret in its sentence", () => {
+  it("never repeats a secret in a message", () => {
     const key = "zebra ".repeat(300);
     expect(sentence(() => loadConfig({ flags: {}, env: { SEAL_UNSEAL_KEY: key } }))).not.toContain("zebra");
   });

@@ -10,7 +10,7 @@ class LibraryError extends Error {
 }
 
 describe("stack frames", () => {
-  it("name the error and where it happened, and never what it says", () => {
+  it("name the error and its place, and never contain its message", () => {
     const frames = stackFrames(new LibraryError("bad key 0xc0ffee\n    at the second line of the message"));
     expect(frames).toMatch(/^LibraryError\n\s+at /);
     expect(frames).toContain("log.test.ts");

@@ -116,7 +116,7 @@ const list = async (query: string, token: string): Promise<{ status: number; ent
 };
 
 describe("reading the log", () => {
-  it("shows one's own events newest first in pages, and others' only to sudo", async () => {
+  it("lists the caller's own events, newest first, in pages, and others' only with sudo", async () => {
     const [one, other, root] = [user("read"), user("read"), user("read", "sudo")];
     for (let index = 0; index < 5; index += 1)
       await audit.log.append({ action: `own${String(index)}`, outcome: "ok", subject: one.subject });
@@ -140,7 +140,7 @@ describe("reading the log", () => {
     expect((await list("?subject=nobody", root.token)).status).toBe(422);
   });
 
-  it("exports lines of JSON to sudo, in pieces that join without a gap", async () => {
+  it("exports lines of JSON with sudo, in parts that join without a gap", async () => {
     const [plain, root] = [user("read"), user("sudo")];
     expect([
       (await send("GET", "/api/v1/audit/export", plain.token)).status,
@@ -162,11 +162,11 @@ describe("reading the log", () => {
   });
 });
 
-describe("requests that are turned away", () => {
+describe("requests that are rejected", () => {
   const newest = async (count: number): Promise<Entry[]> =>
     (await list(`?subject=all&rpp=${String(count)}`, user("read", "sudo").token)).entries;
 
-  it("are in the log with who, what and why; reads and public routes are not", async () => {
+  it("are recorded with caller, action and code, except reads and public routes", async () => {
     const [weak, strong] = [user("read"), user("create")];
     const before = audit.log.head()?.number ?? 0;
     expect([
@@ -186,7 +186,7 @@ describe("requests that are turned away", () => {
     ]);
   });
 
-  it("are only counted beyond ten of one caller, and the count follows; others are still seen", async () => {
+  it("are only counted beyond ten of one caller, and the count is recorded; other callers' are still recorded", async () => {
     const [loud, quiet] = [user("read"), user("read")];
     const before = audit.log.head()?.number ?? 0;
     for (let index = 0; index < 25; index += 1) await send("POST", "/api/v1/vaults", loud.token);

@@ -1,4 +1,4 @@
-// The audit log: what is recorded when, that it fails closed, and that every change to it shows (T25).
+// The audit log: what is recorded when, that it fails closed, and that every change to it shows.
 import { randomBytes } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ROUTE_LIST } from "../../../src/api.js";
@@ -108,7 +108,7 @@ const putKey = async (): Promise<{ status: number }> => {
 };
 
 describe("records", () => {
-  it("carry a mutation in the mutation's own commit, once, with ids and hashes but no name", async () => {
+  it("are written in the commit of the change, once, with ids and hashes but no name", async () => {
     let commits = 0;
     failing = () => {
       commits += 1;
@@ -133,7 +133,7 @@ describe("records", () => {
     expect(JSON.stringify(event)).not.toContain("do not log");
   });
 
-  it("stand before the answer of a route that commits nothing, and tell of refusals", async () => {
+  it("are written before the answer of a route that commits nothing, also for refusals", async () => {
     await call(
       { id: "decrypt" },
       () => {
@@ -160,7 +160,7 @@ describe("records", () => {
     expect(JSON.stringify(events())).not.toContain("plum");
   });
 
-  it("name nobody where nobody is known, and whoever logs in once the session is made", async () => {
+  it("name no subject while it is unknown, and the user of a login once the session is created", async () => {
     await audit.trail.run({ action: "authenticate" }, "durable", {
       work: async () => {
         await audit.identityStore.commit({ puts: [{ key: ["login_throttle", "account", "hash"], value: 1 }] });
@@ -192,7 +192,7 @@ describe("records", () => {
     expect(events().length).toBe(1);
   });
 
-  it("are the service's own for what a request left running behind it, whether others are open or not", async () => {
+  it("are the service's own for work that a request left running, whether other requests are open or not", async () => {
     let goOn = (): void => undefined;
     const gate = new Promise<void>((resolve) => {
       goOn = resolve;
@@ -212,7 +212,7 @@ describe("records", () => {
     expect(events().map(({ action }) => action)).toEqual(["createKey", "service.commit", "createSecret"]);
   });
 
-  it("come in order under parallel requests, each with its own scope", async () => {
+  it("are in order under parallel requests, each with its own scope", async () => {
     await Promise.all(
       Array.from({ length: 100 }, async (_, index) => await call({ id: `op${String(index)}` }, putKey)),
     );
@@ -226,7 +226,7 @@ describe("records", () => {
 });
 
 describe("a log that cannot be written", () => {
-  it("lets nothing through that reveals or changes, wipes the answer, and seals after three failures", async () => {
+  it("refuses requests that reveal or change something, wipes the answer, and seals after three failures", async () => {
     failing = (commit) => (commit.appends ?? []).length > 0;
     const bytes = Buffer.from("secret");
     for (let i = 0; i < 3; i += 1) {
@@ -245,14 +245,14 @@ describe("a log that cannot be written", () => {
     expect(verifyAudit(store, [KEY]).sound).toBe(true);
   });
 
-  it("does not hold a deferred record's answer back, but counts the failure", async () => {
+  it("does not delay the answer of a deferred record, but counts the failure", async () => {
     failing = (commit) => (commit.appends ?? []).length > 0;
     for (let i = 0; i < 3; i += 1)
       expect(await call({ id: "encrypt" }, () => ({ status: 200 }))).toEqual({ status: 200 });
     await expect.poll(() => sealed).toBe(1);
   });
 
-  it("forgets failures once a record is written", async () => {
+  it("resets the count of failures once a record is written", async () => {
     for (const fails of [true, true, false, true, true]) {
       failing = () => fails;
       await call({ id: "decrypt" }, () => ({ status: 200 })).catch(() => undefined);
@@ -277,7 +277,7 @@ describe("verification", () => {
     return verifyAudit(store, [KEY]);
   }
 
-  it("finds the first record that was changed, removed, moved or put in", async () => {
+  it("finds the first record that was changed, removed, moved or inserted", async () => {
     const total = store.count(["audit"]);
     const head = verifyAudit(store, [KEY]);
     expect(head).toMatchObject({ sound: true, records: total });
@@ -315,7 +315,7 @@ describe("verification", () => {
     ).toMatchObject({ sound: false, brokenAt: total, reason: /cut off/ });
   });
 
-  it("notices a rolled-back end against an anchor", async () => {
+  it("detects a rolled-back end by an anchor", async () => {
     const total = store.count(["audit"]);
     const anchor = { number: total, mac: store.get<ChainRecord>(["audit", total])!.value.mac };
     expect(verifyAudit(store, [KEY], anchor).sound).toBe(true);
@@ -333,7 +333,7 @@ describe("verification", () => {
     expect(verifyAudit(store, [KEY], { number: 5, mac: "00".repeat(32) })).toMatchObject({ sound: false, brokenAt: 5 });
   });
 
-  it("takes a change of the key only with both keys", async () => {
+  it("accepts a change of the key only with both keys", async () => {
     const total = store.count(["audit"]);
     await store.close();
     const second = randomBytes(32);
@@ -344,7 +344,7 @@ describe("verification", () => {
     expect(verifyAudit(store, [second])).toMatchObject({ sound: false, brokenAt: 1 });
   });
 
-  it("has exports that hold every record once", () => {
+  it("finds every record once in the exports", () => {
     const lines: { number: number }[] = [];
     for (let number = 0; ; number = lines.at(-1)!.number) {
       const page = auditLines(store, number, 999)

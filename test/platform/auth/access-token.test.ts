@@ -123,13 +123,13 @@ afterEach(() => {
   expect(fetchSpy).not.toHaveBeenCalled();
 });
 
-describe("a sound access token", () => {
+describe("a valid access token", () => {
   it("is accepted and stands for its subject", async () => {
     const principal = verifier.authenticate(await soundToken());
     expect(principal).toMatchObject({ subject: SUBJECT, permissions: 415, sessionId: SESSION });
   });
 
-  it("is accepted when the forger's own tools sign it, so that the refusals below are not their fault", async () => {
+  it("is accepted when the forger's tools sign it, so that they do not cause the refusals below", async () => {
     expect(outcome(signedWithOurKey(soundHeader(), soundClaims()))).toMatchObject({ subject: SUBJECT });
   });
 
@@ -155,7 +155,7 @@ describe("a sound access token", () => {
     expect(outcome(token, other)).toMatchObject({ subject, actingUserId: SUBJECT.id });
   });
 
-  it("is remembered once it was verified, and verified anew after a minute", async () => {
+  it("is cached once it was verified, and verified anew after a minute", async () => {
     const token = await soundToken();
     const { target, verifies } = watched();
     const first = target.authenticate(token);
@@ -183,7 +183,7 @@ describe("a sound access token", () => {
   });
 });
 
-describe("a token that was remembered", () => {
+describe("a cached token", () => {
   async function remembered(): Promise<string> {
     const token = await soundToken();
     verifier.authenticate(token);
@@ -216,7 +216,7 @@ describe("a token that was remembered", () => {
     expect(outcome(token)).toBe("unauthorized");
   });
 
-  it("is refused within a second when something changed elsewhere, of which this process was not told", async () => {
+  it("is refused within a second after a change by another process", async () => {
     const untold = new AccessTokenVerifier({ issuer: ISSUER }, { clock, keys, state: { ...state, revision: () => 7 } });
     const token = await soundToken();
     untold.authenticate(token);
@@ -508,7 +508,7 @@ describe("forged and misused tokens", () => {
     expect(outcome(token)).toBe("unauthorized");
   });
 
-  it("get the same words, whatever was wrong", async () => {
+  it("get the same message, whatever was wrong", async () => {
     const messages = new Set<string>();
     for (const [, make] of FORGERIES) {
       const token = await make();

@@ -92,7 +92,7 @@ describe.each(["EdDSA", "ES256", "RS256"] as const)("tokens signed with %s", (al
     expect(await isAccepted(keys, `${header}.${payload}.${forged.toString("base64url")}`)).toBe(false);
   });
 
-  it("live on over a restart", async () => {
+  it("stay valid over a restart", async () => {
     const token = await (await open(algorithm)).sign(claims());
     expect(await isAccepted(await open(algorithm), token)).toBe(true);
   });
@@ -115,7 +115,7 @@ describe("ES256", () => {
 });
 
 describe("another algorithm in the settings", () => {
-  it("is published first, signs after the next rotation, and leaves the old tokens good", async () => {
+  it("is published first, signs after the next rotation, and keeps the old tokens valid", async () => {
     const before = await (await open()).sign(claims());
     const keys = await open("ES256");
     expect(keys.algorithm).toBe("EdDSA");
@@ -130,7 +130,7 @@ describe("another algorithm in the settings", () => {
 });
 
 describe("a running server", () => {
-  it("adopts what another process did to the key file, and keeps its keys when the file is damaged", async () => {
+  it("adopts another process's change of the key file, and keeps its keys when the file is damaged", async () => {
     const server = await open();
     const command = await open();
     await command.replaceAll();

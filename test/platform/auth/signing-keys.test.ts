@@ -28,7 +28,7 @@ beforeEach(() => {
 });
 
 describe("signing key file", () => {
-  it("is made at the first start, private to its owner, and leaves nothing else behind", async () => {
+  it("is created at the first start, private to its owner, and leaves nothing else behind", async () => {
     await open();
     expect(statSync(path).mode & 0o777).toBe(0o600);
     expect(readdirSync(join(path, ".."))).toEqual(["signing-keys.json"]);
@@ -39,7 +39,7 @@ describe("signing key file", () => {
     expect((await open()).publicKeys()).toEqual(first);
   });
 
-  it("gives two processes that start at once the same keys", async () => {
+  it("holds the same keys for two processes that start at once", async () => {
     const [a, b] = await Promise.all([open(), open()]);
     expect(a.publicKeys()).toEqual(b.publicKeys());
   });
@@ -121,7 +121,7 @@ describe("rotation", () => {
     await keys.rotate();
   });
 
-  it("signs with the key that was next, and verifies with the old one until its last token is over", async () => {
+  it("signs with the key that was next, and verifies with the old one until its last token has expired", async () => {
     const keys = await open();
     const [old, next] = keys.publicKeys();
     const before = await keys.sign({ sub: "x" });
@@ -144,14 +144,14 @@ describe("rotation", () => {
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
-  it("of several callers at once happens once", async () => {
+  it("happens once for several callers at once", async () => {
     const keys = await open();
     clock.ms += PUBLISH_BEFORE_USE_MS;
     const results = await Promise.allSettled([keys.rotate(), keys.rotate(), keys.rotate()]);
     expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
   });
 
-  it("of all keys forgets every old one at once", async () => {
+  it("of all keys drops every old one at once", async () => {
     const keys = await open();
     const before = await keys.sign({ sub: "x" });
     const old = keys.publicKeys().map(({ kid }) => kid);

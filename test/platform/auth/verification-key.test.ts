@@ -32,7 +32,7 @@ describe.each<SigningAlgorithm>(["EdDSA", "ES256", "RS256"])("%s", (algorithm) =
   const pair = newPair(algorithm);
   const key = verificationKey(pair, algorithm);
 
-  it("takes its own signature, and no other bytes in its place", () => {
+  it("accepts its own signature, and no other bytes", () => {
     const own = signature(algorithm, pair, INPUT);
     expect(key.signed(INPUT, own)).toBe(true);
     for (let at = 0; at < own.length; at += 1) {
@@ -50,7 +50,7 @@ describe.each<SigningAlgorithm>(["EdDSA", "ES256", "RS256"])("%s", (algorithm) =
   });
 });
 
-it("refuses an Ed25519 signature with another nonce, which RFC 8032's verification takes", () => {
+it("refuses an Ed25519 signature with another nonce, which the verification of RFC 8032 accepts", () => {
   const pair = newPair("EdDSA");
   const { scalar, pointBytes } = ed25519.utils.getExtendedPublicKey(
     Buffer.from(String(pair.privateKey.export({ format: "jwk" }).d), "base64url"),
@@ -67,7 +67,7 @@ it("refuses an Ed25519 signature with another nonce, which RFC 8032's verificati
   expect(verificationKey(pair, "EdDSA").signed(INPUT, other)).toBe(false);
 });
 
-it("refuses the second spelling of an ES256 signature, and turns it into the first", () => {
+it("refuses the second spelling of an ES256 signature, and converts it to the first", () => {
   const pair = newPair("ES256");
   const low = signature("ES256", pair, INPUT);
   const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;

@@ -101,7 +101,7 @@ describe("jobs", () => {
     expect(jobs.ofSubject(SUBJECT).map((job) => job.id)).toEqual([id]);
   });
 
-  it("commits a phase together with what the phase made, or neither", async () => {
+  it("commits a phase together with its results, or neither", async () => {
     const seen: (string | undefined)[] = [];
     const jobs = boot(async (_, context) => {
       const make = { checks: [{ key: ["made"], version: "absent" as const }], puts: [{ key: ["made"], value: 1 }] };
@@ -114,7 +114,7 @@ describe("jobs", () => {
     expect(store.get(["made"])?.value).toBe(1);
   });
 
-  it("runs as many of a kind at a time as it may, oldest first, and all of them in the end", async () => {
+  it("runs no more of a kind at a time than allowed, oldest first, and all of them in the end", async () => {
     let running = 0;
     let most = 0;
     const order: unknown[] = [];
@@ -150,7 +150,7 @@ describe("jobs", () => {
     expect(phases).toEqual(["compile", "setup", "setup"]);
   });
 
-  it("gives up after three attempts, commits the subject's failure with it, and tells no internal text", async () => {
+  it("gives up after three attempts, commits the subject's failure with it, and reveals no internal text", async () => {
     const jobs = boot({
       run: async () => {
         throw new Error("secret detail");
@@ -175,7 +175,7 @@ describe("jobs", () => {
     });
   });
 
-  it("takes up what a dead process left running, at its phase, not counting the attempt", async () => {
+  it("continues a job that a dead process left running, at its phase, without counting the attempt", async () => {
     const dead = boot(async (_, context) => {
       await context.setPhase("setup");
       await new Promise(() => undefined);

@@ -59,7 +59,7 @@ async function smtpDouble(): Promise<{ url: string; lines: string[] }> {
 }
 
 describe("mail to files", () => {
-  it("writes private files and takes no header of the sender's making", async () => {
+  it("writes private files, and refuses injected headers", async () => {
     const folder = join(mkdtempSync(join(tmpdir(), "mail-")), "mail");
     const mail = createFileMail({ folder, from: "p@localhost" }, { clock: new HeldClock() });
     await mail.send(MESSAGE);
@@ -72,7 +72,7 @@ describe("mail to files", () => {
 });
 
 describe("mail by SMTP", () => {
-  it("hands one message to one recipient, and takes no header of the sender's making", async () => {
+  it("hands one message to one recipient, and refuses injected headers", async () => {
     const { url, lines } = await smtpDouble();
     const mail = createSmtpMail({ url, from: "p@example.com" });
     try {
@@ -86,7 +86,7 @@ describe("mail by SMTP", () => {
     }
   });
 
-  it("asks a server elsewhere for TLS before it says anything", async () => {
+  it("requires TLS of a server on another machine before it sends anything", async () => {
     const { url, lines } = await smtpDouble();
     // Not the loopback by name: the rule is about the address as it was written.
     const mail = createSmtpMail({ url: url.replace("127.0.0.1", "127.0.0.2"), from: "p@example.com" });
@@ -111,7 +111,7 @@ describe("the outbox", () => {
     expect(tries).toBe(3);
   });
 
-  it("runs two at a time, in order, and drops what is beyond its room or comes after the stop", async () => {
+  it("runs two at a time, in order, and drops tasks beyond its limit and after the stop", async () => {
     const outbox = new Outbox({}, { log: quietLog });
     let running = 0;
     let most = 0;

@@ -10,7 +10,7 @@ const peer = (
 });
 const mapped = (...bytes: number[]): number[] => [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, ...bytes];
 
-it("reads as IPv4 whichever socket it came through, and as itself else", () => {
+it("is IPv4 text for an IPv4 peer of any socket, and IPv6 text otherwise", () => {
   const peers = new PeerAddresses();
   expect(peers.addressOf(peer(127, 0, 0, 1))).toBe("127.0.0.1");
   expect(peers.addressOf(peer(...mapped(127, 0, 0, 1)))).toBe("127.0.0.1");
@@ -26,7 +26,7 @@ it("reads as IPv4 whichever socket it came through, and as itself else", () => {
   }
 });
 
-it("holds for more peers than it keeps", () => {
+it("is right for more peers than are cached", () => {
   const peers = new PeerAddresses();
   for (let index = 0; index < 10_000; index += 1)
     expect(peers.addressOf(peer(10, 0, index >> 8, index & 0xff))).toBe(

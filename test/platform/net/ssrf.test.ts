@@ -243,8 +243,8 @@ describe("addresses", () => {
   );
 });
 
-describe("the guard, for any URL that a stranger may write", () => {
-  it("reaches nothing inside in more than 200 spellings", async () => {
+describe("the guard, for any URL of a user", () => {
+  it("rejects internal addresses in more than 200 spellings", async () => {
     const names = { "rebind.example.com": [["127.0.0.1"]], "mixed.example.com": [["93.184.216.34", "127.0.0.1"]] };
     const { guard: guarded } = guard({ names });
     const urls = corpus();
@@ -259,7 +259,7 @@ describe("the guard, for any URL that a stranger may write", () => {
     expect(hits).toBe(0);
   });
 
-  it("opens no plain connection inside either", async () => {
+  it("opens no TCP connection to internal addresses either", async () => {
     const { guard: guarded } = guard();
     for (const host of [
       "127.0.0.1",
@@ -278,7 +278,7 @@ describe("the guard, for any URL that a stranger may write", () => {
     expect(hits).toBe(0);
   });
 
-  it("opens a connection that is for listed places alone to nowhere else, whatever its port and its name's address", async () => {
+  it("opens a connection for listed targets to no other target, whatever its port and address", async () => {
     const { guard: guarded } = guard({
       allow: ["127.0.0.2/32"],
       names: { "public.example.com": [["93.184.216.34"]], "listed.example.com": [["127.0.0.2"]] },
@@ -327,7 +327,7 @@ describe("the guard, for any URL that a stranger may write", () => {
   });
 });
 
-describe("what the operator allows", () => {
+describe("the operator's list", () => {
   it.each([["127.0.0.1"], ["127.0.0.0/8"], ["localhost"], ["[::1]:1", "127.0.0.1"]])(
     "reaches it by %s",
     async (...allow) => {
@@ -353,7 +353,7 @@ describe("what the operator allows", () => {
   );
 });
 
-describe("an unpleasant peer", () => {
+describe("a misbehaving peer", () => {
   const ask = async (path: string): Promise<unknown> =>
     await guard({ allow: ["127.0.0.2"] }).guard.fetch(`http://127.0.0.2:${String(openPort)}/${path}`, {
       timeoutMs: 500,
@@ -368,13 +368,13 @@ describe("an unpleasant peer", () => {
     await expect(ask(path)).rejects.toMatchObject({ code });
   });
 
-  it("that nobody is, is egress_unreachable", async () => {
+  it("is egress_unreachable when nothing listens", async () => {
     await expect(
       guard({ allow: ["127.0.0.3"] }).guard.fetch(`http://127.0.0.3:${String(trapPort)}/`),
     ).rejects.toMatchObject({ code: "egress_unreachable" });
   });
 
-  it("stops when the caller does, for the caller's reason", async () => {
+  it("is left when the caller aborts, with the caller's reason", async () => {
     const reason = new Error("enough");
     await expect(
       guard({ allow: ["127.0.0.2"] }).guard.fetch(`http://127.0.0.2:${String(openPort)}/trickle`, {

@@ -101,8 +101,8 @@ function isAlive(pid: number): boolean {
   }
 }
 
-describe("a task that behaves", () => {
-  it("gets its request and gives its answer", async () => {
+describe("a task that succeeds", () => {
+  it("receives its request and returns its answer", async () => {
     const request = { text: "ä", list: [1, 2n, null], map: new Map([["a", new Uint8Array([1, 2])]]) };
     expect(await run("echo", request)).toEqual({ ok: true, value: request });
   });
@@ -136,7 +136,7 @@ describe("a task that behaves", () => {
     expect((echoed.value as Uint8Array[]).map(({ length }) => length)).toEqual(many.map(({ length }) => length));
   });
 
-  it("takes bytes that lie in shared memory", async () => {
+  it("receives bytes of shared memory", async () => {
     const bytes = new Uint8Array(new SharedArrayBuffer(3)).fill(9);
     expect(await run("echo", { bytes })).toEqual({ ok: true, value: { bytes: new Uint8Array([9, 9, 9]) } });
   });
@@ -167,7 +167,7 @@ describe("a task that behaves", () => {
   });
 });
 
-describe("a task that does not", () => {
+describe("a task that fails or misbehaves", () => {
   it("is ended at its deadline", async () => {
     expect(await run("loop", {}, { deadlineMs: 300 })).toMatchObject({ ok: false, code: "deadline" });
   });
@@ -195,7 +195,7 @@ describe("a task that does not", () => {
     expect(await running).toMatchObject({ ok: false, code: "aborted" });
   });
 
-  it("is not even started when the caller has left already", async () => {
+  it("is not started when the caller has already aborted", async () => {
     expect(await run("echo", {}, {}, AbortSignal.abort())).toMatchObject({ ok: false, code: "aborted" });
   });
 
@@ -220,7 +220,7 @@ describe("a task that does not", () => {
     },
   );
 
-  it("has no network where the system can take it away", async () => {
+  it("has no network where the system allows it", async () => {
     if ((await missing()).includes("network")) return;
     expect(await run("network")).toEqual({ ok: true, value: "ENETUNREACH" });
   });
@@ -254,7 +254,7 @@ describe("a system without any of the sandbox's tools", () => {
     for (const isUntrusted of [true, false]) expect(await runIn(sandbox, isUntrusted)).toEqual({ ok: true, value: 5 });
   });
 
-  it("runs only trusted tasks where it is, and names the missing limits", async () => {
+  it("runs only trusted tasks where it is required, and names the missing limits", async () => {
     const sandbox = new Sandbox({ mode: "require", tools: bare });
     expect(await runIn(sandbox, false)).toEqual({ ok: true, value: 5 });
     expect(await runIn(sandbox, true)).toEqual({

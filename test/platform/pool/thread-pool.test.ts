@@ -47,7 +47,7 @@ describe("thread pool", () => {
     expect(await createPool().run({ act: "requires-modules" })).toBe(false);
   });
 
-  it("refuses a task beyond its queue with a time to try again", async () => {
+  it("refuses a task beyond its queue, with a Retry-After", async () => {
     const pool = createPool();
     const gate = newGate();
     const running = [1, 2, 3].map(async () => await pool.run({ act: "wait", gate }));
@@ -67,7 +67,7 @@ describe("thread pool", () => {
     expect(await next).toHaveProperty("threadId");
   });
 
-  it("ends a task whose caller has gone, with the caller's reason", async () => {
+  it("ends a task whose caller aborted, with the caller's reason", async () => {
     const pool = createPool();
     const caller = new AbortController();
     const task = pool.run({ act: "loop" }, { signal: caller.signal });
@@ -76,7 +76,7 @@ describe("thread pool", () => {
     expect(await pool.run({ act: "echo" })).toHaveProperty("threadId");
   });
 
-  it("never starts a task whose caller left while it waited", async () => {
+  it("never starts a task whose caller aborted while it waited", async () => {
     const pool = createPool();
     const gate = newGate();
     const first = pool.run({ act: "wait", gate });
@@ -88,7 +88,7 @@ describe("thread pool", () => {
     expect(await first).toHaveProperty("threadId");
   });
 
-  it("runs a task once more when its thread dies, then reports a failure of ours", async () => {
+  it("runs a task once more when its thread dies, then fails with internal_error", async () => {
     const pool = createPool();
     expect(await codeOf(pool.run({ act: "exit" }))).toBe("internal_error");
     expect(await pool.run({ act: "echo" })).toHaveProperty("threadId");
@@ -106,7 +106,7 @@ describe("thread pool", () => {
     expect(await createPool().run({ act: "environment" })).toEqual([]);
   });
 
-  it("refuses work once it stops", async () => {
+  it("refuses tasks once it stops", async () => {
     const pool = createPool();
     await pool.stop();
     expect(await codeOf(pool.run({ act: "echo" }))).toBe("shutting_down");

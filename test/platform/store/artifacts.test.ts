@@ -49,18 +49,18 @@ describe("artifacts", () => {
     },
   );
 
-  it("an empty artifact has the hash of nothing", async () => {
+  it("stores an empty artifact under the hash of no bytes", async () => {
     expect(await artifacts.put(new Uint8Array())).toEqual({ sha256: EMPTY, bytes: 0 });
     expect(await artifacts.verify(EMPTY)).toEqual({ sha256: EMPTY, bytes: 0 });
   });
 
-  it("storing the same twenty times at once leaves one file", async () => {
+  it("leaves one file when the same bytes are stored twenty times at once", async () => {
     await Promise.all(Array.from({ length: 20 }, () => artifacts.put(Buffer.from("abc"))));
     expect(readdirSync(join(folder, "sha256"))).toEqual(["ba"]);
     expect(readdirSync(join(folder, "sha256", "ba"))).toEqual([ABC]);
   });
 
-  it("notices a file that changed, even when it was found sound before, and a repeated put mends it", async () => {
+  it("detects a changed file that was verified before, and a repeated put repairs it", async () => {
     await artifacts.put(Buffer.from("abc"));
     await artifacts.verify(ABC);
     const path = artifacts.resolve(ABC);
@@ -82,24 +82,24 @@ describe("artifacts", () => {
     },
   );
 
-  it("says that a missing one is missing", async () => {
+  it("reports a missing artifact", async () => {
     expect(artifacts.has(ABC)).toBe(false);
     expect(() => artifacts.resolve(ABC)).toThrow(/missing/);
     await expect(artifacts.verify(ABC)).rejects.toMatchObject({ code: "artifact_corrupt" });
   });
 
-  it("a source that cannot be read leaves nothing behind", async () => {
+  it("leaves nothing behind when the source cannot be read", async () => {
     await expect(artifacts.put({ path: join(folder, "none") })).rejects.toMatchObject({ code: "storage_failed" });
     expect(readdirSync(join(folder, "tmp"))).toEqual([]);
   });
 
-  it("removes what an earlier run left half-written", async () => {
+  it("removes unfinished files of an earlier run", async () => {
     writeFileSync(join(folder, "tmp", "left"), "half");
     expect(await artifacts.removeTemporaries()).toBe(1);
     expect(readdirSync(join(folder, "tmp"))).toEqual([]);
   });
 
-  it("lists as orphans what nobody names and what is old enough, and removes them", async () => {
+  it("lists files that are old enough and in no record as orphans, and removes them", async () => {
     const kept = await artifacts.put(Buffer.from("kept"));
     const young = await artifacts.put(Buffer.from("young"));
     const old = await artifacts.put(Buffer.from("old"));

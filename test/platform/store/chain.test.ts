@@ -62,7 +62,7 @@ it("computes the code over chain, number, predecessor and content", () => {
   expect(chainMac(KEY, { chain: "log", number: 7, predecessor: "ab".repeat(32), json: '{"a":1}' })).toBe(expected);
 });
 
-it("a prepared key gives the same codes as node's HMAC, over any lengths and numbers", () => {
+it("computes the same codes with a prepared key as Node's HMAC, for any lengths and numbers", () => {
   const random = seededRandom();
   const prepared = new ChainKey(KEY);
   expect(prepared.id).toBe(chainKeyId(KEY));
@@ -78,7 +78,7 @@ it("a prepared key gives the same codes as node's HMAC, over any lengths and num
   }
 });
 
-it("takes no key of another length", () => {
+it("rejects a key of another length", () => {
   for (const length of [0, 31, 33])
     expect(() => new ChainKey(new Uint8Array(length)), `${length} bytes`).toThrow(/32 bytes/);
 });
@@ -102,7 +102,7 @@ it("links the records of parallel commits in one chain without conflicts, across
   expect((await store.integrityReport()).sound).toBe(true);
 });
 
-it("keeps record and commit together: a refused commit leaves no record and no gap", async () => {
+it("leaves no record and no gap of a refused commit", async () => {
   const insert = async (index: number) => {
     await store.commit({
       checks: [{ key: ["x"], version: "absent" }],
@@ -119,7 +119,7 @@ it("keeps record and commit together: a refused commit leaves no record and no g
   expect(linked().events).toEqual([0, "next"]);
 });
 
-it("puts index entries with the record's number, and keeps chains apart", async () => {
+it("writes index entries with the record's number, and separates chains", async () => {
   await store.commit({
     appends: [
       {
@@ -140,7 +140,7 @@ it("puts index entries with the record's number, and keeps chains apart", async 
   expect(linked().number).toBe(2);
 });
 
-it("numbers an unlinked log without a key, keeps counting when its oldest records go, and tells who listens", async () => {
+it("numbers an unlinked log without a key, also after its oldest records are deleted, and calls its listeners", async () => {
   await store.close();
   store = await openStore(
     { path: folder, mapBytes: 64 * 2 ** 20, reserveBytes: 2 ** 20 },

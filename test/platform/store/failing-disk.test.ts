@@ -8,7 +8,7 @@ const CHILD = fileURLToPath(new URL("../../support/store-full-child.mjs", import
 const FILE_BLOCKS_MAX = 8192;
 
 describe("the operating system refuses a write in the middle of a transaction", () => {
-  it("the process stays up, reads go on, nothing acknowledged is lost and nothing refused is visible", () => {
+  it("keeps the process and its reads going, loses nothing acknowledged, and shows nothing refused", () => {
     const folder = newFolder("failing");
     try {
       // A limit on the size of files needs no privileges. The signal that goes with it must be ignored, or it would

@@ -54,7 +54,7 @@ describe("store keys as bytes", () => {
     expect([encodeKey([""])[0], encodeKey([0])[0]]).not.toContain(RESERVED_KEY_BYTE);
   });
 
-  it.each(["03", "01bff0", "0261", "026100ff", "00"])("bytes that no key has are damage: %s", (hex) => {
+  it.each(["03", "01bff0", "0261", "026100ff", "00"])("reports bytes that are no encoded key as damage: %s", (hex) => {
     expect(() => decodeKey(Buffer.from(hex, "hex"))).toThrow(expect.objectContaining({ code: "data_corrupt" }));
   });
 });

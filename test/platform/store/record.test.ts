@@ -14,7 +14,7 @@ describe("a stored record", () => {
     expect(bytes.toString("hex")).toBe(Buffer.concat([body, tag]).toString("hex"));
   });
 
-  it("comes back whole", () => {
+  it("is decoded to what was encoded", () => {
     expect(decodeRecord(key, bytes)).toMatchObject({ version: 258, json });
   });
 

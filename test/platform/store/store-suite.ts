@@ -18,7 +18,7 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
     const write = (...keys: StoreKey[]): Promise<void> =>
       store.commit({ puts: keys.map((key) => ({ key, value: { at: key.join("/") } })) });
 
-    it("gives back what was committed, with its key", async () => {
+    it("returns what was committed, with its key", async () => {
       const value = { text: "zero \u0000, grüße, 🦊", list: [1, -0.5, null, true, { deep: [] }], empty: {} };
       await store.commit({ puts: [{ key: ["vault", "user", 7], value }] });
       expect(store.get(["vault", "user", 7])).toEqual({
@@ -28,13 +28,13 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
       });
     });
 
-    it("has nothing under a key that was never written", () => {
+    it("returns nothing for a key that was never written", () => {
       expect(store.get(["vault", "nobody"])).toBeUndefined();
       expect(store.range(["vault"])).toEqual([]);
       expect(store.count(["vault"])).toBe(0);
     });
 
-    it("shows a commit to every read after its acknowledgement, and an earlier read does not hide it", async () => {
+    it("shows a commit to every read after its acknowledgement, also after an earlier read", async () => {
       for (let round = 0; round < 50; round += 1) {
         expect(store.get(["round", round])).toBeUndefined();
         await write(["round", round]);
@@ -49,7 +49,7 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
     });
 
     describe("checks", () => {
-      it("an absent check passes once and conflicts afterwards, naming the key", async () => {
+      it("hold for an absent key once, and conflict afterwards with the key's name", async () => {
         const commit = { checks: [{ key: ["a"], version: "absent" as const }], puts: [{ key: ["a"], value: 1 }] };
         await store.commit(commit);
         const failure = await store.commit(commit).catch((error: unknown) => error);
@@ -57,7 +57,7 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
         expect((failure as StoreConflict).key).toEqual(["a"]);
       });
 
-      it("a version check passes for the version that was read, and for no older one", async () => {
+      it("hold for the version that was read, and for no older one", async () => {
         await write(["a"]);
         const first = store.get(["a"])!;
         await store.commit({ checks: [{ key: ["a"], version: first.version }], puts: [{ key: ["a"], value: 2 }] });
@@ -67,7 +67,7 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
         expect(store.get(["a"])?.value).toBe(2);
       });
 
-      it("a version never comes back, not even after a deletion", async () => {
+      it("never hold for an old version, not even after a deletion", async () => {
         await write(["a"]);
         const first = store.get(["a"])!;
         await store.commit({ deletes: [["a"]] });
@@ -75,14 +75,14 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
         expect(store.get(["a"])!.version).toBeGreaterThan(first.version);
       });
 
-      it("a version check on a deleted record conflicts", async () => {
+      it("conflict on a deleted record", async () => {
         await write(["a"]);
         const { version } = store.get(["a"])!;
         await store.commit({ deletes: [["a"]] });
         await expect(store.commit({ checks: [{ key: ["a"], version }] })).rejects.toBeInstanceOf(StoreConflict);
       });
 
-      it("a failed check leaves nothing of its commit: no put, no deletion", async () => {
+      it("leave nothing of their commit when one fails: no put, no deletion", async () => {
         await write(["kept"], ["pinned"], ["tree", 1]);
         await expect(
           store.commit({
@@ -98,7 +98,7 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
         expect(keysOf([])).toEqual([["kept"], ["pinned"], ["tree", 1]]);
       });
 
-      it("of commits sent together each is judged by itself, in order", async () => {
+      it("decide each commit of a group by itself, in order", async () => {
         const claim = (by: number): Promise<void> =>
           store.commit({
             checks: [{ key: ["name"], version: "absent" }],
@@ -112,7 +112,7 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
         expect(keysOf([])).toEqual([["name"], ["other"], ["winner", 1]]);
       });
 
-      it("200 racing increments with retries lose none", async () => {
+      it("lose none of 200 racing increments with retries", async () => {
         await store.commit({ puts: [{ key: ["counter"], value: 0 }] });
         const increment = async (): Promise<void> => {
           for (;;) {
@@ -134,7 +134,7 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
     });
 
     describe("deletions", () => {
-      it("a prefix deletion takes the subtree and the prefix itself, and nothing beside it", async () => {
+      it("of a prefix remove the subtree and the prefix itself, and nothing else", async () => {
         await write(["v", "1"], ["v", "1", "a"], ["v", "1", "b", 2], ["v", "10"], ["v", "1\u0000x"], ["v", "2", "a"]);
         await store.commit({ deletePrefixes: [["v", "1"]] });
         expect(keysOf([])).toEqual([
@@ -144,7 +144,7 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
         ]);
       });
 
-      it("deletions happen before puts of the same commit", async () => {
+      it("happen before the puts of the same commit", async () => {
         await write(["v", 1], ["v", 2]);
         await store.commit({
           deletePrefixes: [["v"]],
@@ -159,7 +159,7 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
         expect(store.get(["v", 1])?.value).toBe("again");
       });
 
-      it("deleting what is not there is fine", async () => {
+      it("of a missing key succeed", async () => {
         await store.commit({ deletes: [["nothing"]], deletePrefixes: [["none"]] });
         expect(store.count([])).toBe(0);
       });

@@ -41,7 +41,7 @@ describe("a table", () => {
     vaults.get(["user", record.owner, record.id])!;
   const ids = (listing: { rows: Vault[] }): string[] => listing.rows.map((row) => row.id);
 
-  it("finds a record by its key and by its unique, and not under another owner", async () => {
+  it("finds a record by its key and by a unique key, and not under another owner", async () => {
     await insert(vault("1"));
     expect(vaults.get(["user", "alice", "1"])?.value).toEqual(vault("1"));
     expect(vaults.findBy("name", ["alice", "name 1"])?.value).toEqual(vault("1"));
@@ -77,7 +77,7 @@ describe("a table", () => {
     expect([ids(listing), listing.total]).toEqual([["4"], 2]);
   });
 
-  it("refuses a taken key and a taken unique, and tells them apart", async () => {
+  it("conflicts on a taken key and on a taken unique key, and tells which", async () => {
     await insert(vault("1"));
     const same = await insert(vault("1", { name: "new" })).catch((error: unknown) => error);
     expect(vaults.uniqueOf((same as StoreConflict).key)).toBeUndefined();
@@ -88,7 +88,7 @@ describe("a table", () => {
     await insert(vault("3", { name: "name 1", owner: "bob" }));
   });
 
-  it("an update moves the entries that changed and leaves the others", async () => {
+  it("moves the changed entries of an updated record, and leaves the others", async () => {
     await insert(vault("1", { label: "red" }));
     await store.commit(vaults.updateCommit(current(vault("1")), vault("1", { name: "renamed", label: "blue" })));
     expect(ids(vaults.list("label", ["red"]))).toEqual([]);
@@ -100,7 +100,7 @@ describe("a table", () => {
     await insert(vault("2", { name: "renamed" }));
   });
 
-  it("an update of a record that somebody else has changed conflicts", async () => {
+  it("conflicts on an update of a record that was changed meanwhile", async () => {
     await insert(vault("1"));
     const read = current(vault("1"));
     await store.commit(vaults.updateCommit(read, vault("1", { name: "first" })));
@@ -110,7 +110,7 @@ describe("a table", () => {
     expect(vaults.findBy("name", ["alice", "second"])).toBeUndefined();
   });
 
-  it("an update cannot take another's unique, nor change the key", async () => {
+  it("refuses an update to another record's unique key, and one that changes the key", async () => {
     await insert(vault("1"));
     await insert(vault("2"));
     await expect(
@@ -119,13 +119,13 @@ describe("a table", () => {
     expect(() => vaults.updateCommit(current(vault("2")), vault("2", { owner: "bob" }))).toThrow(/keeps its key/);
   });
 
-  it("a deletion leaves no entry behind", async () => {
+  it("leaves no entry of a deleted record", async () => {
     await insert(vault("1", { label: "red" }));
     await store.commit(vaults.deleteCommit(current(vault("1"))));
     expect(store.count([])).toBe(0);
   });
 
-  it("an index entry without its record is damage, not an empty place in a list", async () => {
+  it("reports an index entry without its record as damage", async () => {
     await insert(vault("1"));
     await store.commit({ deletes: [["vault", "user", "alice", "1"]] });
     expect(() => vaults.list("owner", ["user", "alice"])).toThrow(expect.objectContaining({ code: "data_corrupt" }));
@@ -133,7 +133,7 @@ describe("a table", () => {
 });
 
 describe("mergeCommits", () => {
-  it("joins all parts, the same check once, urgent when one part is", () => {
+  it("merges all parts, an equal check once, and is urgent when one part is", () => {
     const check = { key: ["a"], version: 1 };
     expect(
       mergeCommits(
@@ -161,7 +161,7 @@ describe("mergeCommits", () => {
 });
 
 describe("retryOnConflict", () => {
-  it("tries again after conflicts and returns what the attempt returns", async () => {
+  it("repeats the attempt after conflicts, and returns its result", async () => {
     let tries = 0;
     const value = await retryOnConflict(async () => {
       tries += 1;
@@ -171,7 +171,7 @@ describe("retryOnConflict", () => {
     expect(value).toBe(3);
   });
 
-  it("gives up with a conflict after the last attempt, and passes other errors on at once", async () => {
+  it("fails with a conflict after the last attempt, and rethrows other errors at once", async () => {
     let tries = 0;
     const contended = retryOnConflict(
       async () => {

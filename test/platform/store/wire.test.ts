@@ -58,7 +58,7 @@ const take = (packer: CommitPacker): { urgent: boolean; operations: unknown[] }[
   unpackCommits(packer.take()).map(({ urgent, operations }) => ({ urgent, operations: operations.map(arrived) }));
 
 describe("packed commits", () => {
-  it("arrive as they were sent", () => {
+  it("are unpacked to what was packed", () => {
     const random = seededRandom();
     const many = <T>(make: () => T): T[] => Array.from({ length: random.below(4) }, make);
     const text = (): string =>
@@ -85,7 +85,7 @@ describe("packed commits", () => {
     }
   });
 
-  it("one that cannot be packed leaves no trace between the others", () => {
+  it("leave no trace of one that cannot be packed", () => {
     const packer = new CommitPacker();
     const good = { puts: [{ key: ["k"], value: 1 }] };
     packer.add(good);

@@ -24,7 +24,7 @@ const commit = { puts: [{ key: ["a"], value: 1 }] };
 
 describe("the writer thread dies", () => {
   it.each(["throw", "exit"])(
-    "by %s: what waited is told that its outcome is unknown, nothing is taken after, help is called once",
+    "by %s: rejects waiting commits as of unknown outcome, accepts no more, and reports it once",
     async (how) => {
       const { queue, fatal } = queueThatDies(how);
       await queue.ready();
@@ -43,13 +43,13 @@ describe("the writer thread dies", () => {
     },
   );
 
-  it("at the start: opening fails, and that is all", async () => {
+  it("makes `ready` reject when it dies at the start, and reports nothing else", async () => {
     const { queue, fatal } = queueThatDies("at start");
     await expect(queue.ready()).rejects.toBeInstanceOf(AppError);
     expect(fatal).toEqual([]);
   });
 
-  it("a failed disk is reported once and ends all writing", async () => {
+  it("reports a failed disk once, and accepts no more commits", async () => {
     const { queue, fatal } = queueThatDies("disk");
     await queue.ready();
     await expect(queue.commit(commit)).rejects.toMatchObject({ code: "storage_failed", status: 503 });

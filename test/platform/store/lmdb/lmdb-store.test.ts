@@ -93,7 +93,7 @@ describe("LMDB against the reference", () => {
 });
 
 describe("LMDB store: revision", () => {
-  it("is another number after each commit that puts or deletes, before it is acknowledged, and the same after appends", async () => {
+  it("changes with each commit of puts or deletions, before it is acknowledged, and not with appends", async () => {
     const store = await open({ chainKey: new Uint8Array(32) });
     const seen = new Set([store.revision()]);
     const changes: StoreCommit[] = [
@@ -124,13 +124,13 @@ describe("LMDB store: limits", () => {
     expect((await failureOf(store.commit({ puts: [{ key: over, value: 1 }] }))).code).toBe("invalid_request");
   });
 
-  it("counts bytes of keys, not letters", async () => {
+  it("limits the bytes of a key, not its characters", async () => {
     const store = await open();
     expect(() => store.get(["é".repeat(950)])).toThrow(/longer than 1900 bytes/);
     expect(store.get(["é".repeat(949)])).toBeUndefined();
   });
 
-  it.each([[["a\ud800"]], [[Number.NaN]], [[Infinity]]])("refuses a key that has no one spelling: %j", async (key) => {
+  it.each([[["a\ud800"]], [[Number.NaN]], [[Infinity]]])("refuses a key without a unique encoding: %j", async (key) => {
     const store = await open();
     expect((await failureOf(store.commit({ puts: [{ key, value: 1 }] }))).code).toBe("invalid_request");
   });
@@ -152,7 +152,7 @@ describe("LMDB store: limits", () => {
     await store.commit({ deletes: deletes.slice(1) });
   });
 
-  it("refuses what comes over the length of its queue, at once and with Retry-After, and serves the rest", async () => {
+  it("refuses commits beyond the length of its queue, at once and with Retry-After, and serves the rest", async () => {
     const store = await open({ queueLengthMax: 10 });
     const results = await Promise.allSettled(
       Array.from({ length: 15 }, (_, index) => store.commit({ puts: [{ key: ["q", index], value: index }] })),
@@ -164,7 +164,7 @@ describe("LMDB store: limits", () => {
     await store.commit({ puts: [{ key: ["q", 99], value: 1 }] });
   });
 
-  it("a refused commit leaves no trace in what travels with it", async () => {
+  it("leaves no trace of a refused commit in the commits sent with it", async () => {
     const store = await open();
     const results = await Promise.allSettled([
       store.commit({ puts: [{ key: ["one"], value: 1 }] }),
@@ -184,7 +184,7 @@ describe("LMDB store: limits", () => {
 describe("LMDB store: full", () => {
   const page = "x".repeat(3000);
 
-  it("refuses puts with storage_full when its share is used up, keeps reading and deleting, and recovers by itself", async () => {
+  it("refuses puts with storage_full at its maximum size, keeps reading and deleting, and recovers by itself", async () => {
     const store = await open({ mapBytes: 4 * 2 ** 20, reserveBytes: 2 ** 20 });
     const acknowledged: number[] = [];
     let refused: unknown;
@@ -208,7 +208,7 @@ describe("LMDB store: full", () => {
     expect((await store.integrityReport()).sound).toBe(true);
   });
 
-  it("a commit that is too large for what is left does not take smaller ones of its batch with it", async () => {
+  it("refuses a commit that is too large for the remaining space, and accepts smaller ones of its batch", async () => {
     const store = await open({ mapBytes: 8 * 2 ** 20, reserveBytes: 2 ** 20 });
     const results = await Promise.allSettled([
       store.commit({ puts: [{ key: ["small", 1], value: 1 }] }),
@@ -219,8 +219,8 @@ describe("LMDB store: full", () => {
   });
 });
 
-describe("LMDB store: life", () => {
-  it("keeps everything over a close, versions going on where they were", async () => {
+describe("LMDB store: opening and closing", () => {
+  it("keeps everything over a restart, and continues the versions", async () => {
     const path = folder();
     const first = await open({ path });
     await first.commit({ puts: [{ key: ["a"], value: 1 }] });
@@ -232,7 +232,7 @@ describe("LMDB store: life", () => {
     expect(second.get(["b"])!.version).toBeGreaterThan(version);
   });
 
-  it("settles what it had accepted before it closes, and refuses afterwards", async () => {
+  it("settles accepted commits before it closes, and refuses later ones", async () => {
     const path = folder();
     const store = await open({ path });
     const accepted = Promise.all(
@@ -254,7 +254,7 @@ describe("LMDB store: life", () => {
     await open({ path });
   });
 
-  it("takes over the lock of a process that is gone, and of a process id that is used again", async () => {
+  it("takes over the lock of a process that has ended, also when its process id was reused", async () => {
     const path = folder();
     await (await open({ path })).close();
     const lock = join(path, "server.lock");
@@ -270,7 +270,7 @@ describe("LMDB store: life", () => {
     }
   });
 
-  it("respects a fresh lock of another host and takes over one that was not refreshed", async () => {
+  it("respects a fresh lock of another host, and takes over one that was not refreshed", async () => {
     const path = folder();
     await (await open({ path })).close();
     const lock = join(path, "server.lock");
@@ -283,7 +283,7 @@ describe("LMDB store: life", () => {
     await open({ path });
   });
 
-  it("backs up while it is written to: the copy is consistent and holds all that was acknowledged before", async () => {
+  it("copies a consistent snapshot with all earlier acknowledged commits, while commits continue", async () => {
     const store = await open();
     let stop = false;
     let pairs = 0;
@@ -317,7 +317,7 @@ describe("LMDB store: life", () => {
     await reader.close();
   });
 
-  it("says so when there is no store to read", () => {
+  it("reports that there is no store to read", () => {
     expect(() => openStoreReader({ path: folder() })).toThrow(/there is no store/);
   });
 });
@@ -349,7 +349,7 @@ describe("LMDB store: migrations", () => {
     return path;
   }
 
-  it("run once, in order, and leave a backup of what was", async () => {
+  it("run once, in order, after a backup", async () => {
     const path = await versionOne();
     const log = recordedLog();
     const store = await openStore({ path, migrations: [rename] }, { log });
@@ -370,7 +370,7 @@ describe("LMDB store: migrations", () => {
     await before.close();
   });
 
-  it("one that fails changes nothing", async () => {
+  it("change nothing when one fails", async () => {
     const path = await versionOne();
     const broken: Migration = {
       to: 2,
@@ -386,7 +386,7 @@ describe("LMDB store: migrations", () => {
     expect(store.get(["thing", 1])?.value).toEqual({ name: "one" });
   });
 
-  it("a store of a newer program is refused with a sentence", async () => {
+  it("refuse a store of a newer program with a sentence", async () => {
     const path = folder();
     await (await open({ path, migrations: [rename] })).close();
     const failure = await failureOf(openStore({ path }, { log: recordedLog() }));

@@ -68,7 +68,7 @@ describe("the writer on a failing disk", () => {
   });
   const has = (name: string): boolean => readRecord(environment, [name]) !== undefined;
 
-  it("a failed fsync refuses the whole batch, leaves none of it visible, and ends all writing", () => {
+  it("fails the whole batch after a failed fsync, shows none of it, and accepts no more writes", () => {
     failure = diskError(5);
     expect(apply(put("a"), put("b"))).toEqual(["storage_failed", "storage_failed"]);
     expect([has("a"), has("b"), writer.state]).toEqual([false, false, "failed"]);
@@ -94,19 +94,19 @@ describe("the writer on a failing disk", () => {
     expect([has("a"), writer.state]).toEqual([true, "ready"]);
   });
 
-  it("a conflict with a commit of the same batch is not reported when both are undone", () => {
+  it("reports no conflict with a commit of the same batch when both are rolled back", () => {
     failure = diskError(28);
     expect(apply(put("a"), put("a"))).toEqual(["storage_full", "storage_full"]);
   });
 
-  it("a fault of our own refuses the batch and does not end the writing", () => {
+  it("fails the batch after a fault of the program, and goes on writing", () => {
     failure = new Error("a bug");
     expect(apply(put("a"))).toEqual(["internal_error"]);
     failure = undefined;
     expect([has("a"), ...apply(put("a"))]).toEqual([false, undefined]);
   });
 
-  it("below the reserve only deletions and urgent commits pass", () => {
+  it("accepts only deletions and urgent commits below the reserve", () => {
     expect(apply(put("old"))).toEqual([undefined]);
     free = 2 ** 20;
     expect(apply(put("a"), { deletes: [["old"]] }, { ...put("revoked"), urgent: true })).toEqual([
@@ -119,7 +119,7 @@ describe("the writer on a failing disk", () => {
     expect(writer.state).toBe("full");
   });
 
-  it("below the reserve a deletion passes with what is recorded of it, and a record alone does not", () => {
+  it("accepts a deletion with its audit record below the reserve, and no record alone", () => {
     expect(apply(put("old"), put("older"), put("kept"))).toEqual([undefined, undefined, undefined]);
     free = 2 ** 20;
     const appends = [{ chain: "log", value: { action: "x" } }];
@@ -134,7 +134,7 @@ describe("the writer on a failing disk", () => {
     expect([has("old"), has("older"), has("kept"), has("new")]).toEqual([false, false, true, false]);
   });
 
-  it("what a failed batch would have linked leaves no gap and no trace", () => {
+  it("leaves no gap and no trace of the records of a failed batch in a chain", () => {
     const append = { appends: [{ chain: "log", value: "x", indexes: [["log#by", "u"]] }] };
     expect(apply(append, append)).toEqual([undefined, undefined]);
     failure = diskError(28);
@@ -152,7 +152,7 @@ describe("the writer on a failing disk", () => {
     expect(scrubStoreNow(environment)).toMatchObject({ sound: true, records: 8 });
   });
 
-  it("goes on from the head that a commit has put in place of its own, in the same batch and in the next", () => {
+  it("continues from a head that a commit wrote itself, in the same batch and in the next", () => {
     const append = { appends: [{ chain: "log", value: "x" }] };
     const head = (number: number): StoreCommit => ({
       puts: [{ key: ["log#head"], value: { number, mac: "ab".repeat(32), key_id: "x" } }],
@@ -173,7 +173,7 @@ describe("the writer on a failing disk", () => {
     expect(scrubStoreNow(environment)).toMatchObject({ sound: true, records: 2 });
   });
 
-  it("a commit over a damaged record is refused, and only that one", () => {
+  it("fails only the commit that changes a damaged record", () => {
     expect(apply(put("a"), put("b"))).toEqual([undefined, undefined]);
     const key = Buffer.concat([Buffer.of(2), Buffer.from("a"), Buffer.of(0)]);
     const bytes = environment.getBinary(key)!;
