@@ -99,7 +99,7 @@ describe("identity over HTTP", () => {
     ).toBe(201);
   });
 
-  it("answers for another user's id exactly as for no one's", async () => {
+  it("answers for another user's id exactly as for an unknown id", async () => {
     const { access } = await logInOverHttp();
     const other = await call("POST", "/api/v1/users", { body: { ...ADA, email: "eve@example.com" } });
     const foreign = await call("GET", `/api/v1/users/${String(other.body["id"])}`, { bearer: access });
@@ -108,7 +108,7 @@ describe("identity over HTTP", () => {
     expect(absent.status).toBe(404);
   });
 
-  it("names an unknown member, and lets nobody assign permissions", async () => {
+  it("names an unknown member, and rejects permissions in the request", async () => {
     const { status, body } = await call("POST", "/api/v1/users", { body: { ...ADA, permissions: 2 ** 29 } });
     expect([status, body["errors"]]).toEqual([
       403,

@@ -33,7 +33,7 @@ async function failures(count: number, email = EMAIL): Promise<string[]> {
 }
 
 describe("a login", () => {
-  it("answers the user and an access token that stands for it", async () => {
+  it("returns the user and an access token that authenticates it", async () => {
     const user = await signUp(harness, EMAIL);
     const answer = await logIn(harness, EMAIL);
     expect(answer.user).toEqual(user);
@@ -60,7 +60,7 @@ describe("a login", () => {
     ]);
   });
 
-  it("answers a refresh token when the scope asks for offline access, and ignores words it does not know", async () => {
+  it("returns a refresh token for the scope offline_access, and ignores unknown scopes", async () => {
     await signUp(harness, EMAIL);
     const { token } = await logIn(harness, EMAIL, PASSWORD, ADDRESS, "openid offline_access sudo");
     expect(token.refresh_token).toMatch(/^prt_/);
@@ -110,7 +110,7 @@ describe("a login", () => {
     expect(new Set(codes)).toEqual(new Set(["ok"]));
   });
 
-  it("clears away sessions that are over", async () => {
+  it("deletes sessions that are over", async () => {
     const user = await signUp(harness, EMAIL);
     for (let i = 0; i < 60; i++) await logIn(harness, EMAIL);
     harness.clock.advanceSec(901);
@@ -268,7 +268,7 @@ describe("guessing", () => {
   });
 
   it("that was never evaluated does not count", async () => {
-    // A real hash takes long enough for the others to find the gate full.
+    // A hash of real cost is still running when the other attempts arrive.
     harness = await harness.restart({
       hashCost: { memoryKiB: 64 * 1024, passes: 2, lanes: 1 },
       hashGate: { concurrencyMax: 1, queueLengthMax: 0, admissionQueueLengthMax: 0 },
@@ -286,7 +286,7 @@ describe("guessing", () => {
     expect(new Set(again)).toEqual(new Set(["invalid_credentials"]));
   });
 
-  it("leaves no counters behind for ever", async () => {
+  it("deletes expired counters", async () => {
     harness = await harness.restart({ throttle: { addressFailuresMax: 1000 } });
     for (let i = 0; i < 64; i++) await codeOf(() => logIn(harness, `user${i}@example.com`, "wrong guess"));
     expect(harness.store.count(["login_throttle"])).toBe(65);
@@ -315,7 +315,7 @@ describe("a reservation whose process died", () => {
 });
 
 describe("the room that is held back on a full disk", () => {
-  it("is open to thirty attempts a minute, of all addresses together, and to all that those write", async () => {
+  it("is open to thirty attempts a minute of all addresses together, and to all their writes", async () => {
     const urgent: (boolean | undefined)[] = [];
     const { store: inner } = harness;
     const store: Store = {
@@ -336,7 +336,7 @@ describe("the room that is held back on a full disk", () => {
       await throttle.reserve({ email: `u${i}@example.com`, address: `10.0.0.${i}` });
     const reservations: LoginReservation[] = [];
     for (let i = 0; i < 31; i++) reservations.push(await attempt(i));
-    // Nobody was here before: nothing is swept up yet, so that each commit is a reservation.
+    // No counter has expired yet, so nothing is swept and each commit is a reservation.
     expect(urgent).toEqual([...Array.from({ length: 30 }, () => true), false]);
     expect(reservations.map(({ isUrgent }) => isUrgent)).toEqual(urgent);
     urgent.length = 0;
@@ -344,7 +344,7 @@ describe("the room that is held back on a full disk", () => {
     await throttle.release(reservations[1]!);
     await throttle.fail(reservations[30]!);
     expect(urgent).toEqual([true, true, false]);
-    // Who must wait takes nothing from the others.
+    // Attempts that must wait use up none of the thirty.
     harness.clock.advanceSec(60);
     await attempt(40);
     for (let i = 0; i < 30; i++) expect(await codeOf(() => attempt(40))).toBe("too_many_requests");

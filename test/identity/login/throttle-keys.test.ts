@@ -24,7 +24,7 @@ describe("throttle keys", () => {
     expect(addressThrottleKey("192.0.2.7")).not.toBe(addressThrottleKey("192.0.2.8"));
   });
 
-  it("gives all spellings of an account one key, sound address or not, and shows none of it", () => {
+  it("gives all spellings of an account one key, valid address or not, that reveals none of them", () => {
     expect(accountThrottleKey(" Ada@Example.com")).toBe(accountThrottleKey("ada@example.com"));
     expect(accountThrottleKey(" NOT AN ADDRESS")).toBe(accountThrottleKey("not an address"));
     expect(accountThrottleKey("ada@example.com")).toMatch(/^[0-9a-f]{32}$/);

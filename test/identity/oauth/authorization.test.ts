@@ -7,7 +7,7 @@ import { EMAIL, REDIRECT, discover, pendingAuthorization, setUpOAuth, submitForm
 const setup = setUpOAuth();
 
 describe("the login page", () => {
-  it("escapes what it shows, keeps no cookie and lets only itself and the client be posted to", async () => {
+  it("escapes what it shows, sets no cookie, and allows forms only to itself and the client", async () => {
     const { url } = await pendingAuthorization(await discover(setup));
     url.searchParams.set("state", '"><script>alert(1)</script>');
     url.searchParams.set("login_hint", '"onfocus="x');
@@ -22,13 +22,13 @@ describe("the login page", () => {
     expect(html).toContain("&lt;b&gt;Engine&lt;/b&gt;");
   });
 
-  it("comes again after a wrong password, counts it, and then waits", async () => {
+  it("is shown again after a wrong password, counts the failure, and blocks after five", async () => {
     const { url } = await pendingAuthorization(await discover(setup));
     for (let i = 0; i < 5; i++)
       expect((await submitForm(url, { email: EMAIL, password: "wrong guess" })).status).toBe(401);
     const blocked = await submitForm(url, { email: EMAIL, password: PASSWORD });
     expect([blocked.status, blocked.headers.get("retry-after")]).toEqual([429, "1"]);
-    // One gate on all paths: the counter is the one of POST /authenticate.
+    // The counter is the same as that of POST /authenticate.
     await expect(
       setup.harness.anonymous.authenticate({ body: { email: EMAIL, password: PASSWORD } }),
     ).rejects.toMatchObject({
@@ -54,7 +54,7 @@ describe("the login page", () => {
     ]);
   });
 
-  it("is passed over with the token of a login as bearer, and with no lesser one", async () => {
+  it("is skipped with the token of a login as bearer, and with no other token", async () => {
     const { url } = await pendingAuthorization(await discover(setup));
     const asked = async (token: string) =>
       fetch(url, { redirect: "manual", headers: { authorization: `bearer ${token}` } });

@@ -76,7 +76,7 @@ describe("an OAuth client", () => {
     }
   });
 
-  it("that asks for nothing that exists gets nothing, and one that spoils its Basic header is nobody", async () => {
+  it("without any known scope gets invalid_scope, and with a malformed Basic header invalid_client", async () => {
     const secret = { client_id: setup.clientId, client_secret: setup.clientSecret };
     expect(
       await postForm(setup, "token", { grant_type: "client_credentials", ...secret, scope: "everything" }),

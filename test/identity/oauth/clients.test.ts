@@ -56,7 +56,7 @@ describe("an OAuth client's registration", () => {
     await expect(put({ kty: "EC", crv: "Ed25519", x: "AA", y: "AA" })).rejects.toMatchObject({ status: 422 });
   });
 
-  it("is refused keys that are none, or that share a name", async () => {
+  it("rejects keys that are invalid or share a kid", async () => {
     const jwk = { ...(await exportJWK((await generateKeyPair("ES256", { extractable: true })).publicKey)), kid: "one" };
     const put = async (...keys: object[]) =>
       setup.owner.api.updateApplicationClient({

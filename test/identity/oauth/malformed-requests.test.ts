@@ -5,7 +5,7 @@ import { postForm, setUpOAuth } from "./support.js";
 const setup = setUpOAuth();
 
 describe("a malformed OAuth request", () => {
-  it("is told by OAuth's own word that something is missing", async () => {
+  it("without a required member gets invalid_request", async () => {
     const secret = { client_id: setup.clientId, client_secret: setup.clientSecret };
     const empty = await fetch(`${setup.harness.url}/api/v1/oauth/token`, {
       method: "POST",
@@ -24,7 +24,7 @@ describe("a malformed OAuth request", () => {
     }
   });
 
-  it("is told so by OAuth's own word when its request has not the form of one", async () => {
+  it("with a malformed body gets invalid_request and a description", async () => {
     const text = new URLSearchParams({
       grant_type: "client_credentials",
       client_id: setup.clientId,
@@ -57,7 +57,7 @@ describe("a malformed OAuth request", () => {
         ]);
       }
     }
-    // Not of OAuth: its login form, where a malformed request is 422 and never a redirect.
+    // The login form is no OAuth endpoint: a malformed request gets 422, and never a redirect.
     const login = await fetch(`${setup.harness.url}/api/v1/oauth/authorize`, {
       method: "POST",
       headers: { "content-type": asForm },

@@ -70,7 +70,7 @@ describe("a standard client", () => {
     ).toBe(401);
   });
 
-  it("that narrows the scope at a refresh is told the narrow one, and keeps the wide one", async () => {
+  it("that narrows the scope at a refresh gets the narrow one, and keeps the wide one", async () => {
     const config = await discover(setup);
     const request = await pendingAuthorization(config, "offline_access read create");
     const tokens = await oidc.authorizationCodeGrant(config, (await codeFor(request)).location, {
@@ -82,7 +82,7 @@ describe("a standard client", () => {
     expect((await oidc.refreshTokenGrant(config, narrow.refresh_token!)).scope).toBe("offline_access read create");
   });
 
-  it("finds the metadata where OAuth 2.0 keeps it, and asks about the user by POST", async () => {
+  it("finds the metadata at the address of OAuth 2.0, and gets claims about the user by POST", async () => {
     const config = await oidc.discovery(new URL(setup.harness.url), setup.clientId, setup.clientSecret, undefined, {
       algorithm: "oauth2",
       execute: [ALLOW_HTTP],
@@ -111,7 +111,7 @@ describe("a standard client", () => {
     });
     const refreshed = await oidc.refreshTokenGrant(config, tokens.refresh_token!);
     expect(refreshed.refresh_token).toBeDefined();
-    // Its refresh token is worth nothing to whoever does not name the client.
+    // Its refresh token is not good without the id of the client.
     expect(
       (await postForm(setup, "token", { grant_type: "refresh_token", refresh_token: refreshed.refresh_token! })).body,
     ).toMatchObject({ error: "invalid_grant" });

@@ -6,7 +6,7 @@ import { REDIRECT, codeFor, discover, pendingAuthorization, postForm, setUpOAuth
 const setup = setUpOAuth();
 
 describe("a client's token", () => {
-  it("carries what the person agreed to, and makes no other tokens", async () => {
+  it("carries what the user granted, and makes no other tokens", async () => {
     const request = await pendingAuthorization(await discover(setup), "read vault_use");
     const { code } = await codeFor(request);
     const { body } = await postForm(setup, "token", {
@@ -27,7 +27,7 @@ describe("a client's token", () => {
     expect(body).not.toHaveProperty("refresh_token");
   });
 
-  it("is shown in no list to strangers, and revoked by its holder or its user only", async () => {
+  it("is revoked only by its client or its user", async () => {
     const { code_verifier, code } = await (async () => {
       const request = await pendingAuthorization(await discover(setup), "read offline_access");
       return { code: (await codeFor(request)).code, code_verifier: request.verifier };
@@ -72,7 +72,7 @@ describe("a client's token", () => {
     ).toBe(200);
   });
 
-  it("by client_credentials ends with its client, and its secret with the rotation, after the overlap", async () => {
+  it("from client_credentials ends with its client; a replaced secret works until the overlap ends", async () => {
     const request = { grant_type: "client_credentials", client_id: setup.clientId };
     const first = await postForm(setup, "token", { ...request, client_secret: setup.clientSecret });
     expect(first.status).toBe(200);

@@ -24,7 +24,7 @@ afterEach(async () => {
 describe("the last member who can grant", () => {
   const CANNOT_GRANT = PERMISSIONS.read | PERMISSIONS.revoke;
 
-  it("stays in an application, whoever would take it away, until another one can grant", async () => {
+  it("stays in an application until another one can grant, whoever removes it", async () => {
     const id = await newApplication(ada);
     const works = await newOrganization(ada);
     await joinByInvitation(harness, ada, eve, { organization_id: works, email: "eve@example.com" });
@@ -49,7 +49,7 @@ describe("the last member who can grant", () => {
     expect(await outcome(asWorks.deleteApplicationOrganization({ params }))).toBe("409 last_granter");
   });
 
-  it("is found behind a thousand others who cannot grant", async () => {
+  it("is found among a thousand members who cannot grant", async () => {
     const id = await newApplication(ada);
     const tenant = { kind: "application", id } as const;
     const { memberships } = harness.identity.services;

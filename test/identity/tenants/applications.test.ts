@@ -19,7 +19,7 @@ afterEach(async () => {
 });
 
 describe("an application", () => {
-  it("is created from an empty object, and belongs to its creator by its access list alone", async () => {
+  it("is created from an empty object, and its creator has access by membership alone", async () => {
     const { body, headers } = await ada.api.createApplication({ body: {} });
     expect(headers.get("location")).toBe(`/api/v1/applications/${body.id}`);
     expect(body).toMatchObject({
@@ -41,7 +41,7 @@ describe("an application", () => {
     expect(await harness.isAlive(token.token)).toBe(false);
   });
 
-  it("is not there for anybody else, on any route, and answers as a random id does", async () => {
+  it("does not exist for other users on any route, exactly as an unknown id", async () => {
     const id = await newApplication(ada);
     const absent = randomUUID();
     const calls = (api: IdentityApi, target: string): Promise<unknown>[] => [
@@ -72,7 +72,7 @@ describe("an application", () => {
     expect((await eve.api.listApplications({})).body.map((row) => row.id)).not.toContain(id);
   });
 
-  it("keeps its primary network, and says so", async () => {
+  it("keeps its primary network, and rejects another one", async () => {
     const network_id = randomUUID();
     const { body } = await ada.api.createApplication({ body: { network_id } });
     expect(
@@ -84,7 +84,7 @@ describe("an application", () => {
     expect((await ada.api.createApplication({ body: { config: { network_id } } })).body.network_id).toBe(network_id);
   });
 
-  it("is listed by filters, hidden ones apart", async () => {
+  it("is listed by filters, and a hidden one only on request", async () => {
     const network_id = randomUUID();
     await ada.api.createApplication({ body: { type: "message_bus", network_id } });
     await ada.api.createApplication({ body: { hidden: true } });
@@ -94,7 +94,7 @@ describe("an application", () => {
     expect((await ada.api.listApplications({ query: { type: "other" } })).total).toBe(0);
   });
 
-  it("goes with everything of its own: users, tokens, secret, invitations", async () => {
+  it("is deleted with everything that only it owns: users, tokens, secret, invitations", async () => {
     const id = await newApplication(ada);
     const {
       body: { client_secret },

@@ -1,6 +1,6 @@
 /** Invitations by mail, and their abuses. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { PERMISSIONS } from "../../../src/platform/auth/permissions.js";
+import { PERMISSIONS, TENANT_PERMISSIONS } from "../../../src/platform/auth/permissions.js";
 import { openHttpHarness, outcome, type HttpHarness, type Person } from "../http-support.js";
 import { PASSWORD } from "../support.js";
 
@@ -34,7 +34,7 @@ describe("an invitation", () => {
   const members = async () =>
     (await ada.api.listOrganizationUsers({ params: { id: organizationId } })).body.map(({ email }) => email).sort();
 
-  it("brings a new user in, once, with a proven address", async () => {
+  it("lets a new user join once, with a verified address", async () => {
     expect(await signUp("grace@example.com")).toBe("ok");
     expect(await members()).toEqual(["ada@example.com", "grace@example.com"]);
     const { body } = await harness.anonymous.authenticate({ body: { email: "grace@example.com", password: PASSWORD } });
@@ -46,7 +46,7 @@ describe("an invitation", () => {
     expect((await ada.api.listOrganizationInvitations({ params: { id: organizationId } })).total).toBe(0);
   });
 
-  it("is good for its own address only, and makes no user otherwise", async () => {
+  it("is good only for its own address, and creates no user for another", async () => {
     expect(await signUp("mallory@example.com")).toBe("422 invitation_invalid");
     expect(await harness.logIn("mallory@example.com", PASSWORD)).toBe("401 invalid_credentials");
     const eve = await harness.newUser("eve@example.com");
@@ -82,7 +82,7 @@ describe("an invitation", () => {
     ).toBe("409 conflict");
   });
 
-  it("lends a new user its address and the names that its sender said, and no more", async () => {
+  it("gives a new user its address and the names that its sender gave, and nothing else", async () => {
     await ada.api.createInvitation({
       body: { email: "mary@example.com", first_name: "Mary", last_name: "Jackson", organization_id: organizationId },
     });
@@ -108,7 +108,7 @@ describe("an invitation", () => {
     ]);
   });
 
-  it("accepted many times at once is accepted once, and the others are told that it is used", async () => {
+  it("accepted many times at once joins once, and the other requests get invitation_invalid", async () => {
     const grace = await harness.newUser("grace@example.com");
     const join = async () =>
       outcome(grace.api.createOrganizationUser({ params: { id: organizationId }, body: { invitation_token: token } }));
@@ -118,7 +118,7 @@ describe("an invitation", () => {
     ]);
   });
 
-  it("names an application beside the organization only where the one is the other's", async () => {
+  it("names an application and an organization only where the organization is a member of it", async () => {
     const application_id = (await ada.api.createApplication({ body: {} })).body.id;
     const invite = async () =>
       outcome(
@@ -134,7 +134,7 @@ describe("an invitation", () => {
     expect(await invite()).toBe("ok");
   });
 
-  it("is void after a day, once taken back, once another is sent, and once its sender may not grant any more", async () => {
+  it("is void after a day, once revoked, and once another is sent", async () => {
     await ada.api.createInvitation({ body: { email: "grace@example.com", organization_id: organizationId } });
     expect(await signUp("grace@example.com")).toBe("422 invitation_invalid");
     const second = (await harness.mailedToken("grace@example.com"))!;
@@ -149,6 +149,22 @@ describe("an invitation", () => {
     const third = (await harness.mailedToken("grace@example.com"))!;
     harness.clock.advanceSec(24 * 3600);
     expect(await signUp("grace@example.com", third)).toBe("422 invitation_invalid");
+  });
+
+  it("is void once its sender may no longer grant", async () => {
+    const eve = await harness.newUser("eve@example.com");
+    await ada.api.createInvitation({
+      body: { email: "eve@example.com", organization_id: organizationId, permissions: TENANT_PERMISSIONS },
+    });
+    const body = { invitation_token: (await harness.mailedToken("eve@example.com"))! };
+    await eve.api.createOrganizationUser({ params: { id: organizationId }, body });
+    await eve.api.createInvitation({ body: { email: "mary@example.com", organization_id: organizationId } });
+    const invitation = (await harness.mailedToken("mary@example.com"))!;
+    await ada.api.updateOrganizationUser({
+      params: { id: organizationId, user_id: eve.id },
+      body: { permissions: PERMISSIONS.read },
+    });
+    expect(await signUp("mary@example.com", invitation)).toBe("422 invitation_invalid");
   });
 
   it("answers the same whether the address has an account, and refuses what the sender does not hold", async () => {

@@ -62,7 +62,7 @@ describe("an access list", () => {
     expect(await outcome(eve.api.getApplication({ params: { id } }))).toBe("404 not_found");
   });
 
-  it("takes nobody whom the granter cannot see, and does not tell whether there is such a one", async () => {
+  it("rejects users and organizations that the granter cannot see exactly as unknown ids", async () => {
     const id = await newApplication(ada);
     const works = await newOrganization(ada);
     const theirs = await newOrganization(eve);
@@ -82,7 +82,7 @@ describe("an access list", () => {
     expect((await ada.api.listApplicationUsers({ params: { id } })).total).toBe(1);
   });
 
-  it("is met twice with silence, and with a conflict for other permissions", async () => {
+  it("accepts an existing member again, and answers other permissions with a conflict", async () => {
     const id = await newApplication(ada);
     expect((await ada.api.createApplicationUser({ params: { id }, body: { user_id: ada.id } })).status).toBe(204);
     expect(

@@ -59,7 +59,7 @@ describe("an organization", () => {
     ).toBe(ORGANIZATION_MEMBER_PERMISSIONS);
   });
 
-  it("is founded by an application for the user whom it acts for, and is associated with it", async () => {
+  it("is founded by an application for the user for whom it acts, and joins the application", async () => {
     const id = await newApplication(ada);
     const token = await tokenFor(harness, ada.api, { application_id: id });
     const { body } = await token.api.createOrganization({ body: { name: "Branch" } });

@@ -58,7 +58,7 @@ async function living(tokens: readonly string[]): Promise<number> {
 }
 
 describe("a token that was made by another", () => {
-  it("is good, and ends with the session that it came from, through any number of steps", async () => {
+  it("is good, and ends with the session that it comes from, over any number of steps", async () => {
     const tokens = await everythingFrom(ada.token);
     expect(await living(tokens)).toBe(tokens.length);
     const other = (await harness.anonymous.authenticate({ body: { email: "ada@example.com", password: PASSWORD } }))
@@ -109,7 +109,7 @@ describe("a token that was made by another", () => {
     expect(await alive(body.access_token)).toBe(false);
   });
 
-  it("cannot be made anew for more than the thirty days of the login", async () => {
+  it("cannot be renewed beyond the thirty days of the login", async () => {
     let token = ada.token;
     for (let i = 0; i < 24; i++) token = await made(token);
     harness.clock.advanceSec(14 * 60);
@@ -120,7 +120,7 @@ describe("a token that was made by another", () => {
     expect([...untils][0]! - harness.clock.nowMs()).toBeLessThanOrEqual(30 * 24 * 3600 * 1000);
   });
 
-  it("is voided by the very commit that sets a password or permissions, so that none outlives it by a crash", async () => {
+  it("is voided by the commit that sets a password or permissions, so that none survives a crash", async () => {
     const user = { id: ada.id, email: "ada@example.com" };
     await everythingFrom(ada.token);
     await ada.api.createPersonalToken({ body: { name: "script" } });

@@ -16,7 +16,7 @@ afterEach(async () => {
 });
 
 describe("a personal access token", () => {
-  it("carries a part of its owner's permissions, is shown once, and tells when it was last used", async () => {
+  it("carries a part of its owner's permissions, is returned once, and records its last use", async () => {
     const { body } = await ada.api.createPersonalToken({
       body: { name: "nightly", permissions: PERMISSIONS.read, expires_in_days: 1 },
     });
@@ -43,7 +43,7 @@ describe("a personal access token", () => {
     expect(await harness.isAlive(body.access_token)).toBe(false);
   });
 
-  it("cannot hold what its maker does not", async () => {
+  it("cannot carry permissions that its maker's token lacks", async () => {
     expect(await outcome(ada.api.createPersonalToken({ body: { name: "x", permissions: PERMISSIONS.sudo } }))).toBe(
       "403 permission_escalation",
     );
@@ -51,7 +51,7 @@ describe("a personal access token", () => {
     expect(await outcome(wide.createToken({ body: { scope: "offline_access" } }))).toBe("403 forbidden");
   });
 
-  it("is void at once when revoked, and in no second spelling good", async () => {
+  it("is void at once when revoked, and not good in another spelling", async () => {
     const { body } = await ada.api.createPersonalToken({ body: { name: "x" } });
     expect(await harness.isAlive(body.access_token)).toBe(true);
     for (const text of [

@@ -59,16 +59,19 @@ describe("a refresh", () => {
     expect(await codeOf(() => refresh(again, "offline_access"))).toBe("ok");
   });
 
-  it.each(["password", "", "Refresh_token"])("is no grant of type %j, and says which there are", async (grant_type) => {
-    await expect(
-      harness.identity.services.tokenGrants.create({ grant_type }, bearer(first.refresh_token)),
-    ).rejects.toMatchObject({
-      code: "unsupported_grant",
-      message: "grant_type must be one of: refresh_token, client_credentials, authorization_code",
-    });
-  });
+  it.each(["password", "", "Refresh_token"])(
+    "rejects the grant type %j, and names the supported ones",
+    async (grant_type) => {
+      await expect(
+        harness.identity.services.tokenGrants.create({ grant_type }, bearer(first.refresh_token)),
+      ).rejects.toMatchObject({
+        code: "unsupported_grant",
+        message: "grant_type must be one of: refresh_token, client_credentials, authorization_code",
+      });
+    },
+  );
 
-  it("does not take an access token, nothing, or a token of nobody", async () => {
+  it("rejects an access token, no token, and an unknown token", async () => {
     expect(await codeOf(() => refresh(first.access_token))).toBe("invalid_grant");
     expect(await codeOf(() => refresh(createRefreshToken().text))).toBe("invalid_grant");
     expect(
@@ -92,7 +95,7 @@ describe("a replaced refresh token", () => {
     expect(await codeOf(() => refresh(lost))).toBe("invalid_grant");
   });
 
-  it("after 10 s ends the session, its access tokens too", async () => {
+  it("used after 10 s ends the session with its access tokens", async () => {
     const second = await refresh(first);
     expect(await access(second)).toBe("ok");
     harness.clock.ms += 10_000;
@@ -117,7 +120,7 @@ describe("a replaced refresh token", () => {
     expect(await access(latest)).toBe("unauthorized");
   });
 
-  it("ends its own session only", async () => {
+  it("ends only its own session", async () => {
     const other = (await logIn(harness, EMAIL, PASSWORD, ADDRESS, "offline_access")).token;
     const second = await refresh(first);
     await refresh(second);
@@ -126,7 +129,7 @@ describe("a replaced refresh token", () => {
     expect(await codeOf(() => refresh(other))).toBe("ok");
   });
 
-  it("is answered after a restart as before it", async () => {
+  it("gets the same result after a restart as before it", async () => {
     await refresh(first);
     harness = await harness.restart();
     const retried = await refresh(first);
@@ -141,7 +144,7 @@ describe("fifty refreshes at once", () => {
   it("leave exactly one live successor", async () => {
     const answers = await Promise.all(Array.from({ length: 50 }, () => refresh(first)));
     expect(new Set(answers.map((token) => token.refresh_token)).size).toBe(50);
-    // Tried one by one, a voided successor would end the session; so the live one is told by the store's hash.
+    // Using a voided successor would end the session, so the stored hash tells which one is live.
     const session = harness.store.range<{ refresh: { current_hash: string; generation: number } }>([
       "session",
       "user",
@@ -157,8 +160,8 @@ describe("fifty refreshes at once", () => {
     expect(await codeOf(() => refresh(live[0]!))).toBe("ok");
   });
 
-  it("by two servers' worth of services over one store leave one live successor too", async () => {
-    // Without the turns that one process takes, only the store's checks stand between the racers.
+  it("by several services over one store also leave one live successor", async () => {
+    // Requests to one service wait for each other; between services only the store's checks order them.
     const { createIdentity } = await import("../../../src/identity/create-identity.js");
     const { openSigningKeys } = await import("../../../src/platform/auth/signing-keys.js");
     const { quietLog } = await import("../../platform/auth/support.js");
@@ -204,7 +207,7 @@ describe("a session", () => {
     expect(harness.store.count(["refresh_handle"])).toBe(0);
   });
 
-  it("of a user that may no longer log in is over at the next refresh", async () => {
+  it("of a disabled user is over at the next refresh", async () => {
     await harness.store.commit({
       puts: [{ key: ["subject_state", "user", userId], value: { enabled: false, epoch: 1 } }],
     });

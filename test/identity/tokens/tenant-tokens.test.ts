@@ -24,7 +24,7 @@ afterEach(async () => {
 });
 
 describe("a token of an application or organization", () => {
-  it("is made for members only, names whom it acts for, and carries what that one holds there", async () => {
+  it("is made only for members, names the user for whom it acts, and carries that user's permissions there", async () => {
     const id = await newOrganization(ada);
     expect(await outcome(eve.api.createToken({ body: { organization_id: id } }))).toBe("404 not_found");
     await joinByInvitation(harness, ada, eve, { organization_id: id, email: "eve@example.com" });
@@ -39,7 +39,7 @@ describe("a token of an application or organization", () => {
     expect(await outcome(token.api.createToken({ body: { user_id: ada.id } }))).toBe("404 not_found");
   });
 
-  it("dies with the membership by which it acts, refresh and all", async () => {
+  it("ends with the membership by which it acts, and so does its refresh token", async () => {
     const id = await newOrganization(ada);
     await joinByInvitation(harness, ada, eve, { organization_id: id, email: "eve@example.com" });
     const theirs = await tokenFor(harness, eve.api, { organization_id: id, scope: "offline_access" });
@@ -53,7 +53,7 @@ describe("a token of an application or organization", () => {
     ).toBe("401 invalid_grant");
   });
 
-  it("dies too where it was made through an organization that its user left", async () => {
+  it("ends also at an application, where it was made through an organization that its user left", async () => {
     const app = await newApplication(ada);
     const works = await newOrganization(ada);
     await ada.api.createApplicationOrganization({ params: { id: app }, body: { organization_id: works } });
@@ -65,7 +65,7 @@ describe("a token of an application or organization", () => {
     expect([await harness.isAlive(forWorks.token), await harness.isAlive(forApp.token)]).toEqual([false, false]);
   });
 
-  it("can be cut down and not widened", async () => {
+  it("can be restricted and not widened", async () => {
     const id = await newApplication(ada);
     const small = await tokenFor(harness, ada.api, {
       application_id: id,
@@ -82,7 +82,7 @@ describe("a token of an application or organization", () => {
     expect(await outcome(small.api.createToken({ body: { scope: "offline_access" } }))).toBe("403 forbidden");
   });
 
-  it("of one application is nothing to another", async () => {
+  it("of one application gives no access to another", async () => {
     const [mine, other] = [await newApplication(ada), await newApplication(ada)];
     const token = await tokenFor(harness, ada.api, { application_id: mine });
     expect(await outcome(token.api.createToken({ body: { application_id: other } }))).toBe("404 not_found");

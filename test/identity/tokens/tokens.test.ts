@@ -16,7 +16,7 @@ afterEach(async () => {
 });
 
 describe("revoking", () => {
-  it("one session leaves the others, all leaves none, and another's is not there", async () => {
+  it("one session leaves the others, all leaves none, and a stranger's does not exist", async () => {
     const { body: other } = await harness.anonymous.authenticate({
       body: { email: "ada@example.com", password: PASSWORD },
     });
@@ -34,7 +34,7 @@ describe("revoking", () => {
     expect([await harness.isAlive(ada.token), await harness.isAlive(eve.token)]).toEqual([false, true]);
   });
 
-  it("of another user is for administrators", async () => {
+  it("the tokens of another user needs an administrator", async () => {
     const root = await harness.newAdministrator();
     expect((await root.api.listTokens({ query: { user_id: ada.id } })).total).toBe(1);
     await root.api.deleteTokens({ query: { user_id: ada.id } });

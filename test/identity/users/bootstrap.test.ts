@@ -38,7 +38,7 @@ describe("the first administrator", () => {
     expect(await bootstrap.offer(path)).toBe(false);
   });
 
-  it("is nobody by being first, and the token is over after an hour", async () => {
+  it("is not the first to sign up, and the token expires after an hour", async () => {
     const path = join(mkdtempSync(join(tmpdir(), "bootstrap-")), "bootstrap-token");
     await harness.identity.services.bootstrap.offer(path);
     harness.clock.advanceSec(3600);

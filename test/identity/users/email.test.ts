@@ -77,7 +77,7 @@ describe("e-mail normaliser", () => {
     expect(normalizeEmail(`${local}@e${domain}`)).toBeUndefined();
   });
 
-  it("changes nothing the second time", () => {
+  it("is idempotent", () => {
     const letter = fc
       .integer({ min: 0x21, max: 0x1ffff })
       .map((code) => String.fromCodePoint(code))

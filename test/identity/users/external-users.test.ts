@@ -10,11 +10,7 @@ import { IdentityRepository } from "../../../src/identity/repository.js";
 import { TenantAccess } from "../../../src/identity/tenants/tenant-access.js";
 import { TenantRepository } from "../../../src/identity/tenants/tenant-repository.js";
 import { ExternalUsers } from "../../../src/identity/users/external-users.js";
-import {
-  ExternalIssuers,
-  readTrustedIssuers,
-  type TrustedIssuer,
-} from "../../../src/platform/auth/external-issuers.js";
+import { ExternalIssuers, type TrustedIssuer } from "../../../src/platform/auth/external-issuers.js";
 import { NEW_USER_PERMISSIONS, PERMISSIONS } from "../../../src/platform/auth/permissions.js";
 import { quietLog } from "../../platform/auth/support.js";
 import { codeOf, logIn, openHarness, signUp, type Harness } from "../support.js";
@@ -101,7 +97,7 @@ describe("a token of a trusted issuer", () => {
     });
   });
 
-  it("gets nobody into the account of the same address, nor takes the address", async () => {
+  it("opens no account with the same address, and does not block the address", async () => {
     const ada = await signUp(harness, "ada@example.com");
     const external = await harness.identity.authenticate(await token());
     expect(external.subject.id).not.toBe(ada.id);
@@ -109,13 +105,13 @@ describe("a token of a trusted issuer", () => {
     expect(await codeOf(() => signUp(harness, "ada@example.com"))).toBe("email_taken");
   });
 
-  it("from its first two requests at once makes one user", async () => {
+  it("used in several first requests at once creates one user", async () => {
     const tokens = await Promise.all(Array.from({ length: 6 }, async (_, i) => token({ jti: String(i) })));
     const principals = await Promise.all(tokens.map(async (text) => harness.identity.authenticate(text)));
     expect(new Set(principals.map(({ subject }) => subject.id)).size).toBe(1);
   });
 
-  it("maps claims and permissions as the operator says, and lets no new user in when told so", async () => {
+  it("maps claims and permissions as the operator configured, and creates no user where that is off", async () => {
     harness = await openWith({ claims: { subject: "oid", email: "upn" }, permissions: PERMISSIONS.read });
     const mapped = await harness.identity.authenticate(await token({ oid: "object-1", upn: "x@example.com" }));
     expect(mapped.permissions).toBe(PERMISSIONS.read);
@@ -124,7 +120,7 @@ describe("a token of a trusted issuer", () => {
     expect(harness.store.range(["user"])).toEqual([]);
   });
 
-  it("is void once it is over, and once its user is gone or logged out everywhere", async () => {
+  it("is void once it has expired, and once its user's tokens are voided", async () => {
     const text = await token();
     const { subject } = await harness.identity.authenticate(text);
     expect(await verdict(text)).toBe("ok");
@@ -191,7 +187,7 @@ describe("a token that only claims to be of a trusted issuer", () => {
     expect(harness.store.range(["user"])).toEqual([]);
   });
 
-  it("has nothing fetched from where it points, and unknown key ids fetch once in a while only", async () => {
+  it("causes no request to an address that it names, and few for unknown key ids", async () => {
     const trap = createHttpServer((_request, response) => {
       fetches += 1000;
       response.end("{}");

@@ -38,7 +38,7 @@ describe("changing an account", () => {
     ]).toEqual(["401 invalid_credentials", "ok"]);
   });
 
-  it("asks for the present password once the login is older than five minutes, and always of lesser tokens", async () => {
+  it("needs the present password once the login is older than five minutes, and always with a restricted token", async () => {
     const personal = harness.as((await ada.api.createPersonalToken({ body: { name: "script" } })).body.access_token);
     expect(await outcome(personal.updateUser({ params: { id: ada.id }, body: { password: NEW_PASSWORD } }))).toBe(
       "403 forbidden",
@@ -109,7 +109,7 @@ describe("changing an account", () => {
       expect(await outcome(ada.api.updateUser({ params: { id: ada.id }, body: { email } }))).toBe("409 email_taken");
   });
 
-  it("keeps when somebody agreed, in one form of timestamps", async () => {
+  it("stores the time of an agreement in one form of timestamps", async () => {
     await ada.api.updateUser({
       params: { id: ada.id },
       body: { terms_of_service_agreed_at: "2025-05-06T09:08:07.123456+02:00" },
@@ -119,7 +119,7 @@ describe("changing an account", () => {
     );
   });
 
-  it("lets an administrator grant what it holds itself, and voids the tokens of whom it changes", async () => {
+  it("lets an administrator grant what it holds, and voids the tokens of the changed user", async () => {
     const root = await harness.newAdministrator();
     expect(
       (
@@ -145,7 +145,7 @@ describe("changing an account", () => {
     ).toBe(3);
   });
 
-  it("lets no administrator take over, demote or delete one who may do more", async () => {
+  it("lets no administrator take over, demote or delete a user with more permissions", async () => {
     const root = await harness.newAdministrator();
     const desk = {
       email: "desk@example.com",
@@ -173,7 +173,7 @@ describe("changing an account", () => {
     expect(await outcome(api.deleteUser({ params: { id: ada.id } }))).toBe("ok");
   });
 
-  it("deletes the account with everything of its own, by itself or an administrator", async () => {
+  it("deletes the account with everything that only it owns, by itself or an administrator", async () => {
     const root = await harness.newAdministrator();
     const bob = await harness.newUser("bob@example.com");
     expect(await outcome(bob.api.deleteUser({ params: { id: ada.id } }))).toBe("404 not_found");

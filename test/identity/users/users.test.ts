@@ -27,7 +27,7 @@ function create(
 }
 
 describe("signing up", () => {
-  it("answers the user with every member that clients know", async () => {
+  it("returns the user with every member that clients know", async () => {
     const user = await create({ email: " Ada@Example.com" });
     expect(user).toEqual({
       id: user.id,
@@ -64,7 +64,7 @@ describe("signing up", () => {
     },
   );
 
-  it("of one e-mail many times at once makes one user", async () => {
+  it("many times at once with one e-mail address creates one user", async () => {
     const codes = await Promise.all(Array.from({ length: 20 }, () => codeOf(() => create({}))));
     expect(codes.filter((code) => code === "ok")).toHaveLength(1);
     expect(codes.filter((code) => code === "email_taken")).toHaveLength(19);
@@ -107,7 +107,7 @@ describe("signing up", () => {
     expect(codes.filter((code) => code === "too_many_requests")).toHaveLength(30);
   });
 
-  it("turns away what the hash gate cannot hold", async () => {
+  it("rejects what exceeds the limit of concurrent hashes", async () => {
     harness = await harness.restart({ hashGate: { concurrencyMax: 1, queueLengthMax: 3 } });
     const codes = await Promise.all(
       Array.from({ length: 30 }, (_, i) => codeOf(() => create({ email: `user${i}@example.com` }))),
@@ -121,7 +121,7 @@ describe("signing up", () => {
     ).toBe(1);
   });
 
-  it("takes no member that assigns rights or identity", () => {
+  it("rejects members that assign permissions or identity", () => {
     const check = Compile(CreateUserBody);
     const body = { email: "a@b.co", first_name: "A", last_name: "B", password: PASSWORD };
     expect(check.Check(body)).toBe(true);
@@ -130,7 +130,7 @@ describe("signing up", () => {
     }
   });
 
-  it("gives nobody permissions that they ask for, and stores nothing then", async () => {
+  it("rejects permissions in the request of an ordinary caller, and stores nothing", async () => {
     expect(
       await codeOf(() =>
         harness.identity.services.users.create(

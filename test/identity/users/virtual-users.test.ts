@@ -19,7 +19,7 @@ afterEach(async () => {
 });
 
 describe("a virtual user", () => {
-  it("lives in its application's own namespace of addresses", async () => {
+  it("has an address that is unique only within its application", async () => {
     const [one, two] = [
       await tokenFor(harness, ada.api, { application_id: await newApplication(ada) }),
       await tokenFor(harness, eve.api, { application_id: await newApplication(eve) }),
@@ -60,7 +60,7 @@ describe("a virtual user", () => {
     );
   });
 
-  it("gets from a lesser token of its application no more than that holds", async () => {
+  it("gets no more permissions than the restricted token of its application carries", async () => {
     const application_id = await newApplication(ada);
     const whole = await tokenFor(harness, ada.api, { application_id });
     const lesser = await tokenFor(harness, ada.api, {
