@@ -221,7 +221,7 @@ describe("events of provers", () => {
       expect(reader.events().map(({ subject }) => subject)).toEqual(expected);
     }
     expect(sse.events()).toEqual(socket.events());
-    // The stranger's stream is alive and has passed the owner's events by: what is its own comes.
+    // The stranger's stream is alive: it gets its own event and none of the owner's.
     await other.api.createOrganization({ body: { name: "others" } });
     await stranger.until(({ events }) => events().length > 0);
     expect(stranger.events().filter(({ subject }) => subject?.startsWith("privacy.") === true)).toEqual([]);
@@ -245,7 +245,7 @@ describe("prices", () => {
       btcusd: 65_432.19876543,
       ethusd: 2500.12345678,
     });
-    // The node behind them is the operator's, and its URL is nobody's to read.
+    // The URL of the operator's node is shown to no user.
     expect(JSON.stringify((await api.getNetwork({ params: { id: MAINNET } })).body)).not.toContain(mainnet.url);
   });
 });

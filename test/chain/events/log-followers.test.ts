@@ -59,8 +59,8 @@ afterEach(async () => {
 });
 
 /**
- * Both networks are of one node: what differs is whether it can be reached. Where they are told to be pushed, they look
- * by themselves once a minute.
+ * Both networks are of one node and differ in whether it can be reached. With `isPushed` the node's WebSocket wakes the
+ * followers, which otherwise take a step once a minute.
  */
 function makeFollowers(isPushed = false): LogFollowers {
   const rpcOf = (id: string): Rpc => ({
@@ -123,7 +123,7 @@ const ping = async ({ address }: WatchedContract, value: number): Promise<void> 
   await send({ to: address, data: pingCall(value) });
 };
 
-/** What was told of a contract, in order. */
+/** Returns the values that were published for a contract, in order. */
 function told({ pubsubPrefix }: WatchedContract): string[] {
   return log
     .after(0, 10_000)
@@ -171,7 +171,7 @@ it("goes on with one network while the node of another is away, says so once, an
   }
   await untilTold(up, ["2", "3"]);
   expect(told(down)).toEqual([]);
-  // Asked again and again, and said once.
+  // The node is asked again and again, and the log has one line.
   for (let round = 0; round < 3; round += 1) followers.wake(ONE);
   away.delete(ONE);
   followers.wake(ONE);
@@ -218,7 +218,7 @@ it("looks again when it was called while it looked", async () => {
       const answer = await node.request(method, ...params);
       if (isLate && method === "eth_getBlockByNumber") {
         isLate = false;
-        // After the node has said which block is the newest, and before it is heard.
+        // After the node has named the newest block, and before the follower has the answer.
         await ping(contract, 2);
         followers.wake(ONE);
       }

@@ -36,7 +36,7 @@ interface Request {
 }
 type Body = Request | readonly Request[];
 
-/** A node of the right chain; what it says to everything else is the test's. */
+/** A node of the right chain; the test decides what it answers to everything else. */
 async function double(
   answer: (body: Body) => { readonly status?: number; readonly body: unknown },
 ): Promise<{ readonly url: string; readonly bodies: Body[] }> {
@@ -75,7 +75,7 @@ describe("a node that takes batches", () => {
     const results = (await rpc.requestMany(calls)).map(resultOf);
     expect(results.filter((result) => result === "0x0")).toHaveLength(50);
     expect(new Set(results.filter((_, at) => at % 2 === 1))).toEqual(new Set(["0x21e19e0c9bab2400000"]));
-    // The chain's number before the first, and again after it, because its connection was new: the double has one for
+    // The chain's number is asked before the first, and again after each on a new connection; the double opens one for
     // each request.
     expect(rpc.health()[0]?.requests).toBeLessThanOrEqual(5);
   });

@@ -18,7 +18,7 @@ afterEach(async () => {
   for (const undo of after.splice(0).reverse()) await undo();
 });
 
-/** Hints as they come; `next` waits for one that nobody has waited for. */
+/** Counts hints; `next` waits for the next one that was not waited for before. */
 function hear(
   url: string,
   options: { readonly pauseMs?: number; readonly pingMs?: number } = {},
@@ -52,11 +52,11 @@ function hear(
 interface Node {
   readonly url: string;
   readonly server: WebSocketServer;
-  /** The next connection and what it said first. */
+  /** The next connection and its first message. */
   readonly accepted: () => Promise<{ readonly socket: WebSocket; readonly said: unknown }>;
 }
 
-/** A node that answers the subscription as told. */
+/** A node that gives this answer to the subscription. */
 async function node(answer: object = { jsonrpc: "2.0", id: 1, result: "0x1" }): Promise<Node> {
   const server = new WebSocketServer({ port: 0, host: "127.0.0.1", perMessageDeflate: true });
   after.push(() => {
@@ -120,7 +120,7 @@ async function raw(
   return { url: `ws://127.0.0.1:${String((server.address() as AddressInfo).port)}/`, sockets };
 }
 
-/** What a connection hears before it is over. */
+/** Returns what a connection receives until it is over. */
 async function talk(url: string): Promise<string[]> {
   const texts: string[] = [];
   await new Promise<void>((resolve, reject) => {
@@ -180,7 +180,7 @@ describe("a feed", () => {
     const { next } = hear(url, { pauseMs: 1, pingMs: 40 });
     (await accepted()).socket.terminate();
     const { socket } = await accepted();
-    // Hears our pings no more and so does not answer them.
+    // The node reads no pings any more and does not answer them.
     socket.pause();
     await accepted();
     await next();
