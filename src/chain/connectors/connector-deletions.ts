@@ -40,10 +40,10 @@ export class ConnectorDeletions {
     if (jobId === undefined) return true;
     jobs.wake();
     await jobs.untilSettled(jobId, { waitMs: DELETE_WAIT_MS, signal });
-    const left = repository.find(owner, id)?.value;
-    if (left === undefined) return true;
+    const remaining = repository.find(owner, id)?.value;
+    if (remaining === undefined) return true;
     if (jobs.isOpen(jobId)) return false;
-    const [reason] = left.errors;
+    const [reason] = remaining.errors;
     throw new AppError("connector_not_deleted", {
       message: `connector not deleted: ${reason?.message ?? "the provider did not remove its containers"}`,
     });

@@ -82,11 +82,11 @@ export class Entities {
     const made = await driver.create(peer, content);
     const type = made.type ?? content.mediaType;
     const described: PeerEntity = { ...made, ...(type === undefined ? {} : { type }) };
-    const noted = input.type ?? type;
-    const note = driver.keepsNotes
-      ? await this.#write(connector, made.id, { ...input, ...(noted === undefined ? {} : { type: noted }) })
-      : undefined;
-    return entityOnWire(described, note);
+    if (!driver.keepsNotes) return entityOnWire(described, undefined);
+    const { type: givenType, ...noted } = input;
+    const notedType = givenType ?? type;
+    const note = { ...noted, ...(notedType === undefined ? {} : { type: notedType }) };
+    return entityOnWire(described, await this.#write(connector, made.id, note));
   }
 
   /** Returns an entity with its content. Throws `not_found`. */

@@ -71,14 +71,14 @@ export class ContractService {
     const abi = params === undefined ? undefined : readAbi(params.abi, "params.abi");
     await retryOnConflict(async () => {
       const current = repository.require(owner, idOrAddress);
-      const { undescribed, ...known } = current.value;
-      const typeFromAbi = abi === undefined || known.type !== null ? known.type : (typeByAbi(abi) ?? null);
+      const { undescribed, ...rest } = current.value;
+      const typeFromAbi = abi === undefined || rest.type !== null ? rest.type : (typeByAbi(abi) ?? null);
       const next: StoredContract = {
-        ...known,
+        ...rest,
         // Once the owner says the type, the node need not be asked any more.
         ...(undescribed === undefined || type !== undefined ? {} : { undescribed }),
         updated_at: isoTimestamp(this.#dependencies.clock.nowMs()),
-        name: name ?? known.name,
+        name: name ?? rest.name,
         type: type === undefined ? typeFromAbi : type,
       };
       await store.commit(

@@ -56,14 +56,14 @@ export class ContractExecutions {
     signerOf(request);
     accesses.note(contract);
     const args = request.params ?? [];
-    const wanted = (request.method ?? "").trim();
-    if (wanted === "") return await this.#deploy(principal, contract, args, request);
+    const methodName = (request.method ?? "").trim();
+    if (methodName === "") return await this.#deploy(principal, contract, args, request);
     if (contract.address === NO_ADDRESS)
       throw new AppError("contract_not_deployed", {
         message: `the contract is not deployed; its status is ${contract.status}`,
       });
     const abi = abis.of(contract);
-    const method = findMethod(abi, wanted, args.length);
+    const method = findMethod(abi, methodName, args.length);
     const data = `${method.selector}${encodeArguments(method.inputs, args, "params").slice(2)}`;
     const isRead = method.mutability === "view" || method.mutability === "pure";
     if (method.mutability !== "payable" && request.value !== undefined && BigInt(request.value) > 0n)

@@ -73,8 +73,8 @@ export class TokenContracts {
       { applicationId: request.application_id ?? undefined, permissions: ["create"] },
       this.#dependencies.requireApplication,
     );
-    const known = this.#known(owner, request);
-    const place = known ?? {
+    const existing = this.#existing(owner, request);
+    const place = existing ?? {
       owner,
       network_id: request.network_id ?? "",
       address: addressOf(request.address),
@@ -98,7 +98,7 @@ export class TokenContracts {
         message:
           "the contract implements none of ERC-20, ERC-721 and ERC-1155; if it is a token all the same, give its type",
       });
-    const id = known?.id ?? (await this.#register(principal, request, described.type));
+    const id = existing?.id ?? (await this.#register(principal, request, described.type));
     return await retryOnConflict(async () => {
       const current = this.#dependencies.repository.require(owner, id);
       const next = tokenOf(current.value, request, described, isoTimestamp(this.#dependencies.clock.nowMs()));
@@ -107,7 +107,7 @@ export class TokenContracts {
     });
   }
 
-  #known(
+  #existing(
     owner: Subject,
     { contract_id: id, network_id: networkId, address }: CreateTokenContract,
   ): StoredContract | undefined {
@@ -164,9 +164,9 @@ function tokenOf(
   { type, token, undescribed }: Pick<StoredContract, "type" | "token" | "undescribed">,
   now: string,
 ): StoredContract {
-  const { undescribed: _undescribed, ...known } = current;
+  const { undescribed: _undescribed, ...rest } = current;
   return {
-    ...known,
+    ...rest,
     ...(undescribed === undefined ? {} : { undescribed }),
     updated_at: now,
     type,

@@ -182,16 +182,16 @@ export class NetworkService implements Networks, HintingNetworks {
     const urls = urlsOf(record);
     for (const url of urls) this.#dependencies.egress.checkUrl(url);
     // A chain that does not exist yet has neither node nor id; the time serves as an id unlike others.
-    const known =
+    const identified =
       record.chain_id !== ""
         ? record
         : urls.length > 0
           ? undefined
           : { ...record, chain_id: `0x${Math.floor(this.#dependencies.clock.nowMs() / 1000).toString(16)}` };
-    if (known === undefined)
+    if (identified === undefined)
       return await this.#checked({ ...record, chain_id: await this.#askedChainId(record, signal, key) }, signal, key);
-    await this.checkUrls(known, urls, signal, key);
-    return known;
+    await this.checkUrls(identified, urls, signal, key);
+    return identified;
   }
 
   async #askedChainId(network: NetworkRecord, signal: AbortSignal, key: string | undefined): Promise<string> {

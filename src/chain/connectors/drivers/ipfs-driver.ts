@@ -33,12 +33,12 @@ export const ipfsEntities: EntityDriver = {
     requireApi(peer);
     const cids = objects ?? (await kuboPins(peer));
     cids.forEach(requireCid);
-    const wanted = cids.slice((page.page - 1) * page.rpp, page.page * page.rpp);
+    const selected = cids.slice((page.page - 1) * page.rpp, page.page * page.rpp);
     const rows: PeerEntity[] = [];
-    for (let from = 0; from < wanted.length; from += STATS_AT_ONCE) {
+    for (let from = 0; from < selected.length; from += STATS_AT_ONCE) {
       rows.push(
         ...(await Promise.all(
-          wanted
+          selected
             .slice(from, from + STATS_AT_ONCE)
             .map(async (cid) => ({ ...entityOf(peer, await kuboStat(peer, cid)), id: cid, hash: cid })),
         )),

@@ -82,21 +82,21 @@ export async function secured(plain: Socket, host: string, tls: ConnectorConfig[
 
 /** Reads and writes lines. It leaves no listener behind, so that TLS can start between two lines. */
 export function lines(socket: Socket): PeerSocket {
-  let held = "";
+  let buffered = "";
   return {
     write: (text) => {
       socket.write(text);
     },
     readLine: async (what) => {
       for (;;) {
-        const end = held.indexOf("\n");
+        const end = buffered.indexOf("\n");
         if (end >= 0) {
-          const line = held.slice(0, end).replace(/\r$/, "");
-          held = held.slice(end + 1);
+          const line = buffered.slice(0, end).replace(/\r$/, "");
+          buffered = buffered.slice(end + 1);
           return line;
         }
-        if (held.length > ANSWER_BYTES_MAX) throw answerInvalid(what);
-        held += (await nextChunk(socket)).toString("latin1");
+        if (buffered.length > ANSWER_BYTES_MAX) throw answerInvalid(what);
+        buffered += (await nextChunk(socket)).toString("latin1");
       }
     },
   };

@@ -72,9 +72,9 @@ export class DockerProvider implements ContainerProvider {
   /** Makes and starts the container. One made from the same settings is used again. */
   async provision(spec: ContainerSpec, signal: AbortSignal): Promise<ContainerRuntime> {
     this.check(spec);
-    const left = await this.#inspect(spec.connectorId, signal);
-    if (left === undefined || left.Config.Labels?.[SETTINGS_LABEL] !== settingsHash(spec)) {
-      if (left !== undefined) await this.remove(spec.connectorId, signal);
+    const existing = await this.#inspect(spec.connectorId, signal);
+    if (existing === undefined || existing.Config.Labels?.[SETTINGS_LABEL] !== settingsHash(spec)) {
+      if (existing !== undefined) await this.remove(spec.connectorId, signal);
       await this.#pull(spec.image, signal);
       if (isEgressClosed(spec.security)) await this.#makeClosedNetwork(signal);
       await this.#create(spec, signal);
@@ -217,9 +217,9 @@ export class DockerProvider implements ContainerProvider {
     const present = await this.#engine.ask(`/networks/${CLOSED_NETWORK}`, { signal });
     if (present.status === 200) return;
     requireStatus(present, [404], "look for the network");
-    const made = await this.#engine.ask("/networks/create", { method: "POST", json: CLOSED_NETWORK_BODY, signal });
-    // 409: another request made the network meanwhile.
-    requireStatus(made, [201, 409], "make a network");
+    const created = await this.#engine.ask("/networks/create", { method: "POST", json: CLOSED_NETWORK_BODY, signal });
+    // 409: another request created the network meanwhile.
+    requireStatus(created, [201, 409], "make a network");
   }
 
   async #create(spec: ContainerSpec, signal: AbortSignal): Promise<void> {

@@ -28,8 +28,8 @@ type Coded = bigint | number | string | boolean | readonly Coded[];
 export function encodeArguments(parameters: readonly AbiMember[], given: readonly unknown[], path: string): Hex {
   const findings: ErrorDetail[] = [];
   if (given.length !== parameters.length) {
-    const wanted = parameters.map(({ name }, index) => name || `#${String(index)}`).join(", ");
-    const message = `${String(parameters.length)} argument${parameters.length === 1 ? "" : "s"} needed${wanted === "" ? "" : ` (${wanted})`}, ${String(given.length)} given`;
+    const names = parameters.map(({ name }, index) => name || `#${String(index)}`).join(", ");
+    const message = `${String(parameters.length)} argument${parameters.length === 1 ? "" : "s"} needed${names === "" ? "" : ` (${names})`}, ${String(given.length)} given`;
     throw invalidMember(path, message, "argument_invalid");
   }
   const values = parameters.map(({ type }, index) =>

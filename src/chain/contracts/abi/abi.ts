@@ -109,8 +109,8 @@ export function membersOf(parameters: readonly AbiParameter[]): AbiMember[] {
  * Finds a function by full signature or by name. Where several have the name, the number of arguments decides if only
  * one of them takes that number. Throws `method_unknown`, or `method_ambiguous` with the possible signatures.
  */
-export function findMethod(abi: ContractAbi, wanted: string, argumentCount: number): Method {
-  const text = wanted.replace(/\s+/g, "");
+export function findMethod(abi: ContractAbi, nameOrSignature: string, argumentCount: number): Method {
+  const text = nameOrSignature.replace(/\s+/g, "");
   const methods = methodsOf(abi);
   const exact = methods.find(({ signature }) => signature === text);
   if (exact !== undefined) return exact;

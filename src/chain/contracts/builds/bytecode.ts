@@ -50,8 +50,8 @@ export function linkBytecode(
     Object.entries(libraries).map(([name, address]) => [holeOf(name), address.slice(2).toLowerCase()]),
   );
   code = code.replace(HOLE, (hole, hash: string) => byHash.get(hash) ?? hole);
-  const left = missing.length > 0 ? missing : [...new Set([...code.matchAll(HOLE)].map(([hole]) => hole))];
-  if (left.length > 0) throw unlinked(left.slice(0, FINDINGS_MAX));
+  const unresolved = missing.length > 0 ? missing : [...new Set([...code.matchAll(HOLE)].map(([hole]) => hole))];
+  if (unresolved.length > 0) throw unlinked(unresolved.slice(0, FINDINGS_MAX));
   if (code === "" || !HEX.test(code)) throw invalid("the bytecode is not hex of whole bytes", path);
   if (code.length / 2 > BYTECODE_BYTES_MAX)
     throw invalid(`the bytecode has more than ${String(BYTECODE_BYTES_MAX)} bytes`, path);

@@ -87,9 +87,9 @@ export class ContractDescriptions {
           current.value.type !== contract.type
         )
           return;
-        const { undescribed: _undescribed, ...known } = current.value;
+        const { undescribed: _undescribed, ...rest } = current.value;
         await store.commit(
-          repository.update(current, { ...known, ...described, token: factsOf(known.token, described.token) }),
+          repository.update(current, { ...rest, ...described, token: factsOf(rest.token, described.token) }),
         );
       });
       this.#failures.delete(id);
