@@ -199,7 +199,7 @@ export function loadKernels(options: KernelOptions = {}): Kernels {
   return kernels;
 }
 
-/** Opens kernels on a memory that `loadKernels` has prepared, on whatever thread, for the same curve and kind. */
+/** Opens kernels on a memory that `loadKernels` has prepared, on any thread, for the same curve and kind. */
 export function openKernels(
   memory: WebAssembly.Memory,
   { curve = BN254, preferred }: Pick<KernelOptions, "curve" | "preferred"> = {},

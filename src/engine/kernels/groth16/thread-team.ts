@@ -92,11 +92,11 @@ export class ThreadTeam {
    */
   join(): { readonly place: number } | undefined {
     for (;;) {
-      const seen = this.#changes();
+      const changes = this.#changes();
       const state = Atomics.load(this.#words, WORD.state);
       if (state > STATE.open || this.#isDismissed()) return undefined;
       if (state === STATE.open) break;
-      this.#wait(seen);
+      this.#wait(changes);
     }
     Atomics.add(this.#words, WORD.active, 1);
     // The leader may have ended the team between the load and the increment. Only a helper that was counted before may
@@ -133,10 +133,10 @@ export class ThreadTeam {
   disband(): boolean {
     this.close(STATE.ended);
     for (;;) {
-      const seen = this.#changes();
+      const changes = this.#changes();
       if (Atomics.load(this.#words, WORD.active) === 0) return true;
       if (Atomics.load(this.#words, WORD.state) === STATE.lost) return false;
-      this.#wait(seen);
+      this.#wait(changes);
     }
   }
 
@@ -173,7 +173,7 @@ export class ThreadTeam {
   ): void {
     if (steps.length > TEAM_STEPS_MAX) throw new RangeError("a team has room for fewer steps");
     for (;;) {
-      const seen = this.#changes();
+      const changes = this.#changes();
       const state = Atomics.load(this.#words, WORD.state);
       if (state !== STATE.open) {
         if (role.isHelper) return;
@@ -184,7 +184,7 @@ export class ThreadTeam {
       const step = claimed === undefined ? undefined : steps[claimed.step];
       if (claimed === undefined || step === undefined) {
         if (steps.every((_, i) => this.#isDone(steps, i))) return;
-        this.#wait(seen);
+        this.#wait(changes);
         continue;
       }
       const startedMs = performance.now();
@@ -220,7 +220,7 @@ export class ThreadTeam {
     Atomics.notify(this.#words, WORD.changes);
   }
 
-  #wait(seen: number): void {
-    Atomics.wait(this.#words, WORD.changes, seen, WAIT_MS);
+  #wait(changes: number): void {
+    Atomics.wait(this.#words, WORD.changes, changes, WAIT_MS);
   }
 }

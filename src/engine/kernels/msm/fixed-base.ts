@@ -1,7 +1,7 @@
 /**
  * Multiples of one fixed point by many scalars, with a table of signed windows: most of the work of a trusted setup.
  * Each product is a list of table points, and the lists are summed by the trees of point/point-tree.ts. Its time
- * depends on the scalars: run it only where nobody else can measure it.
+ * depends on the scalars: run it only where its time cannot be measured by others.
  */
 import { recodeScratchBytes } from "./buckets.js";
 import { LIST_ENTRY_BYTES } from "../point/point-batch.js";
