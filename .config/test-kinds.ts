@@ -14,7 +14,7 @@ const OTHER_SUITES = ["test/long/", "test/slow/"];
 const STARTERS = /^(piscina|snarkjs|ffjavascript|node:(child_process|worker_threads|http|https|net|tls))$/;
 /** Our modules that do. */
 const STARTING_MODULES =
-  /^src\/(app|engine\/backends\/snarkjs|main|platform\/http\/server|platform\/pool\/(thread-pool|process-task)|platform\/store\/lmdb\/lmdb-store|prover\/compute\/compute-pools|vault\/threads\/vault-workers)\.ts$/;
+  /^src\/(app\/[a-z-]+|engine\/backends\/snarkjs|main|platform\/http\/server|platform\/pool\/(thread-pool|process-task)|platform\/store\/lmdb\/lmdb-store|prover\/compute\/compute-pools|vault\/threads\/vault-workers)\.ts$/;
 
 const IMPORTS = /\bfrom\s+["']([^"']+)["']|\bimport\(\s*["']([^"']+)["']\s*\)/g;
 

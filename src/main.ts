@@ -1,7 +1,7 @@
 /**
  * The server's process: starts the application, says where it serves, and drains it when the process is told to stop.
  */
-import { createApp, type App } from "./app.js";
+import { createApp, type App } from "./app/app.js";
 import { describeAddress } from "./platform/net/describe-address.js";
 import { systemClock } from "./platform/clock.js";
 import { applyGcFlags } from "./platform/concurrency/gc-flags.js";

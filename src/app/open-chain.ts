@@ -1,7 +1,7 @@
 /** The part of the composition root that makes the chain area from the settings. */
-import { createChain, type Chain, type ChainDependencies } from "./chain/create-chain.js";
-import { readNetworkUrls } from "./chain/networks/public-networks.js";
-import { ConfigError, listOf, type Config } from "./platform/config.js";
+import { createChain, type Chain, type ChainDependencies } from "../chain/create-chain.js";
+import { readNetworkUrls } from "../chain/networks/public-networks.js";
+import { ConfigError, listOf, type Config } from "../platform/config.js";
 
 /** Reachable in development, where nodes and peers usually run on the same machine. */
 const LOOPBACK = ["127.0.0.0/8", "[::1]", "localhost"];

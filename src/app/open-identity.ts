@@ -3,20 +3,20 @@
  * the other areas that creating and deleting an owner needs.
  */
 import { join } from "node:path";
-import { createIdentity, type Identity } from "./identity/create-identity.js";
-import type { OwnerPurge } from "./identity/subject-deletion.js";
-import { readTrustedIssuers } from "./platform/auth/external-issuers.js";
-import type { Subject } from "./platform/auth/principal.js";
-import { openSigningKeys, type SigningKeys } from "./platform/auth/signing-keys.js";
-import type { Clock } from "./platform/clock.js";
-import type { Config } from "./platform/config.js";
-import type { Events } from "./platform/events/events.js";
-import type { Log } from "./platform/log.js";
-import { createFileMail } from "./platform/mail/file-mail.js";
-import type { MailDriver } from "./platform/mail/mail.js";
-import type { Store, StoreCommit } from "./platform/store/store.js";
-import type { ProverRegistry } from "./prover/create-prover-registry.js";
-import type { VaultService } from "./vault/service.js";
+import { createIdentity, type Identity } from "../identity/create-identity.js";
+import { readTrustedIssuers } from "../platform/auth/external-issuers.js";
+import type { Subject } from "../platform/auth/principal.js";
+import { openSigningKeys, type SigningKeys } from "../platform/auth/signing-keys.js";
+import type { Clock } from "../platform/clock.js";
+import type { Signal } from "../platform/concurrency/signal.js";
+import type { Config } from "../platform/config.js";
+import type { Events } from "../platform/events/events.js";
+import type { Log } from "../platform/log.js";
+import { createFileMail } from "../platform/mail/file-mail.js";
+import type { MailDriver } from "../platform/mail/mail.js";
+import type { Store, StoreCommit } from "../platform/store/store.js";
+import type { ProverRegistry } from "../prover/create-prover-registry.js";
+import type { VaultService } from "../vault/service.js";
 
 export interface OpenIdentityDependencies {
   readonly store: Store;
@@ -25,11 +25,8 @@ export interface OpenIdentityDependencies {
   readonly events: Events;
   readonly vault: VaultService;
   readonly provers: ProverRegistry["service"];
-  /**
-   * Called when an owner is deleted, before its provers and vaults are: for areas that are built after identity. Must
-   * be complete before the first request.
-   */
-  readonly onOwnerDeleted: readonly OwnerPurge[];
+  /** Emitted when an owner is deleted, before its provers and vaults are: for areas that are built after identity. */
+  readonly ownerDeleted: Signal<Subject>;
 }
 
 export interface IdentityParts {
@@ -48,7 +45,7 @@ export async function openIdentity(
   dataDir: string,
   dependencies: OpenIdentityDependencies,
 ): Promise<IdentityParts> {
-  const { store, clock, log, events, vault, provers, onOwnerDeleted } = dependencies;
+  const { store, clock, log, events, vault, provers, ownerDeleted } = dependencies;
   const keys = await openSigningKeys(
     { path: join(dataDir, "signing-keys.json"), algorithm: config.signing_algorithm },
     { clock, log },
@@ -70,9 +67,7 @@ export async function openIdentity(
       mail: await mailDriver(config, dataDir, { clock, log }),
       firstVault: (owner, name) => firstVault(vault, owner, name),
       purges: [
-        async (owner) => {
-          for (const purge of onOwnerDeleted) await purge(owner);
-        },
+        (owner) => ownerDeleted.emit(owner),
         (owner) => purgeProvers(provers, owner),
         (owner) => purgeVaults(vault, owner),
       ],
@@ -93,7 +88,7 @@ async function mailDriver(
 ): Promise<MailDriver> {
   const from = config.mail_from;
   if (config.mail_url !== undefined) {
-    const { createSmtpMail } = await import("./platform/mail/smtp-mail.js");
+    const { createSmtpMail } = await import("../platform/mail/smtp-mail.js");
     return createSmtpMail({ url: config.mail_url, from });
   }
   if (config.mode === "development") return createFileMail({ folder: join(dataDir, "mail"), from }, dependencies);

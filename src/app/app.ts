@@ -1,0 +1,94 @@
+/**
+ * Composition root: with the other files of this room, the only code that wires areas, platform, pools and the HTTP
+ * front together. Decides nothing but the order of start and stop.
+ */
+import { join } from "node:path";
+import type { Config } from "../platform/config.js";
+import { createMetricsServer } from "../platform/http/metrics-server.js";
+import { Metrics } from "../platform/metrics.js";
+import { openAreas, secretKey } from "./open-areas.js";
+import { openPlatform, type AppDependencies } from "./open-platform.js";
+import { createServers, type AppParts } from "./servers.js";
+import { startNotes } from "./start-notes.js";
+
+export interface Listening {
+  /** What is served there, in words. */
+  readonly areas: string;
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface App {
+  /** Listens and starts the background work. */
+  start(): Promise<readonly Listening[]>;
+  /** Drains and closes everything; safe to call once. */
+  stop(options: { readonly graceMs: number }): Promise<void>;
+  /**
+   * Called when the server can no longer keep its promises, such as after a failed sync: end the process and start
+   * anew.
+   */
+  onFatal(listener: (reason: string) => void): void;
+  /** What the operator should know at start, one sentence a line. */
+  readonly notes: readonly string[];
+}
+
+/** Opens the data folder and builds the application. Rejects with a sentence when the folder cannot be used. */
+export async function createApp(config: Config, dependencies: AppDependencies): Promise<App> {
+  const fatalListeners: ((reason: string) => void)[] = [];
+  const platform = await openPlatform(config, dependencies, (reason) => {
+    for (const listener of fatalListeners) listener(reason);
+  });
+  const areas = await openAreas(platform);
+  const parts: AppParts = {
+    ...platform,
+    ...areas,
+    metrics: new Metrics({ lanesWaiting: () => areas.pools.waiting() }),
+    requestHashKey: await secretKey(join(platform.dataDir, "request-hash-key")),
+  };
+  return {
+    notes: startNotes(parts),
+    onFatal: (listener) => {
+      fatalListeners.push(listener);
+    },
+    ...runnable(parts),
+  };
+}
+
+function runnable(parts: AppParts): Pick<App, "start" | "stop"> {
+  const { config, log, metrics, identityParts, pools } = parts;
+  const servers = createServers(parts);
+  const metricsServer =
+    config.metrics_port === undefined
+      ? undefined
+      : createMetricsServer({ host: "127.0.0.1", port: config.metrics_port }, { metrics, log });
+  return {
+    start: async () => {
+      parts.events.start();
+      const listening = await Promise.all(
+        servers.map(async ({ areas, host, server }) => ({ areas, host, port: (await server.listen()).port })),
+      );
+      await metricsServer?.listen();
+      await parts.provers.removeOrphans();
+      identityParts.keys.startWatching();
+      await parts.jobs.start();
+      parts.chain.start();
+      pools.warm(config.kernels).catch(() => {
+        log.warn("the compute threads did not load the proving backend ahead of the first request");
+      });
+      return listening;
+    },
+    stop: async ({ graceMs }) => {
+      await Promise.all(servers.map(async ({ server }) => await server.stop({ graceMs })));
+      metricsServer?.stop();
+      identityParts.keys.stopWatching();
+      await identityParts.identity.services.outbox.stop();
+      await parts.jobs.stop();
+      await parts.chain.stop();
+      await pools.stop();
+      await parts.vault.stop();
+      parts.audit.refusals.flush();
+      await parts.events.stop();
+      await parts.store.close();
+    },
+  };
+}

@@ -1,0 +1,165 @@
+/** The part of the composition root that builds the areas, each after those that it uses. */
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import type { Chain } from "../chain/create-chain.js";
+import { permissionBits } from "../platform/auth/permissions.js";
+import type { Principal, Subject } from "../platform/auth/principal.js";
+import { Signal } from "../platform/concurrency/signal.js";
+import type { Area } from "../platform/contract/route.js";
+import { SubscriptionTokens } from "../platform/events/subscription-token.js";
+import { createPrivateFile, readPrivateFile } from "../platform/files/private-file.js";
+import { ProcessTasks } from "../platform/pool/process-task.js";
+import { openSandbox, type Sandbox } from "../platform/pool/sandbox.js";
+import { StartError } from "../platform/start-error.js";
+import { ComputePools } from "../prover/compute/compute-pools.js";
+import { PooledCompute } from "../prover/compute/pooled-compute.js";
+import { ResidentBytes } from "../prover/compute/resident-bytes.js";
+import { createProverRegistry, type ProverRegistry } from "../prover/create-prover-registry.js";
+import { createVault, type Vault } from "../vault/create-vault.js";
+import { openChain } from "./open-chain.js";
+import { openIdentity, type IdentityParts } from "./open-identity.js";
+import type { Platform } from "./open-platform.js";
+
+export interface Areas {
+  readonly vault: Vault;
+  readonly pools: ComputePools;
+  readonly sandbox: Sandbox;
+  readonly provers: ProverRegistry;
+  readonly identityParts: IdentityParts;
+  readonly chain: Chain;
+  readonly subscriptionTokens: SubscriptionTokens;
+}
+
+const SECRET_KEY_BYTES = 32;
+/**
+ * Verification takes milliseconds: one thread serves a few hundred a second, and a short queue keeps the wait short.
+ */
+const INTERACTIVE_THREADS = 1;
+const INTERACTIVE_QUEUE_MAX = 512;
+/** A thread that dies under a proof loses its workspace until the key is opened again, which the next proof does. */
+const SPARE_WORKSPACES = 2;
+/** Vault operations take microseconds; this bounds memory, not time. */
+const VAULT_QUEUE_MAX = 4096;
+const MIB = 1024 * 1024;
+
+/** Builds all areas: vault, provers, identity, chain. Only the vault is running afterwards. */
+export async function openAreas(platform: Platform): Promise<Areas> {
+  const { config, dataDir, audit, events, jobs, clock, log } = platform;
+  const unsealed = new Signal();
+  const ownerDeleted = new Signal<Subject>();
+  const vault = await openVault(platform, unsealed);
+  const sandbox = await openSandbox({ mode: config.sandbox }, { log });
+  const tasks = new ProcessTasks({ sandbox });
+  const pools = createPools(platform);
+  const provers = createProvers(platform, { pools, tasks, vault });
+  const identityParts = await openIdentity(config, dataDir, {
+    store: audit.identityStore,
+    clock,
+    log,
+    events,
+    vault: vault.service,
+    provers: provers.service,
+    ownerDeleted,
+  });
+  const { access, bearers } = identityParts.identity.services;
+  const subscriptionTokens = new SubscriptionTokens(
+    { key: await secretKey(join(dataDir, "subscription-key")) },
+    { clock, standingOf: (subject, sessionId) => bearers.standingOf(subject, sessionId) },
+  );
+  const chain = openChain(config, {
+    store: audit.vaultStore,
+    vault: vault.service,
+    jobs,
+    tasks,
+    events,
+    subscriptionTokens,
+    clock,
+    log,
+    requireApplication: (principal, id, permissions) => {
+      access.require(principal, { kind: "application", id }, permissionBits(permissions));
+    },
+  });
+  unsealed.on(() => chain.wake());
+  ownerDeleted.on((owner) => chain.purge(owner));
+  await vault.start();
+  return { vault, pools, sandbox, provers, identityParts, chain, subscriptionTokens };
+}
+
+/** Authenticates a bearer token. Subscription tokens can only listen to events, so only the chain area takes them. */
+export function authenticate(
+  { identityParts, subscriptionTokens }: Areas,
+  token: string,
+  area: Area,
+): Principal | Promise<Principal> {
+  if (!SubscriptionTokens.isOne(token) || area !== "chain") return identityParts.identity.authenticate(token, area);
+  return subscriptionTokens.authenticate(token);
+}
+
+/** Reads a key of the server's own, such as that of idempotency hashes, and makes it on the first start. */
+export async function secretKey(path: string): Promise<Buffer> {
+  await createPrivateFile(path, randomBytes(SECRET_KEY_BYTES));
+  const key = await readPrivateFile(path);
+  if (key?.length !== SECRET_KEY_BYTES)
+    throw new StartError(`${path} does not hold ${String(SECRET_KEY_BYTES)} bytes; delete it to have a new one made`);
+  return key;
+}
+
+async function openVault(
+  { config, dataDir, audit, auditUnwritable, jobs, clock, log }: Platform,
+  unsealed: Signal,
+): Promise<Vault> {
+  const makesOwnKey =
+    config.mode === "development" &&
+    config.seal_unseal_validation_hash === undefined &&
+    config.seal_unseal_provider === undefined;
+  const vault = await createVault(
+    { queueLengthMax: VAULT_QUEUE_MAX, seal: makesOwnKey ? { developmentDataDir: dataDir } : { settings: config } },
+    {
+      store: audit.vaultStore,
+      clock,
+      log,
+      onUnsealed: () => void unsealed.emit(),
+      onSealChange: async ({ action, code }) => {
+        const outcome = code === undefined ? { outcome: "ok" as const } : { outcome: "refused" as const, code };
+        await audit.trail.append({ action: `seal.${action}`, ...outcome });
+      },
+    },
+  );
+  unsealed.on(() => jobs.wake());
+  auditUnwritable.on(() => vault.sealByFault("the audit log cannot be written"));
+  return vault;
+}
+
+function createPools({ config, log }: Platform): ComputePools {
+  return new ComputePools(
+    {
+      proveThreads: config.prove_threads,
+      proveHelpersMax: config.prove_helpers,
+      interactiveThreads: INTERACTIVE_THREADS,
+      proveQueueLengthMax: config.prove_queue,
+      interactiveQueueLengthMax: INTERACTIVE_QUEUE_MAX,
+    },
+    { log },
+  );
+}
+
+function createProvers(
+  { config, audit, artifacts, jobs, events, clock, log }: Platform,
+  { pools, tasks, vault }: { readonly pools: ComputePools; readonly tasks: ProcessTasks; readonly vault: Vault },
+): ProverRegistry {
+  const budgetBytes = config.key_memory_mb * MIB;
+  const resident = new ResidentBytes({ budgetBytes }, { load: async (sha256) => await artifacts.readShared(sha256) });
+  const openKeys = { budgetBytes, workspaces: config.prove_threads + SPARE_WORKSPACES };
+  const compute = new PooledCompute(
+    {
+      constraintsMax: config.constraints_max,
+      compile: { memoryMb: config.compile_memory_mb, seconds: config.compile_seconds },
+      ...(config.kernels === "wasm" ? { openKeys } : {}),
+    },
+    { pools, tasks, log },
+  );
+  return createProverRegistry(
+    { providerAliases: config.provider_aliases },
+    { store: audit.vaultStore, artifacts, jobs, compute, resident, vault: vault.service, events, clock, log },
+  );
+}

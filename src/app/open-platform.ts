@@ -1,0 +1,66 @@
+/** The part of the composition root that opens what all areas share: store, audit log, events, artifacts and jobs. */
+import { mkdir } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { openAuditKey } from "../platform/audit/audit-log.js";
+import { createAudit, type Audit } from "../platform/audit/create-audit.js";
+import type { Clock } from "../platform/clock.js";
+import { Signal } from "../platform/concurrency/signal.js";
+import type { Config } from "../platform/config.js";
+import { EventBus } from "../platform/events/event-bus.js";
+import { Jobs } from "../platform/jobs/jobs.js";
+import type { Log } from "../platform/log.js";
+import { openArtifacts, type Artifacts } from "../platform/store/artifacts.js";
+import { openStore, type DurableStore } from "../platform/store/lmdb/lmdb-store.js";
+
+export interface AppDependencies {
+  readonly log: Log;
+  readonly clock: Clock;
+}
+
+export interface Platform extends AppDependencies {
+  readonly config: Config;
+  /** Absolute path. */
+  readonly dataDir: string;
+  readonly store: DurableStore;
+  readonly audit: Audit;
+  /** The audit log cannot be written any more. */
+  readonly auditUnwritable: Signal;
+  readonly events: EventBus;
+  readonly artifacts: Artifacts;
+  readonly jobs: Jobs;
+}
+
+const MIB = 1024 * 1024;
+
+/**
+ * Opens the data folder. Rejects with a sentence when it cannot be used.
+ * @param onFatal called with the reason when the store can no longer keep its promises
+ */
+export async function openPlatform(
+  config: Config,
+  { log, clock }: AppDependencies,
+  onFatal: (reason: string) => void,
+): Promise<Platform> {
+  const dataDir = resolve(config.data_dir);
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  const key = await openAuditKey(dataDir);
+  const store = await openStore(
+    { path: join(dataDir, "store"), mapBytes: config.store_max_mb * MIB, chainKey: key },
+    { log, onFatal: ({ message }) => onFatal(message) },
+  );
+  const auditUnwritable = new Signal();
+  const audit = await createAudit({ key }, { store, clock, log, onUnwritable: () => void auditUnwritable.emit() });
+  const events = new EventBus(
+    {
+      eventsMax: config.events_max,
+      daysMax: config.events_days,
+      streamsMax: config.event_streams,
+      streamsPerSubjectMax: config.event_streams_per_subject,
+    },
+    { store, clock, log },
+  );
+  const artifacts = await openArtifacts(join(dataDir, "artifacts"));
+  await artifacts.removeTemporaries();
+  const jobs = new Jobs({}, { store: audit.vaultStore, clock, log });
+  return { config, dataDir, log, clock, store, audit, auditUnwritable, events, artifacts, jobs };
+}

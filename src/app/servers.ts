@@ -1,0 +1,163 @@
+/** The part of the composition root that makes the HTTP servers: which routes are served where, by which handlers. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { ROUTE_LIST } from "../api.js";
+import { chainRoutes } from "../chain/routes.js";
+import { identityRoutes } from "../identity/routes.js";
+import { auditHandlers } from "../platform/audit/audit-handlers.js";
+import { auditRoutes } from "../platform/audit/audit-routes.js";
+import { auditedRoutes } from "../platform/audit/audited-routes.js";
+import { holdsAll, PERMISSIONS } from "../platform/auth/permissions.js";
+import { listOf, parseAddress, type Config } from "../platform/config.js";
+import { bindRoutes, type Area, type BoundRoute } from "../platform/contract/route.js";
+import { eventHandlers } from "../platform/events/event-handlers.js";
+import { eventRoutes } from "../platform/events/event-routes.js";
+import { PACKAGE_ROOT } from "../platform/files/package-root.js";
+import { StoredIdempotency } from "../platform/http/limits/idempotency-store.js";
+import { createServer, type Server } from "../platform/http/server.js";
+import type { Metrics } from "../platform/metrics.js";
+import { createServiceHandlers } from "../platform/service/handlers.js";
+import { serviceRoutes } from "../platform/service/routes.js";
+import { proverRoutes } from "../prover/routes.js";
+import { lifecycleRoutes } from "../vault/keys/lifecycle-routes.js";
+import { organizationVaultHandlers } from "../vault/organization-vault-handlers.js";
+import { organizationVaultRoutes } from "../vault/organization-vault-routes.js";
+import { vaultRoutes } from "../vault/routes.js";
+import { authenticate, type Areas } from "./open-areas.js";
+import type { Platform } from "./open-platform.js";
+
+/** All that a server is made of. */
+export interface AppParts extends Platform, Areas {
+  readonly metrics: Metrics;
+  readonly requestHashKey: Buffer;
+}
+
+/** One address on which the server listens. */
+export interface AreaServer {
+  /** What is served there, in words. */
+  readonly areas: string;
+  readonly host: string;
+  readonly server: Server;
+}
+
+interface Place {
+  readonly words: string;
+  readonly host: string;
+  readonly port: number;
+  /** All areas when absent. */
+  readonly area?: Area;
+}
+
+/** Makes a server for the common address, and one for each area that has an address of its own. */
+export function createServers(parts: AppParts): AreaServer[] {
+  const routes = boundRoutes(parts);
+  const idempotency = new StoredIdempotency({ store: parts.store, clock: parts.clock });
+  return places(parts.config).map((place) => ({
+    areas: place.words,
+    host: place.host,
+    server: createServerAt(place, routes, idempotency, parts),
+  }));
+}
+
+function places(config: Config): Place[] {
+  const own: readonly (readonly [Area, string, string | undefined])[] = [
+    ["prover", "the prover registry", config.prover_listen],
+    ["vault", "the vault", config.vault_listen],
+    ["identity", "identity", config.identity_listen],
+    ["chain", "the chain area", config.chain_listen],
+  ];
+  return [
+    { words: "every area", host: config.host, port: config.port },
+    ...own.flatMap(([area, words, address]) =>
+      address === undefined ? [] : [{ words, area, ...parseAddress(address) }],
+    ),
+  ];
+}
+
+function createServerAt(
+  { area, host, port }: Place,
+  routes: readonly BoundRoute[],
+  idempotency: StoredIdempotency,
+  parts: AppParts,
+): Server {
+  const { config, clock, log, metrics, vault, audit } = parts;
+  const tls =
+    config.tls_cert === undefined || config.tls_key === undefined
+      ? {}
+      : { tls: { certFile: config.tls_cert, keyFile: config.tls_key } };
+  return createServer(
+    {
+      host,
+      port,
+      requestHashKey: parts.requestHashKey,
+      limits: { rateLimits: config.rate_limits, connectionsMax: config.connections },
+      trustedProxies: listOf(config.trusted_proxies),
+      ...(area === undefined ? {} : { areas: [area] }),
+      ...tls,
+    },
+    {
+      routes: area === "chain" ? [...routes, ...tokenContractAliases(routes)] : routes,
+      authenticate: (token, routeArea) => authenticate(parts, token, routeArea),
+      isUnsealed: () => vault.service.isUnsealed(),
+      idempotency,
+      log,
+      clock,
+      metrics: metrics.forServer(),
+      onRefused: (refusal) => audit.refusals.note(refusal),
+    },
+  );
+}
+
+/**
+ * Existing clients ask the chain area for token contracts under /tokens, which on an address with every area is
+ * identity's.
+ */
+function tokenContractAliases(routes: readonly BoundRoute[]): BoundRoute[] {
+  return routes
+    .filter(({ route }) => route.path.startsWith("/api/v1/token_contracts"))
+    .map(({ route, handler }) => ({
+      route: { ...route, path: route.path.replace("token_contracts", "tokens") },
+      handler,
+    }));
+}
+
+function boundRoutes(parts: AppParts): BoundRoute[] {
+  const { version } = JSON.parse(readFileSync(join(PACKAGE_ROOT, "package.json"), "utf8")) as { version: string };
+  const service = createServiceHandlers(
+    { name: "Proofwright", version },
+    {
+      routes: ROUTE_LIST,
+      readiness: () => [
+        { name: "store", ok: parts.store.state === "ready" },
+        { name: "vault_unsealed", ok: parts.vault.service.isUnsealed() },
+      ],
+      sandbox: parts.sandbox,
+      isOperator: async (token) => {
+        const { permissions } = await authenticate(parts, token, "service");
+        return holdsAll(permissions, PERMISSIONS.sudo);
+      },
+    },
+  );
+  return auditedRoutes(
+    [
+      ...bindRoutes(serviceRoutes, service),
+      ...bindRoutes(identityRoutes, parts.identityParts.identity.handlers),
+      ...bindRoutes(
+        organizationVaultRoutes,
+        organizationVaultHandlers({
+          vault: parts.vault.service,
+          requireMember: (principal, id, bits) => {
+            parts.identityParts.identity.services.access.require(principal, { kind: "organization", id }, bits);
+          },
+        }),
+      ),
+      ...bindRoutes(vaultRoutes, parts.vault.handlers),
+      ...bindRoutes(auditRoutes, auditHandlers({ audit: parts.audit.log })),
+      ...bindRoutes(lifecycleRoutes, parts.vault.lifecycleHandlers),
+      ...bindRoutes(proverRoutes, parts.provers.handlers),
+      ...bindRoutes(chainRoutes, parts.chain.handlers),
+      ...bindRoutes(eventRoutes, eventHandlers({ events: parts.events })),
+    ],
+    { trail: parts.audit.trail, audit: parts.audit.log },
+  );
+}
