@@ -6,7 +6,7 @@
 import { LRUCache } from "lru-cache";
 import type { Subject } from "../platform/auth/principal.js";
 import type { Store } from "../platform/store/store.js";
-import type { KeyInVault } from "./repository.js";
+import type { KeyInVault } from "./vault-records.js";
 
 /** At about 2 KB each. */
 const KEYS_MAX = 1_000;

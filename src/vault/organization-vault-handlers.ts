@@ -6,7 +6,7 @@
 import { PERMISSIONS } from "../platform/auth/permissions.js";
 import type { Principal, Subject } from "../platform/auth/principal.js";
 import type { HandlersFor } from "../platform/contract/route.js";
-import { RequestedKeyCall, type KeyCall } from "./keys/key-operations.js";
+import { RequestedKeyCall, type KeyCall } from "./keys/key-call.js";
 import type { organizationVaultRoutes } from "./organization-vault-routes.js";
 import type { VaultService } from "./service.js";
 

@@ -1,5 +1,5 @@
 /** The API's view of the records of vaults and secrets. */
-import type { SecretRecord, VaultRecord } from "./repository.js";
+import type { SecretRecord, VaultRecord } from "./vault-records.js";
 import type { SecretJson, VaultJson } from "./schemas.js";
 
 /** Returns the members of a vault that the API shows. */

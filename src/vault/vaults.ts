@@ -12,14 +12,8 @@ import { FIRST_GENERATION, keyJson } from "./keys/key-records.js";
 import { isOver } from "./keys/planned-deletions.js";
 import type { VaultReference } from "./protocol.js";
 import { vaultJson } from "./record-views.js";
-import {
-  unchanged,
-  vaultReference,
-  type FoundVault,
-  type KeyRecord,
-  type VaultRecord,
-  type VaultRepository,
-} from "./repository.js";
+import { unchanged, vaultReference, type VaultRepository } from "./repository.js";
+import type { FoundVault, KeyRecord, VaultRecord } from "./vault-records.js";
 import type { CreateVaultInput, KeyJson, VaultJson } from "./schemas.js";
 import type { VaultSeal } from "./seal/seal.js";
 import { MASTER_KEY_COLUMNS } from "./worker/keyring.js";

@@ -12,7 +12,7 @@ import {
   type EnvelopePlace,
   type EnvelopePurpose,
 } from "../../src/vault/worker/record-wrapping.js";
-import type { KeyRecord, SecretRecord, VaultRecord } from "../../src/vault/repository.js";
+import type { KeyRecord, SecretRecord, VaultRecord } from "../../src/vault/vault-records.js";
 import { codeOf, decryptText, deriveKey, encryptText, openTestVault, subject, type TestVault } from "./support.js";
 
 describe("the envelope against a writer of the data file", () => {

@@ -2,31 +2,9 @@
 import { isIP } from "node:net";
 import { invalidMember, type AppError } from "../../platform/errors.js";
 import type { ConnectorConfig } from "./connector-schemas.js";
+import type { HttpAddress, SocketAddress, PeerAddresses } from "./peer-address.js";
 import { CONNECTOR_KINDS, type ConnectorKind, type ConnectorType } from "./probes.js";
 import type { ContainerRuntime } from "./providers/provider.js";
-
-/** A peer over HTTP. The URL has no `/` at its end. */
-interface HttpAddress {
-  readonly kind: "http";
-  readonly url: string;
-}
-
-/** A peer over a protocol other than HTTP. */
-export interface SocketAddress {
-  readonly kind: "socket";
-  readonly host: string;
-  readonly port: number;
-  readonly tls: boolean;
-  /** The path of the URL, such as a database; without slashes. */
-  readonly path: string | undefined;
-}
-
-export interface PeerAddresses {
-  /** Where the peer is asked; undefined when only a gateway, or nothing, is named. */
-  readonly api: HttpAddress | SocketAddress | undefined;
-  /** Base URL of an IPFS gateway. */
-  readonly gateway: string | undefined;
-}
 
 /** Returns the addresses that a configuration names. Throws `connector_config_invalid`, naming the member. */
 export function addressesOf(type: ConnectorType, config: ConnectorConfig): PeerAddresses {

@@ -7,7 +7,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Subject } from "../../platform/auth/principal.js";
 import { AppError, assert, type ErrorCode } from "../../platform/errors.js";
 import { JobFailure } from "../../platform/jobs/job-runner.js";
-import type { Job, JobFault } from "../../platform/jobs/job.js";
+import type { JobFault } from "../../platform/jobs/job.js";
 import type { Log } from "../../platform/log.js";
 import { StoreConflict, type StoreCommit, type StoreRecord } from "../../platform/store/store.js";
 import { mergeCommits } from "../../platform/store/tables.js";

@@ -8,7 +8,8 @@ import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import type { Log } from "../../platform/log.js";
 import type { Store } from "../../platform/store/store.js";
 import { mergeCommits, retryOnConflict } from "../../platform/store/tables.js";
-import type { ContractRepository, StoredContract } from "./contract-repository.js";
+import type { ContractRepository } from "./contract-repository.js";
+import type { StoredContract } from "./contract-records.js";
 
 export interface AccessDependencies {
   readonly store: Pick<Store, "commit">;

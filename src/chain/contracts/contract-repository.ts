@@ -10,56 +10,8 @@ import type { Store, StoreCommit, StoreKey, StoreRecord, StoreValue } from "../.
 import { defineTable, mergeCommits, type Listing, type Page, type Table } from "../../platform/store/tables.js";
 import { ownerMembers } from "../accounts/accounts.js";
 import type { ContractAbi } from "./abi/abi.js";
-import type { BuildPlan } from "./builds/builds.js";
-import { TOKEN_TYPES, type Contract, type ContractFinding, type ContractStatus } from "./contract-schemas.js";
-
-/** What is known of a token; members are null until the owner or the contract gives them. */
-export interface TokenFacts {
-  readonly name: string | null;
-  readonly symbol: string | null;
-  readonly decimals: number | null;
-  readonly sale_contract_id: string | null;
-  readonly sale_address: string | null;
-}
-
-export interface StoredContract {
-  readonly id: string;
-  readonly created_at: string;
-  readonly updated_at: string;
-  readonly owner: Subject;
-  readonly network_id: string;
-  readonly contract_id: string | null;
-  /** The transaction that deploys or deployed it. */
-  readonly transaction_id: string | null;
-  readonly name: string;
-  /** Checksummed, or `0x`. */
-  readonly address: string;
-  readonly type: string | null;
-  readonly status: ContractStatus;
-  readonly errors: readonly ContractFinding[];
-  readonly token: TokenFacts | null;
-  /** True while its network's node could not be asked what it is. */
-  readonly undescribed?: true;
-  readonly accessed_at: string | null;
-  /** Orders uses within one millisecond of `accessed_at`: a count of uses since the server started. */
-  readonly access_order?: number;
-}
-
-/** What a contract was made from, as its detail answers it. The ABI is stored apart. */
-export type StoredParams = {
-  readonly name: string;
-  /** Linked creation code, 0x-hex; null of a contract that was registered without. */
-  readonly bytecode: string | null;
-  /** SHA-256 of `bytecode`, hex. */
-  readonly fingerprint: string | null;
-  readonly deps: StoreValue;
-  readonly opcodes: string | null;
-  readonly source: StoreValue;
-  readonly metadata?: string;
-  readonly compiler?: string;
-  readonly settings?: StoreValue;
-  readonly warnings?: StoreValue;
-};
+import type { BuildPlan, StoredContract, StoredParams } from "./contract-records.js";
+import { TOKEN_TYPES, type Contract } from "./contract-schemas.js";
 
 type ContractOrder = "created" | "recent";
 

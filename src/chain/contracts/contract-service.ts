@@ -10,7 +10,8 @@ import type { ContractDescriptions } from "./builds/descriptions.js";
 import { typeByAbi } from "./builds/detection.js";
 import { contractOwner } from "./contract-owner.js";
 import type { RequireApplication } from "./contract-ports.js";
-import { contractOnWire, type ContractRepository, type StoredContract } from "./contract-repository.js";
+import { contractOnWire, type ContractRepository } from "./contract-repository.js";
+import type { StoredContract } from "./contract-records.js";
 import type { Contract, ContractFilters, UpdateContract } from "./contract-schemas.js";
 
 interface ContractServiceDependencies {

@@ -17,13 +17,8 @@ import { encodeArguments } from "./abi/abi-values.js";
 import type { ContractAbis } from "./abi/contract-abis.js";
 import { tokenMetadata, typeByCalls } from "./builds/detection.js";
 import { callFailure } from "./reverts.js";
-import {
-  isToken,
-  NO_ADDRESS,
-  type ContractRepository,
-  type StoredContract,
-  type TokenFacts,
-} from "./contract-repository.js";
+import { isToken, NO_ADDRESS, type ContractRepository } from "./contract-repository.js";
+import type { StoredContract, TokenFacts } from "./contract-records.js";
 import { costsOf, requireSigner, type SigningInput } from "./signing-input.js";
 
 interface DeploymentDependencies {

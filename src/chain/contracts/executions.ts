@@ -13,7 +13,8 @@ import type { ContractAccesses } from "./access-times.js";
 import type { ContractAbis } from "./abi/contract-abis.js";
 import type { ExecuteContract } from "./contract-schemas.js";
 import type { Deployments } from "./deployments.js";
-import { NO_ADDRESS, type ContractRepository, type StoredContract } from "./contract-repository.js";
+import { NO_ADDRESS, type ContractRepository } from "./contract-repository.js";
+import type { StoredContract } from "./contract-records.js";
 import { callFailure, hexOf } from "./reverts.js";
 import { costsOf, requireSigner } from "./signing-input.js";
 

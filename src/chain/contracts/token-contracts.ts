@@ -14,7 +14,8 @@ import { ownerMembers } from "../accounts/accounts.js";
 import { addressOf, type ContractCreation } from "./contract-creation.js";
 import { contractOwner } from "./contract-owner.js";
 import type { RequireApplication } from "./contract-ports.js";
-import { isToken, NO_ADDRESS, type ContractRepository, type StoredContract } from "./contract-repository.js";
+import { isToken, NO_ADDRESS, type ContractRepository } from "./contract-repository.js";
+import type { StoredContract } from "./contract-records.js";
 
 interface TokenDependencies {
   readonly store: Store;

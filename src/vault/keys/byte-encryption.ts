@@ -5,7 +5,7 @@
 import type { VaultRepository } from "../repository.js";
 import type { VaultSeal } from "../seal/seal.js";
 import { frameGeneration } from "../worker/ciphertext-frame.js";
-import type { KeyCall } from "./key-operations.js";
+import type { KeyCall } from "./key-call.js";
 import { exactBytes, utf8Bytes } from "./validation.js";
 
 export interface ByteEncryptionDependencies {

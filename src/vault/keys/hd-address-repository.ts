@@ -5,7 +5,7 @@
 import { formatHdPath, type HdPath } from "../../crypto/wallets/hd-path.js";
 import type { Store, StoreCommit, StoreKey } from "../../platform/store/store.js";
 import { defineTable, type Listing, type Page, type Table } from "../../platform/store/tables.js";
-import type { FoundKey } from "../repository.js";
+import type { FoundKey } from "../vault-records.js";
 import type { HdAddressJson } from "./operation-schemas.js";
 
 /** A derived address of a wallet, as its list holds it. */

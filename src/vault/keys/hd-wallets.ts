@@ -10,14 +10,15 @@ import { newId } from "../../platform/ids.js";
 import { StoreConflict, type StoreCommit } from "../../platform/store/store.js";
 import type { Page } from "../../platform/store/tables.js";
 import { KeyedMutex } from "../../platform/concurrency/keyed-mutex.js";
-import type { KeyCall } from "./key-operations.js";
+import type { KeyCall } from "./key-call.js";
 import type { HdAddressRecord } from "./hd-address-repository.js";
 import { keyJson } from "./key-records.js";
 import { BIP39 } from "../key-specs/bip39.js";
 import { readHdWallet, type HdChoice } from "../key-specs/hd-options.js";
 import type { HdAddressJson, SignInput, SignResultJson } from "./operation-schemas.js";
 import type { HdAccount, ItemOutcome } from "../protocol.js";
-import { unchanged, type FoundKey, type FoundVault, type VaultRepository } from "../repository.js";
+import { unchanged, type VaultRepository } from "../repository.js";
+import type { FoundKey, FoundVault } from "../vault-records.js";
 import type { KeyJson } from "../schemas.js";
 import type { VaultSeal } from "../seal/seal.js";
 

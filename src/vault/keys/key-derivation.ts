@@ -9,21 +9,15 @@ import { StoreConflict } from "../../platform/store/store.js";
 import type { HdWallets } from "./hd-wallets.js";
 import { batchOf, itemsOf, outcomeUnlessFault, type BatchJson } from "../threads/item-batches.js";
 import { keyDisabled, keyJson, newKeyRecord } from "./key-records.js";
-import type { KeyCall } from "./key-operations.js";
+import type { KeyCall } from "./key-call.js";
 import { requireAbility } from "../key-specs/abilities.js";
 import { BIP39 } from "../key-specs/bip39.js";
 import { readHdWallet } from "../key-specs/hd-options.js";
 import { keySpecNamed } from "../key-specs/table.js";
 import type { DeriveKeyInput } from "./operation-schemas.js";
 import type { ItemOutcome } from "../protocol.js";
-import {
-  isNonceConflict,
-  nonceClaim,
-  unchanged,
-  type FoundKey,
-  type FoundVault,
-  type VaultRepository,
-} from "../repository.js";
+import { isNonceConflict, nonceClaim, unchanged, type VaultRepository } from "../repository.js";
+import type { FoundKey, FoundVault } from "../vault-records.js";
 import type { KeyJson } from "../schemas.js";
 import type { VaultSeal } from "../seal/seal.js";
 import { contextBytes } from "./validation.js";

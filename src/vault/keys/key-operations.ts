@@ -2,10 +2,10 @@
  * Signing, verifying, encrypting, decrypting and agreeing with a vault's keys, one item or a batch. Finds the key under
  * its owner and leaves the work to the vault's threads. Reads and returns the texts of the API.
  */
-import type { Subject } from "../../platform/auth/principal.js";
 import type { JsonText } from "../../platform/json/json-text.js";
 import { frameGeneration, FRAME_HEADER_BYTES, FRAME_OVERHEAD_BYTES } from "../worker/ciphertext-frame.js";
 import type { HdWallets } from "./hd-wallets.js";
+import type { KeyCall } from "./key-call.js";
 import {
   outcomesJson,
   joinedBatch,
@@ -19,44 +19,14 @@ import { BIP39 } from "../key-specs/bip39.js";
 import { keySpecNamed } from "../key-specs/table.js";
 import type { AgreeInput, CipherBatchInput, SignInput, SignResultJson, VerifyInput } from "./operation-schemas.js";
 import type { ItemOutcome, KeyOperation, KeyReference, OperateMessage, OperationItem } from "../protocol.js";
-import type { FoundKey, VaultRepository } from "../repository.js";
+import type { VaultRepository } from "../repository.js";
+import type { FoundKey } from "../vault-records.js";
 import type { VaultSeal } from "../seal/seal.js";
 
 export interface KeyOperationsDependencies {
   readonly repository: VaultRepository;
   readonly seal: VaultSeal;
   readonly wallets: HdWallets;
-}
-
-/** A key, its owner, and whether the caller still waits. */
-export interface KeyCall {
-  readonly owner: Subject;
-  readonly vaultId: string;
-  readonly keyId: string;
-  /** Its abort ends a batch before the next slice. */
-  readonly signal?: AbortSignal;
-}
-
-/**
- * The call of a request, whose signal is created only when it is read, which most calls never do. A class, because a
- * getter in an object literal costs more than the rest of the call.
- */
-export class RequestedKeyCall implements KeyCall {
-  readonly owner: Subject;
-  readonly vaultId: string;
-  readonly keyId: string;
-  readonly #request: { readonly signal: AbortSignal };
-
-  constructor(request: { readonly signal: AbortSignal }, { owner, vaultId, keyId }: Omit<KeyCall, "signal">) {
-    this.owner = owner;
-    this.vaultId = vaultId;
-    this.keyId = keyId;
-    this.#request = request;
-  }
-
-  get signal(): AbortSignal {
-    return this.#request.signal;
-  }
 }
 
 /** One item, or `batch` with many. */

@@ -2,7 +2,7 @@
 import { AppError } from "../../platform/errors.js";
 import type { KeySpec } from "../key-specs/key-spec.js";
 import type { VaultTasks } from "../protocol.js";
-import type { KeyRecord } from "../repository.js";
+import type { KeyRecord } from "../vault-records.js";
 import type { KeyJson } from "../schemas.js";
 
 /** Generation of a key that was never rotated, and of a vault's record key. */

@@ -1,7 +1,7 @@
 /** Binds the routes of operations with keys to the service. No logic here. */
 import type { Principal } from "../../platform/auth/principal.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
-import { RequestedKeyCall, type KeyCall } from "./key-operations.js";
+import { RequestedKeyCall, type KeyCall } from "./key-call.js";
 import type { operationRoutes } from "./operation-routes.js";
 import type { VaultService } from "../service.js";
 

@@ -9,14 +9,8 @@ import { AppError, notFound } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
 import { StoreConflict } from "../../platform/store/store.js";
 import { secretJson, vaultJson } from "../record-views.js";
-import {
-  unchanged,
-  type FoundSecret,
-  type FoundVault,
-  type SecretRecord,
-  type VaultRecord,
-  type VaultRepository,
-} from "../repository.js";
+import { unchanged, type VaultRepository } from "../repository.js";
+import type { FoundSecret, FoundVault, SecretRecord, VaultRecord } from "../vault-records.js";
 import type { SecretJson, VaultJson } from "../schemas.js";
 import type { VaultSeal } from "../seal/seal.js";
 

@@ -9,7 +9,7 @@ import type { MigrationStore } from "../../platform/store/migrations.js";
 import { unwrapRecord, wrapRecord } from "../worker/record-wrapping.js";
 import { deriveKek, deriveSentinel } from "../worker/key-hierarchy.js";
 import { KEK_GENERATION, masterPlace } from "../worker/keyring.js";
-import type { KeyRecord, VaultRecord } from "../repository.js";
+import type { KeyRecord, VaultRecord } from "../vault-records.js";
 import { WRAPPED_KEY } from "./providers/wrapped-key.js";
 import { SENTINEL_KEY } from "./sentinel.js";
 

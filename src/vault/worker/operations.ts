@@ -23,7 +23,7 @@ import { runBatch, type Deferred } from "../threads/batch.js";
 import { outcomesJson } from "../threads/item-batches.js";
 import { FRAME_OVERHEAD_BYTES, frameGeneration } from "./ciphertext-frame.js";
 import { itemOutcome } from "./item-outcome.js";
-import type { WorkerKeys } from "./keys.js";
+import type { WorkerKeys } from "./worker-keys.js";
 
 /** What an operation returns for an item; a text is JSON, see ItemOutcome. */
 type Result = object | string;

@@ -25,7 +25,7 @@ import type {
   VaultTaskResult,
   VaultTasks,
 } from "../protocol.js";
-import { WorkerKeys } from "./keys.js";
+import { WorkerKeys } from "./worker-keys.js";
 import { jsonWebKeys, operate, operateBatch, verifyDetached } from "./operations.js";
 
 const MASTER_KEY_BYTES = 32;

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { expect, it } from "vitest";
 import { ContractAccesses } from "../../../src/chain/contracts/access-times.js";
-import { ContractRepository, type StoredContract } from "../../../src/chain/contracts/contract-repository.js";
+import { ContractRepository } from "../../../src/chain/contracts/contract-repository.js";
+import type { StoredContract } from "../../../src/chain/contracts/contract-records.js";
 import { MemoryStore } from "../../support/memory-store.js";
 import { recordedLog } from "../../support/silent-log.js";
 

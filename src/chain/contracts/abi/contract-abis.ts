@@ -5,7 +5,8 @@
 import { LRUCache } from "lru-cache";
 import type { Subject } from "../../../platform/auth/principal.js";
 import type { ContractAbi } from "./abi.js";
-import { pubsubPrefix, type ContractRepository, type StoredContract } from "../contract-repository.js";
+import { pubsubPrefix, type ContractRepository } from "../contract-repository.js";
+import type { StoredContract } from "../contract-records.js";
 
 /** A deployed contract as the follower of its logs needs it. */
 export interface WatchedContract {

@@ -6,7 +6,7 @@ import type { StoreValue } from "../../../platform/store/store.js";
 import { readAbi, type ContractAbi } from "../abi/abi.js";
 import { fingerprintOf, linkBytecode } from "./bytecode.js";
 import { SOURCE_BYTES_MAX, SOURCE_PATH_PATTERN, type ContractParamsInput } from "../contract-schemas.js";
-import type { StoredParams } from "../contract-repository.js";
+import type { StoredParams } from "../contract-records.js";
 
 /** Ready to be stored or deployed. */
 export interface Artifact {

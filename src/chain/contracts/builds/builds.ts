@@ -3,7 +3,6 @@
  * Each contract's plan is stored beside its record until the job has settled it, so that a kill at any point costs one
  * compile and nothing else.
  */
-import type { SolidityRequest } from "../../../engine/solidity/compile-solidity.js";
 import type { Subject } from "../../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../../platform/clock.js";
 import { AppError } from "../../../platform/errors.js";
@@ -20,15 +19,8 @@ import { typeByAbi } from "./detection.js";
 import { artifactOfCompiled, type Artifact } from "./artifact.js";
 import type { ContractFinding } from "../contract-schemas.js";
 import type { Deployments } from "../deployments.js";
-import { NO_ADDRESS, type ContractRepository, type StoredContract } from "../contract-repository.js";
-import type { SigningInput } from "../signing-input.js";
-
-export interface BuildPlan {
-  readonly source: SolidityRequest;
-  readonly libraries: Readonly<Record<string, string>>;
-  readonly argv: readonly unknown[];
-  readonly signing: SigningInput;
-}
+import { NO_ADDRESS, type ContractRepository } from "../contract-repository.js";
+import type { BuildPlan, StoredContract } from "../contract-records.js";
 
 export interface BuildOptions {
   /** Limits of one compile. */

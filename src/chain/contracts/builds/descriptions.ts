@@ -10,7 +10,8 @@ import type { Log } from "../../../platform/log.js";
 import type { Store } from "../../../platform/store/store.js";
 import { retryOnConflict } from "../../../platform/store/tables.js";
 import type { Deployments } from "../deployments.js";
-import { NO_ADDRESS, type ContractRepository, type StoredContract, type TokenFacts } from "../contract-repository.js";
+import { NO_ADDRESS, type ContractRepository } from "../contract-repository.js";
+import type { StoredContract, TokenFacts } from "../contract-records.js";
 
 interface DescriptionDependencies {
   readonly store: Pick<Store, "commit">;
