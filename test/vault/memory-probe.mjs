@@ -45,12 +45,17 @@ function countIn(memory, { mask, masked }) {
   return count;
 }
 
+/**
+ * The window through which memory is read, 4 MiB. The memory of a WebAssembly module is a mapping of its own: a window
+ * inside the heap would be read into itself at an offset, which copies what lies before it again and again.
+ */
+const chunk = Buffer.from(new WebAssembly.Memory({ initial: 64 }).buffer);
+
 /** Copies of each wanted value in all writable memory of this process. */
 function scan() {
   globalThis.gc();
   const counts = Object.fromEntries([...wanted.keys()].map((name) => [name, 0]));
   const file = openSync("/proc/self/mem", "r");
-  const chunk = Buffer.allocUnsafeSlow(4 * 2 ** 20);
   for (const line of readFileSync("/proc/self/maps", "latin1").split("\n")) {
     const region = /^([0-9a-f]+)-([0-9a-f]+) rw/.exec(line);
     if (region === null || /\/store|data\.mdb|lock\.mdb/.test(line)) continue;
