@@ -1,7 +1,7 @@
-/** The README tells the truth: its settings are the settings, and its commands do what they say when pasted. */
+/** The documents tell the truth: what they name exists, and the commands of the README do what they say when pasted. */
 import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
@@ -30,14 +30,36 @@ const EXPECTED = [
 ];
 
 describe("README", () => {
-  it("lists every setting with its flag, default and purpose", () => {
-    // The formatter pads the cells of tables.
-    const text = README.replaceAll(/ +\|/g, " |");
-    for (const { env, flag, description, ...setting } of Object.values(SETTINGS)) {
-      const fallback = setting.default === undefined || setting.default === "" ? "" : `\`${String(setting.default)}\``;
-      expect(text).toContain(
-        `| \`${env}\` | \`--${flag}\` |${fallback === "" ? "" : ` ${fallback}`} | ${description} |`,
+  it("names only settings that exist", () => {
+    const known = Object.values(SETTINGS).map(({ env }): string => env);
+    const named = README.match(/\b(PROOFWRIGHT|SEAL|PROVER|VAULT|IDENTITY|CHAIN)_[A-Z_]+\b/g) ?? [];
+    expect(named.filter((name) => !known.includes(name))).toEqual([]);
+    expect(named.length).toBeGreaterThan(5);
+  });
+
+  it.each(["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "src/ARCHITECTURE.md"])(
+    "%s links only to files that exist",
+    (document) => {
+      const text = readFileSync(join(PACKAGE_ROOT, document), "utf8");
+      const links = [...text.matchAll(/\]\((?!https?:)([^)#]+)/g)].map((match) => match[1] ?? "");
+      expect(links.filter((link) => !existsSync(join(PACKAGE_ROOT, dirname(document), link)))).toEqual([]);
+    },
+  );
+
+  it("names only files that exist, here and in ARCHITECTURE", () => {
+    for (const [document, folder] of [
+      ["README.md", ""],
+      ["CONTRIBUTING.md", ""],
+      ["src/ARCHITECTURE.md", "src"],
+    ] as const) {
+      const text = readFileSync(join(PACKAGE_ROOT, document), "utf8");
+      const named = [...text.matchAll(/`((?:[a-z0-9-]+\/)+[a-zA-Z0-9-]+\.(?:ts|md|json))`/g)].map(
+        (match) => match[1] ?? "",
       );
+      const missing = named.filter(
+        (path) => ![folder, "", "src"].some((base) => existsSync(join(PACKAGE_ROOT, base, path))),
+      );
+      expect(missing, document).toEqual([]);
     }
   });
 
@@ -45,7 +67,10 @@ describe("README", () => {
     const { scripts } = JSON.parse(readFileSync(join(PACKAGE_ROOT, "package.json"), "utf8")) as {
       scripts: Record<string, string>;
     };
-    for (const [, name] of README.matchAll(/npm run ([a-z:]+)/g)) expect(Object.keys(scripts)).toContain(name);
+    const documents = ["README.md", "CONTRIBUTING.md", "src/ARCHITECTURE.md", "src/DECISIONS.md", "bench/README.md"];
+    for (const document of documents)
+      for (const [, name] of readFileSync(join(PACKAGE_ROOT, document), "utf8").matchAll(/npm run ([a-z:]+)/g))
+        expect(Object.keys(scripts), document).toContain(name);
   });
 
   it("holds a walk-through that runs as pasted", async () => {
