@@ -408,12 +408,12 @@ async function benchInterference(bench: Bench): Promise<void> {
 
 /** Repeats work until the answer is called, which waits for its end. */
 function keepDoing(work: () => Promise<unknown>): () => Promise<void> {
-  let going = true;
+  const ending = new AbortController();
   const loop = (async () => {
-    while (going) await work();
+    while (!ending.signal.aborted) await work();
   })();
   return async () => {
-    going = false;
+    ending.abort();
     await loop;
   };
 }

@@ -7,8 +7,6 @@ import { BN254 } from "../curves/bn254.js";
 import type { PairingKernels, PairingTerm, PairingValue, PreparedG2 } from "../curves/curve-kernels.js";
 import { isOnCurveG1, isOnTwist, negateG1 } from "../curves/points.js";
 import type { G1Point } from "../curves/points.js";
-import type { PairingBackend } from "../protocol.js";
-import { loadPairing } from "./pairing-backend.js";
 import type { Groth16Proof, Groth16VerifyingKey } from "./proof.js";
 
 /**

@@ -35,7 +35,7 @@ export function createOpaqueToken(kind: OpaqueKind): OpaqueToken {
 }
 
 /**
- * Returns the hash under which a token of that kind is stored, or undefined for other text, a wrong checksum or a second
+ * Returns the hash under which a token of that kind is stored; undefined for other text, a wrong checksum or a second
  * spelling of the same bytes.
  */
 export function opaqueTokenHash(kind: OpaqueKind, text: string): string | undefined {

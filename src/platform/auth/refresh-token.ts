@@ -30,7 +30,7 @@ export function createRefreshToken(handle: Uint8Array = randomBytes(HANDLE_BYTES
 }
 
 /**
- * Parses a token without looking it up. Returns undefined for text of another form, a wrong checksum or a second spelling
+ * Parses a token without looking it up. Returns undefined for other text, a wrong checksum or a second spelling
  * of the same bytes.
  */
 export function parseRefreshToken(text: string): RefreshToken | undefined {

@@ -192,7 +192,7 @@ export class SigningKeys implements VerificationKeys {
   }
 
   /**
-   * Adopts the file's content when it changed. A file that cannot be used is logged, and the keys in memory stay in use.
+   * Adopts the file's content when it changed. An unusable file is logged, and the keys in memory stay in use.
    */
   async reload(): Promise<void> {
     try {

@@ -7,7 +7,7 @@ export const ACCESS_TOKEN_LIFE_SEC: Readonly<Record<SubjectKind, number>> = {
   application: 60 * 60,
   organization: 60 * 60,
 };
-/** The longest of them: an older token is rejected whatever its `exp` says, and a retired key verifies for this time. */
+/** The longest: an older token is rejected whatever its `exp` says, and a retired key verifies for this time. */
 export const TOKEN_LIFE_SEC_MAX = 60 * 60;
 /** Largest difference allowed between the clocks of two nodes. */
 export const CLOCK_TOLERANCE_SEC = 30;

@@ -11,8 +11,7 @@ const ED25519_SIGNATURE_BYTES = 64;
 const P256_ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
 
 /** JWS algorithms that tokens may be signed with (RFC 7518, RFC 8037). */
-const SIGNING_ALGORITHMS = ["EdDSA", "ES256", "RS256"] as const;
-export type SigningAlgorithm = (typeof SIGNING_ALGORITHMS)[number];
+export type SigningAlgorithm = "EdDSA" | "ES256" | "RS256";
 
 /** A key, bound to the one algorithm that it may be used with. */
 export interface VerificationKey {
