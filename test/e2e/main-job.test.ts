@@ -340,20 +340,6 @@ describe("hostile source", () => {
     expect(errors[0]?.message).toMatch(/large|memory/i);
   });
 
-  it("that loops for ever is stopped at its time limit", async () => {
-    const limited = await startServer({ flags: ["--compile-seconds=3"] });
-    try {
-      const { api: user } = await limited.newUser();
-      const source =
-        "pragma circom 2.1.0; template A() { signal input a; signal output b; var x = 0; while (1 == 1) { x += 1; } b <== a; } component main = A();";
-      const { body } = await user.createProver({ body: { ...GROTH16, name: "loop", source }, preferWaitSec: 30 });
-      expect(body.status).toBe("failed");
-      expect(body.errors[0]?.message).toMatch(/time|second/i);
-    } finally {
-      await limited.dispose();
-    }
-  });
-
   it("that leaves an output unconstrained comes with a warning", async () => {
     const { body } = await api.createProver({
       body: {

@@ -1,13 +1,11 @@
 /** What the prover registry's service does for its callers, on real circuits, a real store and a real vault. */
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import type { TSchema } from "typebox";
 import Value from "typebox/value";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PERMISSIONS } from "../../src/platform/auth/permissions.js";
 import type { Subject } from "../../src/platform/auth/principal.js";
 import { newId } from "../../src/platform/ids.js";
-import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
 import { proverRoutes } from "../../src/prover/routes.js";
 import type { Prover } from "../../src/prover/schemas.js";
 import { hashProof } from "../../src/prover/proofs/public-inputs.js";
@@ -303,18 +301,6 @@ describe("proving and verifying", () => {
     expect(failure).toMatchObject({ code: "prover_not_provisioned", status: 409 });
     expect(failure.message).toContain("init");
     await idle.close();
-  });
-
-  it("proves a circuit of real size: membership in a Merkle tree of depth 20", async () => {
-    const prover = await provision(test.provers, owner, { identifier: "merkle_membership" });
-    expect(prover).toMatchObject({ status: "provisioned", errors: [] });
-    const { satisfying, violating } = JSON.parse(
-      readFileSync(join(PACKAGE_ROOT, "circuits/merkle_membership/inputs.json"), "utf8"),
-    ) as { satisfying: object; violating: object };
-    const made = await prove(prover.id, satisfying);
-    expect(made.timings!.prove_ms).toBeGreaterThan(0);
-    expect(await verify(prover.id, made.proof, satisfying)).toBe(true);
-    expect(await failureOf(() => prove(prover.id, violating))).toMatchObject({ code: "constraints_unsatisfied" });
   });
 });
 

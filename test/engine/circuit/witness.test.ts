@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { findUnsatisfied } from "../../support/check-witness.js";
-import { compileCircuit, DEFAULT_COMPILE_LIMITS } from "../../../src/engine/circuit/compile-circuit.js";
+import { compileCircuit } from "../../../src/engine/circuit/compile-circuit.js";
 import { checkInputs } from "../../../src/engine/circuit/inputs.js";
 import { readCircuitInterface, scalarFieldOf } from "../../../src/engine/circuit/interface.js";
 import type { CircuitInterface, SignalValues } from "../../../src/engine/circuit/interface.js";
@@ -206,15 +206,5 @@ describe("computeWitness", () => {
       signals: one.circuit.signals.map((signal) => (signal.name === "a" ? { ...signal, name: "z" } : signal)),
     };
     expect(() => computeWitness(one.module, renamed, new Map([["z", [1n]]]))).toThrow("another shape");
-  });
-
-  it("refuses to compile a witness program over its memory", async () => {
-    const source =
-      "pragma circom 2.1.0; template T() { signal input a; signal s[30000]; s[0] <== a * a; for (var i = 1; i < 30000; i++) { s[i] <== s[i-1] * a; } } component main = T();";
-    const result = await compileCircuit(
-      { sources: { "main.circom": source }, main: "main.circom", curve: "BN254" },
-      { ...DEFAULT_COMPILE_LIMITS, witnessPagesMax: 16 },
-    );
-    expect(result).toMatchObject({ ok: false, code: "circuit_too_large" });
   });
 });

@@ -113,10 +113,6 @@ describe("compileInProcess", () => {
       "a recursive template without end",
       "template A(n) { signal input a; signal output b; component c = A(n + 1); c.a <== a; b <== c.b; } component main = A(0);",
     ],
-    [
-      "nested templates that double on each level",
-      "template L(n) { signal input a; signal output b; if (n == 0) { b <== a * a; } else { component c[2]; for (var i = 0; i < 2; i++) { c[i] = L(n - 1); c[i].a <== a + i; } b <== c[0].b * c[1].b; } } component main = L(30);",
-    ],
   ])("ends %s with a named failure", async (_name, source) => {
     const result = await compile(
       `pragma circom 2.1.0; ${source.replace(/^pragma circom 2\.1\.0; /, "")}`,

@@ -6,7 +6,7 @@ import { PooledCompute } from "../../../src/prover/compute/pooled-compute.js";
 import { removeFolder } from "../../support/temporary-folder.js";
 import { recordedLog } from "../../support/silent-log.js";
 import { subject } from "../../vault/support.js";
-import { failureOf, never, openTestRegistry, principalOf, provision, register, type TestRegistry } from "../support.js";
+import { failureOf, never, openTestRegistry, principalOf, provision, type TestRegistry } from "../support.js";
 
 const log = recordedLog();
 const pools = new ComputePools(
@@ -63,36 +63,4 @@ describe("the registry on thread pools and processes", () => {
     await expect(proving).rejects.toThrow("client has gone");
     expect(test.provers.listProofs(owner, prover.id, { page: 1, rpp: 25 }).total).toBe(0);
   });
-
-  it("fails a circuit over the limit of constraints, a loop without end and an include of the host, while others go on", async () => {
-    const [hostile, honest] = [subject(), subject()];
-    const wrap = (body: string): string =>
-      `pragma circom 2.1.0; template A() { signal input x; ${body} } component main = A();`;
-    const loop = await register(test.provers, hostile, {
-      source: wrap("var i = 0; while (i >= 0) { i = (i + 1) % 7; } signal output y; y <== x + i;"),
-    });
-    const passwd = await register(test.provers, hostile, {
-      source: { "main.circom": `pragma circom 2.1.0; include "/etc/passwd"; ${wrap("").slice(22)}` },
-    });
-    const good = await provision(test.provers, honest);
-    expect(good.status).toBe("provisioned");
-    const large = await provision(test.provers, hostile, {
-      source: wrap("signal y[1001]; y[0] <== x * x; for (var i = 1; i < 1001; i++) { y[i] <== y[i - 1] * y[i - 1]; }"),
-    });
-    expect(large).toMatchObject({ status: "failed", errors: [{ code: "circuit_too_large" }] });
-    const stopped = await waitFor(hostile, loop.id);
-    expect(stopped).toMatchObject({ status: "failed", errors: [{ code: "circuit_too_large" }] });
-    const refused = await waitFor(hostile, passwd.id);
-    expect(refused.status).toBe("failed");
-    expect(refused.errors.length).toBeGreaterThan(0);
-    expect(JSON.stringify(refused)).not.toContain("root:");
-  });
 });
-
-async function waitFor(owner: ReturnType<typeof subject>, id: string) {
-  while (!test.provers.progress(owner, id).finished)
-    await new Promise((resolve) => {
-      setTimeout(resolve, 20);
-    });
-  return test.provers.get(owner, id);
-}

@@ -9,7 +9,7 @@ import { startAnvil, type Anvil } from "../../support/anvil.js";
 import { runUntilKilled } from "../../support/crash.js";
 import { seededRandom } from "../../support/seeded.js";
 import { newFolder, removeFolder } from "../../support/temporary-folder.js";
-import { minedNonces } from "./support.js";
+import { minedNonces } from "../../chain/transactions/support.js";
 
 const CHILD = fileURLToPath(new URL("../../support/transaction-crash-child.mjs", import.meta.url));
 /** Above the time that the process needs to come to the send that kills it. */

@@ -8,7 +8,7 @@ import { PACKAGE_ROOT } from "../../../src/platform/files/package-root.js";
 import { startDocker, type DockerDouble } from "../../support/docker-double.js";
 import { startKubo, type KuboDouble } from "../../support/kubo-double.js";
 import { newFolder, removeFolder } from "../../support/temporary-folder.js";
-import { eventually } from "./support.js";
+import { eventually } from "../../chain/connectors/support.js";
 
 /** A process needs seconds of processor time to start, which take minutes on a busy machine. */
 const START_MS = 90_000;

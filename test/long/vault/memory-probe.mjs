@@ -6,14 +6,14 @@
 import { randomBytes } from "node:crypto";
 import { closeSync, openSync, readFileSync, readSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
-import { entropyPhrase, validationHash } from "../../dist/src/crypto/wallets/seal-phrase.js";
-import { createLog } from "../../dist/src/platform/log.js";
-import { systemClock } from "../../dist/src/platform/clock.js";
-import { openStore } from "../../dist/src/platform/store/lmdb/lmdb-store.js";
-import { createVault } from "../../dist/src/vault/create-vault.js";
-import { operationHandlers } from "../../dist/src/vault/keys/operation-handlers.js";
-import { unwrapRecord } from "../../dist/src/vault/worker/record-wrapping.js";
-import { deriveKek, deriveRecordKey } from "../../dist/src/vault/worker/key-hierarchy.js";
+import { entropyPhrase, validationHash } from "../../../dist/src/crypto/wallets/seal-phrase.js";
+import { createLog } from "../../../dist/src/platform/log.js";
+import { systemClock } from "../../../dist/src/platform/clock.js";
+import { openStore } from "../../../dist/src/platform/store/lmdb/lmdb-store.js";
+import { createVault } from "../../../dist/src/vault/create-vault.js";
+import { operationHandlers } from "../../../dist/src/vault/keys/operation-handlers.js";
+import { unwrapRecord } from "../../../dist/src/vault/worker/record-wrapping.js";
+import { deriveKek, deriveRecordKey } from "../../../dist/src/vault/worker/key-hierarchy.js";
 
 const OPERATIONS = 1000;
 const SIGNING_SPECS = ["secp256k1", "Ed25519", "P-256", "RSA-2048", "babyJubJub", "BIP39"];

@@ -6,9 +6,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
-import { startServer, type TestServer } from "../support/server.js";
-import { OTHER_HASH, OTHER_PHRASE, PHRASE, PHRASE_HASH } from "../vault/support.js";
+import { PACKAGE_ROOT } from "../../../src/platform/files/package-root.js";
+import { startServer, type TestServer } from "../../support/server.js";
+import { OTHER_HASH, OTHER_PHRASE, PHRASE, PHRASE_HASH } from "../../vault/support.js";
 
 const ENV = { SEAL_UNSEAL_VALIDATION_HASH: PHRASE_HASH };
 let folder: string;

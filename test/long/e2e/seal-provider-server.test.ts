@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { startServer } from "../support/server.js";
-import { awsKms, VendorDouble } from "../vault/seal/providers/vendor-doubles.js";
+import { startServer } from "../../support/server.js";
+import { awsKms, VendorDouble } from "../../vault/seal/providers/vendor-doubles.js";
 
 const KEY = "alias/proofwright";
 let folder: string;
