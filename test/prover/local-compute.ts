@@ -1,12 +1,10 @@
 /**
  * The registry's compute with the real engine, all on the calling thread: what the pools and processes run, without
- * them. A source is compiled once: the same source gives the same bytes, and that takes longer than all else of a small
- * circuit.
+ * them. A source is compiled once, and its keys are made once: that takes longer than all else of a small circuit.
  */
 import { readFileSync } from "node:fs";
 import { readCircuitInterface } from "../../src/engine/circuit/interface.js";
 import { readR1csHeader } from "../../src/engine/circuit/r1cs.js";
-import { makeGroth16Key } from "../../src/engine/groth16/make-key.js";
 import { checkStoredKey } from "../../src/engine/groth16/stored-key.js";
 import { appendNotes } from "../../src/engine/merkle/note-tree.js";
 import type {
@@ -31,6 +29,7 @@ import type {
 } from "../../src/prover/compute/compute.js";
 import type { CircuitSource } from "../../src/prover/provisioning/sources.js";
 import { compileOnce } from "../support/compiled-circuits.js";
+import { makeKeyOnce } from "../support/made-keys.js";
 
 export class LocalCompute implements ProverCompute {
   readonly compilerName = "circom2 in this process";
@@ -51,7 +50,7 @@ export class LocalCompute implements ProverCompute {
   }
 
   async setup(r1cs: Uint8Array): Promise<{ ok: true; value: SetupKeys } | StepFailure> {
-    const made = await makeGroth16Key(r1cs);
+    const made = await makeKeyOnce(r1cs);
     if (!made.ok) return { ok: false, errors: [{ code: made.code, message: made.message }] };
     return { ok: true, value: { provingKey: made.zkey, verifyingKey: JSON.stringify(made.verifyingKey) } };
   }
