@@ -4,8 +4,13 @@ import type { Egress } from "../../platform/net/egress.js";
 import { isUnsettled } from "./connector-lifecycle.js";
 import type { StoredConnector } from "./connector-repository.js";
 import type { ConnectorConfig, Credentials } from "./connector-schemas.js";
-import { CONTAINER_MEMBERS, containerSpec, needsContainer, providerOf } from "./containers.js";
-import { addressesOf, guardedUrl } from "./peer-addresses.js";
+import {
+  CONTAINER_MEMBERS,
+  containerSpec,
+  needsContainer,
+  providerOf,
+} from "./provisioning/container-specification.js";
+import { addressesOf, guardedUrl } from "./peers/peer-addresses.js";
 import type { ContainerProvider } from "./providers/provider.js";
 
 interface ConfigurationDependencies {

@@ -8,7 +8,7 @@ import type { Store, StoreCommit, StoreKey, StoreRecord } from "../../platform/s
 import { defineTable, mergeCommits, type Listing, type Page, type Table } from "../../platform/store/tables.js";
 import type { SecretPlace } from "../sealed-credentials.js";
 import type { Connector, ConnectorConfig, ConnectorFinding } from "./connector-schemas.js";
-import type { ConnectorType } from "./probes.js";
+import type { ConnectorType } from "./peers/probes.js";
 import { isProbed, isUnsettled, type ConnectorStatus } from "./connector-lifecycle.js";
 import type { ContainerRuntime } from "./providers/provider.js";
 

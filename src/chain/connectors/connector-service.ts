@@ -11,7 +11,7 @@ import type { Store, StoreRecord } from "../../platform/store/store.js";
 import { mergeCommits, retryOnConflict, type Page } from "../../platform/store/tables.js";
 import { changedConfig, requireChangeable, requireValidConfig } from "./connector-configuration.js";
 import type { ConnectorCredentials } from "./connector-credentials.js";
-import type { ConnectorJobs } from "./connector-jobs.js";
+import type { ConnectorJobs } from "./provisioning/connector-jobs.js";
 import { isUnsettled } from "./connector-lifecycle.js";
 import {
   connectorOnWire,
@@ -27,13 +27,13 @@ import type {
   Entity,
   UpdateConnector,
 } from "./connector-schemas.js";
-import { needsContainer } from "./containers.js";
+import { needsContainer } from "./provisioning/container-specification.js";
 import type { Entities } from "./entities.js";
-import { addressesOf } from "./peer-addresses.js";
-import { CONNECTOR_TYPES, findConnectorType } from "./probes.js";
+import { addressesOf } from "./peers/peer-addresses.js";
+import { CONNECTOR_TYPES, findConnectorType } from "./peers/probes.js";
 import type { ContainerProvider } from "./providers/provider.js";
-import type { Reachability } from "./reachability.js";
-import { eventSubject, type StatusWriter } from "./status-writer.js";
+import type { Reachability } from "./peers/reachability.js";
+import { eventSubject, type StatusWriter } from "./provisioning/status-writer.js";
 
 /** The networks, as far as connectors need them. */
 export interface NetworkLookup {

@@ -14,18 +14,18 @@ import { connectorHandlers } from "./connector-handlers.js";
 import type { connectorRoutes } from "./connector-routes.js";
 import { ConnectorCredentials } from "./connector-credentials.js";
 import { Entities } from "./entities.js";
-import { Peers } from "./peers.js";
+import { Peers } from "./peers/peers.js";
 import { DockerEngine } from "./providers/docker-engine.js";
 import { DockerProvider } from "./providers/docker-provider.js";
 import type { ContainerProvider } from "./providers/provider.js";
-import { Provisioning } from "./provisioning.js";
-import { Reachability } from "./reachability.js";
+import { Provisioning } from "./provisioning/provisioning.js";
+import { Reachability } from "./peers/reachability.js";
 import { ConnectorRepository } from "./connector-repository.js";
-import { ConnectorContainers } from "./connector-containers.js";
-import { ConnectorDeletions } from "./connector-deletions.js";
-import { ConnectorJobs, registerConnectorJobs } from "./connector-jobs.js";
+import { ConnectorContainers } from "./provisioning/connector-containers.js";
+import { ConnectorDeletions } from "./provisioning/connector-deletions.js";
+import { ConnectorJobs, registerConnectorJobs } from "./provisioning/connector-jobs.js";
 import { ConnectorService, type NetworkLookup } from "./connector-service.js";
-import { StatusWriter } from "./status-writer.js";
+import { StatusWriter } from "./provisioning/status-writer.js";
 
 export interface ConnectorsOptions {
   /** `unix:///path` or `tcp://host:port` of a Docker engine; without it no containers are run. */

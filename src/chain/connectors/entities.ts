@@ -12,7 +12,7 @@ import type { ConnectorRepository, EntityNote, StoredConnector } from "./connect
 import type { Entity, EntityInput } from "./connector-schemas.js";
 import type { EntityDriver, Peer, PeerEntity } from "./drivers/driver.js";
 import { contentOf, contentOnWire } from "./entity-content.js";
-import type { Peers } from "./peers.js";
+import type { Peers } from "./peers/peers.js";
 
 interface EntitiesDependencies {
   readonly store: Store;

@@ -1,7 +1,7 @@
 /** Creation, statuses and deletion of connectors, over a real store, vault, job queue and egress guard. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { CONNECTOR_TYPES } from "../../../src/chain/connectors/probes.js";
+import { CONNECTOR_TYPES } from "../../../src/chain/connectors/peers/probes.js";
 import { CONNECTOR_STATUSES, mayFollow } from "../../../src/chain/connectors/connector-lifecycle.js";
 import { AllowList } from "../../../src/platform/net/address-rules.js";
 import { createEgressGuard } from "../../../src/platform/net/egress-guard.js";

@@ -17,8 +17,8 @@ import {
   type ConnectorsOptions,
 } from "../../../src/chain/connectors/create-connectors.js";
 import type { Connector, ConnectorDetail, CreateConnector } from "../../../src/chain/connectors/connector-schemas.js";
-import type { ConnectorContainers } from "../../../src/chain/connectors/connector-containers.js";
-import type { ConnectorDeletions } from "../../../src/chain/connectors/connector-deletions.js";
+import type { ConnectorContainers } from "../../../src/chain/connectors/provisioning/connector-containers.js";
+import type { ConnectorDeletions } from "../../../src/chain/connectors/provisioning/connector-deletions.js";
 import type { ConnectorService } from "../../../src/chain/connectors/connector-service.js";
 import type { Entities } from "../../../src/chain/connectors/entities.js";
 import { loopbackEgress } from "../../support/loopback-egress.js";

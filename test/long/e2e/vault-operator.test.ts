@@ -1,5 +1,5 @@
 // What an operator does with the vault, on a real server: unseal, rekey, verify the audit log; and that no secret is
-// ever left behind (T24).
+// ever left behind.
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";

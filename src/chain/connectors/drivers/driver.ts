@@ -4,7 +4,7 @@
  */
 import type { Egress } from "../../../platform/net/egress.js";
 import type { Page } from "../../../platform/store/tables.js";
-import type { PeerAddresses } from "../peer-address.js";
+import type { PeerAddresses } from "../peers/peer-address.js";
 import type { ConnectorConfig, Credentials, EntityInput } from "../connector-schemas.js";
 
 /** A peer: the service that a connector connects to, and how it is reached. */

@@ -5,7 +5,7 @@
 import { isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { AppError } from "../../../platform/errors.js";
-import type { SocketAddress } from "../peer-address.js";
+import type { SocketAddress } from "../peers/peer-address.js";
 import type { ConnectorConfig } from "../connector-schemas.js";
 import type { Peer } from "./driver.js";
 import { answerInvalid, fromSocket, PEER_TIMEOUT_MS, timedOut, unreachable } from "./peer-failures.js";

@@ -6,7 +6,7 @@ import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
 import pg from "pg";
 import { AppError } from "../../../platform/errors.js";
-import type { SocketAddress } from "../peer-address.js";
+import type { SocketAddress } from "../peers/peer-address.js";
 import type { Peer } from "./driver.js";
 import { isRecord } from "./http-peer.js";
 import { answerInvalid, credentialsRejected, PEER_TIMEOUT_MS } from "./peer-failures.js";

@@ -2,11 +2,11 @@
  * Which container a provider runs for a connector: images and ports by type, and how credentials get into the
  * container.
  */
-import { invalidMember } from "../../platform/errors.js";
-import type { ConnectorConfig, Credentials } from "./connector-schemas.js";
-import { CONNECTOR_KINDS, type ConnectorType } from "./probes.js";
-import type { ContainerProvider, ContainerSpec } from "./providers/provider.js";
-import type { StoredConnector } from "./connector-repository.js";
+import { invalidMember } from "../../../platform/errors.js";
+import type { ConnectorConfig, Credentials } from "../connector-schemas.js";
+import { CONNECTOR_KINDS, type ConnectorType } from "../peers/probes.js";
+import type { ContainerProvider, ContainerSpec } from "../providers/provider.js";
+import type { StoredConnector } from "../connector-repository.js";
 
 interface Preset {
   readonly image: string;

@@ -1,13 +1,13 @@
 /** Builds the peer of a connector: its addresses, its credentials from the vault, and the egress that may reach it. */
-import type { Egress } from "../../platform/net/egress.js";
-import { AppError } from "../../platform/errors.js";
+import type { Egress } from "../../../platform/net/egress.js";
+import { AppError } from "../../../platform/errors.js";
 import { addressesOf, addressesOfRuntime } from "./peer-addresses.js";
-import type { ConnectorCredentials } from "./connector-credentials.js";
-import type { EntityDriver, Peer } from "./drivers/driver.js";
-import { ipfsEntities } from "./drivers/ipfs-driver.js";
-import { restEntities } from "./drivers/rest-driver.js";
+import type { ConnectorCredentials } from "../connector-credentials.js";
+import type { EntityDriver, Peer } from "../drivers/driver.js";
+import { ipfsEntities } from "../drivers/ipfs-driver.js";
+import { restEntities } from "../drivers/rest-driver.js";
 import type { ConnectorType } from "./probes.js";
-import type { StoredConnector } from "./connector-repository.js";
+import type { StoredConnector } from "../connector-repository.js";
 
 interface PeersDependencies {
   readonly credentials: ConnectorCredentials;

@@ -2,13 +2,13 @@
  * The types of connector and how each is reached and probed: one row a type, with its protocol, its default port and
  * the probe that says whether the peer is alive.
  */
-import type { Credentials } from "./connector-schemas.js";
-import type { Peer } from "./drivers/driver.js";
-import { askPeer, isRecord } from "./drivers/http-peer.js";
-import { probeIpfs } from "./drivers/ipfs-driver.js";
-import { answerInvalid, credentialsRejected, unreachable } from "./drivers/peer-failures.js";
-import { lines, secured, withPeerSocket, type PeerSocket } from "./drivers/peer-socket.js";
-import { probePostgres } from "./drivers/postgres.js";
+import type { Credentials } from "../connector-schemas.js";
+import type { Peer } from "../drivers/driver.js";
+import { askPeer, isRecord } from "../drivers/http-peer.js";
+import { probeIpfs } from "../drivers/ipfs-driver.js";
+import { answerInvalid, credentialsRejected, unreachable } from "../drivers/peer-failures.js";
+import { lines, secured, withPeerSocket, type PeerSocket } from "../drivers/peer-socket.js";
+import { probePostgres } from "../drivers/postgres.js";
 
 /**
  * Asks a peer whether it is alive and accepts the connector's credentials. Resolves to what the peer says it is, in one

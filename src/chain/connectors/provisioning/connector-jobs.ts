@@ -1,9 +1,9 @@
 /** The durable jobs of connectors: how they are queued and waited for, and which code runs them. */
-import type { Subject } from "../../platform/auth/principal.js";
-import type { Job } from "../../platform/jobs/job.js";
-import type { JobContext } from "../../platform/jobs/job-runner.js";
-import type { Jobs } from "../../platform/jobs/jobs.js";
-import type { StoreCommit } from "../../platform/store/store.js";
+import type { Subject } from "../../../platform/auth/principal.js";
+import type { Job } from "../../../platform/jobs/job.js";
+import type { JobContext } from "../../../platform/jobs/job-runner.js";
+import type { Jobs } from "../../../platform/jobs/jobs.js";
+import type { StoreCommit } from "../../../platform/store/store.js";
 import type { ConnectorLease, Provisioning } from "./provisioning.js";
 
 type ConnectorJobKind = "provision_connector" | "deprovision_connector";

@@ -5,19 +5,19 @@
  */
 import { randomInt } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
-import type { Subject } from "../../platform/auth/principal.js";
-import { isoTimestamp, type Clock } from "../../platform/clock.js";
-import { AppError } from "../../platform/errors.js";
-import type { Log } from "../../platform/log.js";
-import type { Store } from "../../platform/store/store.js";
-import { retryOnConflict } from "../../platform/store/tables.js";
-import type { Probe } from "./connector-schemas.js";
-import { isProbed, type ConnectorStatus } from "./connector-lifecycle.js";
+import type { Subject } from "../../../platform/auth/principal.js";
+import { isoTimestamp, type Clock } from "../../../platform/clock.js";
+import { AppError } from "../../../platform/errors.js";
+import type { Log } from "../../../platform/log.js";
+import type { Store } from "../../../platform/store/store.js";
+import { retryOnConflict } from "../../../platform/store/tables.js";
+import type { Probe } from "../connector-schemas.js";
+import { isProbed, type ConnectorStatus } from "../connector-lifecycle.js";
 import type { Peers } from "./peers.js";
 import { CONNECTOR_KINDS } from "./probes.js";
-import type { ContainerRuntime } from "./providers/provider.js";
-import type { ConnectorRepository, StoredConnector } from "./connector-repository.js";
-import type { StatusWriter } from "./status-writer.js";
+import type { ContainerRuntime } from "../providers/provider.js";
+import type { ConnectorRepository, StoredConnector } from "../connector-repository.js";
+import type { StatusWriter } from "../provisioning/status-writer.js";
 
 export interface ReachabilityOptions {
   /** Time between two rounds over all connectors, within a fifth. 60 s by default. */

@@ -1,9 +1,9 @@
 /** What a provider says about the containers of a connector: nodes, published endpoints and logs. */
-import type { Subject } from "../../platform/auth/principal.js";
-import type { ConnectorRepository, StoredConnector } from "./connector-repository.js";
-import type { ContainerLogs, ContainerNode, LoadBalancer } from "./connector-schemas.js";
-import { providerOf } from "./containers.js";
-import type { ContainerProvider } from "./providers/provider.js";
+import type { Subject } from "../../../platform/auth/principal.js";
+import type { ConnectorRepository, StoredConnector } from "../connector-repository.js";
+import type { ContainerLogs, ContainerNode, LoadBalancer } from "../connector-schemas.js";
+import { providerOf } from "./container-specification.js";
+import type { ContainerProvider } from "../providers/provider.js";
 
 export class ConnectorContainers {
   readonly #repository: ConnectorRepository;

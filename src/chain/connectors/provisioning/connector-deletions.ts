@@ -1,13 +1,13 @@
 /** Deletes connectors: at once, or where containers run for one, by a durable job that removes them first. */
-import type { Subject } from "../../platform/auth/principal.js";
-import { AppError } from "../../platform/errors.js";
-import type { Store, StoreRecord } from "../../platform/store/store.js";
-import { mergeCommits, retryOnConflict } from "../../platform/store/tables.js";
-import type { ConnectorCredentials } from "./connector-credentials.js";
+import type { Subject } from "../../../platform/auth/principal.js";
+import { AppError } from "../../../platform/errors.js";
+import type { Store, StoreRecord } from "../../../platform/store/store.js";
+import { mergeCommits, retryOnConflict } from "../../../platform/store/tables.js";
+import type { ConnectorCredentials } from "../connector-credentials.js";
 import type { ConnectorJobs } from "./connector-jobs.js";
-import type { ConnectorRepository, StoredConnector } from "./connector-repository.js";
-import { providerOf } from "./containers.js";
-import type { ContainerProvider } from "./providers/provider.js";
+import type { ConnectorRepository, StoredConnector } from "../connector-repository.js";
+import { providerOf } from "./container-specification.js";
+import type { ContainerProvider } from "../providers/provider.js";
 import type { StatusWriter } from "./status-writer.js";
 
 interface ConnectorDeletionDependencies {

@@ -4,19 +4,19 @@
  * continue with what an earlier try left.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import type { Subject } from "../../platform/auth/principal.js";
-import { AppError, assert, type ErrorCode } from "../../platform/errors.js";
-import { JobFailure } from "../../platform/jobs/job-runner.js";
-import type { JobFault } from "../../platform/jobs/job.js";
-import type { Log } from "../../platform/log.js";
-import { StoreConflict, type StoreCommit, type StoreRecord } from "../../platform/store/store.js";
-import { mergeCommits } from "../../platform/store/tables.js";
-import { containerSpec, needsContainer, providerOf } from "./containers.js";
-import type { Probe } from "./connector-schemas.js";
-import type { ConnectorCredentials } from "./connector-credentials.js";
-import type { ContainerProvider, ContainerRuntime, ContainerSpec } from "./providers/provider.js";
-import { reachableStatus, type Reachability } from "./reachability.js";
-import type { ConnectorRepository, StoredConnector } from "./connector-repository.js";
+import type { Subject } from "../../../platform/auth/principal.js";
+import { AppError, assert, type ErrorCode } from "../../../platform/errors.js";
+import { JobFailure } from "../../../platform/jobs/job-runner.js";
+import type { JobFault } from "../../../platform/jobs/job.js";
+import type { Log } from "../../../platform/log.js";
+import { StoreConflict, type StoreCommit, type StoreRecord } from "../../../platform/store/store.js";
+import { mergeCommits } from "../../../platform/store/tables.js";
+import { containerSpec, needsContainer, providerOf } from "./container-specification.js";
+import type { Probe } from "../connector-schemas.js";
+import type { ConnectorCredentials } from "../connector-credentials.js";
+import type { ContainerProvider, ContainerRuntime, ContainerSpec } from "../providers/provider.js";
+import { reachableStatus, type Reachability } from "../peers/reachability.js";
+import type { ConnectorRepository, StoredConnector } from "../connector-repository.js";
 import type { StatusWriter } from "./status-writer.js";
 
 export interface ProvisioningOptions {

@@ -1,10 +1,10 @@
 /** Reads a peer's addresses from the configuration. Resolves no names and opens nothing; the egress guard does. */
 import { isIP } from "node:net";
-import { invalidMember, type AppError } from "../../platform/errors.js";
-import type { ConnectorConfig } from "./connector-schemas.js";
+import { invalidMember, type AppError } from "../../../platform/errors.js";
+import type { ConnectorConfig } from "../connector-schemas.js";
 import type { HttpAddress, SocketAddress, PeerAddresses } from "./peer-address.js";
 import { CONNECTOR_KINDS, type ConnectorKind, type ConnectorType } from "./probes.js";
-import type { ContainerRuntime } from "./providers/provider.js";
+import type { ContainerRuntime } from "../providers/provider.js";
 
 /** Returns the addresses that a configuration names. Throws `connector_config_invalid`, naming the member. */
 export function addressesOf(type: ConnectorType, config: ConnectorConfig): PeerAddresses {

@@ -1,11 +1,11 @@
 /** Builds the commits that change a connector: the record together with its event. */
-import { isoTimestamp, type Clock } from "../../platform/clock.js";
-import { assert } from "../../platform/errors.js";
-import type { Events } from "../../platform/events/events.js";
-import type { StoreCommit, StoreRecord } from "../../platform/store/store.js";
-import { mergeCommits } from "../../platform/store/tables.js";
-import { mayFollow } from "./connector-lifecycle.js";
-import { connectorOnWire, type ConnectorRepository, type StoredConnector } from "./connector-repository.js";
+import { isoTimestamp, type Clock } from "../../../platform/clock.js";
+import { assert } from "../../../platform/errors.js";
+import type { Events } from "../../../platform/events/events.js";
+import type { StoreCommit, StoreRecord } from "../../../platform/store/store.js";
+import { mergeCommits } from "../../../platform/store/tables.js";
+import { mayFollow } from "../connector-lifecycle.js";
+import { connectorOnWire, type ConnectorRepository, type StoredConnector } from "../connector-repository.js";
 
 /** Returns the subject of a connector's events. Existing clients subscribe to subjects of this form. */
 export function eventSubject({ network_id, id }: Pick<StoredConnector, "network_id" | "id">): string {
