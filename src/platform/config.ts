@@ -40,6 +40,9 @@ const NAMES = Object.keys(SETTINGS) as SettingName[];
 export const UNREACHABLE_ISSUER = "https://proofwright.local";
 const CONFIG_FILE_VARIABLE = "PROOFWRIGHT_CONFIG";
 /** Converts texts from flags and the environment to numbers and booleans. */
+/** How the variables of the seal begin. */
+const SEAL_PREFIX = "SEAL_UNSEAL_";
+
 const ajv = new Ajv2020({ coerceTypes: true, strict: false });
 const LOOPBACK = /^(127(\.\d{1,3}){3}|::1|\[::1\]|localhost)$/;
 
@@ -67,7 +70,7 @@ export function loadConfig(sources: ConfigSources): Config {
     prove_threads: values.prove_threads ?? Math.max(1, cpus().length),
   };
   checkTogether(config);
-  checkSeal(config, sources.env);
+  checkSeal(config, { isProduction: sources.env.NODE_ENV === "production" || values.mode === "production" });
   return config;
 }
 
@@ -115,9 +118,18 @@ function findGiven(
   const flagText = sources.flags[flag];
   if (flagText !== undefined) return { value: flagText, source: `--${flag}` };
   const envText = sources.env[env];
+  if (envText === "" && env.startsWith(SEAL_PREFIX)) throw emptySealSetting(env);
   if (envText !== undefined && envText !== "") return { value: envText, source: env };
   if (Object.hasOwn(file, name)) return { value: file[name], source: `"${name}" in the config file` };
   return undefined;
+}
+
+/**
+ * Without its settings of the seal a server would start in development mode and unseal itself, so an empty one is
+ * refused: it is what a compose file makes of a variable that nobody set.
+ */
+function emptySealSetting(env: string): ConfigError {
+  return new ConfigError(`${env} is set and empty. Give it a value, or remove it to start without it.`);
 }
 
 function checkedValue(name: SettingName, given: Given | undefined): unknown {
@@ -254,10 +266,11 @@ function checkEgress(config: Config): void {
   if (port !== undefined) throw new ConfigError(`PROOFWRIGHT_EGRESS_PORTS: ${port} is not a port.`);
 }
 
-function checkSeal(config: Config, env: ConfigSources["env"]): void {
-  if (config.seal_unseal_key !== undefined && env.NODE_ENV === "production") {
+/** @param options.isProduction true when production was asked for, and not only follows from a seal setting */
+function checkSeal(config: Config, { isProduction }: { readonly isProduction: boolean }): void {
+  if (config.seal_unseal_key !== undefined && isProduction) {
     throw new ConfigError(
-      "SEAL_UNSEAL_KEY is not allowed with NODE_ENV=production, because the environment of a process can be read. Unseal with POST /api/v1/unseal, or configure a seal provider that holds the key.",
+      "SEAL_UNSEAL_KEY is not allowed with NODE_ENV=production or PROOFWRIGHT_MODE=production, because the environment of a process can be read. Unseal with POST /api/v1/unseal, or configure a seal provider that holds the key.",
     );
   }
   const endpoint = config.seal_unseal_endpoint;

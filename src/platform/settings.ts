@@ -378,7 +378,8 @@ export const SETTINGS = {
     env: "SEAL_UNSEAL_KEY",
     flag: "seal-unseal-key",
     schema: Type.String({ minLength: 1, maxLength: 1000 }),
-    description: "the seal key itself, 24 words: unseals at start; for trials only, rejected with NODE_ENV=production",
+    description:
+      "the seal key itself, 24 words: unseals at start; for trials only, rejected with NODE_ENV=production and PROOFWRIGHT_MODE=production",
     secret: true,
   }),
   seal_unseal_validation_hash: setting({

@@ -18,6 +18,27 @@ it("refuses a seal key in the environment with NODE_ENV=production, and takes it
   expect(load({ SEAL_UNSEAL_KEY: PHRASE, SEAL_UNSEAL_VALIDATION_HASH: HASH }).mode).toBe("production");
 });
 
+it("refuses a seal key in the environment with PROOFWRIGHT_MODE=production, too", () => {
+  expect(() =>
+    load({ PROOFWRIGHT_MODE: "production", SEAL_UNSEAL_KEY: PHRASE, SEAL_UNSEAL_VALIDATION_HASH: HASH }),
+  ).toThrow(/SEAL_UNSEAL_KEY is not allowed with .*PROOFWRIGHT_MODE=production/);
+});
+
+it.each(["SEAL_UNSEAL_VALIDATION_HASH", "SEAL_UNSEAL_PROVIDER", "SEAL_UNSEAL_KEY", "SEAL_UNSEAL_KEY_SECRET_PATH"])(
+  "refuses an empty %s, which must not start development mode",
+  (variable) => {
+    expect(() => load({ [variable]: "" })).toThrow(
+      new ConfigError(`${variable} is set and empty. Give it a value, or remove it to start without it.`),
+    );
+    expect(() => load({ [variable]: "", NODE_ENV: "production" })).toThrow(ConfigError);
+    expect(() => load({ [variable]: "", SEAL_UNSEAL_SECRET_NAME: "s" })).toThrow(ConfigError);
+  },
+);
+
+it("takes other empty variables as absent", () => {
+  expect(load({ PROOFWRIGHT_PORT: "" })).toMatchObject({ port: 8080, mode: "development" });
+});
+
 it("names the existing providers, and accepts their aliases", () => {
   for (const name of [
     "environment",
