@@ -140,8 +140,9 @@ export class RpcEndpoint {
   /** One call. Throws RpcRefusal, and an AppError when no sound answer came. */
   async #send(method: string, params: readonly unknown[], call: EndpointCall): Promise<Answered<unknown>> {
     this.#lastId += 1;
-    const body = { jsonrpc: "2.0", id: this.#lastId, method, params };
-    const { value: reply, isNewConnection } = await this.#post(body, call, readReply);
+    const id = this.#lastId;
+    const body = { jsonrpc: "2.0", id, method, params };
+    const { value: reply, isNewConnection } = await this.#post(body, call, (answer) => readReply(answer, id));
     if (reply.ok) return { value: reply.result, isNewConnection };
     const limit = rateLimitOf(reply.error);
     throw limit === undefined ? reply.error : this.#fail(limit);

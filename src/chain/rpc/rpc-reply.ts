@@ -19,22 +19,30 @@ const REASON_CHARACTERS_MAX = 500;
 /** Statuses with which nodes and the proxies before them reject a body of this form or size. */
 const BODY_REJECTED: ReadonlySet<number> = new Set([400, 404, 405, 411, 413, 415, 422, 501]);
 
+/** HTTP statuses from here on are the fault of the node or of a proxy before it (RFC 9110, section 15.6). */
+const SERVER_ERROR = 500;
+
 /** What came of a single call. */
 export type Reply =
   { readonly ok: true; readonly result: unknown } | { readonly ok: false; readonly error: RpcRefusal };
 
 /**
- * Returns the result or the refusal of a single call.
- * @throws network_unreachable, network_answer_invalid when the answer is no JSON-RPC
+ * Returns the result or the refusal of a single call. An answer of HTTP 500 and above is neither, whatever it contains:
+ * the node, or a proxy before it, failed, and another node may not.
+ * @param id the id of the call
+ * @throws network_unreachable, network_answer_invalid when the answer is no JSON-RPC, or is that of another call
  */
-export function readReply(answer: EgressAnswer): Reply {
+export function readReply(answer: EgressAnswer, id: number): Reply {
+  if (answer.status >= SERVER_ERROR) throw notJsonRpc(answer.status);
   const reply = readJson(answer);
   if (!isObject(reply)) throw notJsonRpc(answer.status);
   if ("error" in reply && reply.error !== null && reply.error !== undefined) {
     if (typeof reply.error !== "object") throw malformedError();
+    if (!isOfCall(reply, id) && !isOfUnreadCall(reply)) throw otherCall();
     return { ok: false, error: refusalOf(reply.error) };
   }
   if (answer.status !== 200 || !("result" in reply)) throw notJsonRpc(answer.status);
+  if (!isOfCall(reply, id)) throw otherCall();
   return { ok: true, result: reply.result };
 }
 
@@ -49,6 +57,7 @@ export function readBatchReply(
   ids: { readonly first: number; readonly count: number },
 ): RpcOutcome[] {
   if (BODY_REJECTED.has(answer.status)) throw new BatchRefused();
+  if (answer.status >= SERVER_ERROR) throw notJsonRpc(answer.status);
   const replies = readJson(answer);
   if (!Array.isArray(replies)) {
     if (isObject(replies) && "error" in replies) throw new BatchRefused();
@@ -106,6 +115,19 @@ function readJson({ status, body }: EgressAnswer): unknown {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   if (findJsonFault(bytes, JSON_LIMITS) !== undefined) throw notJsonRpc(status);
   return parseJson(bytes);
+}
+
+function isOfCall(reply: object, id: number): boolean {
+  return "id" in reply && reply.id === id;
+}
+
+/** An error without the id of a call: the node could not read the request (JSON-RPC 2.0, section 5). */
+function isOfUnreadCall(reply: object): boolean {
+  return !("id" in reply) || reply.id === null;
+}
+
+function otherCall(): AppError {
+  return invalidAnswer("the node's answer is that of another call");
 }
 
 function isObject(value: unknown): value is object {

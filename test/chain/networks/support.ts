@@ -49,6 +49,9 @@ export function setUpNetworks(): void {
   });
 }
 
+/** The id of the call that a response answers. */
+const ids = new WeakMap<ServerResponse, number>();
+
 /** Starts a node that answers as the test says. */
 export async function double(
   answer: (method: string, response: ServerResponse, authorization: string | undefined) => void,
@@ -59,7 +62,9 @@ export async function double(
       body += chunk.toString();
     });
     request.on("end", () => {
-      answer((JSON.parse(body) as { method: string }).method, response, request.headers.authorization);
+      const { id, method } = JSON.parse(body) as { id: number; method: string };
+      ids.set(response, id);
+      answer(method, response, request.headers.authorization);
     });
   });
   doubles.push(server);
@@ -69,7 +74,10 @@ export async function double(
   return `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
 }
 export const result = (response: ServerResponse, value: unknown): void => {
-  response.end(JSON.stringify({ jsonrpc: "2.0", id: 1, result: value }));
+  response.end(JSON.stringify({ jsonrpc: "2.0", id: ids.get(response), result: value }));
+};
+export const refusal = (response: ServerResponse, error: object): void => {
+  response.end(JSON.stringify({ jsonrpc: "2.0", id: ids.get(response), error }));
 };
 export const asChain =
   (answer: (response: ServerResponse) => void) =>

@@ -1,6 +1,4 @@
 /** Several calls to a node in one request: a real node, one that takes no batches, and ones that answer badly. */
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { FailoverRpc } from "../../../src/chain/rpc/failover-rpc.js";
 import { resultOf } from "../../../src/chain/rpc/rpc-batch.js";
@@ -9,12 +7,12 @@ import { systemClock } from "../../../src/platform/clock.js";
 import { AppError } from "../../../src/platform/errors.js";
 import { ANVIL_ACCOUNTS, startAnvil, type Anvil } from "../../support/anvil.js";
 import { loopbackEgress } from "../../support/loopback-egress.js";
+import { endNodeDoubles, startNodeDouble as double, type Request } from "./node-double.js";
 
 const CHAIN = 31_337;
 const BLOCK_NUMBER: RpcCall = { method: "eth_blockNumber", params: [] };
 const BALANCE: RpcCall = { method: "eth_getBalance", params: [ANVIL_ACCOUNTS[0], "latest"] };
 const UNKNOWN: RpcCall = { method: "eth_noSuchMethod", params: [] };
-const doubles: Server[] = [];
 let anvil: Anvil;
 
 beforeAll(async () => {
@@ -23,44 +21,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await anvil.stop("SIGKILL");
 });
-afterEach(() => {
-  for (const double of doubles.splice(0)) {
-    double.closeAllConnections();
-    double.close();
-  }
-});
-
-interface Request {
-  readonly id: number;
-  readonly method: string;
-}
-type Body = Request | readonly Request[];
-
-/** A node of the right chain; the test decides what it answers to everything else. */
-async function double(
-  answer: (body: Body) => { readonly status?: number; readonly body: unknown },
-): Promise<{ readonly url: string; readonly bodies: Body[] }> {
-  const bodies: Body[] = [];
-  const server = createServer((request, response) => {
-    let text = "";
-    request.on("data", (chunk: Buffer) => {
-      text += chunk.toString();
-    });
-    request.on("end", () => {
-      const body = JSON.parse(text) as Body;
-      const isCheck = "method" in body && body.method === "eth_chainId";
-      if (!isCheck) bodies.push(body);
-      const said = isCheck ? { body: { jsonrpc: "2.0", id: body.id, result: "0x7a69" } } : answer(body);
-      response.statusCode = said.status ?? 200;
-      response.end(JSON.stringify(said.body));
-    });
-  });
-  doubles.push(server);
-  await new Promise<void>((resolve) => {
-    server.listen(0, "127.0.0.1", resolve);
-  });
-  return { url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`, bodies };
-}
+afterEach(endNodeDoubles);
 
 const reply = ({ id, method }: Request): object => ({ jsonrpc: "2.0", id, result: method });
 const rpcOf = (...urls: string[]): FailoverRpc =>

@@ -18,6 +18,7 @@ import {
   PAGE,
   setUpNetworks,
   SIGNAL,
+  result,
 } from "../support.js";
 
 setUpNetworks();
@@ -140,7 +141,7 @@ describe("status", () => {
       } = networks();
       const url = await double(
         asChain((response) => {
-          response.end(`{"jsonrpc":"2.0","id":1,"result":${text}}`);
+          result(response, JSON.parse(text));
         }),
       );
       const { id } = await service.create(ada, { name: "x", config: { json_rpc_url: url } }, SIGNAL);

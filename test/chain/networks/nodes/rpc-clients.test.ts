@@ -3,7 +3,7 @@ import type { ServerResponse } from "node:http";
 import { describe, expect, it } from "vitest";
 import { RpcRefusal } from "../../../../src/chain/rpc/rpc.js";
 import { startAnvil } from "../../../support/anvil.js";
-import { anvil, asChain, CHAIN, deadUrl, double, other, result, rpcOf, setUpNetworks } from "../support.js";
+import { anvil, asChain, CHAIN, deadUrl, double, other, result, rpcOf, setUpNetworks, refusal } from "../support.js";
 
 setUpNetworks();
 
@@ -106,7 +106,7 @@ describe("one node", () => {
       "a limit",
       "network_unreachable",
       (response) => {
-        response.end(JSON.stringify({ jsonrpc: "2.0", id: 1, error: { code: -32_005, message: "slow down" } }));
+        refusal(response, { code: -32_005, message: "slow down" });
       },
     ],
   ])("that answers %s is %s", async (_what, code, answer) => {
@@ -129,13 +129,7 @@ describe("one node", () => {
   it("that refuses is a refusal with its code and return data", async () => {
     const url = await double(
       asChain((response) => {
-        response.end(
-          JSON.stringify({
-            jsonrpc: "2.0",
-            id: 1,
-            error: { code: 3, message: "execution reverted", data: "0x08c379a0" },
-          }),
-        );
+        refusal(response, { code: 3, message: "execution reverted", data: "0x08c379a0" });
       }),
     );
     const error: unknown = await rpcOf(url)
@@ -175,7 +169,7 @@ describe("several nodes", () => {
     let asked = 0;
     const refusing = await double(
       asChain((response) => {
-        response.end(JSON.stringify({ jsonrpc: "2.0", id: 1, error: { code: -32_000, message: "nonce too low" } }));
+        refusal(response, { code: -32_000, message: "nonce too low" });
       }),
     );
     const next = await double((_method, response) => {
