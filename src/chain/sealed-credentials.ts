@@ -3,16 +3,12 @@
  * kind of record, made when it is first needed, in which each record's credentials are a secret. Plaintext is fetched
  * for each use and kept nowhere.
  */
-import { setTimeout } from "node:timers/promises";
 import { ownerKey, type Subject } from "../platform/auth/principal.js";
 import { AppError, type ErrorCode } from "../platform/errors.js";
 import type { Store, StoreCommit, StoreKey } from "../platform/store/store.js";
 import { mergeCommits } from "../platform/store/tables.js";
 import type { VaultService } from "../vault/service.js";
 import { hasUsableVault, ifFound } from "./vault-lookups.js";
-
-/** How often a job that waits for the vault asks whether it is unsealed. */
-const SEAL_POLL_MS = 250;
 
 /** Where a record's credentials are in the vault. */
 export type SecretPlace = { readonly vault_id: string; readonly secret_id: string };
@@ -40,7 +36,7 @@ export class SealedCredentials<T extends object> {
 
   /** Resolves once the vault is unsealed; rejects with the signal's reason. */
   async untilUnsealed(signal: AbortSignal): Promise<void> {
-    while (!this.#vault.isUnsealed()) await setTimeout(SEAL_POLL_MS, undefined, { signal });
+    await this.#vault.untilUnsealed(signal);
   }
 
   get isUnsealed(): boolean {
