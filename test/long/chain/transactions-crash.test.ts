@@ -33,8 +33,8 @@ it("loses nothing and sends nothing twice", async () => {
   const setup = await run(ownerId, networkId, "-", "drain", "0");
   const [, accountId = "", address = ""] = /^account (\S+) (\S+)$/m.exec(setup) ?? [];
   const kills: [mode: string, send: number, killAfterMs: number][] = [
-    ["before", 1 + random.below(10), KILLED_BY_ITSELF_MS],
-    ["after", 1 + random.below(10), KILLED_BY_ITSELF_MS],
+    ["before", 20 + random.below(10), KILLED_BY_ITSELF_MS],
+    ["after", 1 + random.below(20), KILLED_BY_ITSELF_MS],
     ["run", 0, 20 + random.below(200)],
   ];
   const acknowledged: string[] = [];
