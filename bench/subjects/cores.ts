@@ -12,7 +12,7 @@ import { randomNonZero } from "../../src/engine/field/bytes.js";
 import { readProvingKey } from "../../src/engine/groth16/proving-key.js";
 import { ResidentProver } from "../../src/engine/kernels/groth16/resident-prover.js";
 import { makeKeyResident } from "../../src/engine/kernels/groth16/resident-proving.js";
-import { createTeam } from "../../src/engine/kernels/groth16/thread-team.js";
+import { createTeam } from "../../src/engine/kernels/threads/thread-team.js";
 import { benchFolder, keepFile, loadCircuit } from "../circuits.js";
 import type { BenchCircuit } from "../circuits.js";
 import { loadKey } from "../keys.js";

@@ -1,5 +1,5 @@
 /** The compute pools' entry with accidents: the open key's id says which, for proofs that have a team. */
-import { ThreadTeam } from "../../dist/src/engine/kernels/groth16/thread-team.js";
+import { ThreadTeam } from "../../dist/src/engine/kernels/threads/thread-team.js";
 import { runComputeTask } from "../../dist/src/engine/tasks.js";
 
 /** Takes the first task and never does it, so that the leader is surely still at work when the accident happens. */

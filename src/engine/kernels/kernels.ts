@@ -18,9 +18,12 @@
  *   need (buckets emits it, window-plan chooses the window, msm-lists lays out the memory).
  * - ntt/: number-theoretic transforms (domain.ts; ntt.ts emits the layers) and the two ends of Groth16's quotient
  *   (quotient.ts emits them).
- * - groth16/: the prover. A key in memory (resident-key, build-resident-key), the steps of a proof (proof-steps), a
- *   proof spread over threads (thread-team), the thread that leads or helps (resident-prover), and the way in and out
- *   for the engine's types (resident-proving).
+ * - threads/: one piece of work spread over threads (thread-team), and the workspaces that they take (workspaces).
+ * - groth16/: the prover. A key in memory (resident-key, build-resident-key), the steps of a proof (proof-steps), the
+ *   thread that leads or helps (resident-prover), and the way in and out for the engine's types (resident-proving).
+ * - plonk/: the prover of PLONK. A key in memory (plonk-key, build-plonk-key), the workspace of a proof (plonk-layout,
+ *   plonk-memory), its steps (plonk-steps, plonk-quotient, plonk-openings), the thread that leads or helps
+ *   (plonk-prover), and what it emits (vectors, constraints, cosets).
  * - pairing/: BN254's pairing (pairing.ts) with a WebAssembly module of its own (pairing-module.ts).
  */
 import { BN254 } from "../curves/bn254.js";

@@ -5,7 +5,7 @@
  * With many proofs, each runs on one thread. A proof that finds idle threads in its pool takes them as helpers; helpers
  * are dismissed as soon as another task needs a thread. Only the proof that called a helper waits for it.
  */
-import { createTeam, dismissHelpers, endTeam, failTeam } from "../../engine/kernels/groth16/thread-team.js";
+import { createTeam, dismissHelpers, endTeam, failTeam } from "../../engine/kernels/threads/thread-team.js";
 import type {
   ComputeRequest,
   ComputeTaskName,

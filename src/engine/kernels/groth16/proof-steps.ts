@@ -11,7 +11,7 @@ import type { Kernels } from "../kernels.js";
 import type { MsmLists } from "../msm/msm-lists.js";
 import { EXTRA_SCALAR_COUNT } from "./resident-key.js";
 import type { PointSection, ResidentKey } from "./resident-key.js";
-import type { TeamStep } from "./thread-team.js";
+import type { TeamStep } from "../threads/thread-team.js";
 
 interface Counts {
   readonly wireCount: number;

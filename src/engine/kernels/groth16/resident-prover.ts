@@ -12,8 +12,9 @@ import { openKernels } from "../kernels.js";
 import { Msm } from "../msm/msm.js";
 import { layOut, proofSteps } from "./proof-steps.js";
 import { EXTRA_SCALARS, EXTRA_SCALAR_COUNT } from "./resident-key.js";
-import { ThreadTeam, createTeam } from "./thread-team.js";
+import { ThreadTeam, createTeam } from "../threads/thread-team.js";
 import type { Kernels } from "../kernels.js";
+import { takeWorkspace } from "../threads/workspaces.js";
 import type { ProofLayout } from "./proof-steps.js";
 import type { ResidentKey } from "./resident-key.js";
 
@@ -45,14 +46,6 @@ export interface Blinding {
   readonly s: bigint;
 }
 
-/** A workspace of the key that this thread has taken. */
-interface Workspace {
-  readonly index: number;
-  readonly start: number;
-  readonly end: number;
-  release(): void;
-}
-
 /** Proves with a resident key on one thread. Opening takes a millisecond; keep it as long as the key. */
 export class ResidentProver {
   readonly #key: ResidentKey;
@@ -75,7 +68,7 @@ export class ResidentProver {
     const kernels = this.#kernels;
     const key = this.#key;
     if (witness.length !== key.wireCount * kernels.fr.bytes) throw new RangeError("the witness has a wrong length");
-    const workspace = this.#takeWorkspace();
+    const workspace = takeWorkspace(key);
     if (workspace === undefined) throw new Error("every workspace of the proving key is taken");
     const layout = layOut(kernels, key, workspace.start);
     const held = (key.wireCount + EXTRA_SCALAR_COUNT) * kernels.fr.bytes;
@@ -113,7 +106,7 @@ export class ResidentProver {
     try {
       // Taken only when the leader has its own: a helper that held one while it waits could take the last one from the
       // proof that it was sent to.
-      const own = this.#takeWorkspace();
+      const own = takeWorkspace(key);
       if (own === undefined) return;
       try {
         const shared = key.workspaces[joined.place];
@@ -214,18 +207,6 @@ export class ResidentProver {
       kernels.call("fq_export_plain", target, point, count);
       return Array.from({ length: count }, (_, i) => kernels.readInteger(target + i * bytes, bytes));
     });
-  }
-
-  /** Takes a free workspace of the key, which no other thread then takes; undefined when there is none. */
-  #takeWorkspace(): Workspace | undefined {
-    const key = this.#key;
-    const kernels = this.#kernels;
-    const flags = new Int32Array(kernels.memory.buffer, key.workspaceFlags, key.workspaces.length);
-    for (const [index, { start, end }] of key.workspaces.entries()) {
-      if (Atomics.compareExchange(flags, index, 0, 1) === 0)
-        return { index, start, end, release: () => Atomics.store(flags, index, 0) };
-    }
-    return undefined;
   }
 }
 

@@ -14,7 +14,7 @@ import {
   dismissHelpers,
   endTeam,
   failTeam,
-} from "../../../../src/engine/kernels/groth16/thread-team.js";
+} from "../../../../src/engine/kernels/threads/thread-team.js";
 import { chainFixture } from "../../../support/groth16-fixtures.js";
 import type { Fixture } from "../../../support/groth16-fixtures.js";
 import { KERNEL_KINDS, bigBelow } from "../../../support/kernels.js";

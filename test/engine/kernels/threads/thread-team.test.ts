@@ -11,8 +11,8 @@ import {
   dismissHelpers,
   endTeam,
   failTeam,
-} from "../../../../src/engine/kernels/groth16/thread-team.js";
-import type { TeamStep } from "../../../../src/engine/kernels/groth16/thread-team.js";
+} from "../../../../src/engine/kernels/threads/thread-team.js";
+import type { TeamStep } from "../../../../src/engine/kernels/threads/thread-team.js";
 
 function recorded(): { steps: TeamStep[]; done: string[] } {
   const done: string[] = [];
