@@ -58,6 +58,40 @@ export function chainFixture(steps: number, start = 7n): Fixture {
   );
 }
 
+/**
+ * A system of every kind of row: products, sums with a constant factor on either side, nothing times something, long
+ * sums, constants, and wires that cancel. Each row defines one more wire; two are public.
+ */
+export function mixedFixture(rowCount: number, random: { below(limit: number): number }): Fixture {
+  const values = [1n, 0n, 5n, 11n];
+  const sum = (length: number): Row => {
+    const wires = new Map<number, bigint>();
+    for (let i = 0; i < length; i += 1)
+      wires.set(
+        random.below(values.length - 2) === 0 ? 0 : 2 + random.below(values.length - 2),
+        BigInt(1 + random.below(9)),
+      );
+    return [...wires].sort(([a], [b]) => a - b);
+  };
+  const valueOf = (row: Row): bigint =>
+    row.reduce((total, [wire, factor]) => total + factor * (values[wire] ?? 0n), 0n);
+  const [a, b, c]: [Row[], Row[], Row[]] = [[], [], []];
+  for (let row = 0; row < rowCount; row += 1) {
+    const kind = row % 5;
+    const left: Row = kind === 1 ? [[0, 3n]] : kind === 3 ? [] : sum(1 + random.below(6));
+    const right: Row = kind === 2 ? [[0, -2n]] : sum(1 + random.below(6));
+    const extra = kind === 3 ? [] : sum(random.below(4));
+    const value = reduce(valueOf(left) * valueOf(right) - valueOf(extra), BN254.r);
+    const wire = row === rowCount - 1 ? 1 : values.length;
+    if (wire === 1) values[1] = value;
+    else values.push(value);
+    a.push(left);
+    b.push(right);
+    c.push([...extra, [wire, 1n] as const].sort(([x], [y]) => x - y));
+  }
+  return fixture({ a, b, c }, { outputs: 1, publicInputs: 1 }, values);
+}
+
 /** A witness with one wire changed by one. */
 export function spoilWitness(witness: Uint8Array, wire: number): Uint8Array {
   const spoiled = Uint8Array.from(witness);

@@ -4,9 +4,12 @@
  */
 import { parentPort, workerData } from "node:worker_threads";
 import { ResidentProver } from "../../dist/src/engine/kernels/groth16/resident-prover.js";
-import { ThreadTeam } from "../../dist/src/engine/kernels/groth16/thread-team.js";
+import { BN254 } from "../../dist/src/engine/curves/bn254.js";
+import { PlonkProver } from "../../dist/src/engine/kernels/plonk/plonk-prover.js";
+import { ThreadTeam } from "../../dist/src/engine/kernels/threads/thread-team.js";
 
-const prover = new ResidentProver(workerData.key);
+const { key, scheme } = workerData;
+const prover = scheme === "plonk" ? new PlonkProver(key, BN254) : new ResidentProver(key);
 
 parentPort.on("message", ({ team, dies }) => {
   if (dies) {

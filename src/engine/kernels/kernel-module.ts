@@ -13,6 +13,9 @@ import { definePointBatch } from "./point/point-batch.js";
 import { defineSinglePoint } from "./point/point-single.js";
 import { QuadraticField } from "./field/quadratic-field.js";
 import { defineQuotient } from "./ntt/quotient.js";
+import { defineConstraints } from "./plonk/constraints.js";
+import { defineCosets } from "./plonk/cosets.js";
+import { defineVectors } from "./plonk/vectors.js";
 import { ModuleBuilder } from "./wasm/wasm-builder.js";
 import { MEMORY_PAGES_MAX } from "./wasm/features.js";
 import type { AnyCurve } from "../curves/curve-parameters.js";
@@ -79,6 +82,10 @@ function assemble<E>(curve: AnyCurve, inlineFq: PrimeField<E>, inlineFr: PrimeFi
   defineSinglePoint(module, fq2, fq2Inversion, { name: "g2", threeB: [3n * curve.twistB.c0, 3n * curve.twistB.c1] });
   defineTransforms(module, inlineFr, "fr");
   defineQuotient(module, inlineFr, curve.frBytes, "fr");
+  const outlinedFr = outlinePrime(inlineFr, module, "fr");
+  defineVectors(module, outlinedFr, curve.frBytes, "fr");
+  defineConstraints(module, outlinedFr, "fr");
+  defineCosets(module, outlinedFr, "fr");
   defineBuckets(module, curve.r, curve.frBytes);
   return {
     bytes: module.toBytes(MEMORY_PAGES_MAX),

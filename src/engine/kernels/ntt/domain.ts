@@ -188,26 +188,51 @@ export function writeDomainTables(kernels: Kernels, log: number, { target, scrat
 export function writeCosetScale(
   kernels: Kernels,
   { log, shift }: { readonly log: number; readonly shift: bigint },
+  place: TablePlace,
+): void {
+  writePowers(kernels, { log, base: shift, factor: inverse(2n ** BigInt(log), kernels.curve.r) }, place);
+}
+
+/**
+ * Writes factor * base^j for the coefficients j = 0 to n - 1 of a polynomial in the order in which `forward` on values
+ * gives them: the place of k's reversed bits belongs to j = (n - k) mod n.
+ */
+export function writePowers(
+  kernels: Kernels,
+  { log, base, factor }: { readonly log: number; readonly base: bigint; readonly factor: bigint },
   { target, scratch }: TablePlace,
 ): void {
   const { r } = kernels.curve;
   const size = 2n ** BigInt(log);
-  const inverseSize = inverse(size, r);
-  const inverseShift = inverse(shift, r);
-  const first = (power(shift, size, r) * inverseSize) % r;
+  const inverseBase = inverse(base, r);
+  const first = (power(base, size, r) * factor) % r;
   writeGeometric(kernels, {
     target,
     log,
     first,
-    ratioOfDoubling: (done) => power(inverseShift, size / BigInt(2 * done), r),
+    ratioOfDoubling: (done) => power(inverseBase, size / BigInt(2 * done), r),
     scratch,
   });
   writeElements(
     kernels,
     target,
-    [inverseSize, ...(log > 0 ? [(first * power(inverseShift, size / 2n, r)) % r] : [])],
+    [factor, ...(log > 0 ? [(first * power(inverseBase, size / 2n, r)) % r] : [])],
     scratch,
   );
+}
+
+/** Returns the place of each of the 2^log coefficients in the order that `writePowers` names. */
+export function coefficientPlaces(log: number): Uint32Array {
+  const size = 2 ** log;
+  const places = new Uint32Array(size);
+  let reversed = 0;
+  for (let k = 0; k < size; k += 1) {
+    places[(size - k) % size] = reversed;
+    let bit = size >>> 1;
+    for (; bit > 0 && (reversed & bit) !== 0; bit >>>= 1) reversed ^= bit;
+    reversed |= bit;
+  }
+  return places;
 }
 
 interface Geometric {

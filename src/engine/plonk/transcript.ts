@@ -1,0 +1,72 @@
+/**
+ * The challenges of PLONK by Fiat and Shamir's transformation, with Keccak-256 and the order of snarkjs. Every value
+ * that a challenge must depend on is in it: the verifying key, all public signals, and what the prover said before
+ * ("Frozen Heart", CVE-2022-29566: a transcript without the public signals lets anyone forge proofs).
+ *
+ * Points are written as big-endian x then y, infinity as zeros, scalars as big-endian integers of the scalar field's
+ * size; a challenge is the hash as a big-endian integer modulo r.
+ */
+import { keccak_256 } from "@noble/hashes/sha3.js";
+import type { AnyCurve } from "../curves/curve-parameters.js";
+import type { G1Point } from "../curves/points.js";
+import type { PlonkEvaluations, PlonkProof, PlonkVerifyingKey } from "./key.js";
+
+type Item = bigint | G1Point | undefined;
+
+/** Commitments of the first round. */
+export type WireCommitments = Pick<PlonkProof, "a" | "b" | "c">;
+
+/** Computes each challenge from what precedes it. */
+export class PlonkTranscript {
+  readonly #curve: AnyCurve;
+
+  constructor(curve: AnyCurve) {
+    this.#curve = curve;
+  }
+
+  /** Returns the permutation's challenges. */
+  betaGamma(
+    key: PlonkVerifyingKey,
+    publicSignals: readonly bigint[],
+    wires: WireCommitments,
+  ): { readonly beta: bigint; readonly gamma: bigint } {
+    const { m, l, r, o, k } = key.selectors;
+    const beta = this.#hash([m, l, r, o, k, key.s1, key.s2, key.s3, ...publicSignals, wires.a, wires.b, wires.c]);
+    return { beta, gamma: this.#hash([beta]) };
+  }
+
+  /** Returns the challenge that separates the parts of the quotient. */
+  alpha({ beta, gamma }: { readonly beta: bigint; readonly gamma: bigint }, z: G1Point): bigint {
+    return this.#hash([beta, gamma, z]);
+  }
+
+  /** Returns the point at which the polynomials are opened. */
+  xi(alpha: bigint, { t1, t2, t3 }: Pick<PlonkProof, "t1" | "t2" | "t3">): bigint {
+    return this.#hash([alpha, t1, t2, t3]);
+  }
+
+  /** Returns the challenge that separates the polynomials of the first opening. */
+  v(xi: bigint, { a, b, c, s1, s2, zOmega }: PlonkEvaluations): bigint {
+    return this.#hash([xi, a, b, c, s1, s2, zOmega]);
+  }
+
+  /** Returns the challenge that joins the two openings. */
+  u({ wXi, wXiOmega }: Pick<PlonkProof, "wXi" | "wXiOmega">): bigint {
+    return this.#hash([wXi, wXiOmega]);
+  }
+
+  #hash(items: readonly Item[]): bigint {
+    const { fqBytes, frBytes, r } = this.#curve;
+    const hex = items
+      .map((item) => {
+        if (typeof item === "bigint") return hexOf(item, frBytes);
+        return hexOf(item?.x ?? 0n, fqBytes) + hexOf(item?.y ?? 0n, fqBytes);
+      })
+      .join("");
+    return BigInt(`0x${Buffer.from(keccak_256(Buffer.from(hex, "hex"))).toString("hex")}`) % r;
+  }
+}
+
+function hexOf(value: bigint, bytes: number): string {
+  return value.toString(16).padStart(2 * bytes, "0");
+}

@@ -1,0 +1,200 @@
+// PLONK on the kernels against snarkjs in both directions, and forged proofs.
+import { describe, expect, it } from "vitest";
+import { BN254 } from "../../../src/engine/curves/bn254.js";
+import {
+  decodePlonkProof,
+  encodePlonkProofHex,
+  plonkProofFromJson,
+  plonkProofToJson,
+} from "../../../src/engine/encoding/plonk-proof.js";
+import {
+  plonkVerifyingKeyFromJson,
+  plonkVerifyingKeyToJson,
+} from "../../../src/engine/encoding/plonk-verifying-key.js";
+import { loadPairing } from "../../../src/engine/groth16/pairing-backend.js";
+import { openKernels } from "../../../src/engine/kernels/kernels.js";
+import { buildPlonkKey } from "../../../src/engine/kernels/plonk/build-plonk-key.js";
+import { layOutPlonk } from "../../../src/engine/kernels/plonk/plonk-layout.js";
+import { PlonkProver } from "../../../src/engine/kernels/plonk/plonk-prover.js";
+import { makeDevelopmentSetup } from "../../../src/engine/plonk/development-setup.js";
+import { gatesOf } from "../../../src/engine/plonk/plonk-gates.js";
+import { domainPowerOf } from "../../../src/engine/plonk/key.js";
+import type { PlonkProof } from "../../../src/engine/plonk/key.js";
+import { verifyPlonkBatch } from "../../../src/engine/plonk/verify-plonk-batch.js";
+import { preparePlonkKey, verifyPlonk } from "../../../src/engine/plonk/verify-plonk.js";
+import { loadReferenceKernels } from "../../../src/engine/reference/reference-kernels.js";
+import { chainFixture, cubicFixture, mixedFixture, spoilWitness } from "../../support/groth16-fixtures.js";
+import type { Fixture } from "../../support/groth16-fixtures.js";
+import { KERNEL_KINDS } from "../../support/kernels.js";
+import { plonkBlinding, snarkjsKey, snarkjsPlonk, witnessFile } from "../../support/plonk-fixtures.js";
+import { seededRandom } from "../../support/seeded.js";
+
+const random = seededRandom();
+
+async function setUp(fixture: Fixture, kind?: (typeof KERNEL_KINDS)[number]) {
+  const gates = gatesOf(fixture.r1cs);
+  const domainPower = domainPowerOf(gates.gateCount);
+  const points = await makeDevelopmentSetup(await loadReferenceKernels(), domainPower);
+  const preferred = kind === undefined ? {} : { preferred: kind };
+  const key = buildPlonkKey(gates, points, { curve: BN254, workspaces: 1, ...preferred });
+  const prepared = preparePlonkKey(await loadPairing("wasm"), key.verifyingKey);
+  const prover = new PlonkProver(key, BN254);
+  const prove = (witness = fixture.witness): PlonkProof => prover.prove(witness, plonkBlinding()).proof;
+  return { setup: { points, domainPower }, key, prepared, prove };
+}
+
+describe.each(KERNEL_KINDS)(`PLONK on the kernels, %s, seed ${String(random.seed)}`, (kind) => {
+  it.each([
+    ["two rows", cubicFixture(3n)],
+    ["every kind of row", mixedFixture(30, random)],
+    ["a larger domain", mixedFixture(220, random)],
+  ])("makes snarkjs' key, verifies its proof and makes one that it verifies, for %s", async (_name, fixture) => {
+    const snarkjs = await snarkjsPlonk();
+    const { setup, key, prepared, prove } = await setUp(fixture, kind);
+    const theirs = await snarkjsKey(snarkjs, fixture, setup);
+    expect(plonkVerifyingKeyToJson(key.verifyingKey, BN254)).toEqual(theirs.verifyingKey);
+    const made = await snarkjs.plonk.prove(theirs.zkey, witnessFile(fixture));
+    expect(made.publicSignals).toEqual(fixture.publicSignals.map(String));
+    const decoded = plonkProofFromJson(made.proof, prepared.kernels);
+    expect(decoded.ok && verifyPlonk(prepared, decoded.value, fixture.publicSignals)).toBe(true);
+    const proof = plonkProofToJson(prove(), BN254);
+    expect(await snarkjs.plonk.verify(theirs.verifyingKey, made.publicSignals, proof)).toBe(true);
+  });
+
+  it("proves systems whose rows name a wire twice, and no false statement", async () => {
+    const fixture = chainFixture(29);
+    const { prepared, prove, key } = await setUp(fixture, kind);
+    expect(verifyPlonk(prepared, prove(), fixture.publicSignals)).toBe(true);
+    for (const wire of [1, 3, key.systemWireCount - 1])
+      expect(verifyPlonk(prepared, prove(spoilWitness(fixture.witness, wire)), fixture.publicSignals)).toBe(false);
+  });
+});
+
+describe("a PLONK proof", () => {
+  it("is another one each time, and wipes the witness", async () => {
+    const fixture = cubicFixture(5n);
+    const { prove, key } = await setUp(fixture);
+    const [first, second] = [prove(), prove()];
+    expect(first.a).not.toEqual(second.a);
+    expect(first.evaluations.a).not.toEqual(second.evaluations.a);
+    const kernels = openKernels(key.memory, { preferred: key.kind });
+    const { scalars, values } = layOutPlonk(kernels, key, key.workspaces[0]?.start ?? 0);
+    const secret = kernels.bytes(scalars, values.a - scalars);
+    expect(secret.length).toBeGreaterThan(fixture.witness.length);
+    expect(secret.every((byte) => byte === 0)).toBe(true);
+    expect(() => prove(fixture.witness.subarray(32))).toThrow(RangeError);
+  });
+
+  it("is refused with any member or public signal changed", async () => {
+    const fixture = mixedFixture(12, random);
+    const { prepared, prove } = await setUp(fixture);
+    const proof = prove();
+    const [first = 0n, ...others] = fixture.publicSignals;
+    const other = { x: BN254.generatorG1.x, y: BN254.generatorG1.y };
+    const points = ["a", "b", "c", "z", "t1", "t2", "t3", "wXi", "wXiOmega"] as const;
+    const values = ["a", "b", "c", "s1", "s2", "zOmega"] as const;
+    const forged: PlonkProof[] = [
+      ...points.map((name) => ({ ...proof, [name]: other })),
+      ...points.map((name) => ({ ...proof, [name]: { x: proof[name].x, y: (proof[name].y + 1n) % BN254.q } })),
+      ...points.map((name) => ({ ...proof, [name]: { x: proof[name].x + BN254.q, y: proof[name].y } })),
+      { ...proof, a: proof.b, b: proof.a },
+      { ...proof, wXi: proof.wXiOmega, wXiOmega: proof.wXi },
+      ...[1n, -1n, BN254.r].flatMap((change) =>
+        values.map((name) => ({
+          ...proof,
+          evaluations: { ...proof.evaluations, [name]: proof.evaluations[name] + change },
+        })),
+      ),
+    ];
+    expect(verifyPlonk(prepared, proof, fixture.publicSignals)).toBe(true);
+    for (const each of forged) expect(verifyPlonk(prepared, each, fixture.publicSignals)).toBe(false);
+    for (const signals of [
+      [first + 1n, ...others],
+      [first + BN254.r, ...others],
+      [first - BN254.r, ...others],
+      others,
+      [first, ...others, 0n],
+    ])
+      expect(verifyPlonk(prepared, proof, signals)).toBe(false);
+  });
+
+  it("is refused under another circuit's key and under another setup", async () => {
+    const fixture = cubicFixture(3n);
+    const [own, other] = [await setUp(fixture), await setUp(fixture)];
+    expect(verifyPlonk(other.prepared, own.prove(), fixture.publicSignals)).toBe(false);
+    expect(verifyPlonk((await setUp(chainFixture(3))).prepared, own.prove(), fixture.publicSignals)).toBe(false);
+  });
+
+  it("is told from the wrong ones in a batch", async () => {
+    const fixture = cubicFixture(3n);
+    const { prepared, prove } = await setUp(fixture);
+    const good = { proof: prove(), publicSignals: fixture.publicSignals };
+    const wrong = { proof: { ...good.proof, z: good.proof.a }, publicSignals: fixture.publicSignals };
+    const malformed = { proof: good.proof, publicSignals: [] };
+    expect(verifyPlonkBatch(prepared, [])).toEqual([]);
+    expect(verifyPlonkBatch(prepared, [good, good, good])).toEqual([true, true, true]);
+    const claims = Array.from({ length: 7 }, () => [good, wrong, malformed][random.below(3)] ?? good);
+    expect(verifyPlonkBatch(prepared, claims)).toEqual(claims.map((claim) => claim === good));
+    expect(verifyPlonkBatch(prepared, [good, wrong, good, good])).toEqual([true, false, true, true]);
+  });
+});
+
+describe("PLONK's encodings", () => {
+  it("read what they write, in hex and as snarkjs' object, and nothing else", async () => {
+    const fixture = cubicFixture(3n);
+    const { prepared, prove } = await setUp(fixture);
+    const { kernels } = prepared;
+    const proof = prove();
+    const hex = encodePlonkProofHex(proof, BN254);
+    expect(hex).toMatch(/^[0-9a-f]{960}$/);
+    for (const form of [hex, `0x${hex}`, plonkProofToJson(proof, BN254)])
+      expect(decodePlonkProof(form, kernels)).toEqual({ ok: true, value: proof });
+    const json = plonkProofToJson(proof, BN254);
+    const refused = [
+      hex.slice(2),
+      `${hex}00`,
+      hex.toUpperCase(),
+      `00${hex.slice(2)}`,
+      `40${"0".repeat(62)}${hex.slice(64)}`,
+      `${hex.slice(0, -64)}${(proof.evaluations.zOmega + BN254.r).toString(16).padStart(64, "0")}`,
+      { ...json, A: ["0", "1", "0"] },
+      { ...json, eval_a: String(proof.evaluations.a + BN254.r) },
+      { ...json, eval_a: `0${json.eval_a}` },
+      { ...json, protocol: "groth16" },
+      { ...json, curve: "bls12381" },
+      { ...json, extra: "1" },
+      { ...json, Z: undefined },
+      null,
+      [],
+      7,
+    ];
+    for (const form of refused) expect(decodePlonkProof(form, kernels)).toMatchObject({ ok: false });
+  });
+
+  it("read a verifying key, and refuse one whose numbers do not belong together", async () => {
+    const { prepared, key } = await setUp(cubicFixture(3n));
+    const json = plonkVerifyingKeyToJson(key.verifyingKey, BN254);
+    expect(plonkVerifyingKeyFromJson(json, prepared.kernels)).toEqual({ ok: true, value: key.verifyingKey });
+    const wrong = [
+      { ...json, k1: "1" },
+      { ...json, k2: "2" },
+      { ...json, w: "1" },
+      { ...json, power: 2 },
+      { ...json, power: 29 },
+      { ...json, nPublic: 9 },
+      { ...json, nPublic: -1 },
+      { ...json, S1: ["0", "1", "0"] },
+      { ...json, Qm: ["1", "1", "1"] },
+      {
+        ...json,
+        X_2: [
+          ["1", "0"],
+          ["1", "0"],
+          ["1", "0"],
+        ],
+      },
+      { ...json, protocol: "fflonk" },
+    ];
+    for (const each of wrong) expect(plonkVerifyingKeyFromJson(each, prepared.kernels)).toMatchObject({ ok: false });
+  });
+});
