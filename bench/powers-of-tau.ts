@@ -1,7 +1,7 @@
 /**
  * Makes a prepared powers-of-tau file for the peer's setup in seconds instead of the hours that `snarkjs powersoftau
  * prepare phase2` takes: tau is drawn here and therefore known, so the file is good for measuring and for nothing else.
- * Only the parts that `snarkjs groth16 setup` reads for one domain size are filled in.
+ * Only the parts that `snarkjs groth16 setup` and `snarkjs plonk setup` read for one domain size are filled in.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -19,6 +19,7 @@ const G1_BYTES = 64,
 const SECTION = {
   header: 1,
   tauG1: 2,
+  tauG2: 3,
   alphaTauG1: 4,
   betaTauG1: 5,
   betaG2: 6,
@@ -30,7 +31,7 @@ const SECTION = {
 
 /** Path of a prepared file for circuits with a domain of exactly 2^power; made on first use, about 10 s for 2^17. */
 export function preparedPowersOfTau(power: number): string {
-  const path = join(benchFolder(), `known-tau-${String(power)}.ptau`);
+  const path = join(benchFolder(), `known-tau-v2-${String(power)}.ptau`);
   if (existsSync(path)) return path;
   const [tau, alpha, beta] = [randomNonZero(r), randomNonZero(r), randomNonZero(r)];
   const size = 2 ** power;
@@ -42,6 +43,7 @@ export function preparedPowersOfTau(power: number): string {
   const sections = new Map<number, Uint8Array>([
     [SECTION.header, header(power)],
     [SECTION.tauG1, g1(powersOf(tau, 2 * size - 1))],
+    [SECTION.tauG2, g2([1n, tau])],
     [SECTION.alphaTauG1, g1([alpha])],
     [SECTION.betaTauG1, g1([beta])],
     [SECTION.betaG2, g2([beta])],

@@ -14,6 +14,7 @@ const SUBJECTS: Readonly<Record<string, () => Promise<{ readonly subject: BenchS
   prove: async () => await import("./subjects/prove.js"),
   cores: async () => await import("./subjects/cores.js"),
   verify: async () => await import("./subjects/verify.js"),
+  plonk: async () => await import("./subjects/plonk.js"),
   setup: async () => await import("./subjects/setup.js"),
   kernels: async () => await import("./subjects/kernels.js"),
   store: async () => await import("./subjects/store.js"),

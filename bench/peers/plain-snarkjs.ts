@@ -4,6 +4,8 @@
  *
  *   node plain-snarkjs.js verify KEY_PROOF_SIGNALS_JSON SAMPLES
  *   node plain-snarkjs.js setup R1CS PTAU ZKEY
+ *   node plain-snarkjs.js plonk-setup R1CS PTAU ZKEY
+ *   node plain-snarkjs.js plonk-prove ZKEY WTNS SAMPLES
  *
  * Prints the samples in milliseconds as JSON. Start of Node and load of snarkjs are not in them.
  */
@@ -15,6 +17,17 @@ interface VerifyCase {
   readonly proof: unknown;
   readonly publicSignals: readonly string[];
 }
+
+/** snarkjs' own declarations here take bytes only; paths are what its command line passes. */
+interface SnarkjsByPath {
+  readonly zKey: { newZKey(r1cs: string, ptau: string, zkey: string): Promise<unknown> };
+  readonly plonk: {
+    setup(r1cs: string, ptau: string, zkey: string): Promise<unknown>;
+    prove(zkey: string, wtns: string): Promise<unknown>;
+  };
+}
+
+const byPath = snarkjs as unknown as SnarkjsByPath;
 
 async function verify(path: string, samples: number): Promise<number[]> {
   const { verifyingKey, proof, publicSignals } = JSON.parse(readFileSync(path, "utf8")) as VerifyCase;
@@ -32,18 +45,39 @@ async function verify(path: string, samples: number): Promise<number[]> {
 }
 
 async function setup(r1cs: string, ptau: string, zkey: string): Promise<number[]> {
-  // snarkjs' own declarations here take bytes only; a path is what its command line passes.
-  const byPath = snarkjs.zKey as unknown as {
-    readonly newZKey: (r1cs: string, ptau: string, zkey: string) => Promise<unknown>;
-  };
   const startedAt = performance.now();
-  const hash = await byPath.newZKey(r1cs, ptau, zkey);
+  const hash = await byPath.zKey.newZKey(r1cs, ptau, zkey);
   if (hash === -1) throw new Error("snarkjs refused the powers of tau");
   return [performance.now() - startedAt];
 }
 
+async function plonkSetup(r1cs: string, ptau: string, zkey: string): Promise<number[]> {
+  const startedAt = performance.now();
+  if ((await byPath.plonk.setup(r1cs, ptau, zkey)) === -1) throw new Error("snarkjs refused the powers of tau");
+  return [performance.now() - startedAt];
+}
+
+async function plonkProve(zkey: string, wtns: string, samples: number): Promise<number[]> {
+  const times: number[] = [];
+  for (let i = 0; i < samples; i += 1) {
+    const startedAt = performance.now();
+    await byPath.plonk.prove(zkey, wtns);
+    times.push(performance.now() - startedAt);
+  }
+  return times;
+}
+
+const commands: Readonly<Record<string, (first: string, second: string, third: string) => Promise<number[]>>> = {
+  verify: async (path, samples) => await verify(path, Number(samples)),
+  setup,
+  "plonk-setup": plonkSetup,
+  "plonk-prove": async (zkey, wtns, samples) => await plonkProve(zkey, wtns, Number(samples)),
+};
+
 const [, , command, ...parameters] = process.argv;
 const [first = "", second = "", third = ""] = parameters;
-const times = command === "verify" ? await verify(first, Number(second)) : await setup(first, second, third);
+const run = commands[command ?? ""];
+if (run === undefined) throw new Error("plain-snarkjs: no such command");
+const times = await run(first, second, third);
 process.stdout.write(JSON.stringify(times));
 process.exit(0);
