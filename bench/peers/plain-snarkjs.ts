@@ -7,7 +7,7 @@
  *   node plain-snarkjs.js plonk-setup R1CS PTAU ZKEY
  *   node plain-snarkjs.js plonk-prove ZKEY WTNS SAMPLES
  *
- * Prints the samples in milliseconds as JSON. Start of Node and load of snarkjs are not in them.
+ * Prints the samples in milliseconds as JSON, on the last line. Start of Node and load of snarkjs are not in them.
  */
 import { readFileSync } from "node:fs";
 import * as snarkjs from "snarkjs";
@@ -79,5 +79,6 @@ const [first = "", second = "", third = ""] = parameters;
 const run = commands[command ?? ""];
 if (run === undefined) throw new Error("plain-snarkjs: no such command");
 const times = await run(first, second, third);
-process.stdout.write(JSON.stringify(times));
+// On a line of its own: snarkjs writes to standard output too.
+process.stdout.write(`\n${JSON.stringify(times)}\n`);
 process.exit(0);
