@@ -114,14 +114,21 @@ export function pairingCheckOf(
 
 /** Tells whether e(left, tau G2) = e(right, G2). */
 export function holds({ kernels, tauG2, generatorG2, one }: PreparedPlonkKey, check: PairingCheck): boolean {
-  const sum = (terms: readonly Term[]): G1Point | undefined =>
-    kernels.combineG1(terms.map(({ point, scalar }) => ({ point, scalar: reduce(scalar, kernels.curve.r) })));
+  const sum = (terms: readonly Term[]): G1Point | undefined => kernels.combineG1(joined(terms, kernels.curve.r));
   const [left, right] = [sum(check.left), sum(check.right)];
   const terms = [
     ...(left === undefined ? [] : [{ g1: negateG1(left, kernels.curve), g2: tauG2 }]),
     ...(right === undefined ? [] : [{ g1: right, g2: generatorG2 }]),
   ];
   return terms.length === 0 || kernels.equalPairingValues(kernels.pairingProduct(terms), one);
+}
+
+/** Adds up the scalars of one point, such as those of the key's points in the checks of many proofs. */
+function joined(terms: readonly Term[], order: bigint): Term[] {
+  const scalars = new Map<G1Point, bigint>();
+  for (const { point, scalar } of terms)
+    if (point !== undefined) scalars.set(point, (scalars.get(point) ?? 0n) + scalar);
+  return [...scalars].map(([point, scalar]) => ({ point, scalar: reduce(scalar, order) }));
 }
 
 function isWellFormed(
