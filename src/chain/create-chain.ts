@@ -107,7 +107,7 @@ export function createChain(options: ChainOptions, dependencies: ChainDependenci
   const { networks, transactions, contracts, contractEvents, connectors } = parts;
   for (const use of usesOf(parts)) networks.service.onDeletion(use);
   return {
-    handlers: handlersOf(parts, dependencies.clock),
+    handlers: handlersOf(parts, dependencies),
     start: () => {
       networks.start();
       transactions.start();
@@ -137,7 +137,7 @@ export function createChain(options: ChainOptions, dependencies: ChainDependenci
 }
 
 function createParts(options: ChainOptions, dependencies: ChainDependencies): ChainParts {
-  const { store, vault, events, clock, log, subscriptionTokens } = dependencies;
+  const { store, vault, requireTenant, events, clock, log, subscriptionTokens } = dependencies;
   const guards = createGuards(options);
   const [egress, operatorEgress] = guards;
   const networks = createNetworks({ publicUrls: options.publicUrls }, { ...dependencies, egress, operatorEgress });
@@ -145,7 +145,7 @@ function createParts(options: ChainOptions, dependencies: ChainDependencies): Ch
   const heads = new HeadListeners();
   const transactions = createTransactions(
     {},
-    { store, vault, networks: transactionNetworks(networks.service), heads, events, clock, log },
+    { store, vault, requireTenant, networks: transactionNetworks(networks.service), heads, events, clock, log },
   );
   const contracts = createContracts(
     {},
@@ -168,8 +168,8 @@ function createParts(options: ChainOptions, dependencies: ChainDependencies): Ch
     { dockerHost: options.dockerHost, dockerImages: options.dockerImages },
     { ...dependencies, tokens: subscriptionTokens, networks: networks.service, egress },
   );
-  const oracles = new Registrations(REGISTRATION_KINDS.oracle, { store, networks: networks.service, clock });
-  const bridges = new Registrations(REGISTRATION_KINDS.bridge, { store, networks: networks.service, clock });
+  const oracles = new Registrations(REGISTRATION_KINDS.oracle, { store, clock });
+  const bridges = new Registrations(REGISTRATION_KINDS.bridge, { store, clock });
   return { guards, networks, transactions, contracts, contractEvents, connectors, oracles, bridges };
 }
 
@@ -181,7 +181,10 @@ function createGuards({ egressAllow, egressPorts, publicUrls }: ChainOptions): C
   ];
 }
 
-function handlersOf(parts: ChainParts, clock: Clock): HandlersFor<typeof chainRoutes> {
+function handlersOf(
+  parts: ChainParts,
+  { clock, references, requireTenant }: ChainDependencies,
+): HandlersFor<typeof chainRoutes> {
   const { networks, transactions, contracts, contractEvents, connectors, oracles, bridges } = parts;
   const { accounts, wallets } = transactions;
   const tokenBalances = new TokenBalances({
@@ -205,10 +208,10 @@ function handlersOf(parts: ChainParts, clock: Clock): HandlersFor<typeof chainRo
     }),
     ...contracts.handlers,
     ...contractEvents.handlers,
-    ...accountHandlers({ accounts, tokenBalances, wallets }),
+    ...accountHandlers({ accounts, tokenBalances, wallets, references, requireTenant }),
     ...transactions.handlers,
     ...connectors.handlers,
-    ...registrationHandlers({ oracles, bridges, prices }),
+    ...registrationHandlers({ oracles, bridges, prices, references, requireTenant }),
   };
 }
 

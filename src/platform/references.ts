@@ -35,9 +35,10 @@ export class References {
    * Requires that what the body names exists for the subject. Members that are absent or null name nothing.
    * @throws not_found, naming the member
    */
-  require(subject: Subject, body: Readonly<Record<string, unknown>>, members: readonly ReferenceMember[]): void {
+  require(subject: Subject, body: object, members: readonly ReferenceMember[]): void {
+    const named = new Map<string, unknown>(Object.entries(body));
     for (const member of members) {
-      const id = body[member];
+      const id = named.get(member);
       if (id === undefined || id === null) continue;
       const kind = KIND_OF_MEMBER[member];
       const find = kind === undefined ? undefined : this.#finders.get(kind);

@@ -1,6 +1,6 @@
 /** Shapes of contracts and token contracts on the wire. */
 import Type, { type Static } from "typebox";
-import { Name, Timestamp, Uuid, closed, nullable } from "../../platform/contract/schemas.js";
+import { Name, SAID_OWNER, Timestamp, Uuid, closed, nullable } from "../../platform/contract/schemas.js";
 import { EVM_VERSIONS } from "../../engine/solidity/evm-versions.js";
 import { Address, HdPathText, Quantity, Ref } from "../transactions/transaction-schemas.js";
 
@@ -167,8 +167,7 @@ const AddressInput = Type.Union([Address, Type.Literal("0x"), Type.Literal("")],
 
 export const CreateContract = closed(
   {
-    application_id: Type.Optional(nullable(Uuid)),
-    organization_id: Type.Optional(nullable(Uuid)),
+    ...SAID_OWNER,
     network_id: Uuid,
     contract_id: Type.Optional(nullable(Uuid)),
     name: Type.Optional(nullable(Name)),
@@ -184,7 +183,17 @@ export const UpdateContract = closed(
   {
     name: Type.Optional(Name),
     type: Type.Optional(nullable(ContractType)),
-    params: Type.Optional(closed({ abi: Abi })),
+    params: Type.Optional(
+      nullable(
+        Type.Object(
+          { abi: Type.Optional(Abi) },
+          {
+            additionalProperties: true,
+            description: "`abi` can change; other members may be sent back as they are",
+          },
+        ),
+      ),
+    ),
   },
   { description: "members to change" },
 );
@@ -296,7 +305,7 @@ export type TokenContract = Static<typeof TokenContract>;
 
 export const CreateTokenContract = closed(
   {
-    application_id: Type.Optional(nullable(Uuid)),
+    ...SAID_OWNER,
     network_id: Type.Optional(nullable(Uuid)),
     contract_id: Type.Optional(nullable(Uuid)),
     address: Type.Optional(nullable(Address)),

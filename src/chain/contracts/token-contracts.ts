@@ -6,6 +6,7 @@ import type { Principal, Subject } from "../../platform/auth/principal.js";
 import { saidOwner, type RequireTenant } from "../../platform/auth/said-owner.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import { AppError, invalidMember, notFound } from "../../platform/errors.js";
+import type { References } from "../../platform/references.js";
 import type { Store } from "../../platform/store/store.js";
 import { retryOnConflict, type Page } from "../../platform/store/tables.js";
 import type { ContractAccesses } from "./access-times.js";
@@ -23,6 +24,7 @@ interface TokenDependencies {
   readonly deployments: Deployments;
   readonly creation: ContractCreation;
   readonly requireTenant: RequireTenant;
+  readonly references: References;
   readonly clock: Clock;
 }
 
@@ -68,8 +70,9 @@ export class TokenContracts {
    * cannot be asked
    */
   async create(principal: Principal, request: CreateTokenContract): Promise<TokenContract> {
-    const { requireTenant } = this.#dependencies;
+    const { requireTenant, references } = this.#dependencies;
     const owner = saidOwner(principal, request, { permissions: ["create"], requireTenant });
+    references.require(owner, request, ["network_id", "contract_id", "sale_contract_id"]);
     const existing = this.#existing(owner, request);
     const place = existing ?? {
       owner,
@@ -121,13 +124,14 @@ export class TokenContracts {
 
   async #register(
     principal: Principal,
-    { application_id, network_id: networkId, address, name }: CreateTokenContract,
+    { application_id, organization_id, network_id: networkId, address, name }: CreateTokenContract,
     type: string | null,
   ): Promise<string> {
     const { contract } = await this.#dependencies.creation.createPublic(principal, {
       network_id: networkId ?? "",
       type,
       ...(application_id === undefined ? {} : { application_id }),
+      ...(organization_id === undefined ? {} : { organization_id }),
       ...(address === undefined ? {} : { address }),
       ...(name === undefined ? {} : { name }),
     });

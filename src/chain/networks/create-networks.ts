@@ -62,6 +62,7 @@ export function createNetworks(options: NetworksOptions, dependencies: NetworksD
     status,
     feeds,
     egress,
+    references: dependencies.references,
     clock,
     publicRecords: publicNetworks(options.publicUrls),
   });

@@ -12,6 +12,7 @@ import { createTransactions, type Transactions } from "../../../src/chain/transa
 import type { NetworkRecord } from "../../../src/chain/networks/network-port.js";
 import { PERMISSIONS, permissionBits, type PermissionName } from "../../../src/platform/auth/permissions.js";
 import type { Principal, Subject, SubjectKind } from "../../../src/platform/auth/principal.js";
+import type { RequireTenant } from "../../../src/platform/auth/said-owner.js";
 import { systemClock } from "../../../src/platform/clock.js";
 import { bindRoutes } from "../../../src/platform/contract/route.js";
 import { AppError, notFound } from "../../../src/platform/errors.js";
@@ -96,6 +97,9 @@ export async function startContractsServer(): Promise<ContractsServer> {
       config: {},
     };
   };
+  const requireTenant: RequireTenant = (_principal, { kind }) => {
+    throw notFound(kind);
+  };
   const transactions = createTransactions(
     { pollMs: 30 },
     {
@@ -103,6 +107,7 @@ export async function startContractsServer(): Promise<ContractsServer> {
       vault: vault.vault,
       clock: systemClock,
       log,
+      requireTenant,
       networks: { find: (_subject, id) => ({ id: record(id).id, chainId: anvil.chainId, rpc, confirmations: 1 }) },
     },
   );
@@ -119,9 +124,7 @@ export async function startContractsServer(): Promise<ContractsServer> {
       submissions: transactions.service,
       networks: { find: (_subject, id) => record(id), rpc: () => rpc },
       references,
-      requireTenant: (_principal, { kind }) => {
-        throw notFound(kind);
-      },
+      requireTenant,
     },
   );
   transactions.start();
