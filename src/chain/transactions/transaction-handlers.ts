@@ -3,6 +3,7 @@ import { saidOwner, type RequireTenant } from "../../platform/auth/said-owner.js
 import type { HandlersFor } from "../../platform/contract/route.js";
 import { invalidMember } from "../../platform/errors.js";
 import { signerOf } from "../accounts/signers.js";
+import { withRevert } from "../contracts/reverts.js";
 import type { SignerChoice, SubmissionRequest } from "./submission-port.js";
 import type { transactionRoutes } from "./transaction-routes.js";
 import type { CreateTransactionInput } from "./transaction-schemas.js";
@@ -32,7 +33,9 @@ export function transactionHandlers({
     }),
     createTransaction: async ({ principal, body }) => {
       const owner = saidOwner(principal, body, { permissions: ["create", "vault_use"], requireTenant });
-      const made = await transactions.create(owner, submissionOf(body));
+      const made = await transactions.create(owner, submissionOf(body)).catch((error: unknown) => {
+        throw withRevert(error);
+      });
       return { status: 201, body: made, headers: locationOf(made) };
     },
     broadcastTransaction: async ({ principal, body }) => {

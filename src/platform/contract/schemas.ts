@@ -110,6 +110,16 @@ const ErrorDetailSchema = Type.Object({
   message: Type.String(),
   code: Type.String(),
   path: Type.Optional(Type.String()),
+  revert: Type.Optional(
+    Type.Object(
+      {
+        name: Type.Union([Type.String(), Type.Null()]),
+        args: Type.Unknown(),
+        data: Type.String({ description: "0x-hex" }),
+      },
+      { description: "why a contract refused a call: the error's name and arguments, as far as they are known" },
+    ),
+  ),
 });
 /** The body of a failure. Some routes add members (`proof: null`, `result: false`). */
 export const ErrorBody = Type.Object(
