@@ -72,6 +72,8 @@ export interface ApiErrorEntry {
   readonly message: string;
   readonly code: string;
   readonly path?: string;
+  /** Why a contract refused a call: the error's name and arguments, as far as they are known, and its data. */
+  readonly revert?: { readonly name: string | null; readonly args: unknown; readonly data: string };
 }
 
 /** An error response of the server. */

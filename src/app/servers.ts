@@ -25,6 +25,7 @@ import { organizationVaultRoutes } from "../vault/organization-vault-routes.js";
 import { vaultRoutes } from "../vault/routes.js";
 import { authenticate, type Areas } from "./open-areas.js";
 import type { Platform } from "./open-platform.js";
+import { sharedTokenRoutes } from "./shared-tokens.js";
 
 /** All that a server is made of. */
 export interface AppParts extends Platform, Areas {
@@ -96,7 +97,7 @@ function createServerAt(
       ...tls,
     },
     {
-      routes: area === "chain" ? [...routes, ...tokenContractAliases(routes)] : routes,
+      routes: routesAt(area, routes, parts),
       authenticate: (token, routeArea) => authenticate(parts, token, routeArea),
       isUnsealed: () => vault.service.isUnsealed(),
       idempotency,
@@ -108,9 +109,16 @@ function createServerAt(
   );
 }
 
+/** Returns the routes of an address, with those of `/tokens` as its areas share them. */
+function routesAt(area: Area | undefined, routes: readonly BoundRoute[], parts: AppParts): readonly BoundRoute[] {
+  if (area === "chain") return [...routes, ...tokenContractAliases(routes)];
+  if (area !== undefined) return routes;
+  return sharedTokenRoutes(routes, { authenticate: (token) => authenticate(parts, token, "chain") });
+}
+
 /**
  * Existing clients ask the chain area for token contracts under /tokens, which on an address with every area is
- * identity's.
+ * identity's (shared-tokens.ts).
  */
 function tokenContractAliases(routes: readonly BoundRoute[]): BoundRoute[] {
   return routes

@@ -3,6 +3,7 @@
  * their events, connectors, registrations.
  */
 import type { Subject } from "../platform/auth/principal.js";
+import type { RequireTenant } from "../platform/auth/said-owner.js";
 import type { Clock } from "../platform/clock.js";
 import type { HandlersFor } from "../platform/contract/route.js";
 import type { Events } from "../platform/events/events.js";
@@ -12,12 +13,12 @@ import type { Log } from "../platform/log.js";
 import type { ProcessTasks } from "../platform/pool/process-task.js";
 import { AllowList } from "../platform/net/address-rules.js";
 import { createEgressGuard, type EgressGuard } from "../platform/net/egress-guard.js";
+import type { References } from "../platform/references.js";
 import type { Store } from "../platform/store/store.js";
 import type { VaultService } from "../vault/service.js";
 import { accountHandlers } from "./accounts/account-handlers.js";
 import { TokenBalances } from "./accounts/token-balances.js";
 import { createConnectors, type Connectors } from "./connectors/create-connectors.js";
-import type { RequireApplication } from "./contracts/contract-ports.js";
 import { createContracts, type Contracts } from "./contracts/create-contracts.js";
 import { createContractEvents, type ContractEvents } from "./events/create-contract-events.js";
 import { HeadListeners } from "./head-listeners.js";
@@ -63,7 +64,9 @@ export interface ChainDependencies {
   readonly tasks: ProcessTasks;
   readonly events: Events;
   readonly subscriptionTokens: SubscriptionTokens;
-  readonly requireApplication: RequireApplication;
+  readonly requireTenant: RequireTenant;
+  /** Gets the look-ups of this area. */
+  readonly references: References;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -104,7 +107,7 @@ export function createChain(options: ChainOptions, dependencies: ChainDependenci
   const { networks, transactions, contracts, contractEvents, connectors } = parts;
   for (const use of usesOf(parts)) networks.service.onDeletion(use);
   return {
-    handlers: handlersOf(parts, dependencies.clock),
+    handlers: handlersOf(parts, dependencies),
     start: () => {
       networks.start();
       transactions.start();
@@ -134,18 +137,15 @@ export function createChain(options: ChainOptions, dependencies: ChainDependenci
 }
 
 function createParts(options: ChainOptions, dependencies: ChainDependencies): ChainParts {
-  const { store, vault, events, clock, log, subscriptionTokens } = dependencies;
+  const { store, vault, requireTenant, events, clock, log, subscriptionTokens } = dependencies;
   const guards = createGuards(options);
   const [egress, operatorEgress] = guards;
-  const networks = createNetworks(
-    { publicUrls: options.publicUrls },
-    { store, vault, egress, operatorEgress, events, clock, log },
-  );
+  const networks = createNetworks({ publicUrls: options.publicUrls }, { ...dependencies, egress, operatorEgress });
   // What the watch of transactions sees of a chain is news for the follower of its logs.
   const heads = new HeadListeners();
   const transactions = createTransactions(
     {},
-    { store, vault, networks: transactionNetworks(networks.service), heads, events, clock, log },
+    { store, vault, requireTenant, networks: transactionNetworks(networks.service), heads, events, clock, log },
   );
   const contracts = createContracts(
     {},
@@ -168,8 +168,8 @@ function createParts(options: ChainOptions, dependencies: ChainDependencies): Ch
     { dockerHost: options.dockerHost, dockerImages: options.dockerImages },
     { ...dependencies, tokens: subscriptionTokens, networks: networks.service, egress },
   );
-  const oracles = new Registrations(REGISTRATION_KINDS.oracle, { store, networks: networks.service, clock });
-  const bridges = new Registrations(REGISTRATION_KINDS.bridge, { store, networks: networks.service, clock });
+  const oracles = new Registrations(REGISTRATION_KINDS.oracle, { store, clock });
+  const bridges = new Registrations(REGISTRATION_KINDS.bridge, { store, clock });
   return { guards, networks, transactions, contracts, contractEvents, connectors, oracles, bridges };
 }
 
@@ -181,7 +181,10 @@ function createGuards({ egressAllow, egressPorts, publicUrls }: ChainOptions): C
   ];
 }
 
-function handlersOf(parts: ChainParts, clock: Clock): HandlersFor<typeof chainRoutes> {
+function handlersOf(
+  parts: ChainParts,
+  { clock, references, requireTenant }: ChainDependencies,
+): HandlersFor<typeof chainRoutes> {
   const { networks, transactions, contracts, contractEvents, connectors, oracles, bridges } = parts;
   const { accounts, wallets } = transactions;
   const tokenBalances = new TokenBalances({
@@ -205,10 +208,10 @@ function handlersOf(parts: ChainParts, clock: Clock): HandlersFor<typeof chainRo
     }),
     ...contracts.handlers,
     ...contractEvents.handlers,
-    ...accountHandlers({ accounts, tokenBalances, wallets }),
+    ...accountHandlers({ accounts, tokenBalances, wallets, references, requireTenant }),
     ...transactions.handlers,
     ...connectors.handlers,
-    ...registrationHandlers({ oracles, bridges, prices }),
+    ...registrationHandlers({ oracles, bridges, prices, references, requireTenant }),
   };
 }
 

@@ -168,6 +168,18 @@ export interface ErrorDetail {
   readonly code: string;
   /** JSON pointer or dotted name of the member at fault. */
   readonly path?: string;
+  /** What a contract said when it refused a call. */
+  readonly revert?: Revert;
+}
+
+/** Return data of a reverted call, decoded as far as its error is known. */
+export interface Revert {
+  /** Name of the error: one of the contract's ABI, `Error` or `Panic`; null for another. */
+  readonly name: string | null;
+  /** Its arguments as JSON, by name where each has one, else as a list; null when they cannot be decoded. */
+  readonly args: unknown;
+  /** 0x-hex, cut where it is very long. */
+  readonly data: string;
 }
 
 export interface AppErrorOptions {

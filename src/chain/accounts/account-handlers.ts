@@ -1,5 +1,7 @@
 /** Binds the routes of accounts and wallets to their services. */
+import { saidOwner, type RequireTenant } from "../../platform/auth/said-owner.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
+import type { References } from "../../platform/references.js";
 import type { accountRoutes } from "./account-routes.js";
 import type { Accounts } from "./accounts.js";
 import type { TokenBalances } from "./token-balances.js";
@@ -9,18 +11,27 @@ export interface AccountHandlerDependencies {
   readonly accounts: Accounts;
   readonly tokenBalances: TokenBalances;
   readonly wallets: Wallets;
+  readonly requireTenant: RequireTenant;
+  readonly references: References;
 }
+
+/** What making a key for an owner takes. */
+const MAKES_A_KEY = ["create", "vault_use"] as const;
 
 /** Returns the handlers of the routes of accounts and wallets. */
 export function accountHandlers({
   accounts,
   tokenBalances,
   wallets,
+  requireTenant,
+  references,
 }: AccountHandlerDependencies): HandlersFor<typeof accountRoutes> {
   return {
     listAccounts: ({ principal, query }) => ({ status: 200, ...accounts.list(principal.subject, query, query) }),
     createAccount: async ({ principal, body }) => {
-      const account = await accounts.create(principal.subject, body);
+      const owner = saidOwner(principal, body, { permissions: MAKES_A_KEY, requireTenant });
+      references.require(owner, body, ["network_id"]);
+      const account = await accounts.create(owner, body);
       return { status: 201, body: account, headers: { Location: `/api/v1/accounts/${account.id}` } };
     },
     getAccount: async ({ principal, params, signal }) => ({
@@ -33,7 +44,8 @@ export function accountHandlers({
     }),
     listWallets: ({ principal, query }) => ({ status: 200, ...wallets.list(principal.subject, query) }),
     createWallet: async ({ principal, body }) => {
-      const wallet = await wallets.create(principal.subject, body ?? {});
+      const owner = saidOwner(principal, body ?? {}, { permissions: MAKES_A_KEY, requireTenant });
+      const wallet = await wallets.create(owner, body ?? {});
       return { status: 201, body: wallet, headers: { Location: `/api/v1/wallets/${wallet.id}` } };
     },
     getWallet: ({ principal, params }) => ({ status: 200, body: wallets.get(principal.subject, params.id) }),

@@ -43,6 +43,7 @@ export const accountRoutes = {
     creates: true,
     description: "Makes a secp256k1 key in the caller's vault for accounts. The key never leaves it.",
     body: CreateAccountBody,
+    anyCase: true,
     responses: { 201: { description: "The account", schema: Account } },
     errors: ["not_found", "vault_sealed", "overloaded", "storage_full"],
     example: { body: { network_id: "2fd61fde-5031-41f1-86b8-8a72e2945ead" } },
@@ -99,9 +100,10 @@ export const accountRoutes = {
     description:
       "Makes a BIP39 key in the caller's vault for accounts. Its words never leave the vault, and existing words cannot be imported, because others may have seen them.",
     body: CreateWalletBody,
+    anyCase: true,
     bodyOptional: true,
     responses: { 201: { description: "The wallet", schema: Wallet } },
-    errors: ["vault_sealed", "overloaded", "storage_full"],
+    errors: ["not_found", "vault_sealed", "overloaded", "storage_full"],
     example: { body: { purpose: 44 } },
   }),
   getWallet: defineRoute({

@@ -2,7 +2,7 @@
  * Shapes of accounts and wallets in requests and answers. There is no member that could hold a private key or a phrase.
  */
 import Type, { type Static } from "typebox";
-import { closed, Name, nullable, Timestamp, Uuid } from "../../platform/contract/schemas.js";
+import { closed, Name, nullable, SAID_OWNER, Timestamp, Uuid } from "../../platform/contract/schemas.js";
 import { Address } from "../transactions/transaction-schemas.js";
 
 const OWNER_MEMBERS = { application_id: nullable(Uuid), organization_id: nullable(Uuid), user_id: nullable(Uuid) };
@@ -35,7 +35,7 @@ export const AccountDetail = closed(
   },
   { description: "Account with its balance" },
 );
-export const CreateAccountBody = closed({ network_id: Uuid, name: Type.Optional(Name) });
+export const CreateAccountBody = closed({ network_id: Uuid, name: Type.Optional(Name), ...SAID_OWNER });
 export const AccountListQuery = closed({
   network_id: Type.Optional(Uuid),
   wallet_id: Type.Optional(Uuid),
@@ -65,6 +65,7 @@ export const Wallet = closed(
 export const CreateWalletBody = closed({
   purpose: Type.Optional(Type.Integer({ minimum: 0, maximum: ADDRESS_INDEX_MAX, description: "44 unless given" })),
   name: Type.Optional(Name),
+  ...SAID_OWNER,
 });
 export const WalletParams = closed({ id: Uuid });
 export const WalletAccountsQuery = closed({

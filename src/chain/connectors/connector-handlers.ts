@@ -1,7 +1,10 @@
 /** Binds the routes of connectors to their services. */
 import type { Principal } from "../../platform/auth/principal.js";
+import { requireSaidOwner, type RequireTenant } from "../../platform/auth/said-owner.js";
+import { requireUnchanged } from "../../platform/contract/client-names.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
 import type { SubscriptionTokens } from "../../platform/events/subscription-token.js";
+import type { References } from "../../platform/references.js";
 import { subscriptionToken } from "../events/subscription-handlers.js";
 import type { ConnectorContainers } from "./provisioning/connector-containers.js";
 import type { ConnectorDeletions } from "./provisioning/connector-deletions.js";
@@ -15,6 +18,8 @@ interface ConnectorHandlersDependencies {
   readonly deletions: ConnectorDeletions;
   readonly containers: ConnectorContainers;
   readonly tokens: SubscriptionTokens;
+  readonly references: References;
+  readonly requireTenant: RequireTenant;
 }
 
 type Handlers = HandlersFor<typeof connectorRoutes>;
@@ -24,12 +29,14 @@ const LOG_LINES = 500;
 
 /** Returns the handlers of all routes in connector-routes.ts. */
 export function connectorHandlers(dependencies: ConnectorHandlersDependencies): Handlers {
-  const { connectors, deletions, tokens } = dependencies;
+  const { connectors, deletions, tokens, references, requireTenant } = dependencies;
   return {
     ...entityHandlers(dependencies.entities),
     ...containerHandlers(dependencies.containers),
     listConnectors: ({ principal, query }) => ({ status: 200, ...connectors.list(principal.subject, query) }),
     createConnector: async ({ principal, body }) => {
+      requireSaidOwner(principal, body, requireTenant);
+      references.require(principal.subject, body, ["network_id"]);
       const connector = await connectors.create(principal.subject, body);
       return { status: 201, body: connector, headers: { Location: `/api/v1/connectors/${connector.id}` } };
     },
@@ -37,7 +44,9 @@ export function connectorHandlers(dependencies: ConnectorHandlersDependencies): 
       status: 200,
       body: await connectors.get(principal.subject, params.id, { ...DETAIL_PAGE, ...query }, signal),
     }),
-    updateConnector: async ({ principal, params, body }) => {
+    updateConnector: async ({ principal, params, body, sentBack }) => {
+      const current = connectors.record(principal.subject, params.id);
+      requireUnchanged(sentBack, current, ["id", "created_at", "application_id", "network_id", "type", "is_virtual"]);
       await connectors.update(principal.subject, params.id, body);
       return { status: 204 };
     },

@@ -70,6 +70,7 @@ export const connectorRoutes = {
     description:
       "Answers at once; provisioning and the first probe follow in the background. `config.credentials` are stored in the vault and never answered. With `is_virtual` nothing is provisioned.",
     body: CreateConnector,
+    anyCase: true,
     responses: { 201: connectorJson },
     errors: [
       "not_found",
@@ -116,6 +117,7 @@ export const connectorRoutes = {
       "Members of `config` replace those of the same name; null removes one. Type, network and what a container was made from cannot change.",
     params: ConnectorParams,
     body: UpdateConnector,
+    sendsBack: ConnectorDetail,
     responses: { 204: { description: "Changed" } },
     errors: [
       "not_found",

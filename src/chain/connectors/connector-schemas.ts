@@ -1,6 +1,15 @@
 /** Shapes of connectors on the wire. */
 import Type, { type Static, type TNull, type TProperties, type TUnion } from "typebox";
-import { Description, Name, Timestamp, Uuid, closed, nullable } from "../../platform/contract/schemas.js";
+import {
+  Description,
+  Name,
+  SAID_OWNER,
+  Timestamp,
+  Uuid,
+  closed,
+  keptObject,
+  nullable,
+} from "../../platform/contract/schemas.js";
 import { CONNECTOR_STATUSES } from "./connector-lifecycle.js";
 
 /** Content of one entity. As base64 in JSON it fits the body limit of its routes. */
@@ -109,7 +118,8 @@ const Credentials = Type.Record(
 );
 export type Credentials = Static<typeof Credentials>;
 
-export const ConnectorConfig = Type.Partial(closed(CONFIG_MEMBERS));
+const KEPT = { description: "members that are not named here are kept and given back; they have no effect" };
+export const ConnectorConfig = keptObject(Type.Partial(Type.Object(CONFIG_MEMBERS)).properties, KEPT);
 export type ConnectorConfig = Static<typeof ConnectorConfig>;
 
 const Finding = Type.Object({ message: Type.String(), code: Type.String() });
@@ -206,10 +216,13 @@ export const CreateConnector = closed({
   name: Name,
   network_id: Uuid,
   type: Type.String({ minLength: 1, maxLength: 64, description: "in any case" }),
-  config: closed({ ...Type.Partial(Type.Object(CONFIG_MEMBERS)).properties, credentials: Type.Optional(Credentials) }),
+  config: keptObject(
+    { ...Type.Partial(Type.Object(CONFIG_MEMBERS)).properties, credentials: Type.Optional(Credentials) },
+    KEPT,
+  ),
   description: Type.Optional(nullable(Description)),
-  application_id: Type.Optional(nullable(Uuid)),
   is_virtual: Type.Optional(Type.Boolean()),
+  ...SAID_OWNER,
 });
 export type CreateConnector = Static<typeof CreateConnector>;
 
@@ -218,10 +231,13 @@ export const UpdateConnector = closed({
   name: Type.Optional(Name),
   description: Type.Optional(nullable(Description)),
   config: Type.Optional(
-    closed({
-      ...Type.Partial(Type.Object(nullableMembers(CONFIG_MEMBERS))).properties,
-      credentials: Type.Optional(nullable(Credentials)),
-    }),
+    keptObject(
+      {
+        ...Type.Partial(Type.Object(nullableMembers(CONFIG_MEMBERS))).properties,
+        credentials: Type.Optional(nullable(Credentials)),
+      },
+      KEPT,
+    ),
   ),
 });
 export type UpdateConnector = Static<typeof UpdateConnector>;

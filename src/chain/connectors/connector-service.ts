@@ -2,6 +2,7 @@
  * The connectors of one application: created, read and changed. Each creation and each change is one commit of the
  * record, its credentials in the vault, its job and its event. Deletion: connector-deletions.ts.
  */
+import { isDeepStrictEqual } from "node:util";
 import type { Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import type { Egress } from "../../platform/net/egress.js";
@@ -132,6 +133,11 @@ export class ConnectorService {
     this.#dependencies.jobs.wake();
   }
 
+  /** Returns a connector as lists show it. Throws `not_found`. */
+  record(owner: Subject, id: string): Connector {
+    return connectorOnWire(this.#dependencies.repository.require(owner, id).value);
+  }
+
   /** Returns the subject of a connector's events. */
   eventSubject(owner: Subject, id: string): string {
     return eventSubject(this.#dependencies.repository.require(owner, id).value);
@@ -145,7 +151,8 @@ export class ConnectorService {
       name: request.name ?? current.value.name,
       config: changedConfig(current.value.config, changes),
     };
-    if (request.config !== undefined) {
+    // Clients send back the whole record: only another configuration has to wait for the connector's job.
+    if (credentials !== undefined || !isDeepStrictEqual(next.config, current.value.config)) {
       requireChangeable(current.value, next);
       requireValidConfig(next, credentials ?? {}, this.#dependencies);
     }
@@ -178,12 +185,6 @@ export class ConnectorService {
         "type",
         `Unable to define connector of invalid type; known are ${CONNECTOR_TYPES.join(", ")}`,
         "connector_type_unknown",
-      );
-    if (request.application_id !== undefined && request.application_id !== null && request.application_id !== owner.id)
-      throw invalidMember(
-        "application_id",
-        "application_id: not the application of the token",
-        "connector_config_invalid",
       );
     this.#dependencies.networks.find(owner, request.network_id);
     const now = isoTimestamp(this.#dependencies.clock.nowMs());

@@ -1,4 +1,6 @@
 /** Composes connectors and registers the runners of their durable jobs. */
+import type { RequireTenant } from "../../platform/auth/said-owner.js";
+import type { References } from "../../platform/references.js";
 import type { Clock } from "../../platform/clock.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
 import { AllowList } from "../../platform/net/address-rules.js";
@@ -45,6 +47,8 @@ interface ConnectorsDependencies {
   readonly jobs: Jobs;
   readonly events: Events;
   readonly tokens: SubscriptionTokens;
+  readonly references: References;
+  readonly requireTenant: RequireTenant;
   readonly networks: NetworkLookup;
   readonly egress: Egress;
   readonly clock: Clock;
@@ -109,7 +113,7 @@ export function createConnectors(options: ConnectorsOptions, dependencies: Conne
     entities,
     deletions,
     containers,
-    handlers: connectorHandlers({ connectors: service, entities, deletions, containers, tokens }),
+    handlers: connectorHandlers({ ...dependencies, connectors: service, entities, deletions, containers, tokens }),
     start: () => {
       reachability.start();
     },

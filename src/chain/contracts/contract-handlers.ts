@@ -1,10 +1,22 @@
 /** Binds the routes of contracts to their services. */
+import { requireUnchanged } from "../../platform/contract/client-names.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
 import type { contractRoutes } from "./contract-routes.js";
 import type { ContractExecutions } from "./executions.js";
 import type { ContractCreation, CreatedContract } from "./contract-creation.js";
 import type { ContractService } from "./contract-service.js";
 import type { TokenContracts } from "./token-contracts.js";
+
+/** Members that a contract has for good; its address, transaction and status come from the chain. */
+const CONSTANT = [
+  "id",
+  "created_at",
+  "application_id",
+  "organization_id",
+  "user_id",
+  "network_id",
+  "contract_id",
+] as const;
 
 /** Returns the handlers of all routes in contract-routes.ts. */
 export function contractHandlers({
@@ -23,7 +35,8 @@ export function contractHandlers({
     createContract: async ({ principal, body }) => createdAnswer(await creation.create(principal, body)),
     createPublicContract: async ({ principal, body }) => createdAnswer(await creation.createPublic(principal, body)),
     getContract: ({ principal, params }) => ({ status: 200, body: contracts.get(principal.subject, params.id) }),
-    updateContract: async ({ principal, params, body }) => {
+    updateContract: async ({ principal, params, body, sentBack }) => {
+      requireUnchanged(sentBack, contracts.record(principal.subject, params.id), CONSTANT);
       await contracts.update(principal.subject, params.id, body);
       return { status: 204 };
     },

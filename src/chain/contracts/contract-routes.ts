@@ -148,6 +148,7 @@ export const contractRoutes = {
     auth: UPDATE,
     params: ContractIdParams,
     body: UpdateContract,
+    sendsBack: Contract,
     bodyBytesMax: CREATE_BODY_BYTES_MAX,
     jsonTokensMax: CREATE_TOKENS_MAX,
     responses: { 204: { description: "Changed" } },
@@ -225,6 +226,7 @@ export const contractRoutes = {
     creates: true,
     deadlineMs: NODE_DEADLINE_MS,
     body: CreateTokenContract,
+    anyCase: true,
     responses: { 201: tokenJson },
     errors: [
       "not_found",

@@ -1,8 +1,8 @@
 /** Shapes of contracts and token contracts on the wire. */
 import Type, { type Static } from "typebox";
-import { Name, Timestamp, Uuid, closed, nullable } from "../../platform/contract/schemas.js";
+import { Name, SAID_OWNER, Timestamp, Uuid, closed, nullable } from "../../platform/contract/schemas.js";
 import { EVM_VERSIONS } from "../../engine/solidity/evm-versions.js";
-import { Address, HdPathText, Quantity, Ref } from "../transactions/transaction-schemas.js";
+import { Address, Hash as BlockHash, HdPathText, Quantity, Ref } from "../transactions/transaction-schemas.js";
 
 /** All files of one source. OpenZeppelin's governor with all its imports has 250 KiB. */
 export const SOURCE_BYTES_MAX = 1024 * 1024;
@@ -12,6 +12,7 @@ export const BYTECODE_BYTES_MAX = 128 * 1024;
 /** As an import statement names it: `token/ERC20.sol`, `@openzeppelin/contracts/token/ERC20/ERC20.sol`. */
 export const SOURCE_PATH_PATTERN = "^@?(?:[A-Za-z0-9_][A-Za-z0-9_.-]*/)*[A-Za-z0-9_][A-Za-z0-9_.-]*\\.sol$";
 const ARGUMENTS_MAX = 64;
+const BLOCK_TAGS = ["latest", "safe", "finalized", "pending", "earliest"] as const;
 
 const CONTRACT_STATUSES = ["registered", "compiling", "compiled", "deploying", "deployed", "failed"] as const;
 export type ContractStatus = (typeof CONTRACT_STATUSES)[number];
@@ -167,8 +168,7 @@ const AddressInput = Type.Union([Address, Type.Literal("0x"), Type.Literal("")],
 
 export const CreateContract = closed(
   {
-    application_id: Type.Optional(nullable(Uuid)),
-    organization_id: Type.Optional(nullable(Uuid)),
+    ...SAID_OWNER,
     network_id: Uuid,
     contract_id: Type.Optional(nullable(Uuid)),
     name: Type.Optional(nullable(Name)),
@@ -184,7 +184,17 @@ export const UpdateContract = closed(
   {
     name: Type.Optional(Name),
     type: Type.Optional(nullable(ContractType)),
-    params: Type.Optional(closed({ abi: Abi })),
+    params: Type.Optional(
+      nullable(
+        Type.Object(
+          { abi: Type.Optional(Abi) },
+          {
+            additionalProperties: true,
+            description: "`abi` can change; other members may be sent back as they are",
+          },
+        ),
+      ),
+    ),
   },
   { description: "members to change" },
 );
@@ -253,6 +263,15 @@ export const ExecuteContract = closed(
     ),
     params: Type.Optional(nullable(Arguments)),
     ...SIGNING,
+    from: Type.Optional(
+      Type.Union([Address], { description: "the sender that a view method sees; any address, as nothing is signed" }),
+    ),
+    block: Type.Optional(
+      Type.Union(
+        [Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), Type.Enum([...BLOCK_TAGS]), BlockHash],
+        { description: "the block at whose end a view method is called: number, tag or hash; `latest` unless given" },
+      ),
+    ),
     subsidize: Type.Optional(nullable(Type.Boolean())),
   },
   { description: "a call" },
@@ -296,7 +315,7 @@ export type TokenContract = Static<typeof TokenContract>;
 
 export const CreateTokenContract = closed(
   {
-    application_id: Type.Optional(nullable(Uuid)),
+    ...SAID_OWNER,
     network_id: Type.Optional(nullable(Uuid)),
     contract_id: Type.Optional(nullable(Uuid)),
     address: Type.Optional(nullable(Address)),

@@ -1,6 +1,9 @@
 /** Contracts of one owner: listed, read, changed and deleted. How they come about: contract-creation.ts. */
+import { isDeepStrictEqual } from "node:util";
 import type { Principal, Subject } from "../../platform/auth/principal.js";
+import { saidOwner, type RequireTenant } from "../../platform/auth/said-owner.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
+import { invalidMember } from "../../platform/errors.js";
 import type { Store } from "../../platform/store/store.js";
 import { mergeCommits, retryOnConflict, type Page } from "../../platform/store/tables.js";
 import { readAbi } from "./abi/abi.js";
@@ -8,8 +11,6 @@ import type { ContractAbis } from "./abi/contract-abis.js";
 import type { ContractAccesses } from "./access-times.js";
 import type { ContractDescriptions } from "./builds/descriptions.js";
 import { typeByAbi } from "./builds/detection.js";
-import { contractOwner } from "./contract-owner.js";
-import type { RequireApplication } from "./contract-ports.js";
 import { contractOnWire, type ContractRepository } from "./contract-repository.js";
 import type { StoredContract } from "./contract-records.js";
 import type { Contract, ContractFilters, UpdateContract } from "./contract-schemas.js";
@@ -20,7 +21,7 @@ interface ContractServiceDependencies {
   readonly abis: ContractAbis;
   readonly accesses: ContractAccesses;
   readonly descriptions: ContractDescriptions;
-  readonly requireApplication: RequireApplication;
+  readonly requireTenant: RequireTenant;
   readonly clock: Clock;
 }
 
@@ -38,12 +39,8 @@ export class ContractService {
     principal: Principal,
     filters: ContractFilters & Page,
   ): Promise<{ readonly body: Contract[]; readonly total: number }> {
-    const { repository, accesses, descriptions, requireApplication } = this.#dependencies;
-    const owner = contractOwner(
-      principal,
-      { applicationId: filters.application_id, permissions: ["read"] },
-      requireApplication,
-    );
+    const { repository, accesses, descriptions, requireTenant } = this.#dependencies;
+    const owner = saidOwner(principal, filters, { permissions: ["read"], requireTenant });
     const leavesOutTokens = filters.filter_tokens ?? filters.type === undefined;
     const order = filters.sort === "recent" ? "recent" : "created";
     if (order === "recent") await accesses.flush();
@@ -62,14 +59,23 @@ export class ContractService {
     const { value } = repository.require(owner, idOrAddress);
     accesses.note(value);
     descriptions.use(value);
-    const params = repository.params(owner, value.id) ?? { name: value.name, ...NO_PARAMS };
-    return { ...this.#onWire(value), params: { ...params, abi: abis.of(value) } };
+    return { ...this.#onWire(value), params: { ...this.#params(value), abi: abis.of(value) } };
   }
 
-  /** Changes name, type or ABI. A new ABI decides the type of a contract that has none. */
+  /** Returns a contract as lists show it, without counting as a use of it. Throws as `get` does. */
+  record(owner: Subject, idOrAddress: string): Contract {
+    return this.#onWire(this.#dependencies.repository.require(owner, idOrAddress).value);
+  }
+
+  /**
+   * Changes name, type or ABI. A new ABI decides the type of a contract that has none.
+   * @throws invalid_request for another member of `params` that is not as it is stored
+   */
   async update(owner: Subject, idOrAddress: string, { name, type, params }: UpdateContract): Promise<void> {
     const { repository, store } = this.#dependencies;
-    const abi = params === undefined ? undefined : readAbi(params.abi, "params.abi");
+    const { abi: given, ...sentBack } = params ?? {};
+    this.#requireStored(owner, idOrAddress, sentBack);
+    const abi = given === undefined ? undefined : readAbi(given, "params.abi");
     await retryOnConflict(async () => {
       const current = repository.require(owner, idOrAddress);
       const { undescribed, ...rest } = current.value;
@@ -116,6 +122,22 @@ export class ContractService {
         value: { id },
       } of records)
         if (this.#dependencies.repository.find(owner, id) !== undefined) await this.delete(owner, id);
+    }
+  }
+
+  /** What the contract was made from, without its ABI. */
+  #params({ owner, id, name }: StoredContract): Readonly<Record<string, unknown>> {
+    return this.#dependencies.repository.params(owner, id) ?? { name, ...NO_PARAMS };
+  }
+
+  #requireStored(owner: Subject, idOrAddress: string, sentBack: Readonly<Record<string, unknown>>): void {
+    if (Object.keys(sentBack).length === 0) return;
+    const stored = this.#params(this.#dependencies.repository.require(owner, idOrAddress).value);
+    for (const [member, value] of Object.entries(sentBack)) {
+      if (!Object.hasOwn(stored, member))
+        throw invalidMember(`params.${member}`, `params.${member}: is not a member of this contract`, "unknown_member");
+      if (!isDeepStrictEqual(value, stored[member]))
+        throw invalidMember(`params.${member}`, `params.${member}: cannot be changed`);
     }
   }
 

@@ -58,7 +58,10 @@ export class ContractExecutions {
     accesses.note(contract);
     const args = request.params ?? [];
     const methodName = (request.method ?? "").trim();
-    if (methodName === "") return await this.#deploy(principal, contract, args, request);
+    if (methodName === "") {
+      requireNoView(request, "a deployment");
+      return await this.#deploy(principal, contract, args, request);
+    }
     if (contract.address === NO_ADDRESS)
       throw new AppError("contract_not_deployed", {
         message: `the contract is not deployed; its status is ${contract.status}`,
@@ -75,6 +78,7 @@ export class ContractExecutions {
         ref: request.ref ?? newId(),
         response: await this.#read({ contract, abi, method, data, request }),
       };
+    requireNoView(request, method.signature);
     return await this.#write(principal, { contract, abi, data, request });
   }
 
@@ -93,16 +97,16 @@ export class ContractExecutions {
   }): Promise<StoreValue> {
     const { networks } = this.#dependencies;
     const rpc = networks.rpc(networks.find(contract.owner, contract.network_id));
-    const signer = signerOf(request);
+    const from = senderOf(request);
     const call = {
       to: contract.address,
       data,
-      ...(signer !== undefined && "accountAddress" in signer ? { from: signer.accountAddress } : {}),
+      ...(from === undefined ? {} : { from }),
       ...(request.gas === undefined ? {} : { gas: `0x${BigInt(request.gas).toString(16)}` }),
     };
     let answer: unknown;
     try {
-      answer = await rpc.request("eth_call", [call, "latest"]);
+      answer = await rpc.request("eth_call", [call, blockOf(request.block)]);
     } catch (error) {
       throw callFailure(error, abi);
     }
@@ -163,6 +167,28 @@ export class ContractExecutions {
 function requireSpending(principal: Principal): void {
   if (!holdsAll(principal.permissions, SPEND))
     throw new AppError("forbidden", { message: "a transaction needs the permissions create, vault_use" });
+}
+
+/** Throws `option_unsupported` for members that only view methods have: a transaction has its own sender and block. */
+function requireNoView(request: ExecuteContract, what: string): void {
+  for (const member of ["from", "block"] as const)
+    if (request[member] !== undefined)
+      throw invalidMember(member, `${member}: is for view methods, and ${what} is a transaction`, "option_unsupported");
+}
+
+/** The sender that a view method sees. Throws `invalid_request` when a request names two. */
+function senderOf(request: ExecuteContract): string | undefined {
+  const signer = signerOf(request);
+  if (signer === undefined) return request.from;
+  if (request.from !== undefined)
+    throw invalidMember("from", "from: give a sender or a signer, which a view method sees as its sender, not both");
+  return "accountAddress" in signer ? signer.accountAddress : undefined;
+}
+
+/** Returns a block as eth_call takes it: a number in hex, a tag, or a hash (EIP-1898). */
+function blockOf(block: ExecuteContract["block"] = "latest"): string | { readonly blockHash: string } {
+  if (typeof block === "number") return `0x${block.toString(16)}`;
+  return block.startsWith("0x") ? { blockHash: block } : block;
 }
 
 function notPayable({ signature }: Method): AppError {

@@ -3,8 +3,10 @@
  * have one id.
  */
 import type { Principal, Subject } from "../../platform/auth/principal.js";
+import { saidOwner, type RequireTenant } from "../../platform/auth/said-owner.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import { AppError, invalidMember, notFound } from "../../platform/errors.js";
+import type { References } from "../../platform/references.js";
 import type { Store } from "../../platform/store/store.js";
 import { retryOnConflict, type Page } from "../../platform/store/tables.js";
 import type { ContractAccesses } from "./access-times.js";
@@ -12,8 +14,6 @@ import type { CreateTokenContract, TokenContract, TokenFilters } from "./contrac
 import type { Deployments } from "./deployments.js";
 import { ownerMembers } from "../accounts/accounts.js";
 import { addressOf, type ContractCreation } from "./contract-creation.js";
-import { contractOwner } from "./contract-owner.js";
-import type { RequireApplication } from "./contract-ports.js";
 import { isToken, NO_ADDRESS, type ContractRepository } from "./contract-repository.js";
 import type { StoredContract } from "./contract-records.js";
 
@@ -23,7 +23,8 @@ interface TokenDependencies {
   readonly accesses: ContractAccesses;
   readonly deployments: Deployments;
   readonly creation: ContractCreation;
-  readonly requireApplication: RequireApplication;
+  readonly requireTenant: RequireTenant;
+  readonly references: References;
   readonly clock: Clock;
 }
 
@@ -69,11 +70,9 @@ export class TokenContracts {
    * cannot be asked
    */
   async create(principal: Principal, request: CreateTokenContract): Promise<TokenContract> {
-    const owner = contractOwner(
-      principal,
-      { applicationId: request.application_id ?? undefined, permissions: ["create"] },
-      this.#dependencies.requireApplication,
-    );
+    const { requireTenant, references } = this.#dependencies;
+    const owner = saidOwner(principal, request, { permissions: ["create"], requireTenant });
+    references.require(owner, request, ["network_id", "contract_id", "sale_contract_id"]);
     const existing = this.#existing(owner, request);
     const place = existing ?? {
       owner,
@@ -125,13 +124,14 @@ export class TokenContracts {
 
   async #register(
     principal: Principal,
-    { application_id, network_id: networkId, address, name }: CreateTokenContract,
+    { application_id, organization_id, network_id: networkId, address, name }: CreateTokenContract,
     type: string | null,
   ): Promise<string> {
     const { contract } = await this.#dependencies.creation.createPublic(principal, {
       network_id: networkId ?? "",
       type,
       ...(application_id === undefined ? {} : { application_id }),
+      ...(organization_id === undefined ? {} : { organization_id }),
       ...(address === undefined ? {} : { address }),
       ...(name === undefined ? {} : { name }),
     });

@@ -1,9 +1,8 @@
 /** The records that creations and changes of networks ask for. */
 import type { Subject } from "../../platform/auth/principal.js";
-import { invalidMember } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
 import type { NetworkRecord } from "./network-port.js";
-import type { CreateNetworkInput, NetworkConfigJson, NetworkJson, UpdateNetworkInput } from "./network-schemas.js";
+import type { CreateNetworkInput, NetworkConfigJson, UpdateNetworkInput } from "./network-schemas.js";
 
 /** Flags that follow from the platform. Existing clients read them from the configuration. */
 const FLAG_OF_PLATFORM: Readonly<Record<string, readonly string[]>> = {
@@ -15,9 +14,16 @@ const FLAG_OF_PLATFORM: Readonly<Record<string, readonly string[]>> = {
   quorum: ["is_quorum_network", "is_ethereum_network"],
 };
 
+/** Whose a new network is. */
+interface NetworkParties {
+  readonly owner: Subject;
+  /** An application or organization that the owner names, and that sees the network too. */
+  readonly sharedWith: Subject | undefined;
+}
+
 /** Returns the record of a new network. `chain_id` is empty where the request gives none. */
 export function newNetwork(
-  owner: Subject,
+  { owner, sharedWith }: NetworkParties,
   input: Omit<CreateNetworkInput, "config">,
   { config, now }: { readonly config: NetworkConfigJson; readonly now: string },
 ): NetworkRecord {
@@ -25,6 +31,7 @@ export function newNetwork(
     id: newId(),
     created_at: now,
     owner,
+    ...(sharedWith === undefined ? {} : { shared_with: sharedWith }),
     name: input.name,
     description: input.description ?? null,
     is_production: input.is_production ?? false,
@@ -59,17 +66,6 @@ export function changedNetwork(current: NetworkRecord, input: UpdateNetworkInput
     sidechain_id: input.sidechain_id === undefined ? current.sidechain_id : input.sidechain_id,
     network_id: input.network_id === undefined ? current.network_id : input.network_id,
   };
-}
-
-/**
- * Throws `invalid_request` for a member that cannot change and has another value than now. Its present value is
- * accepted, because clients send back what they read.
- */
-export function requireUnchanged(current: NetworkJson, input: UpdateNetworkInput): void {
-  for (const member of ["id", "created_at", "application_id", "organization_id", "user_id"] as const) {
-    if (input[member] === undefined || input[member] === current[member]) continue;
-    throw invalidMember(member, `${member}: cannot be changed`);
-  }
 }
 
 function withFlags(config: NetworkConfigJson): NetworkConfigJson {

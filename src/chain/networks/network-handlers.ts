@@ -1,4 +1,6 @@
 /** Binds the routes of networks to their services. */
+import { saidOwner, type RequireTenant } from "../../platform/auth/said-owner.js";
+import { requireUnchanged } from "../../platform/contract/client-names.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
 import { listBlocks } from "./nodes/blocks.js";
 import type { NetworkNodes } from "./nodes/network-nodes.js";
@@ -8,25 +10,33 @@ import type { NetworkStatusWatch } from "./nodes/network-status.js";
 
 type Handlers = HandlersFor<typeof networkRoutes>;
 
+/** Members that a network has for good. */
+const CONSTANT = ["id", "created_at", "application_id", "organization_id", "user_id"] as const;
+
 /** Returns the handlers of all routes in network-routes.ts. */
 export function networkHandlers({
   networks,
   nodes,
   status,
+  requireTenant,
 }: {
   readonly networks: NetworkService;
   readonly nodes: NetworkNodes;
   readonly status: NetworkStatusWatch;
+  readonly requireTenant: RequireTenant;
 }): Handlers {
   return {
     ...nodeHandlers(nodes),
     listNetworks: ({ principal, query }) => ({ status: 200, ...networks.list(principal.subject, query, query) }),
     createNetwork: async ({ principal, body, signal }) => {
-      const network = await networks.create(principal.subject, body, signal);
+      const said = saidOwner(principal, body, { permissions: ["create"], requireTenant });
+      const sharedWith = said === principal.subject ? undefined : said;
+      const network = await networks.create(principal.subject, body, signal, sharedWith);
       return { status: 201, body: network, headers: { Location: `/api/v1/networks/${network.id}` } };
     },
     getNetwork: ({ principal, params }) => ({ status: 200, body: networks.get(principal.subject, params.id) }),
-    updateNetwork: async ({ principal, params, body, signal }) => {
+    updateNetwork: async ({ principal, params, body, sentBack, signal }) => {
+      requireUnchanged(sentBack, networks.get(principal.subject, params.id), CONSTANT);
       await networks.update(principal.subject, params.id, body, signal);
       return { status: 204 };
     },

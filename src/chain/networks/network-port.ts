@@ -10,6 +10,8 @@ export type NetworkRecord = {
   readonly created_at: string;
   /** Null for a public network, which all subjects see and none can change. */
   readonly owner: Subject | null;
+  /** An application or organization that the owner named when it made the network; it sees the network too. */
+  readonly shared_with?: Subject;
   readonly name: string;
   readonly description: string | null;
   readonly is_production: boolean;

@@ -21,16 +21,22 @@ export type NodeRecord = {
 
 export class NetworkRepository {
   readonly #store: Store;
-  readonly #networks: Table<NetworkRecord, "owner", never>;
+  readonly #networks: Table<NetworkRecord, "owner" | "shared", "shared">;
   readonly #nodes: Table<NodeRecord, "network", never>;
 
   constructor(dependencies: { readonly store: Store }) {
     this.#store = dependencies.store;
-    this.#networks = defineTable<NetworkRecord, "owner">(
+    this.#networks = defineTable<NetworkRecord, "owner" | "shared", "shared">(
       {
         name: "chain_network",
         key: (network) => [...keyOfOwner(network), network.id],
-        indexes: { owner: keyOfOwner },
+        indexes: {
+          owner: keyOfOwner,
+          shared: ({ shared_with: subject }) => (subject === undefined ? undefined : ownerKey(subject)),
+        },
+        uniques: {
+          shared: ({ shared_with: subject, id }) => (subject === undefined ? undefined : [...ownerKey(subject), id]),
+        },
       },
       dependencies,
     );
@@ -49,9 +55,17 @@ export class NetworkRepository {
     return this.#networks.get([...ownerKey(owner), id]);
   }
 
-  /** Returns one page of the networks that pass the filter, oldest first. */
-  list(owner: Subject, filter: (network: NetworkRecord) => boolean, page: Page): Listing<NetworkRecord> {
-    return this.#networks.list("owner", ownerKey(owner), { page, filter });
+  /** Returns a network of another owner, who shares it with the subject, by its id. */
+  findShared(subject: Subject, id: string): StoreRecord<NetworkRecord> | undefined {
+    return this.#networks.findBy("shared", [...ownerKey(subject), id]);
+  }
+
+  /** Returns one page of the subject's networks and of those shared with it that pass the filter, oldest first. */
+  list(subject: Subject, filter: (network: NetworkRecord) => boolean, { page, rpp }: Page): Listing<NetworkRecord> {
+    const shared = this.#networks.list("shared", ownerKey(subject), { filter }).rows;
+    if (shared.length === 0) return this.#networks.list("owner", ownerKey(subject), { page: { page, rpp }, filter });
+    const all = [...this.#networks.list("owner", ownerKey(subject), { filter }).rows, ...shared].sort(inOrder);
+    return { rows: all.slice((page - 1) * rpp, page * rpp), total: all.length };
   }
 
   /** Counts the networks of an owner. */
@@ -119,6 +133,10 @@ export class NetworkRepository {
       await this.#store.commit(mergeCommits(...records.map((record) => this.deletion(record))));
     }
   }
+}
+
+function inOrder(one: NetworkRecord, other: NetworkRecord): number {
+  return one.created_at.localeCompare(other.created_at) || one.id.localeCompare(other.id);
 }
 
 function keyOfOwner({ owner }: NetworkRecord): StoreKey {

@@ -57,8 +57,9 @@ export const networkRoutes = {
     auth: CREATE,
     creates: true,
     description:
-      "Nodes that answer must be of the network's chain. Without `chain_id`, it is `config.network_id`, or the first node is asked for it.",
+      "The network is the caller's. An application or organization that it names, for which the caller may create things, sees it too. Nodes that answer must be of the network's chain. Without `chain_id`, it is `config.network_id`, or the first node is asked for it.",
     body: CreateNetworkBody,
+    anyCase: true,
     bodyBytesMax: BODY_BYTES_MAX,
     responses: { 201: json },
     errors: ["not_found", "egress_refused", "network_limit_reached", "vault_sealed", "storage_full", ...NODE_ERRORS],
@@ -90,6 +91,7 @@ export const networkRoutes = {
     auth: UPDATE,
     params: NetworkParams,
     body: UpdateNetworkBody,
+    sendsBack: Network,
     bodyBytesMax: BODY_BYTES_MAX,
     responses: { 204: { description: "Changed" } },
     errors: ["not_found", "egress_refused", "vault_sealed", "storage_full", ...NODE_ERRORS],

@@ -1,6 +1,15 @@
 /** Shapes of networks and their nodes on the wire. */
 import Type, { type Static } from "typebox";
-import { closed, Description, Name, nullable, Timestamp, Uuid } from "../../platform/contract/schemas.js";
+import {
+  closed,
+  Description,
+  keptObject,
+  Name,
+  nullable,
+  SAID_OWNER,
+  Timestamp,
+  Uuid,
+} from "../../platform/contract/schemas.js";
 
 const URLS_MAX = 8;
 const CHAIN_ID_MAX = Number.MAX_SAFE_INTEGER;
@@ -77,14 +86,13 @@ const CONFIG_MEMBERS = {
 };
 
 /** `is_ethereum_network` and the like follow from the platform; clients also send WebSocket URLs of providers. */
-const NetworkConfig = Type.Object(CONFIG_MEMBERS, {
-  additionalProperties: false,
+const NetworkConfig = keptObject(CONFIG_MEMBERS, {
   patternProperties: {
-    "^is_[a-z_]{1,40}_network$": { type: "boolean" },
-    "^[a-z0-9]{1,40}_websocket_url$": { type: "string", maxLength: 1000 },
+    "^is_[a-z_]{1,40}_network$": Type.Boolean(),
+    "^[a-z0-9]{1,40}_websocket_url$": Type.String({ maxLength: 1000 }),
   },
-  maxProperties: 60,
-  description: "The network's configuration. Its nodes are `json_rpc_url` and `json_rpc_urls`, asked in this order",
+  description:
+    "The network's configuration. Its nodes are `json_rpc_url` and `json_rpc_urls`, asked in this order. Unknown members are kept",
 });
 export type NetworkConfigJson = Static<typeof NetworkConfig>;
 
@@ -140,33 +148,22 @@ const MEMBERS = {
   sidechain_id: Type.Optional(nullable(Uuid)),
   network_id: Type.Optional(nullable(Uuid)),
 };
-export const CreateNetworkBody = closed({ name: Name, config: NetworkConfig, ...MEMBERS });
-const ConfigChanges = Type.Object(
+export const CreateNetworkBody = closed({ name: Name, config: NetworkConfig, ...MEMBERS, ...SAID_OWNER });
+const ConfigChanges = keptObject(
   Object.fromEntries(Object.entries(CONFIG_MEMBERS).map(([name, schema]) => [name, Type.Optional(nullable(schema))])),
   {
-    additionalProperties: false,
     patternProperties: {
-      "^is_[a-z_]{1,40}_network$": { type: ["boolean", "null"] },
-      "^[a-z0-9]{1,40}_websocket_url$": { type: ["string", "null"], maxLength: 1000 },
+      "^is_[a-z_]{1,40}_network$": nullable(Type.Boolean()),
+      "^[a-z0-9]{1,40}_websocket_url$": nullable(Type.String({ maxLength: 1000 })),
     },
-    maxProperties: 60,
     description: "members to change; null removes one",
   },
 );
-/**
- * Absent members stay as they are. Members that cannot change are accepted with their present value, because clients
- * send back what they read.
- */
+/** Absent members stay as they are. */
 export const UpdateNetworkBody = closed({
   ...MEMBERS,
   name: Type.Optional(Name),
   config: Type.Optional(ConfigChanges),
-  id: Type.Optional(Uuid),
-  created_at: Type.Optional(Timestamp),
-  application_id: Type.Optional(nullable(Uuid)),
-  organization_id: Type.Optional(nullable(Uuid)),
-  user_id: Type.Optional(nullable(Uuid)),
-  stats: Type.Optional(nullable(NetworkStats)),
 });
 const Flag = Type.Boolean();
 export const NetworkListQuery = closed({

@@ -3,6 +3,7 @@ import type { Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import type { Egress } from "../../platform/net/egress.js";
 import { AppError, notFound } from "../../platform/errors.js";
+import type { References } from "../../platform/references.js";
 import type { StoreCommit, StoreRecord } from "../../platform/store/store.js";
 import { mergeCommits, retryOnConflict, type Page } from "../../platform/store/tables.js";
 import { ownerMembers } from "../accounts/accounts.js";
@@ -12,7 +13,7 @@ import type { HeadFeeds } from "./nodes/head-feeds.js";
 import type { NetworkCredentials } from "./network-credentials.js";
 import type { NetworkRepository } from "./network-repository.js";
 import { checkConfigUrls } from "./config-urls.js";
-import { changedNetwork, newNetwork, requireUnchanged } from "./network-changes.js";
+import { changedNetwork, newNetwork } from "./network-changes.js";
 import type { CreateNetworkInput, NetworkFilters, NetworkJson, UpdateNetworkInput } from "./network-schemas.js";
 import type { NetworkStatusWatch } from "./nodes/network-status.js";
 import type { RpcPool } from "./nodes/rpc-pool.js";
@@ -27,10 +28,13 @@ interface NetworkServiceDependencies {
   readonly status: NetworkStatusWatch;
   readonly feeds: HeadFeeds;
   readonly egress: Egress;
+  readonly references: References;
   readonly clock: Clock;
   readonly publicRecords: readonly NetworkRecord[];
 }
 
+/** Members that name the networks to which a network belongs. */
+const PARENTS = ["sidechain_id", "network_id"] as const;
 /** Networks of one owner. The nodes of each are asked in the background while it is used. */
 const NETWORKS_MAX = 500;
 const CHECK_TIMEOUT_MS = 4_000;
@@ -52,9 +56,11 @@ export class NetworkService implements Networks, HintingNetworks {
     this.#uses.push(use);
   }
 
-  /** Returns a network of the subject or a public one. Throws `not_found`. */
+  /** Returns a network of the subject, one that is shared with it, or a public one. Throws `not_found`. */
   find(subject: Subject, id: string): NetworkRecord {
-    const found = this.#publicById.get(id) ?? this.#dependencies.repository.find(subject, id)?.value;
+    const { repository } = this.#dependencies;
+    const found =
+      this.#publicById.get(id) ?? repository.find(subject, id)?.value ?? repository.findShared(subject, id)?.value;
     if (found === undefined) throw notFound("network");
     return found;
   }
@@ -92,18 +98,24 @@ export class NetworkService implements Networks, HintingNetworks {
   }
 
   /**
-   * Creates a network. Its nodes that answer must be of its chain; without a chain id, the first node must answer it.
+   * Creates a network, which another subject may see too. Its nodes that answer must be of its chain; without a chain
+   * id, the first node must answer it.
    * @throws AppError `network_chain_mismatch`, `egress_refused`, `network_limit_reached`, `invalid_request`; without a
    * chain id also `network_unreachable` and `network_timeout`
    */
-  async create(owner: Subject, input: CreateNetworkInput, signal: AbortSignal): Promise<NetworkJson> {
-    const { repository, clock } = this.#dependencies;
+  async create(
+    owner: Subject,
+    input: CreateNetworkInput,
+    signal: AbortSignal,
+    sharedWith?: Subject,
+  ): Promise<NetworkJson> {
+    const { repository, references, clock } = this.#dependencies;
     const { rpc_api_key: key, ...config } = input.config;
     checkConfigUrls(this.#dependencies.egress, config);
     if (repository.count(owner) >= NETWORKS_MAX)
       throw new AppError("network_limit_reached", { message: `an owner has at most ${String(NETWORKS_MAX)} networks` });
-    this.#requireParents(owner, input);
-    const record = newNetwork(owner, input, { config, now: isoTimestamp(clock.nowMs()) });
+    references.require(owner, input, PARENTS);
+    const record = newNetwork({ owner, sharedWith }, input, { config, now: isoTimestamp(clock.nowMs()) });
     const checked = await this.#checked(record, signal, key);
     return await retryOnConflict(async () => {
       const { place, commit } = await this.#wrapped(owner, record.id, key);
@@ -113,12 +125,11 @@ export class NetworkService implements Networks, HintingNetworks {
     });
   }
 
-  /** Changes a network. Throws `forbidden` for public networks, else as `create`. */
+  /** Changes a network. Throws `forbidden` for public and shared networks, else as `create`. */
   async update(owner: Subject, id: string, input: UpdateNetworkInput, signal: AbortSignal): Promise<void> {
     await retryOnConflict(async () => {
       const current = this.owned(owner, id);
-      requireUnchanged(this.#onWire(current.value), input);
-      this.#requireParents(owner, input);
+      this.#dependencies.references.require(owner, input, PARENTS);
       const key = (input.config as KeyChange | undefined)?.rpc_api_key;
       const { rpc_secret: before, ...rest } = changedNetwork(current.value, input);
       checkConfigUrls(this.#dependencies.egress, rest.config, current.value.config);
@@ -148,12 +159,14 @@ export class NetworkService implements Networks, HintingNetworks {
     this.#dependencies.status.forget(id);
   }
 
-  /** Returns a network that the subject may change. Throws `not_found`, `forbidden` for public networks. */
+  /** Returns a network that the subject may change. Throws `not_found`, `forbidden` for public and shared networks. */
   owned(owner: Subject, id: string): StoreRecord<NetworkRecord> {
     if (this.#publicById.has(id)) throw new AppError("forbidden", { message: "a public network cannot be changed" });
-    const found = this.#dependencies.repository.find(owner, id);
-    if (found === undefined) throw notFound("network");
-    return found;
+    const { repository } = this.#dependencies;
+    const found = repository.find(owner, id);
+    if (found !== undefined) return found;
+    if (repository.findShared(owner, id) === undefined) throw notFound("network");
+    throw new AppError("forbidden", { message: "only its owner may change a network" });
   }
 
   /** Deletes all networks of an owner. */
@@ -212,13 +225,6 @@ export class NetworkService implements Networks, HintingNetworks {
     return { place: { rpc_secret: place }, commit };
   }
 
-  #requireParents(
-    owner: Subject,
-    { sidechain_id, network_id }: { readonly sidechain_id?: string | null; readonly network_id?: string | null },
-  ): void {
-    for (const id of [sidechain_id, network_id]) if (id !== undefined && id !== null) this.find(owner, id);
-  }
-
   #brief(network: NetworkRecord): NetworkJson {
     const json = this.#onWire(network);
     return {
@@ -229,9 +235,11 @@ export class NetworkService implements Networks, HintingNetworks {
     };
   }
 
-  #onWire({ owner, rpc_secret: _place, ...network }: NetworkRecord): NetworkJson {
-    const members =
-      owner === null ? { application_id: null, organization_id: null, user_id: null } : ownerMembers(owner);
+  #onWire({ owner, shared_with: sharedWith, rpc_secret: _place, ...network }: NetworkRecord): NetworkJson {
+    const members = {
+      ...(owner === null ? { application_id: null, organization_id: null, user_id: null } : ownerMembers(owner)),
+      ...(sharedWith === undefined ? {} : { [`${sharedWith.kind}_id`]: sharedWith.id }),
+    };
     // The operator's URLs may have the operator's keys.
     const config =
       owner === null

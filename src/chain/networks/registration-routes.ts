@@ -4,7 +4,7 @@
  */
 import Type, { type Static } from "typebox";
 import { defineRoute } from "../../platform/contract/route.js";
-import { closed, Description, Name, nullable, Timestamp, Uuid } from "../../platform/contract/schemas.js";
+import { closed, Description, Name, nullable, SAID_OWNER, Timestamp, Uuid } from "../../platform/contract/schemas.js";
 
 const Params = Type.Record(Type.String(), Type.Unknown(), { maxProperties: 100 });
 const Url = Type.String({ minLength: 1, maxLength: 1000, pattern: "^https?://[^\\s]+$" });
@@ -29,6 +29,7 @@ const CreateOracleBody = closed({
   feed_url: Type.Optional(nullable(Url)),
   params: Type.Optional(nullable(Params)),
   attachment_ids: Type.Optional(Type.Array(Uuid, { maxItems: 100 })),
+  ...SAID_OWNER,
 });
 
 export const Bridge = closed(
@@ -52,6 +53,7 @@ const CreateBridgeBody = closed({
   type: Type.Optional(nullable(Name)),
   description: Type.Optional(nullable(Description)),
   params: Type.Optional(nullable(Params)),
+  ...SAID_OWNER,
 });
 const RegistrationQuery = closed({ network_id: Type.Optional(Uuid) });
 const RegistrationParams = closed({ id: Uuid });
@@ -104,6 +106,7 @@ export const registrationRoutes = {
     auth: CREATE,
     creates: true,
     body: CreateOracleBody,
+    anyCase: true,
     responses: { 201: oracle },
     errors: CREATE_ERRORS,
     example: { body: { name: "ETH/USD", network_id: NETWORK, feed_url: "https://feed.example.com/eth" } },
@@ -150,6 +153,7 @@ export const registrationRoutes = {
     auth: CREATE,
     creates: true,
     body: CreateBridgeBody,
+    anyCase: true,
     responses: { 201: bridge },
     errors: CREATE_ERRORS,
     example: { body: { name: "to the side chain", network_id: NETWORK } },

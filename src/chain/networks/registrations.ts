@@ -3,10 +3,12 @@
  * and listed; nothing in them is fetched. Each kind is a row of the table of kinds.
  */
 import { ownerKey, type Principal, type Subject } from "../../platform/auth/principal.js";
+import { requireSaidOwner, type RequireTenant, type SaidOwner } from "../../platform/auth/said-owner.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
 import { AppError, notFound } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
+import type { References } from "../../platform/references.js";
 import type { Store } from "../../platform/store/store.js";
 import {
   defineTable,
@@ -16,7 +18,6 @@ import {
   type Table,
   type TableRow,
 } from "../../platform/store/tables.js";
-import type { Networks } from "./network-port.js";
 import type { Prices } from "./prices.js";
 import type {
   BridgeJson,
@@ -57,7 +58,7 @@ export const REGISTRATION_KINDS: {
       feed_url: null,
       params: null,
       attachment_ids: [],
-      ...input,
+      ...contentOf(input),
     }),
   },
   bridge: {
@@ -69,10 +70,16 @@ export const REGISTRATION_KINDS: {
       type: null,
       description: null,
       params: null,
-      ...input,
+      ...contentOf(input),
     }),
   },
 };
+
+/** What an application states, without whose it says it is. */
+function contentOf<Input extends SaidOwner>(input: Input): Omit<Input, keyof SaidOwner> {
+  const { user_id: _user, application_id: _application, organization_id: _organization, ...content } = input;
+  return content;
+}
 
 /** Registrations of one kind and application. */
 const REGISTRATIONS_MAX = 1_000;
@@ -81,17 +88,12 @@ const REGISTRATIONS_MAX = 1_000;
 export class Registrations<Input extends { readonly network_id: string }, Row extends RegistrationRow> {
   readonly #kind: RegistrationKind<Input, Row>;
   readonly #store: Store;
-  readonly #networks: Networks;
   readonly #clock: Clock;
   readonly #table: Table<Row, "owner" | "network", never>;
 
-  constructor(
-    kind: RegistrationKind<Input, Row>,
-    { store, networks, clock }: { readonly store: Store; readonly networks: Networks; readonly clock: Clock },
-  ) {
+  constructor(kind: RegistrationKind<Input, Row>, { store, clock }: { readonly store: Store; readonly clock: Clock }) {
     this.#kind = kind;
     this.#store = store;
-    this.#networks = networks;
     this.#clock = clock;
     const ownerOf = ({ application_id }: Row): readonly [string, string] => ["application", application_id];
     this.#table = defineTable<Row, "owner" | "network">(
@@ -104,9 +106,8 @@ export class Registrations<Input extends { readonly network_id: string }, Row ex
     );
   }
 
-  /** Stores a registration. Throws `not_found` for a network that the owner cannot see, `network_limit_reached`. */
+  /** Stores a registration. Throws `network_limit_reached`. */
   async create(owner: Subject, input: Input): Promise<Row> {
-    this.#networks.find(owner, input.network_id);
     if (this.#table.count("owner", ownerKey(owner)) >= REGISTRATIONS_MAX)
       throw new AppError("network_limit_reached", {
         message: `an application has at most ${String(REGISTRATIONS_MAX)} ${this.#kind.name}s`,
@@ -159,9 +160,11 @@ export function registrationHandlers(dependencies: {
   readonly oracles: Oracles;
   readonly bridges: Bridges;
   readonly prices: Prices;
+  readonly requireTenant: RequireTenant;
+  readonly references: References;
 }): HandlersFor<typeof registrationRoutes> {
-  const oracles = handlersOf(dependencies.oracles);
-  const bridges = handlersOf(dependencies.bridges);
+  const oracles = handlersOf(dependencies.oracles, dependencies);
+  const bridges = handlersOf(dependencies.bridges, dependencies);
   return {
     listOracles: oracles.list,
     createOracle: oracles.create,
@@ -182,16 +185,18 @@ interface ById {
 
 function handlersOf<Input extends { readonly network_id: string }, Row extends RegistrationRow>(
   registrations: Registrations<Input, Row>,
+  { requireTenant, references }: { readonly requireTenant: RequireTenant; readonly references: References },
 ) {
   return {
     list: ({ principal, query }: { principal: Principal; query: Page & { readonly network_id?: string } }) => ({
       status: 200 as const,
       ...registrations.list(principal.subject, query.network_id, query),
     }),
-    create: async ({ principal, body }: { principal: Principal; body: Input }) => ({
-      status: 201 as const,
-      body: await registrations.create(principal.subject, body),
-    }),
+    create: async ({ principal, body }: { principal: Principal; body: Input & SaidOwner }) => {
+      requireSaidOwner(principal, body, requireTenant);
+      references.require(principal.subject, body, ["network_id", "destination_network_id", "contract_id"]);
+      return { status: 201 as const, body: await registrations.create(principal.subject, body) };
+    },
     get: ({ principal, params }: ById) => ({
       status: 200 as const,
       body: registrations.get(principal.subject, params.id),

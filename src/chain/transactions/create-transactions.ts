@@ -1,6 +1,7 @@
 /** Puts accounts, wallets and transactions together. */
 import type { Clock } from "../../platform/clock.js";
 import type { Subject } from "../../platform/auth/principal.js";
+import type { RequireTenant } from "../../platform/auth/said-owner.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
 import type { Events } from "../../platform/events/events.js";
 import type { Log } from "../../platform/log.js";
@@ -41,6 +42,7 @@ export interface TransactionsDependencies {
   readonly store: Store;
   readonly vault: VaultService;
   readonly networks: TransactionNetworks;
+  readonly requireTenant: RequireTenant;
   readonly events?: Events;
   /** Called when the chain of a network with open transactions was seen to have moved. */
   readonly heads?: Pick<HeadListeners, "notify">;
@@ -107,7 +109,7 @@ export function createTransactions(options: TransactionsOptions, dependencies: T
     selfSigned,
     accounts,
     wallets,
-    handlers: transactionHandlers({ transactions: service, replacements, selfSigned }),
+    handlers: transactionHandlers({ ...dependencies, transactions: service, replacements, selfSigned }),
     start: () => {
       queues.start();
     },

@@ -1,7 +1,9 @@
 /** Binds the routes of transactions to their services and turns bodies into submissions. */
+import { saidOwner, type RequireTenant } from "../../platform/auth/said-owner.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
 import { invalidMember } from "../../platform/errors.js";
 import { signerOf } from "../accounts/signers.js";
+import { withRevert } from "../contracts/reverts.js";
 import type { SignerChoice, SubmissionRequest } from "./submission-port.js";
 import type { transactionRoutes } from "./transaction-routes.js";
 import type { CreateTransactionInput } from "./transaction-schemas.js";
@@ -14,6 +16,7 @@ export interface TransactionHandlerDependencies {
   readonly transactions: TransactionService;
   readonly replacements: Replacements;
   readonly selfSigned: SelfSigned;
+  readonly requireTenant: RequireTenant;
 }
 
 /** Returns the handlers of the routes of transactions. */
@@ -21,6 +24,7 @@ export function transactionHandlers({
   transactions,
   replacements,
   selfSigned,
+  requireTenant,
 }: TransactionHandlerDependencies): HandlersFor<typeof transactionRoutes> {
   return {
     listTransactions: ({ principal, query }) => ({
@@ -28,11 +32,17 @@ export function transactionHandlers({
       ...transactions.list(principal.subject, query, query),
     }),
     createTransaction: async ({ principal, body }) => {
-      const made = await transactions.create(principal.subject, submissionOf(body));
+      const owner = saidOwner(principal, body, { permissions: ["create", "vault_use"], requireTenant });
+      const made = await transactions.create(owner, submissionOf(body)).catch((error: unknown) => {
+        throw withRevert(error);
+      });
       return { status: 201, body: made, headers: locationOf(made) };
     },
     broadcastTransaction: async ({ principal, body }) => {
-      const made = await selfSigned.broadcast(principal.subject, body);
+      const made = await selfSigned.broadcast(
+        saidOwner(principal, body, { permissions: ["create"], requireTenant }),
+        body,
+      );
       return { status: 201, body: made, headers: locationOf(made) };
     },
     getTransaction: ({ principal, params }) => ({ status: 200, body: transactions.get(principal.subject, params.id) }),

@@ -1,6 +1,6 @@
 /** Shapes of transactions in requests and answers. */
 import Type, { type Static } from "typebox";
-import { closed, Description, nullable, Timestamp, Uuid } from "../../platform/contract/schemas.js";
+import { closed, Description, nullable, SAID_OWNER, Timestamp, Uuid } from "../../platform/contract/schemas.js";
 
 /** The most that nodes take into their pools. */
 export const DATA_BYTES_MAX = 128 * 1024;
@@ -60,6 +60,7 @@ export const CreateTransactionBody = closed({
   params: Type.Optional(nullable(Params)),
   ref: Type.Optional(Ref),
   description: Type.Optional(nullable(Description)),
+  ...SAID_OWNER,
 });
 export const BroadcastTransactionBody = closed({
   network_id: Uuid,
@@ -71,6 +72,7 @@ export const BroadcastTransactionBody = closed({
   }),
   ref: Type.Optional(Ref),
   description: Type.Optional(nullable(Description)),
+  ...SAID_OWNER,
 });
 export const BumpTransactionBody = closed(REQUESTED_FEES);
 

@@ -17,6 +17,7 @@ export const tokenRoutes = {
     description: [
       "Without `grant_type`, the bearer token is the grant. With `application_id` or `organization_id` the new token is one of this application or organization, of which the caller must be a member, and carries the caller's permissions there. Without either it is a fresh token of the caller itself. `permissions` restricts the new token.",
       "With `refresh_token`, the refresh token is in the body or is the bearer. Each use replaces it; using a replaced one again ends the session.",
+      "A body with members that only a token contract has (`network_id`, `contract_id`, `address`, `type`, `symbol`, `decimals`, ...) is one of POST /api/v1/token_contracts.",
       "With `client_credentials`, an application authenticates with its client id and secret, or with an assertion signed with its own key. `authorization_code` needs PKCE with S256. OAuth libraries use /api/v1/oauth/token.",
     ].join("\n\n"),
     auth: "public",
@@ -42,7 +43,7 @@ export const tokenRoutes = {
     path: "/api/v1/tokens",
     summary: "List the caller's tokens",
     description:
-      "Returns sessions and personal access tokens, never their text. `user_id` of another user needs `token_list` or `sudo`.",
+      "Returns sessions and personal access tokens, never their text. `user_id` of another user needs `token_list` or `sudo`. A query with members that only token contracts have (`network_id`, `sort`) is one of GET /api/v1/token_contracts.",
     auth: { permissions: ["read"] },
     query: TokenQuery,
     list: true,

@@ -115,12 +115,6 @@ describe("creating a connector", () => {
       undefined,
     ],
     [
-      "a foreign application",
-      { type: "rest", config: { api_url: "https://h.example" }, application_id: randomUUID() },
-      "connector_config_invalid",
-      "application_id",
-    ],
-    [
       "credentials that no secret can hold",
       { type: "rest", config: { api_url: "https://h.example", credentials: { token: "x".repeat(4096) } } },
       "secret_too_long",

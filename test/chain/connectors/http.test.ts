@@ -129,11 +129,43 @@ describe("the routes of connectors", () => {
     expect((await call("GET", `/${id}`)).status).toBe(404);
   });
 
+  it("keep what they do not know of a configuration, and take back what they answered", async () => {
+    const config = { api_url: kubo.url, image: "provide/ident", nested: { a: [1, null] } };
+    const made = await api.createConnector({
+      body: { name: "old", network_id: NETWORK_ID, type: "ipfs", config, application_id: test.owner.id },
+    });
+    const { id } = made.body;
+    const { body } = await api.getConnector({ params: { id } });
+    expect(body.config).toMatchObject(config);
+    const inCamelCase = Object.fromEntries(
+      Object.entries(body).map(([name, value]) => [
+        name.replace(/_([a-z])/g, (_, c: string) => c.toUpperCase()),
+        value,
+      ]),
+    );
+    for (const sent of [body, inCamelCase])
+      expect((await call("PUT", `/${id}`, { body: { ...sent, name: "new" } })).status).toBe(204);
+    expect((await api.getConnector({ params: { id } })).body).toMatchObject({ name: "new", config });
+    for (const other of [{ type: "redis" }, { networkId: randomUUID() }, { application_id: randomUUID() }]) {
+      const answer = await call("PUT", `/${id}`, { body: other });
+      expect([answer.status, answer.code]).toEqual([422, "invalid_request"]);
+    }
+  });
+
+  it("are 404 at the member for another's application, user or network", async () => {
+    const body = { name: "c", network_id: NETWORK_ID, type: "ipfs", config: {}, is_virtual: true };
+    for (const member of ["application_id", "organization_id", "user_id", "network_id"]) {
+      const answer = await call("POST", "", { body: { ...body, [member]: randomUUID() } });
+      expect([answer.status, answer.code]).toEqual([404, "not_found"]);
+      expect(answer.text).toContain(`"path":"${member}"`);
+    }
+  });
+
   it("refuse what is malformed by the name of the member", async () => {
     for (const [body, code] of [
       [{ name: "c", network_id: NETWORK_ID, type: "fax", config: {} }, "connector_type_unknown"],
       [{ name: "c", type: "ipfs", config: {} }, "invalid_request"],
-      [{ name: "c", network_id: NETWORK_ID, type: "ipfs", config: { shell: "rm" } }, "unknown_member"],
+      [{ name: "c", network_id: NETWORK_ID, type: "ipfs", config: { Api_Url: "https://h.example" } }, "unknown_member"],
       [{ name: "c", network_id: NETWORK_ID, type: "ipfs", config: { api_port: 70_000 } }, "invalid_request"],
       [
         {

@@ -6,7 +6,8 @@ import { randomBytes, randomUUID } from "node:crypto";
 import type { Subject } from "../../../src/platform/auth/principal.js";
 import { systemClock } from "../../../src/platform/clock.js";
 import type { Egress } from "../../../src/platform/net/egress.js";
-import { AppError } from "../../../src/platform/errors.js";
+import { AppError, notFound } from "../../../src/platform/errors.js";
+import { References } from "../../../src/platform/references.js";
 import { EventLog, type StoredEvent } from "../../../src/platform/events/event-log.js";
 import { SubscriptionTokens } from "../../../src/platform/events/subscription-token.js";
 import { Jobs } from "../../../src/platform/jobs/jobs.js";
@@ -76,6 +77,8 @@ export async function openConnectors(options: TestConnectorsOptions = {}): Promi
       return {};
     },
   };
+  const references = new References();
+  references.provide("network", networks.find);
   const connectors = createConnectors(
     { dockerImages: "ipfs/kubo:*,nats:*,redis:*,postgres:*,mongo:*", ...options },
     {
@@ -85,6 +88,10 @@ export async function openConnectors(options: TestConnectorsOptions = {}): Promi
       events,
       tokens,
       networks,
+      references,
+      requireTenant: (_principal, { kind }) => {
+        throw notFound(kind);
+      },
       egress: options.egress ?? loopbackEgress,
       clock: systemClock,
       log,

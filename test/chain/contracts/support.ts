@@ -12,9 +12,11 @@ import { createTransactions, type Transactions } from "../../../src/chain/transa
 import type { NetworkRecord } from "../../../src/chain/networks/network-port.js";
 import { PERMISSIONS, permissionBits, type PermissionName } from "../../../src/platform/auth/permissions.js";
 import type { Principal, Subject, SubjectKind } from "../../../src/platform/auth/principal.js";
+import type { RequireTenant } from "../../../src/platform/auth/said-owner.js";
 import { systemClock } from "../../../src/platform/clock.js";
 import { bindRoutes } from "../../../src/platform/contract/route.js";
-import { AppError } from "../../../src/platform/errors.js";
+import { AppError, notFound } from "../../../src/platform/errors.js";
+import { References } from "../../../src/platform/references.js";
 import { createServer } from "../../../src/platform/http/server.js";
 import { Jobs } from "../../../src/platform/jobs/jobs.js";
 import { ProcessTasks } from "../../../src/platform/pool/process-task.js";
@@ -95,6 +97,9 @@ export async function startContractsServer(): Promise<ContractsServer> {
       config: {},
     };
   };
+  const requireTenant: RequireTenant = (_principal, { kind }) => {
+    throw notFound(kind);
+  };
   const transactions = createTransactions(
     { pollMs: 30 },
     {
@@ -102,9 +107,12 @@ export async function startContractsServer(): Promise<ContractsServer> {
       vault: vault.vault,
       clock: systemClock,
       log,
+      requireTenant,
       networks: { find: (_subject, id) => ({ id: record(id).id, chainId: anvil.chainId, rpc, confirmations: 1 }) },
     },
   );
+  const references = new References();
+  references.provide("network", (_subject, id) => record(id));
   const contracts = createContracts(
     { limits: { ...SOLIDITY_PROCESS_LIMITS, niceness: 0 } },
     {
@@ -115,9 +123,8 @@ export async function startContractsServer(): Promise<ContractsServer> {
       log,
       submissions: transactions.service,
       networks: { find: (_subject, id) => record(id), rpc: () => rpc },
-      requireApplication: () => {
-        throw new AppError("not_found", { message: "application not found" });
-      },
+      references,
+      requireTenant,
     },
   );
   transactions.start();

@@ -1,6 +1,7 @@
 /** Records of networks: their nodes are checked, owners are kept apart, keys stay in the vault. */
 import { describe, expect, it } from "vitest";
 import { readNetworkUrls } from "../../../src/chain/networks/public-networks.js";
+import type { Subject } from "../../../src/platform/auth/principal.js";
 import { newId } from "../../../src/platform/ids.js";
 import { PHRASE } from "../../vault/support.js";
 import {
@@ -220,25 +221,30 @@ describe("records", () => {
     expect(service.get(ada, id).config).not.toHaveProperty("websocket_url");
   });
 
-  it("accept their own answer as a change, and refuse another id, time or owner by name", async () => {
+  it("that name another subject are seen by it, listed in order, and changed by their owner only", async () => {
     const {
       part: { service },
     } = networks();
-    const { id } = await service.create(ada, { name: "x", chain_id: "7", config: {} }, SIGNAL);
-    const { stats: _stats, ...read } = service.get(ada, id);
-    await service.update(ada, id, { ...read, name: "y", config: {} }, SIGNAL);
-    const others = [
-      { id: newId() },
-      { created_at: "2020-01-01T00:00:00.000Z" },
-      { user_id: eve.id },
-      { user_id: null },
-      { application_id: newId() },
-    ];
-    for (const other of others)
-      await expect(service.update(ada, id, other, SIGNAL), JSON.stringify(other)).rejects.toMatchObject({
-        code: "invalid_request",
-      });
-    expect(service.get(ada, id)).toMatchObject({ ...read, name: "y" });
+    const shop: Subject = { kind: "application", id: newId() };
+    const make = async (owner: Subject, name: string, sharedWith?: Subject): Promise<string> =>
+      (await service.create(owner, { name, chain_id: "7", config: {} }, SIGNAL, sharedWith)).id;
+    const ids = [await make(shop, "own"), await make(ada, "shared", shop), await make(shop, "own, too")];
+    await make(ada, "private");
+    expect(service.get(shop, ids[1] ?? "")).toMatchObject({ user_id: ada.id, application_id: shop.id });
+    expect(
+      service
+        .list(shop, {}, PAGE)
+        .body.map(({ id }) => id)
+        .sort(),
+    ).toEqual([...ids].sort());
+    expect(service.list(shop, {}, { page: 2, rpp: 2 })).toMatchObject({ total: 3, body: [{}] });
+    expect(service.list(ada, {}, PAGE).total).toBe(2);
+    const [, shared = ""] = ids;
+    await expect(service.update(shop, shared, { name: "mine" }, SIGNAL)).rejects.toMatchObject({ code: "forbidden" });
+    await expect(service.delete(shop, shared)).rejects.toMatchObject({ code: "forbidden" });
+    expect(() => service.get({ kind: "user", id: shop.id }, shared)).toThrow("network not found");
+    await service.delete(ada, shared);
+    expect(service.list(shop, {}, PAGE).total).toBe(2);
   });
 
   it("of one owner are not found by another; public ones are seen by all and changed by none", async () => {

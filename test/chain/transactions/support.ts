@@ -10,7 +10,7 @@ import type { TransactionNetwork, TransactionNetworks } from "../../../src/chain
 import type { TransactionJson } from "../../../src/chain/transactions/transaction-schemas.js";
 import type { Subject } from "../../../src/platform/auth/principal.js";
 import { systemClock } from "../../../src/platform/clock.js";
-import { AppError, type ErrorCode } from "../../../src/platform/errors.js";
+import { AppError, notFound, type ErrorCode } from "../../../src/platform/errors.js";
 import { ANVIL_ACCOUNTS, startAnvil, type Anvil } from "../../support/anvil.js";
 import { recordedLog, type RecordedLog } from "../../support/silent-log.js";
 import { openTestVault, type TestVault } from "../../vault/support.js";
@@ -111,6 +111,9 @@ export async function openBench(
         clock: systemClock,
         log,
         networks,
+        requireTenant: (_principal, { kind }) => {
+          throw notFound(kind);
+        },
         ...options.dependencies,
       },
     );

@@ -1,0 +1,103 @@
+/**
+ * `/api/v1/tokens` on an address with every area. There it is identity's, but existing clients of the chain area mean
+ * token contracts by it: what only a token contract has decides that a request is for the chain area.
+ */
+import Type, { type TObject, type TProperties, type TSchema } from "typebox";
+import { authorize } from "../platform/auth/authorize.js";
+import type { Principal } from "../platform/auth/principal.js";
+import type { AnyReply, BoundRoute, RouteSpec } from "../platform/contract/route.js";
+import { closed } from "../platform/contract/schemas.js";
+import { compileRoute } from "../platform/contract/validate.js";
+import { AppError } from "../platform/errors.js";
+
+const PATH = "/api/v1/tokens";
+
+/** Verifies a bearer token for the chain area. */
+type Authenticate = (token: string) => Principal | Promise<Principal>;
+
+interface RequestView {
+  readonly query: Readonly<Record<string, unknown>>;
+  readonly body: unknown;
+  readonly principal: Principal | undefined;
+  readonly bearer: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** Two routes of one method: identity's, and the chain area's under its own path. */
+interface Pair {
+  readonly identity: BoundRoute;
+  readonly chain: BoundRoute;
+}
+
+/** Returns the routes with the ones of `/api/v1/tokens` that serve both areas. */
+export function sharedTokenRoutes(
+  routes: readonly BoundRoute[],
+  { authenticate }: { readonly authenticate: Authenticate },
+): BoundRoute[] {
+  return routes.map((bound) => {
+    const { route } = bound;
+    const chain = routes.find(
+      ({ route: other }) => other.path === "/api/v1/token_contracts" && other.method === route.method,
+    );
+    if (route.path !== PATH || chain === undefined) return bound;
+    const pair = { identity: bound, chain };
+    return route.method === "GET" ? sharedList(pair) : sharedCreation(pair, authenticate);
+  });
+}
+
+function sharedList({ identity, chain }: Pair): BoundRoute {
+  const ofIdentity = propertiesOf(identity.route.query);
+  const ofChain = propertiesOf(chain.route.query);
+  const onlyChain = Object.keys(ofChain).filter((name) => !Object.hasOwn(ofIdentity, name));
+  const onlyIdentity = Object.keys(ofIdentity).filter((name) => !Object.hasOwn(ofChain, name));
+  return {
+    route: { ...identity.route, query: closed({ ...ofIdentity, ...ofChain }) },
+    handler: (request: RequestView) => {
+      if (!onlyChain.some((name) => Object.hasOwn(request.query, name))) return callOf(identity, request);
+      for (const name of onlyIdentity)
+        if (Object.hasOwn(request.query, name))
+          throw new AppError("unknown_member", { message: `${name}: is not a member of a query for token contracts` });
+      requireMay(chain.route, request.principal);
+      return callOf(chain, request);
+    },
+  };
+}
+
+function sharedCreation({ identity, chain }: Pair, authenticate: Authenticate): BoundRoute {
+  const ofIdentity = propertiesOf(identity.route.body);
+  const onlyChain = Object.keys(propertiesOf(chain.route.body)).filter((name) => !Object.hasOwn(ofIdentity, name));
+  const validators = { identity: compileRoute(identity.route), chain: compileRoute(chain.route) };
+  return {
+    // Each area checks the body by its own schema, once it is known for which it is.
+    route: { ...identity.route, body: Type.Record(Type.String(), Type.Unknown()) },
+    handler: async (request: RequestView) => {
+      const names = new Set(Object.keys(request.body as object));
+      if (!onlyChain.some((name) => name !== "name" && names.has(name)))
+        return await callOf(identity, { ...membersOf(request), ...validators.identity.body(request.body) });
+      if (request.bearer === undefined)
+        throw new AppError("unauthorized", { message: "a token contract needs a bearer token" });
+      const principal = await authenticate(request.bearer);
+      requireMay(chain.route, principal);
+      return await callOf(chain, { ...membersOf(request), ...validators.chain.body(request.body), principal });
+    },
+  };
+}
+
+function callOf({ handler }: BoundRoute, request: RequestView): AnyReply | Promise<AnyReply> {
+  return handler(request as never);
+}
+
+/** A request's members, also those that are getters of its class. */
+function membersOf(request: RequestView): RequestView {
+  return { ...request, signal: request.signal };
+}
+
+function requireMay({ auth }: RouteSpec, principal: Principal | undefined): void {
+  if (auth === "public") return;
+  if (principal === undefined) throw new AppError("unauthorized", { message: "unauthorized" });
+  authorize(principal, auth);
+}
+
+function propertiesOf(schema: TSchema | undefined): TProperties {
+  return (schema as Partial<TObject> | undefined)?.properties ?? {};
+}
