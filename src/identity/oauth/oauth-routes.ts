@@ -124,7 +124,8 @@ export const oauthRoutes = {
     id: "introspectToken",
     path: "/api/v1/oauth/introspect",
     summary: "Introspect a token (RFC 7662)",
-    description: "The caller is an authenticated client, or has an access token as bearer.",
+    description:
+      "The caller is an authenticated client, or has an access token as bearer. A client learns of the tokens that were issued to it, and of those of its application; any other caller of its own. Every other token is `active: false`.",
     body: TokenQuestionForm,
     bodyOptional: true,
     responses: {

@@ -104,7 +104,7 @@ export const Introspection = closed(
   },
   {
     description:
-      "Description of a token (RFC 7662 section 2.2); only `active: false` for text that is not a good token",
+      "Description of a token (RFC 7662 section 2.2); only `active: false` for text that is not a good token, and for tokens that are not the caller's to know",
   },
 );
 
