@@ -70,6 +70,8 @@ export interface IdentityOptions {
 export interface IdentityDependencies {
   readonly store: Store;
   readonly keys: SigningKeys;
+  /** They sign id tokens with RS256; the same as `keys` where nobody gets an id token. */
+  readonly idTokenKeys: SigningKeys;
   readonly clock: Clock;
   readonly log: Log;
   readonly mail: MailDriver;
@@ -90,13 +92,13 @@ export interface Identity {
 
 /** Builds the identity area over a store and the signing keys (`openSigningKeys`). */
 export function createIdentity(options: IdentityOptions, dependencies: IdentityDependencies): Identity {
-  const { keys } = dependencies;
+  const { keys, idTokenKeys } = dependencies;
   const services = createServices(options, dependencies);
   return {
     services,
-    handlers: identityHandlers({ issuer: options.issuer, legal: options.legal ?? {} }, { services, keys }),
+    handlers: identityHandlers({ issuer: options.issuer, legal: options.legal ?? {} }, { services, keys, idTokenKeys }),
     authenticate: (token, area) => services.bearers.authenticate(token, area),
-    jwks: () => jwkSet(keys),
+    jwks: () => jwkSet(keys, idTokenKeys),
   };
 }
 
@@ -119,6 +121,7 @@ function createServices(options: IdentityOptions, dependencies: IdentityDependen
     ...parts,
     clientAuthentication: new ClientAuthentication({ audiences: assertionAudiences(issuer) }, parts),
     codes: new AuthorizationCodes(parts),
+    idTokens: new IdTokens({ issuer }, parts),
     login,
     authenticate,
   };
@@ -131,7 +134,7 @@ function createServices(options: IdentityOptions, dependencies: IdentityDependen
     passwordReset: new PasswordReset({ ...hashing, serviceUrl: serviceUrlOf(issuer) }, parts),
     tokens: parts.tokens,
     personalTokens: parts.personalTokens,
-    tokenGrants: new TokenGrants({ ...oauthParts, idTokens: new IdTokens({ issuer }, parts) }),
+    tokenGrants: new TokenGrants(oauthParts),
     bearers,
     applications: new Applications({ ...parts, deletion }),
     organizations: new Organizations({ ...parts, deletion }),

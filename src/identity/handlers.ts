@@ -14,6 +14,7 @@ import type { userRoutes } from "./users/user-routes.js";
 export interface IdentityHandlersDependencies {
   readonly services: IdentityServices;
   readonly keys: SigningKeys;
+  readonly idTokenKeys: SigningKeys;
 }
 
 /** Returns the handlers of all identity routes. */
@@ -72,7 +73,7 @@ function userHandlers({
   };
 }
 
-function tokenHandlers({ services, keys }: IdentityHandlersDependencies): HandlersFor<typeof tokenRoutes> {
+function tokenHandlers({ services, keys, idTokenKeys }: IdentityHandlersDependencies): HandlersFor<typeof tokenRoutes> {
   const { tokens, tokenGrants, personalTokens } = services;
   return {
     createToken: async ({ body, bearer, authorization }) => ({
@@ -93,7 +94,7 @@ function tokenHandlers({ services, keys }: IdentityHandlersDependencies): Handle
       status: 201,
       body: await personalTokens.create(principal, body),
     }),
-    getJwks: () => ({ status: 200, body: jwkSet(keys) }),
-    listPublishedKeys: () => ({ status: 200, body: publishedKeys(keys) }),
+    getJwks: () => ({ status: 200, body: jwkSet(keys, idTokenKeys) }),
+    listPublishedKeys: () => ({ status: 200, body: publishedKeys(keys, idTokenKeys) }),
   };
 }

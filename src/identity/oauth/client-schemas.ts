@@ -37,6 +37,11 @@ const ClientPermissions = Type.Integer({
 });
 
 export const Client = closed(
+const IdTokenAlgorithm = Type.Union([Type.Literal("RS256"), Type.Literal("EdDSA"), Type.Literal("ES256")], {
+  description:
+    "algorithm of the client's id tokens: RS256, or the one of the access tokens; RS256 by default and in place of one that the server does not sign with",
+});
+
   {
     client_id: Uuid,
     created_at: Timestamp,
@@ -45,6 +50,7 @@ export const Client = closed(
     jwks: nullable(ClientKeys),
     permissions: ClientPermissions,
     secret_created_at: nullable(Timestamp),
+    id_token_signed_response_alg: IdTokenAlgorithm,
     previous_secret_expires_at: nullable(Timestamp),
   },
   { description: "OAuth client of an application" },
@@ -55,6 +61,7 @@ export const UpdateClientBody = closed({
   jwks: Type.Optional(nullable(ClientKeys)),
   permissions: Type.Optional(ClientPermissions),
 });
+  id_token_signed_response_alg: Type.Optional(IdTokenAlgorithm),
 export const RotateSecretBody = closed({
   overlap_seconds: Type.Optional(
     Type.Integer({

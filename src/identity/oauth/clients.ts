@@ -13,6 +13,7 @@ import type { Log } from "../../platform/log.js";
 import type { Store, StoreCommit, StoreRecord } from "../../platform/store/store.js";
 import { mergeCommits, retryOnConflict } from "../../platform/store/tables.js";
 import { tenantNotFound, type TenantAccess } from "../tenants/tenant-access.js";
+import type { SigningAlgorithm } from "../../platform/auth/verification-key.js";
 import type { ClientJson, ClientKeyJson, ClientSecretJson, UpdateClientInput } from "./client-schemas.js";
 import type { IdentityRepository } from "../repository.js";
 import type { Sessions } from "../tokens/sessions.js";
@@ -31,6 +32,8 @@ export type ClientRecord = {
   readonly previous_secret_hash: string | null;
   readonly previous_secret_until_ms: number;
 };
+  /** Absent: RS256. */
+  readonly id_token_signed_response_alg?: SigningAlgorithm;
 
 export interface ClientsDependencies {
   readonly store: Store;
@@ -86,6 +89,9 @@ export class Clients {
       ...(input.permissions === undefined ? {} : { permissions: input.permissions }),
       ...(input.jwks === undefined ? {} : { keys: input.jwks?.keys ?? [] }),
     }));
+      ...(input.id_token_signed_response_alg === undefined
+        ? {}
+        : { id_token_signed_response_alg: input.id_token_signed_response_alg }),
     await this.#endOwn(applicationId);
     this.#log("oauth client changed", principal, applicationId);
   }
@@ -192,6 +198,7 @@ export class Clients {
       jwks: client.keys.length === 0 ? null : { keys: client.keys.map((key) => key as ClientKeyJson) },
       permissions: client.permissions,
       secret_created_at: client.secret_created_at,
+      id_token_signed_response_alg: client.id_token_signed_response_alg ?? "RS256",
       previous_secret_expires_at: overlaps ? isoTimestamp(client.previous_secret_until_ms) : null,
     };
   }

@@ -13,11 +13,15 @@ import { serverMetadata } from "./server-metadata.js";
 /** Returns the handlers of OAuth 2.0 and OpenID Connect, and of the legal documents. */
 export function oauthHandlers(
   { issuer, legal }: { readonly issuer: string; readonly legal: LegalLinks },
-  { services, keys }: { readonly services: IdentityServices; readonly keys: SigningKeys },
+  {
+    services,
+    keys,
+    idTokenKeys,
+  }: { readonly services: IdentityServices; readonly keys: SigningKeys; readonly idTokenKeys: SigningKeys },
 ): HandlersFor<typeof oauthRoutes> {
   const { authorization: authorizations, tokenInspection, tokenGrants, userInfo } = services;
   const metadata = (): ReturnType<typeof serverMetadata> =>
-    serverMetadata({ issuer, signingAlgorithms: keys.publicKeys().map(({ alg }) => alg) });
+    serverMetadata({ issuer, signingAlgorithms: [idTokenKeys.algorithm, keys.algorithm] });
   return {
     getOpenIdConfiguration: () => ({ status: 200, body: metadata() }),
     getOAuthServerMetadata: () => ({ status: 200, body: metadata() }),

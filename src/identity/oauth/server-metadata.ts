@@ -7,9 +7,11 @@ import { GRANT_TYPES } from "../tokens/token-grants.js";
 import { ASSERTION_ALGORITHMS } from "./client-authentication.js";
 import type { OpenIdConfigurationJson } from "./oauth-schemas.js";
 
+const ID_TOKEN_CLAIMS = ["iss", "sub", "aud", "iat", "exp", "auth_time", "nonce", "at_hash", "sid"];
+
 /**
  * Returns the metadata of this server.
- * @param options.signingAlgorithms `alg` of the keys that sign id tokens
+ * @param options.signingAlgorithms algorithms that an id token may be signed with, the default first
  */
 export function serverMetadata(options: {
   readonly issuer: string;
@@ -37,7 +39,7 @@ export function serverMetadata(options: {
     introspection_endpoint_auth_methods_supported: methods,
     revocation_endpoint_auth_methods_supported: [...methods, "none"],
     code_challenge_methods_supported: ["S256"],
-    claims_supported: ["sub", "name", "given_name", "family_name", "email", "email_verified", "auth_time", "nonce"],
+    claims_supported: [...ID_TOKEN_CLAIMS, "name", "given_name", "family_name", "email", "email_verified"],
     authorization_response_iss_parameter_supported: true,
     // The second defaults to true (OpenID Connect Discovery section 3).
     request_parameter_supported: false,

@@ -147,7 +147,9 @@ export class TokenGrants {
     const held = access.permissionsOf({ kind: "user", id: redeemed.userId });
     if (held === undefined) throw new AppError("invalid_grant", { message: "the authorization code is not valid" });
     const token = await sessions.issueToken(redeemed.prepared, held);
-    return hasScope(redeemed.scope, OPENID) ? { ...token, id_token: await idTokens.sign(redeemed, client.id) } : token;
+    if (!hasScope(redeemed.scope, OPENID)) return token;
+    const login = { ...redeemed, sessionId: redeemed.prepared.session.id };
+    return { ...token, id_token: await idTokens.sign(login, client, token.access_token) };
   }
 
   /** A token of another subject, or a fresh one of the same, for the holder of a token. */
