@@ -28,7 +28,8 @@ const ClientKey = closed(
 const ClientKeys = closed({ keys: Type.Array(ClientKey, { minItems: 1, maxItems: KEYS_MAX }) });
 const RedirectUris = Type.Array(Type.String({ minLength: 1, maxLength: 2000 }), {
   maxItems: REDIRECT_URIS_MAX,
-  description: "compared character by character; https, http on loopback, or a private scheme with a dot",
+  description:
+    "compared character by character, except for the port on loopback; https, http on loopback, or a private scheme with a dot",
 });
 const ClientPermissions = Type.Integer({
   minimum: 0,
@@ -36,12 +37,12 @@ const ClientPermissions = Type.Integer({
   description: "bit-set; permissions of the tokens that the client gets for itself (`client_credentials`)",
 });
 
-export const Client = closed(
 const IdTokenAlgorithm = Type.Union([Type.Literal("RS256"), Type.Literal("EdDSA"), Type.Literal("ES256")], {
   description:
     "algorithm of the client's id tokens: RS256, or the one of the access tokens; RS256 by default and in place of one that the server does not sign with",
 });
 
+export const Client = closed(
   {
     client_id: Uuid,
     created_at: Timestamp,
@@ -49,8 +50,8 @@ const IdTokenAlgorithm = Type.Union([Type.Literal("RS256"), Type.Literal("EdDSA"
     public: Type.Boolean({ description: "true: the client cannot keep a secret; only PKCE protects its codes" }),
     jwks: nullable(ClientKeys),
     permissions: ClientPermissions,
-    secret_created_at: nullable(Timestamp),
     id_token_signed_response_alg: IdTokenAlgorithm,
+    secret_created_at: nullable(Timestamp),
     previous_secret_expires_at: nullable(Timestamp),
   },
   { description: "OAuth client of an application" },
@@ -60,8 +61,8 @@ export const UpdateClientBody = closed({
   public: Type.Optional(Type.Boolean()),
   jwks: Type.Optional(nullable(ClientKeys)),
   permissions: Type.Optional(ClientPermissions),
-});
   id_token_signed_response_alg: Type.Optional(IdTokenAlgorithm),
+});
 export const RotateSecretBody = closed({
   overlap_seconds: Type.Optional(
     Type.Integer({

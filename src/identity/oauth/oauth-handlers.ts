@@ -2,7 +2,7 @@
 import type { SigningKeys } from "../../platform/auth/signing-keys.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
 import { AppError } from "../../platform/errors.js";
-import type { LoginPage } from "../login/login-page.js";
+import type { HtmlPage } from "../login/html-page.js";
 import type { CreateTokenInput, TokenJson } from "../schemas.js";
 import type { IdentityServices } from "../services.js";
 import { legalDocument, type LegalLinks } from "./legal-documents.js";
@@ -29,13 +29,13 @@ export function oauthHandlers(
       const result = await authorizations.begin(query, bearer);
       return "location" in result
         ? { status: 302, headers: { location: result.location } }
-        : { status: 200, ...pageReply(result) };
+        : { status: 200, ...pageReply(result.page) };
     },
-    submitAuthorization: async ({ body, address }) => {
-      const result = await authorizations.submit(body, address);
+    submitAuthorization: async ({ body, address, bearer }) => {
+      const result = await authorizations.submit(body, { address, bearer });
       return "location" in result
         ? { status: 303, headers: { location: result.location } }
-        : { status: 401, ...pageReply(result) };
+        : { status: result.isRetry ? 401 : 200, ...pageReply(result.page) };
     },
     createOAuthToken: async ({ body, bearer, authorization }) => {
       const token = await tokenGrants.create(grantInput(body), { bearer, authorization });
@@ -81,11 +81,10 @@ function oauthToken(token: TokenJson): OAuthTokenJson {
   return { access_token, token_type: "Bearer", expires_in, ...withoutUndefined({ refresh_token, scope, id_token }) };
 }
 
-function pageReply({ page }: { readonly page: LoginPage }): {
+function pageReply({ html, contentSecurityPolicy }: HtmlPage): {
   readonly bytes: Uint8Array;
   readonly headers: Readonly<Record<string, string>>;
 } {
-  const { html, contentSecurityPolicy } = page;
   return {
     bytes: html,
     headers: {

@@ -72,7 +72,7 @@ export const oauthRoutes = {
     path: "/api/v1/oauth/authorize",
     summary: "Begin an OAuth authorization (code with PKCE S256)",
     description:
-      "Returns a login form, or with the token of a login as bearer the redirect itself. An unregistered client or redirect address gets 422, never a redirect.",
+      "Returns a login form, or with the token of a login as bearer the redirect itself. An unregistered client or redirect address gets 422, never a redirect; every other mistake goes to the client by a redirect with `error`. A parameter that is given twice is 422.",
     auth: "public",
     query: AuthorizeQuery,
     responses: {
@@ -86,13 +86,15 @@ export const oauthRoutes = {
     id: "submitAuthorization",
     path: "/api/v1/oauth/authorize",
     summary: "Submit the login form of an OAuth authorization",
-    description: "Has the same limits on failed logins as POST /authenticate.",
+    description:
+      "Has the same limits on failed logins as POST /authenticate. A form without e-mail address, password and decision begins an authorization, as GET does.",
     body: AuthorizeForm,
     responses: {
+      200: { description: "A login form", bytes: HTML },
       303: { description: "Redirect to the client, with a code or an error" },
       401: { description: "The form again: wrong e-mail address or password", bytes: HTML },
     },
-    errors: ["invalid_request", "too_many_requests"],
+    errors: ["invalid_request", "too_many_requests", "unauthorized", "forbidden"],
     example: {
       body: {
         response_type: "code",

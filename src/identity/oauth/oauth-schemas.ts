@@ -15,35 +15,49 @@ const CLIENT_MEMBERS = {
   client_assertion_type: Short,
 };
 
+/**
+ * Every one is optional and any text here, because a client learns of its mistakes by a redirect
+ * (`authorization-request.ts`). The request's head or body bounds their length.
+ */
 const AUTHORIZATION_MEMBERS = {
-  response_type: Type.Literal("code"),
-  client_id: Uuid,
-  redirect_uri: Type.String({
-    minLength: 1,
-    maxLength: 2000,
-    description: "one of the client's registered addresses, compared character by character",
-  }),
-  code_challenge: Type.String({
-    pattern: "^[A-Za-z0-9_-]{43}$",
-    description: "BASE64URL(SHA-256(verifier)), RFC 7636",
-  }),
-  code_challenge_method: Type.Literal("S256"),
-  scope: Type.Optional(Type.String({ maxLength: 256 })),
-  state: Type.Optional(Type.String({ maxLength: 1000 })),
-  nonce: Type.Optional(Type.String({ maxLength: 255 })),
-  prompt: Type.Optional(Type.String({ maxLength: 64 })),
-  login_hint: Type.Optional(Type.String({ maxLength: 320 })),
+  response_type: Type.Optional(Type.String({ description: "`code`" })),
+  response_mode: Type.Optional(Type.String({ description: "`query`, which is the default" })),
+  client_id: Type.Optional(Type.String({ description: "required" })),
+  redirect_uri: Type.Optional(
+    Type.String({
+      description:
+        "required; one of the client's registered addresses, compared character by character; on loopback the port may differ",
+    }),
+  ),
+  code_challenge: Type.Optional(Type.String({ description: "required: BASE64URL(SHA-256(verifier)), RFC 7636" })),
+  code_challenge_method: Type.Optional(Type.String({ description: "required: `S256`" })),
+  scope: Type.Optional(Type.String({ description: "space-separated; unknown names are ignored" })),
+  state: Type.Optional(Type.String({ description: "returned with the redirect" })),
+  nonce: Type.Optional(Type.String({ description: "returned in the id token" })),
+  prompt: Type.Optional(
+    Type.String({ description: "`none` shows no page; `login`, `consent` and `select_account` always show it" }),
+  ),
+  max_age: Type.Optional(Type.String({ description: "seconds since the password was entered, at most" })),
+  id_token_hint: Type.Optional(Type.String({ description: "id token of the user who is expected" })),
+  login_hint: Type.Optional(Type.String({ description: "e-mail address that the page shows" })),
+  request: Type.Optional(Type.String({ description: "not supported" })),
+  request_uri: Type.Optional(Type.String({ description: "not supported" })),
+  registration: Type.Optional(Type.String({ description: "not supported" })),
 };
 /** Unknown parameters are ignored (RFC 6749 section 3.1). */
 export const AuthorizeQuery = Type.Object(AUTHORIZATION_MEMBERS, { additionalProperties: true });
 export const AuthorizeForm = Type.Object(
   {
     ...AUTHORIZATION_MEMBERS,
-    email: Type.String({ maxLength: 320 }),
-    password: Type.String({ maxLength: 512 }),
-    decision: Type.Optional(Type.String({ maxLength: 16 })),
+    email: Type.Optional(Type.String({ maxLength: 320 })),
+    password: Type.Optional(Type.String({ maxLength: 512 })),
+    decision: Type.Optional(Type.String({ maxLength: 16, description: "`allow` or `deny`" })),
   },
-  { additionalProperties: true, description: "The login form, with the parameters of the request that showed it" },
+  {
+    additionalProperties: true,
+    description:
+      "The login form, with the parameters of the request that showed it. Without e-mail address, password and decision it is an authorization request",
+  },
 );
 
 /** Unknown parameters are ignored (RFC 6749 section 3.2). */

@@ -26,7 +26,14 @@ import { byCreation } from "../listing.js";
 import type { IdentityRepository, RefreshState, SessionRecord } from "../repository.js";
 import type { TokenJson } from "../schemas.js";
 import type { TenantAccess } from "../tenants/tenant-access.js";
-import { OFFLINE_ACCESS, grantedClientScope, grantedScope, isWithinScope, scopePermissions } from "./scope.js";
+import {
+  OFFLINE_ACCESS,
+  grantedClientScope,
+  grantedScope,
+  isNamingNothing,
+  isWithinScope,
+  scopePermissions,
+} from "./scope.js";
 
 export interface SessionsOptions {
   /** `iss` of the access tokens. */
@@ -67,8 +74,8 @@ export const SESSION_LIFE_MS = 30 * 24 * 3600 * 1000;
 /** A session that was not refreshed for this long is over. */
 const IDLE_LIFE_MS = 7 * 24 * 3600 * 1000;
 /**
- * A replaced token gets its successor again for this long: the response may have been lost, or the windows of one browser
- * refreshed at once.
+ * A replaced token gets its successor again for this long: the response may have been lost, or the windows of one
+ * browser refreshed at once.
  */
 const REUSE_GRACE_MS = 10_000;
 /** Live sessions of one subject; beyond it the oldest ends. Bounds the room that one set of credentials can fill. */
@@ -169,7 +176,7 @@ export class Sessions {
    * again for ten seconds; any other use of a replaced token ends the session.
    * @param isHolder tells whether the caller is the OAuth client with this id; called for sessions of clients only
    * @throws invalid_grant for a token that is unknown, expired, reused or of another client; permission_escalation for
-   *   a wider scope than the session's
+   *   a wider scope than the session's, and for a client's scope of unknown words only
    */
   async refresh(
     text: string,
@@ -267,7 +274,8 @@ export class Sessions {
     const state = nextRefreshState(token, refresh, now);
     if (state === undefined) return this.#endAtRefresh(subject, session, "refresh token reused");
     const grant = clientId === undefined ? grantedScope : grantedClientScope;
-    if (requestedScope !== undefined && !isWithinScope(grant(requestedScope), session.value.scope)) {
+    const isUnknown = clientId !== undefined && isNamingNothing(requestedScope ?? "");
+    if (isUnknown || (requestedScope !== undefined && !isWithinScope(grant(requestedScope), session.value.scope))) {
       throw new AppError("permission_escalation", { message: "a refresh cannot widen the session's scope" });
     }
     const value: SessionRecord = { ...session.value, refresh: state.refresh };
@@ -355,8 +363,8 @@ function firstRefreshState(token: RefreshToken, nowMs: number): RefreshState {
 }
 
 /**
- * Returns the family's next state and token; undefined when the presented token may no longer be used. `isRepeated` when
- * it was replaced a moment ago and its successor, unused yet, is answered again.
+ * Returns the family's next state and token; undefined when the presented token may no longer be used. `isRepeated`
+ * when it was replaced a moment ago and its successor, unused yet, is answered again.
  */
 function nextRefreshState(
   presented: RefreshToken,

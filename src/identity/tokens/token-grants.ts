@@ -21,6 +21,7 @@ import {
   grantedClientScope,
   grantedScope,
   hasScope,
+  isNamingNothing,
   scopePermissions,
 } from "./scope.js";
 import { SESSION_LIFE_MS, type Sessions } from "./sessions.js";
@@ -114,7 +115,7 @@ export class TokenGrants {
     const client = await clientAuthentication.authenticate(credentialsOf(input, headers));
     const subject: Subject = { kind: "application", id: client.id };
     // A scope without any known name must not yield a token of all permissions (RFC 6749 section 3.3).
-    if (input.scope !== undefined && input.scope !== "" && grantedClientScope(input.scope) === "")
+    if (isNamingNothing(input.scope ?? ""))
       throw new AppError("permission_escalation", {
         message: `scope: none of these is known; use some of ${CLIENT_SCOPES.join(", ")}`,
       });
