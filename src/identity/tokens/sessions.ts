@@ -147,7 +147,7 @@ export class Sessions {
     const nowSec = Math.floor(this.#clock.nowMs() / 1000);
     const notAfterSec = Math.floor(session.ends_at_ms / 1000);
     const granted = permissions & (session.permissions_max ?? PERMISSIONS_MAX);
-    const actingUserId = session.acting_user_id;
+    const { acting_user_id: actingUserId, client_id: clientId, scope } = session;
     // Existing clients take the id of the response for the `jti`; for a session's first token they are the same.
     const tokenId = (session.refresh?.generation ?? 1) === 1 ? session.id : newId();
     const claims = accessClaims({
@@ -160,6 +160,7 @@ export class Sessions {
       nowSec,
       notAfterSec,
       ...(actingUserId === undefined ? {} : { actingUserId }),
+      ...(clientId === undefined ? {} : { client: { id: clientId, scope } }),
     });
     return {
       id: session.id,

@@ -2,8 +2,8 @@
  * The text form of refresh tokens: `prt_` + base64url(32 bytes) + 6 characters of checksum. Opaque to clients; only its
  * SHA-256 is stored. Bytes: `handle(16) || secret(16)`. The handle is random, the same for all tokens of a family, and
  * leads to the family's record, so that every replaced token is recognised without a record per token. The secret is
- * new at each rotation, and is derived from the replaced token, so that whoever presents that one again can be given the
- * same successor although the server keeps neither.
+ * new at each rotation, and is derived from the replaced token, so that whoever presents that one again can be given
+ * the same successor although the server keeps neither.
  */
 import { createHash, hkdfSync, randomBytes } from "node:crypto";
 import { checksum } from "./opaque-token.js";
@@ -37,9 +37,9 @@ export function createSuccessorSalt(): string {
 }
 
 /**
- * Returns the token that replaces another one: the same for the same salt, on every node and after a restart. Its secret
- * is HKDF-SHA-256 (RFC 5869) of the replaced token. The salt alone says nothing about it, since the replaced token is
- * kept as a hash only, and an old token alone does not either, since each rotation draws its salt anew.
+ * Returns the token that replaces another one: the same for the same salt, on every node and after a restart. Its
+ * secret is HKDF-SHA-256 (RFC 5869) of the replaced token. The salt alone says nothing about it, since the replaced
+ * token is kept as a hash only, and an old token alone does not either, since each rotation draws its salt anew.
  * @param salt of the rotation (`createSuccessorSalt`)
  */
 export function succeedingToken(replaced: RefreshToken, salt: string): RefreshToken {
