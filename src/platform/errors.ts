@@ -43,6 +43,8 @@ export const ERROR_STATUS = {
   reset_token_invalid: 422,
   unsupported_grant: 422,
   permission_escalation: 403,
+  /** The token's scope lacks one that the route needs. */
+  insufficient_scope: 403,
   /** The application or organization would be left without a member who can grant access. */
   last_granter: 409,
   // Vault

@@ -188,6 +188,7 @@ export const oauthRoutes = {
     responses: { 200: { description: "Where the document is", schema: LegalDocument } },
   }),
   getTermsOfService: defineRoute({
+    errors: ["insufficient_scope"],
     area: "identity",
     id: "getTermsOfService",
     method: "GET",
@@ -197,3 +198,4 @@ export const oauthRoutes = {
     responses: { 200: { description: "Where the document is", schema: LegalDocument } },
   }),
 } as const;
+    errors: ["insufficient_scope"],
