@@ -26,6 +26,7 @@ import { Authorization } from "./oauth/authorization.js";
 import { AuthorizationCodes } from "./oauth/authorization-codes.js";
 import { ClientAuthentication } from "./oauth/client-authentication.js";
 import { Clients } from "./oauth/clients.js";
+import { EndSession } from "./oauth/end-session.js";
 import { IdTokens } from "./oauth/id-tokens.js";
 import type { LegalLinks } from "./oauth/legal-documents.js";
 import { TokenInspection } from "./oauth/token-inspection.js";
@@ -143,6 +144,7 @@ function createServices(options: IdentityOptions, dependencies: IdentityDependen
     access: parts.access,
     clients: parts.clients,
     authorization: new Authorization({ issuer }, oauthParts),
+    endSession: new EndSession(oauthParts),
     tokenInspection: new TokenInspection({ issuer }, oauthParts),
     userInfo: new UserInfo(parts),
     outbox: parts.outbox,

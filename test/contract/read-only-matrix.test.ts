@@ -29,6 +29,7 @@ const ANSWERS: Readonly<Record<string, readonly [number, string?]>> = {
   authenticate: [401, "invalid_credentials"],
   authorize: [422, "invalid_request"],
   submitAuthorization: [422, "invalid_request"],
+  submitEndSession: [422, "invalid_request"],
   createOAuthToken: [401],
   introspectToken: [401],
   revokeToken: [401],

@@ -31,6 +31,10 @@ const RedirectUris = Type.Array(Type.String({ minLength: 1, maxLength: 2000 }), 
   description:
     "compared character by character, except for the port on loopback; https, http on loopback, or a private scheme with a dot",
 });
+const PostLogoutRedirectUris = Type.Array(Type.String({ minLength: 1, maxLength: 2000 }), {
+  maxItems: REDIRECT_URIS_MAX,
+  description: "where a user may go after logging out; the same rules as for `redirect_uris`",
+});
 const ClientPermissions = Type.Integer({
   minimum: 0,
   maximum: 2 ** 31 - 1,
@@ -47,6 +51,7 @@ export const Client = closed(
     client_id: Uuid,
     created_at: Timestamp,
     redirect_uris: RedirectUris,
+    post_logout_redirect_uris: PostLogoutRedirectUris,
     public: Type.Boolean({ description: "true: the client cannot keep a secret; only PKCE protects its codes" }),
     jwks: nullable(ClientKeys),
     permissions: ClientPermissions,
@@ -58,6 +63,7 @@ export const Client = closed(
 );
 export const UpdateClientBody = closed({
   redirect_uris: Type.Optional(RedirectUris),
+  post_logout_redirect_uris: Type.Optional(PostLogoutRedirectUris),
   public: Type.Optional(Type.Boolean()),
   jwks: Type.Optional(nullable(ClientKeys)),
   permissions: Type.Optional(ClientPermissions),

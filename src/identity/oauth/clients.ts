@@ -32,6 +32,8 @@ export type ClientRecord = {
   readonly secret_created_at: string | null;
   readonly previous_secret_hash: string | null;
   readonly previous_secret_until_ms: number;
+  /** Absent: none. */
+  readonly post_logout_redirect_uris?: readonly string[];
   /** Absent: RS256. */
   readonly id_token_signed_response_alg?: SigningAlgorithm;
 };
@@ -80,12 +82,16 @@ export class Clients {
     if (input.permissions !== undefined)
       this.#dependencies.access.requireSubset(input.permissions, held & TENANT_PERMISSIONS);
     for (const uri of input.redirect_uris ?? []) requireRedirectUri(uri, "redirect_uris");
+    for (const uri of input.post_logout_redirect_uris ?? []) requireRedirectUri(uri, "post_logout_redirect_uris");
     for (const key of input.jwks?.keys ?? []) requireClientKey(key);
     const kids = input.jwks?.keys.map(({ kid }) => kid) ?? [];
     if (new Set(kids).size < kids.length) throw badKeys("two keys have the same kid");
     await this.#change(applicationId, (client) => ({
       ...client,
       ...(input.redirect_uris === undefined ? {} : { redirect_uris: input.redirect_uris }),
+      ...(input.post_logout_redirect_uris === undefined
+        ? {}
+        : { post_logout_redirect_uris: input.post_logout_redirect_uris }),
       ...(input.public === undefined ? {} : { public: input.public }),
       ...(input.permissions === undefined ? {} : { permissions: input.permissions }),
       ...(input.jwks === undefined ? {} : { keys: input.jwks?.keys ?? [] }),
@@ -195,6 +201,7 @@ export class Clients {
       client_id: client.id,
       created_at: client.created_at,
       redirect_uris: [...client.redirect_uris],
+      post_logout_redirect_uris: [...(client.post_logout_redirect_uris ?? [])],
       public: client.public,
       jwks: client.keys.length === 0 ? null : { keys: client.keys.map((key) => key as ClientKeyJson) },
       permissions: client.permissions,

@@ -19,7 +19,7 @@ export function oauthHandlers(
     idTokenKeys,
   }: { readonly services: IdentityServices; readonly keys: SigningKeys; readonly idTokenKeys: SigningKeys },
 ): HandlersFor<typeof oauthRoutes> {
-  const { authorization: authorizations, tokenInspection, tokenGrants, userInfo } = services;
+  const { authorization: authorizations, endSession, tokenInspection, tokenGrants, userInfo } = services;
   const metadata = (): ReturnType<typeof serverMetadata> =>
     serverMetadata({ issuer, signingAlgorithms: [idTokenKeys.algorithm, keys.algorithm] });
   return {
@@ -48,6 +48,18 @@ export function oauthHandlers(
     revokeToken: async ({ body, bearer, authorization }) => {
       await tokenInspection.revoke(body ?? {}, { bearer, authorization });
       return { status: 200, body: {} };
+    },
+    endSession: async ({ query }) => {
+      const result = await endSession.end(query);
+      return "location" in result
+        ? { status: 302, headers: { location: result.location } }
+        : { status: 200, ...pageReply(result.page) };
+    },
+    submitEndSession: async ({ body }) => {
+      const result = await endSession.end(body ?? {});
+      return "location" in result
+        ? { status: 303, headers: { location: result.location } }
+        : { status: 200, ...pageReply(result.page) };
     },
     getUserInfo: ({ principal }) => ({ status: 200, body: userInfo.claims(principal) }),
     postUserInfo: ({ principal }) => ({ status: 200, body: userInfo.claims(principal) }),

@@ -4,6 +4,7 @@ import { IdParams } from "../../platform/contract/schemas.js";
 import {
   AuthorizeForm,
   AuthorizeQuery,
+  EndSessionQuery,
   Introspection,
   LegalDocument,
   OAuthApplication,
@@ -149,6 +150,36 @@ export const oauthRoutes = {
     responses: { 200: { description: "The token is void", schema: Revoked }, ...oauthFailures },
     example: { body: { token: "prt_..." } },
   }),
+  endSession: defineRoute({
+    area: "identity",
+    id: "endSession",
+    method: "GET",
+    path: "/api/v1/oauth/end_session",
+    summary: "Log out at a client's request (OpenID Connect RP-Initiated Logout 1.0)",
+    description:
+      "Ends the session that the id token was issued with: its access and refresh tokens are void. Without an id token nothing ends, and the user gets a page instead of a redirect.",
+    auth: "public",
+    query: EndSessionQuery,
+    responses: {
+      200: { description: "A page that says what happened", bytes: HTML },
+      302: { description: "Redirect to the client" },
+    },
+    errors: ["invalid_request"],
+  }),
+  submitEndSession: defineRoute({
+    ...form,
+    id: "submitEndSession",
+    path: "/api/v1/oauth/end_session",
+    summary: "Log out by POST, which keeps the id token out of the address",
+    body: EndSessionQuery,
+    bodyOptional: true,
+    responses: {
+      200: { description: "A page that says what happened", bytes: HTML },
+      303: { description: "Redirect to the client" },
+    },
+    errors: ["invalid_request"],
+    example: { body: { client_id: EXAMPLE_ID, post_logout_redirect_uri: "https://app.example.com/" } },
+  }),
   getUserInfo: defineRoute({
     area: "identity",
     id: "getUserInfo",
@@ -157,6 +188,7 @@ export const oauthRoutes = {
     summary: "Get claims about the user (OpenID Connect Core section 5.3)",
     auth: { permissions: [], subjects: ["user"] },
     responses: { 200: { description: "The claims that the token's scope allows", schema: UserInfo } },
+    errors: ["insufficient_scope"],
   }),
   postUserInfo: defineRoute({
     area: "identity",
@@ -166,6 +198,7 @@ export const oauthRoutes = {
     summary: "Get claims about the user by POST (OpenID Connect Core section 5.3.1)",
     auth: { permissions: [], subjects: ["user"] },
     responses: { 200: { description: "The claims that the token's scope allows", schema: UserInfo } },
+    errors: ["insufficient_scope"],
   }),
   getOAuthApplication: defineRoute({
     area: "identity",
@@ -188,7 +221,6 @@ export const oauthRoutes = {
     responses: { 200: { description: "Where the document is", schema: LegalDocument } },
   }),
   getTermsOfService: defineRoute({
-    errors: ["insufficient_scope"],
     area: "identity",
     id: "getTermsOfService",
     method: "GET",
@@ -198,4 +230,3 @@ export const oauthRoutes = {
     responses: { 200: { description: "Where the document is", schema: LegalDocument } },
   }),
 } as const;
-    errors: ["insufficient_scope"],

@@ -60,6 +60,18 @@ export const AuthorizeForm = Type.Object(
   },
 );
 
+export const EndSessionQuery = Type.Object(
+  {
+    id_token_hint: Type.Optional(Type.String({ description: "id token of the session that ends, expired or not" })),
+    client_id: Type.Optional(Type.String({ description: "the client that the id token was issued to" })),
+    post_logout_redirect_uri: Type.Optional(
+      Type.String({ description: "one of the client's registered `post_logout_redirect_uris`" }),
+    ),
+    state: Type.Optional(Type.String({ description: "returned with the redirect" })),
+  },
+  { additionalProperties: true, description: "Logout request" },
+);
+
 /** Unknown parameters are ignored (RFC 6749 section 3.2). */
 export const OAuthTokenForm = Type.Object(
   {
@@ -150,6 +162,7 @@ export const OpenIdConfiguration = closed({
   userinfo_endpoint: Type.String(),
   introspection_endpoint: Type.String(),
   revocation_endpoint: Type.String(),
+  end_session_endpoint: Type.String(),
   scopes_supported: Texts,
   response_types_supported: Texts,
   response_modes_supported: Texts,
@@ -182,6 +195,7 @@ export const LegalDocument = closed(
 
 export type AuthorizeInput = Static<typeof AuthorizeQuery>;
 export type AuthorizeFormInput = Static<typeof AuthorizeForm>;
+export type EndSessionInput = Static<typeof EndSessionQuery>;
 export type OAuthTokenInput = Static<typeof OAuthTokenForm>;
 export type TokenQuestionInput = Static<typeof TokenQuestionForm>;
 export type OAuthTokenJson = Static<typeof OAuthToken>;

@@ -28,6 +28,7 @@ export function serverMetadata(options: {
     userinfo_endpoint: `${oauth}/userinfo`,
     introspection_endpoint: `${oauth}/introspect`,
     revocation_endpoint: `${oauth}/revoke`,
+    end_session_endpoint: `${oauth}/end_session`,
     scopes_supported: [...CLIENT_SCOPES],
     response_types_supported: ["code"],
     response_modes_supported: ["query"],
