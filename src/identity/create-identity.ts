@@ -26,6 +26,8 @@ import { Authorization } from "./oauth/authorization.js";
 import { AuthorizationCodes } from "./oauth/authorization-codes.js";
 import { ClientAuthentication } from "./oauth/client-authentication.js";
 import { Clients } from "./oauth/clients.js";
+import { DeviceAuthorization } from "./oauth/device/device-authorization.js";
+import { DeviceCodes } from "./oauth/device/device-codes.js";
 import { EndSession } from "./oauth/end-session.js";
 import { IdTokens } from "./oauth/id-tokens.js";
 import type { LegalLinks } from "./oauth/legal-documents.js";
@@ -122,6 +124,7 @@ function createServices(options: IdentityOptions, dependencies: IdentityDependen
     ...parts,
     clientAuthentication: new ClientAuthentication({ audiences: assertionAudiences(issuer) }, parts),
     codes: new AuthorizationCodes(parts),
+    deviceCodes: new DeviceCodes(parts),
     idTokens: new IdTokens({ issuer }, parts),
     login,
     authenticate,
@@ -144,6 +147,7 @@ function createServices(options: IdentityOptions, dependencies: IdentityDependen
     access: parts.access,
     clients: parts.clients,
     authorization: new Authorization({ issuer }, oauthParts),
+    deviceAuthorization: new DeviceAuthorization({ serviceUrl: serviceUrlOf(issuer) }, oauthParts),
     endSession: new EndSession(oauthParts),
     tokenInspection: new TokenInspection({ issuer }, oauthParts),
     userInfo: new UserInfo(parts),
@@ -199,5 +203,12 @@ function serviceUrlOf(issuer: string): string {
 /** The audiences that a client's assertion may name: the issuer and the routes that take assertions (RFC 7523). */
 function assertionAudiences(issuer: string): string[] {
   const api = `${serviceUrlOf(issuer)}/api/v1`;
-  return [issuer, `${api}/oauth/token`, `${api}/oauth/introspect`, `${api}/oauth/revoke`, `${api}/tokens`];
+  return [
+    issuer,
+    `${api}/oauth/token`,
+    `${api}/oauth/device_authorization`,
+    `${api}/oauth/introspect`,
+    `${api}/oauth/revoke`,
+    `${api}/tokens`,
+  ];
 }

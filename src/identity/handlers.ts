@@ -2,6 +2,7 @@
 import type { SigningKeys } from "../platform/auth/signing-keys.js";
 import type { HandlersFor } from "../platform/contract/route.js";
 import type { LegalLinks } from "./oauth/legal-documents.js";
+import { deviceHandlers } from "./oauth/device/device-handlers.js";
 import { oauthHandlers } from "./oauth/oauth-handlers.js";
 import type { identityRoutes } from "./routes.js";
 import type { IdentityServices } from "./services.js";
@@ -30,6 +31,7 @@ export function identityHandlers(
     ...organizationHandlers(services),
     ...invitationHandlers(services),
     ...oauthHandlers(options, dependencies),
+    ...deviceHandlers(services),
   };
 }
 

@@ -31,6 +31,8 @@ const ANSWERS: Readonly<Record<string, readonly [number, string?]>> = {
   submitAuthorization: [422, "invalid_request"],
   submitEndSession: [422, "invalid_request"],
   createOAuthToken: [401],
+  authorizeDevice: [401],
+  decideDevice: [404],
   introspectToken: [401],
   revokeToken: [401],
   resetPassword: [422, "reset_token_invalid"],

@@ -35,6 +35,10 @@ const PostLogoutRedirectUris = Type.Array(Type.String({ minLength: 1, maxLength:
   maxItems: REDIRECT_URIS_MAX,
   description: "where a user may go after logging out; the same rules as for `redirect_uris`",
 });
+const DeviceFlow = Type.Boolean({
+  description:
+    "true: the client may use the device flow, for command lines; false by default, because there no registered address protects its name from being used by others",
+});
 const ClientPermissions = Type.Integer({
   minimum: 0,
   maximum: 2 ** 31 - 1,
@@ -52,6 +56,7 @@ export const Client = closed(
     created_at: Timestamp,
     redirect_uris: RedirectUris,
     post_logout_redirect_uris: PostLogoutRedirectUris,
+    device_flow: DeviceFlow,
     public: Type.Boolean({ description: "true: the client cannot keep a secret; only PKCE protects its codes" }),
     jwks: nullable(ClientKeys),
     permissions: ClientPermissions,
@@ -65,6 +70,7 @@ export const UpdateClientBody = closed({
   redirect_uris: Type.Optional(RedirectUris),
   post_logout_redirect_uris: Type.Optional(PostLogoutRedirectUris),
   public: Type.Optional(Type.Boolean()),
+  device_flow: Type.Optional(DeviceFlow),
   jwks: Type.Optional(nullable(ClientKeys)),
   permissions: Type.Optional(ClientPermissions),
   id_token_signed_response_alg: Type.Optional(IdTokenAlgorithm),

@@ -34,6 +34,8 @@ export type ClientRecord = {
   readonly previous_secret_until_ms: number;
   /** Absent: none. */
   readonly post_logout_redirect_uris?: readonly string[];
+  /** Whether the client may use the device flow; absent: no. */
+  readonly device_flow?: boolean;
   /** Absent: RS256. */
   readonly id_token_signed_response_alg?: SigningAlgorithm;
 };
@@ -93,6 +95,7 @@ export class Clients {
         ? {}
         : { post_logout_redirect_uris: input.post_logout_redirect_uris }),
       ...(input.public === undefined ? {} : { public: input.public }),
+      ...(input.device_flow === undefined ? {} : { device_flow: input.device_flow }),
       ...(input.permissions === undefined ? {} : { permissions: input.permissions }),
       ...(input.jwks === undefined ? {} : { keys: input.jwks?.keys ?? [] }),
       ...(input.id_token_signed_response_alg === undefined
@@ -203,6 +206,7 @@ export class Clients {
       redirect_uris: [...client.redirect_uris],
       post_logout_redirect_uris: [...(client.post_logout_redirect_uris ?? [])],
       public: client.public,
+      device_flow: client.device_flow ?? false,
       jwks: client.keys.length === 0 ? null : { keys: client.keys.map((key) => key as ClientKeyJson) },
       permissions: client.permissions,
       id_token_signed_response_alg: client.id_token_signed_response_alg ?? "RS256",

@@ -2,12 +2,12 @@
 import type { SigningKeys } from "../../platform/auth/signing-keys.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
 import { AppError } from "../../platform/errors.js";
-import type { HtmlPage } from "../login/html-page.js";
 import type { CreateTokenInput, TokenJson } from "../schemas.js";
 import type { IdentityServices } from "../services.js";
 import { legalDocument, type LegalLinks } from "./legal-documents.js";
 import type { oauthRoutes } from "./oauth-routes.js";
 import type { OAuthTokenInput, OAuthTokenJson } from "./oauth-schemas.js";
+import { pageReply } from "./page-reply.js";
 import { serverMetadata } from "./server-metadata.js";
 
 /** Returns the handlers of OAuth 2.0 and OpenID Connect, and of the legal documents. */
@@ -73,7 +73,7 @@ export function oauthHandlers(
 function grantInput(body: OAuthTokenInput | undefined): CreateTokenInput {
   if (body?.grant_type === undefined) throw new AppError("invalid_request", { message: "grant_type is required" });
   const { client_id, client_secret, client_assertion, client_assertion_type } = body;
-  const { grant_type, code, code_verifier, redirect_uri, refresh_token, scope } = body;
+  const { grant_type, code, code_verifier, redirect_uri, refresh_token, device_code, scope } = body;
   return withoutUndefined({
     client_id,
     client_secret,
@@ -84,6 +84,7 @@ function grantInput(body: OAuthTokenInput | undefined): CreateTokenInput {
     code_verifier,
     redirect_uri,
     refresh_token,
+    device_code,
     scope,
   });
 }
@@ -91,20 +92,6 @@ function grantInput(body: OAuthTokenInput | undefined): CreateTokenInput {
 function oauthToken(token: TokenJson): OAuthTokenJson {
   const { access_token, expires_in, refresh_token, scope, id_token } = token;
   return { access_token, token_type: "Bearer", expires_in, ...withoutUndefined({ refresh_token, scope, id_token }) };
-}
-
-function pageReply({ html, contentSecurityPolicy }: HtmlPage): {
-  readonly bytes: Uint8Array;
-  readonly headers: Readonly<Record<string, string>>;
-} {
-  return {
-    bytes: html,
-    headers: {
-      "Content-Security-Policy": contentSecurityPolicy,
-      "X-Frame-Options": "DENY",
-      "Referrer-Policy": "no-referrer",
-    },
-  };
 }
 
 type Defined<T> = { [Name in keyof T]?: Exclude<T[Name], undefined> };

@@ -1,6 +1,7 @@
 /** Route definitions of OAuth 2.0 and OpenID Connect, and of the legal documents. Plain values; no server code. */
-import { defineRoute, type OAuthErrors } from "../../platform/contract/route.js";
+import { defineRoute } from "../../platform/contract/route.js";
 import { IdParams } from "../../platform/contract/schemas.js";
+import { EXAMPLE_ID, HTML, OAUTH_ERRORS, OAUTH_FAILURES, OAUTH_FORM } from "./oauth-form-schemas.js";
 import {
   AuthorizeForm,
   AuthorizeQuery,
@@ -8,7 +9,6 @@ import {
   Introspection,
   LegalDocument,
   OAuthApplication,
-  OAuthError,
   OAuthToken,
   OAuthTokenForm,
   OpenIdConfiguration,
@@ -16,36 +16,6 @@ import {
   TokenQuestionForm,
   UserInfo,
 } from "./oauth-schemas.js";
-
-const FORM_BODY_BYTES_MAX = 16 * 1024;
-const FORM_JSON_TOKENS_MAX = 128;
-const HTML = "text/html; charset=UTF-8";
-const EXAMPLE_ID = "5f3a1c1e-2b7d-4e8f-9a6b-0c1d2e3f4a5b";
-
-const oauthFailures = {
-  400: { description: "The request or grant is rejected", schema: OAuthError },
-  401: { description: "The client could not be authenticated", schema: OAuthError },
-} as const;
-/** The failures that OAuth has a code for; other ones have the form of every other route. */
-const OAUTH_ERRORS: OAuthErrors = {
-  malformed_json: { status: 400, error: "invalid_request" },
-  malformed_request: { status: 400, error: "invalid_request" },
-  invalid_request: { status: 400, error: "invalid_request" },
-  unknown_member: { status: 400, error: "invalid_request" },
-  invalid_client: { status: 401, error: "invalid_client" },
-  unauthorized: { status: 401, error: "invalid_client" },
-  invalid_grant: { status: 400, error: "invalid_grant" },
-  unsupported_grant: { status: 400, error: "unsupported_grant_type" },
-  permission_escalation: { status: 400, error: "invalid_scope" },
-};
-const form = {
-  area: "identity",
-  auth: "public",
-  method: "POST",
-  form: true,
-  bodyBytesMax: FORM_BODY_BYTES_MAX,
-  jsonTokensMax: FORM_JSON_TOKENS_MAX,
-} as const;
 
 export const oauthRoutes = {
   getOpenIdConfiguration: defineRoute({
@@ -83,7 +53,7 @@ export const oauthRoutes = {
     errors: ["invalid_request", "unauthorized", "forbidden"],
   }),
   submitAuthorization: defineRoute({
-    ...form,
+    ...OAUTH_FORM,
     id: "submitAuthorization",
     path: "/api/v1/oauth/authorize",
     summary: "Submit the login form of an OAuth authorization",
@@ -109,20 +79,20 @@ export const oauthRoutes = {
     },
   }),
   createOAuthToken: defineRoute({
-    ...form,
+    ...OAUTH_FORM,
     oauthErrors: OAUTH_ERRORS,
     id: "createOAuthToken",
     path: "/api/v1/oauth/token",
     summary: "Make a token from an OAuth grant (RFC 6749 section 3.2)",
     description:
-      "Supports the grants `authorization_code`, `refresh_token` and `client_credentials`. The body is a form or JSON.",
+      "Supports the grants `authorization_code`, `refresh_token`, `client_credentials` and `urn:ietf:params:oauth:grant-type:device_code`. The body is a form or JSON.",
     body: OAuthTokenForm,
     bodyOptional: true,
-    responses: { 200: { description: "The token", schema: OAuthToken }, ...oauthFailures },
+    responses: { 200: { description: "The token", schema: OAuthToken }, ...OAUTH_FAILURES },
     example: { body: { grant_type: "client_credentials", client_id: EXAMPLE_ID, client_secret: "pcs_..." } },
   }),
   introspectToken: defineRoute({
-    ...form,
+    ...OAUTH_FORM,
     oauthErrors: OAUTH_ERRORS,
     id: "introspectToken",
     path: "/api/v1/oauth/introspect",
@@ -133,12 +103,12 @@ export const oauthRoutes = {
     bodyOptional: true,
     responses: {
       200: { description: "The description of the token, or `active: false`", schema: Introspection },
-      ...oauthFailures,
+      ...OAUTH_FAILURES,
     },
     example: { body: { token: "prt_..." } },
   }),
   revokeToken: defineRoute({
-    ...form,
+    ...OAUTH_FORM,
     oauthErrors: OAUTH_ERRORS,
     id: "revokeToken",
     path: "/api/v1/oauth/revoke",
@@ -147,7 +117,7 @@ export const oauthRoutes = {
       "The caller is the client that holds the token, or the token's own subject. Ends the whole session. The response is 200 for unknown tokens too.",
     body: TokenQuestionForm,
     bodyOptional: true,
-    responses: { 200: { description: "The token is void", schema: Revoked }, ...oauthFailures },
+    responses: { 200: { description: "The token is void", schema: Revoked }, ...OAUTH_FAILURES },
     example: { body: { token: "prt_..." } },
   }),
   endSession: defineRoute({
@@ -167,7 +137,7 @@ export const oauthRoutes = {
     errors: ["invalid_request"],
   }),
   submitEndSession: defineRoute({
-    ...form,
+    ...OAUTH_FORM,
     id: "submitEndSession",
     path: "/api/v1/oauth/end_session",
     summary: "Log out by POST, which keeps the id token out of the address",

@@ -8,7 +8,8 @@ import { Uuid, closed } from "../../platform/contract/schemas.js";
 const Short = Type.Optional(Type.String({ maxLength: 200 }));
 const Long = Type.Optional(Type.String({ maxLength: 2000 }));
 
-const CLIENT_MEMBERS = {
+/** The credentials of a client in a form. */
+export const CLIENT_MEMBERS = {
   client_id: Short,
   client_secret: Short,
   client_assertion: Type.Optional(Type.String({ maxLength: 4096 })),
@@ -81,9 +82,13 @@ export const OAuthTokenForm = Type.Object(
     code_verifier: Short,
     redirect_uri: Long,
     refresh_token: Short,
+    device_code: Short,
     scope: Type.Optional(Type.String({ maxLength: 256 })),
   },
-  { additionalProperties: true, description: "Token request (RFC 6749 sections 4.1.3, 4.4.2 and 6)" },
+  {
+    additionalProperties: true,
+    description: "Token request (RFC 6749 sections 4.1.3, 4.4.2 and 6, RFC 8628 section 3.4)",
+  },
 );
 /**
  * Well above any token of this server, so that longer text gets `active: false` and no error. Below the body's limit.
@@ -163,6 +168,7 @@ export const OpenIdConfiguration = closed({
   introspection_endpoint: Type.String(),
   revocation_endpoint: Type.String(),
   end_session_endpoint: Type.String(),
+  device_authorization_endpoint: Type.String(),
   scopes_supported: Texts,
   response_types_supported: Texts,
   response_modes_supported: Texts,

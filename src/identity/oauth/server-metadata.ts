@@ -29,6 +29,7 @@ export function serverMetadata(options: {
     introspection_endpoint: `${oauth}/introspect`,
     revocation_endpoint: `${oauth}/revoke`,
     end_session_endpoint: `${oauth}/end_session`,
+    device_authorization_endpoint: `${oauth}/device_authorization`,
     scopes_supported: [...CLIENT_SCOPES],
     response_types_supported: ["code"],
     response_modes_supported: ["query"],

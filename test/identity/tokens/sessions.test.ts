@@ -66,7 +66,8 @@ describe("a refresh", () => {
         harness.identity.services.tokenGrants.create({ grant_type }, bearer(first.refresh_token)),
       ).rejects.toMatchObject({
         code: "unsupported_grant",
-        message: "grant_type must be one of: refresh_token, client_credentials, authorization_code",
+        message:
+          "grant_type must be one of: refresh_token, client_credentials, authorization_code, urn:ietf:params:oauth:grant-type:device_code",
       });
     },
   );
