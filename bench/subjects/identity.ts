@@ -55,6 +55,7 @@ async function benchTokens(folder: string, samples: number, report: Report): Pro
       {
         store,
         keys,
+        idTokenKeys: keys,
         clock,
         log,
         mail: { send: () => Promise.resolve() },

@@ -70,6 +70,7 @@ function runnable(parts: AppParts): Pick<App, "start" | "stop"> {
       await metricsServer?.listen();
       await parts.provers.removeOrphans();
       identityParts.keys.startWatching();
+      identityParts.idTokenKeys.startWatching();
       await parts.jobs.start();
       parts.chain.start();
       pools.warm(config.kernels).catch(() => {
@@ -81,6 +82,7 @@ function runnable(parts: AppParts): Pick<App, "start" | "stop"> {
       await Promise.all(servers.map(async ({ server }) => await server.stop({ graceMs })));
       metricsServer?.stop();
       identityParts.keys.stopWatching();
+      identityParts.idTokenKeys.stopWatching();
       await identityParts.identity.services.outbox.stop();
       await parts.jobs.stop();
       await parts.chain.stop();

@@ -6,7 +6,13 @@ import { join } from "node:path";
 import { createIdentity, type Identity } from "../identity/create-identity.js";
 import { readTrustedIssuers } from "../platform/auth/external-issuers.js";
 import type { Subject } from "../platform/auth/principal.js";
-import { openSigningKeys, type SigningKeys } from "../platform/auth/signing-keys.js";
+import {
+  ACCESS_TOKEN_KEY_FILE,
+  ID_TOKEN_ALGORITHM,
+  ID_TOKEN_KEY_FILE,
+  openSigningKeys,
+  type SigningKeys,
+} from "../platform/auth/signing-keys.js";
 import type { Clock } from "../platform/clock.js";
 import type { Signal } from "../platform/concurrency/signal.js";
 import type { Config } from "../platform/config.js";
@@ -35,6 +41,7 @@ export interface OpenIdentityDependencies {
 export interface IdentityParts {
   readonly identity: Identity;
   readonly keys: SigningKeys;
+  readonly idTokenKeys: SigningKeys;
   /** The file with the token of the first administrator; undefined when there are users already. */
   readonly bootstrapTokenPath: string | undefined;
 }
@@ -50,7 +57,11 @@ export async function openIdentity(
 ): Promise<IdentityParts> {
   const { store, clock, log, events, vault, provers, ownerDeleted, references } = dependencies;
   const keys = await openSigningKeys(
-    { path: join(dataDir, "signing-keys.json"), algorithm: config.signing_algorithm },
+    { path: join(dataDir, ACCESS_TOKEN_KEY_FILE), algorithm: config.signing_algorithm },
+    { clock, log },
+  );
+  const idTokenKeys = await openSigningKeys(
+    { path: join(dataDir, ID_TOKEN_KEY_FILE), algorithm: ID_TOKEN_ALGORITHM },
     { clock, log },
   );
   const trustedIssuers = config.trusted_issuers === undefined ? [] : await readTrustedIssuers(config.trusted_issuers);
@@ -64,6 +75,7 @@ export async function openIdentity(
     {
       store,
       keys,
+      idTokenKeys,
       clock,
       log,
       events,
@@ -78,7 +90,8 @@ export async function openIdentity(
     },
   );
   const path = join(dataDir, "bootstrap-token");
-  return { identity, keys, bootstrapTokenPath: (await identity.services.bootstrap.offer(path)) ? path : undefined };
+  const bootstrapTokenPath = (await identity.services.bootstrap.offer(path)) ? path : undefined;
+  return { identity, keys, idTokenKeys, bootstrapTokenPath };
 }
 
 /**

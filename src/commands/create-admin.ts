@@ -8,7 +8,7 @@ import { createIdentity } from "../identity/create-identity.js";
 import { openAuditKey } from "../platform/audit/audit-log.js";
 import { createAudit } from "../platform/audit/create-audit.js";
 import { ADMINISTRATOR_PERMISSIONS } from "../platform/auth/permissions.js";
-import { openSigningKeys } from "../platform/auth/signing-keys.js";
+import { ACCESS_TOKEN_KEY_FILE, openSigningKeys } from "../platform/auth/signing-keys.js";
 import { systemClock } from "../platform/clock.js";
 import { UNREACHABLE_ISSUER } from "../platform/config.js";
 import { AppError } from "../platform/errors.js";
@@ -44,13 +44,14 @@ export async function runCreateAdmin(input: CreateAdminInput): Promise<number> {
   const store = await openStore({ path: join(dataDir, "store"), chainKey: auditKey }, { log }).catch(throwStartError);
   try {
     const audit = await createAudit({ key: auditKey }, { store, clock, log, onUnwritable: () => undefined });
-    const keys = await openSigningKeys({ path: join(dataDir, "signing-keys.json") }, { clock, log });
+    const keys = await openSigningKeys({ path: join(dataDir, ACCESS_TOKEN_KEY_FILE) }, { clock, log });
     const noMail = { send: () => Promise.resolve() };
     const { services } = createIdentity(
       { issuer: UNREACHABLE_ISSUER },
       {
         store: audit.identityStore,
         keys,
+        idTokenKeys: keys,
         clock,
         log,
         mail: noMail,

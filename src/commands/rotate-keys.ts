@@ -1,10 +1,17 @@
 /**
- * `proofwright rotate-keys`: activates the next signing key and publishes another one, also while the server runs,
- * which reads the file again within seconds. For a leaked key, `--emergency` replaces all keys at once.
+ * `proofwright rotate-keys`: activates the next keys of access tokens and of id tokens and publishes others, also while
+ * the server runs, which reads the files again within seconds. For a leaked key, `--emergency` replaces all keys at
+ * once.
  */
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { openSigningKeys } from "../platform/auth/signing-keys.js";
+import {
+  ACCESS_TOKEN_KEY_FILE,
+  ID_TOKEN_ALGORITHM,
+  ID_TOKEN_KEY_FILE,
+  openSigningKeys,
+  type SigningKeys,
+} from "../platform/auth/signing-keys.js";
 import { systemClock } from "../platform/clock.js";
 import type { Config } from "../platform/config.js";
 import { AppError } from "../platform/errors.js";
@@ -16,29 +23,49 @@ import { StartError } from "../platform/start-error.js";
  * @throws StartError when there are no keys, or the next key was not published for long enough
  */
 export async function runRotateKeys(config: Config, options: { readonly emergency: boolean }): Promise<number> {
-  const path = join(resolve(config.data_dir), "signing-keys.json");
-  if (!existsSync(path)) throw new StartError(`there are no signing keys in ${resolve(config.data_dir)}.`);
+  const dataDir = resolve(config.data_dir);
+  if (!existsSync(join(dataDir, ACCESS_TOKEN_KEY_FILE)))
+    throw new StartError(`there are no signing keys in ${dataDir}.`);
+  const dependencies = { clock: systemClock, log: createLog("error") };
   const keys = await openSigningKeys(
-    { path, algorithm: config.signing_algorithm },
-    { clock: systemClock, log: createLog("error") },
+    { path: join(dataDir, ACCESS_TOKEN_KEY_FILE), algorithm: config.signing_algorithm },
+    dependencies,
+  );
+  const idTokenKeys = await openSigningKeys(
+    { path: join(dataDir, ID_TOKEN_KEY_FILE), algorithm: ID_TOKEN_ALGORITHM },
+    dependencies,
   );
   if (options.emergency) {
     await keys.replaceAll();
+    await idTokenKeys.replaceAll();
     process.stdout.write(
       "All signing keys are replaced. Every access token is void; sessions continue with their refresh tokens.\n",
     );
     return 0;
   }
+  const tooNew = await rotate(keys);
+  if (tooNew !== undefined) throw new StartError(`${tooNew.message}.`, { cause: tooNew });
+  tell("Tokens", keys);
+  // A server that was just updated made these keys now; they are rotated the next time.
+  if ((await rotate(idTokenKeys)) === undefined) tell("Id tokens", idTokenKeys);
+  process.stdout.write("Old tokens stay valid until they expire.\n");
+  return 0;
+}
+
+/** Rotates a set of keys. Returns the reason when its next key was not published for long enough. */
+async function rotate(keys: SigningKeys): Promise<AppError | undefined> {
   try {
     await keys.rotate();
+    return undefined;
   } catch (error) {
-    if (error instanceof AppError && error.code === "conflict")
-      throw new StartError(`${error.message}.`, { cause: error });
+    if (error instanceof AppError && error.code === "conflict") return error;
     throw error;
   }
+}
+
+function tell(what: string, keys: SigningKeys): void {
   const [current, next] = keys.publicKeys();
   process.stdout.write(
-    `Tokens are signed with ${current?.kid ?? ""} (${current?.alg ?? ""}) from now on; ${next?.kid ?? ""} is published as the next. Old tokens stay valid until they expire.\n`,
+    `${what} are signed with ${current?.kid ?? ""} (${current?.alg ?? ""}) from now on; ${next?.kid ?? ""} is published as the next.\n`,
   );
-  return 0;
 }

@@ -27,6 +27,9 @@ import { Authorization } from "./oauth/authorization.js";
 import { AuthorizationCodes } from "./oauth/authorization-codes.js";
 import { ClientAuthentication } from "./oauth/client-authentication.js";
 import { Clients } from "./oauth/clients.js";
+import { DeviceAuthorization } from "./oauth/device/device-authorization.js";
+import { DeviceCodes } from "./oauth/device/device-codes.js";
+import { EndSession } from "./oauth/end-session.js";
 import { IdTokens } from "./oauth/id-tokens.js";
 import type { LegalLinks } from "./oauth/legal-documents.js";
 import { TokenInspection } from "./oauth/token-inspection.js";
@@ -71,6 +74,8 @@ export interface IdentityOptions {
 export interface IdentityDependencies {
   readonly store: Store;
   readonly keys: SigningKeys;
+  /** They sign id tokens with RS256; the same as `keys` where nobody gets an id token. */
+  readonly idTokenKeys: SigningKeys;
   readonly clock: Clock;
   readonly log: Log;
   readonly mail: MailDriver;
@@ -93,13 +98,13 @@ export interface Identity {
 
 /** Builds the identity area over a store and the signing keys (`openSigningKeys`). */
 export function createIdentity(options: IdentityOptions, dependencies: IdentityDependencies): Identity {
-  const { keys } = dependencies;
+  const { keys, idTokenKeys } = dependencies;
   const services = createServices(options, dependencies);
   return {
     services,
-    handlers: identityHandlers({ issuer: options.issuer, legal: options.legal ?? {} }, { services, keys }),
+    handlers: identityHandlers({ issuer: options.issuer, legal: options.legal ?? {} }, { services, keys, idTokenKeys }),
     authenticate: (token, area) => services.bearers.authenticate(token, area),
-    jwks: () => jwkSet(keys),
+    jwks: () => jwkSet(keys, idTokenKeys),
   };
 }
 
@@ -122,6 +127,8 @@ function createServices(options: IdentityOptions, dependencies: IdentityDependen
     ...parts,
     clientAuthentication: new ClientAuthentication({ audiences: assertionAudiences(issuer) }, parts),
     codes: new AuthorizationCodes(parts),
+    deviceCodes: new DeviceCodes(parts),
+    idTokens: new IdTokens({ issuer }, parts),
     login,
     authenticate,
   };
@@ -134,7 +141,7 @@ function createServices(options: IdentityOptions, dependencies: IdentityDependen
     passwordReset: new PasswordReset({ ...hashing, serviceUrl: serviceUrlOf(issuer) }, parts),
     tokens: parts.tokens,
     personalTokens: parts.personalTokens,
-    tokenGrants: new TokenGrants({ ...oauthParts, idTokens: new IdTokens({ issuer }, parts) }),
+    tokenGrants: new TokenGrants(oauthParts),
     bearers,
     applications: new Applications({ ...parts, deletion }),
     organizations: new Organizations({ ...parts, deletion }),
@@ -143,6 +150,8 @@ function createServices(options: IdentityOptions, dependencies: IdentityDependen
     access: parts.access,
     clients: parts.clients,
     authorization: new Authorization({ issuer }, oauthParts),
+    deviceAuthorization: new DeviceAuthorization({ serviceUrl: serviceUrlOf(issuer) }, oauthParts),
+    endSession: new EndSession(oauthParts),
     tokenInspection: new TokenInspection({ issuer }, oauthParts),
     userInfo: new UserInfo(parts),
     outbox: parts.outbox,
@@ -197,5 +206,12 @@ function serviceUrlOf(issuer: string): string {
 /** The audiences that a client's assertion may name: the issuer and the routes that take assertions (RFC 7523). */
 function assertionAudiences(issuer: string): string[] {
   const api = `${serviceUrlOf(issuer)}/api/v1`;
-  return [issuer, `${api}/oauth/token`, `${api}/oauth/introspect`, `${api}/oauth/revoke`, `${api}/tokens`];
+  return [
+    issuer,
+    `${api}/oauth/token`,
+    `${api}/oauth/device_authorization`,
+    `${api}/oauth/introspect`,
+    `${api}/oauth/revoke`,
+    `${api}/tokens`,
+  ];
 }

@@ -2,6 +2,7 @@
 import type { SigningKeys } from "../platform/auth/signing-keys.js";
 import type { HandlersFor } from "../platform/contract/route.js";
 import type { LegalLinks } from "./oauth/legal-documents.js";
+import { deviceHandlers } from "./oauth/device/device-handlers.js";
 import { oauthHandlers } from "./oauth/oauth-handlers.js";
 import type { identityRoutes } from "./routes.js";
 import type { IdentityServices } from "./services.js";
@@ -14,6 +15,7 @@ import type { userRoutes } from "./users/user-routes.js";
 export interface IdentityHandlersDependencies {
   readonly services: IdentityServices;
   readonly keys: SigningKeys;
+  readonly idTokenKeys: SigningKeys;
 }
 
 /** Returns the handlers of all identity routes. */
@@ -29,6 +31,7 @@ export function identityHandlers(
     ...organizationHandlers(services),
     ...invitationHandlers(services),
     ...oauthHandlers(options, dependencies),
+    ...deviceHandlers(services),
   };
 }
 
@@ -72,7 +75,7 @@ function userHandlers({
   };
 }
 
-function tokenHandlers({ services, keys }: IdentityHandlersDependencies): HandlersFor<typeof tokenRoutes> {
+function tokenHandlers({ services, keys, idTokenKeys }: IdentityHandlersDependencies): HandlersFor<typeof tokenRoutes> {
   const { tokens, tokenGrants, personalTokens } = services;
   return {
     createToken: async ({ body, bearer, authorization }) => ({
@@ -93,7 +96,7 @@ function tokenHandlers({ services, keys }: IdentityHandlersDependencies): Handle
       status: 201,
       body: await personalTokens.create(principal, body),
     }),
-    getJwks: () => ({ status: 200, body: jwkSet(keys) }),
-    listPublishedKeys: () => ({ status: 200, body: publishedKeys(keys) }),
+    getJwks: () => ({ status: 200, body: jwkSet(keys, idTokenKeys) }),
+    listPublishedKeys: () => ({ status: 200, body: publishedKeys(keys, idTokenKeys) }),
   };
 }

@@ -76,8 +76,10 @@ export type RefreshState = {
   readonly generation: number;
   readonly current_hash: string;
   readonly previous_hash: string | null;
-  /** The previous token may be presented again until then. */
+  /** The previous token may be presented again until then, and gets the current one again. */
   readonly previous_until_ms: number;
+  /** From this and the previous token the current one follows; absent in a family that an older version rotated last. */
+  readonly successor_salt?: string;
   readonly idle_until_ms: number;
 };
 

@@ -141,7 +141,7 @@ export const CreateTokenBody = closed({
       minLength: 1,
       maxLength: 100,
       description:
-        "`refresh_token`, `client_credentials` or `authorization_code`; absent: the bearer token is the grant",
+        "`refresh_token`, `client_credentials`, `authorization_code` or `urn:ietf:params:oauth:grant-type:device_code`; absent: the bearer token is the grant",
     }),
   ),
   refresh_token: Type.Optional(
@@ -165,6 +165,7 @@ export const CreateTokenBody = closed({
   ),
   client_assertion_type: Type.Optional(Type.String({ maxLength: 100 })),
   code: Type.Optional(Type.String({ maxLength: 200 })),
+  device_code: Type.Optional(Type.String({ maxLength: 200, description: "of the device flow (RFC 8628)" })),
   code_verifier: Type.Optional(Type.String({ maxLength: 200, description: "PKCE (RFC 7636)" })),
   redirect_uri: Type.Optional(Type.String({ maxLength: 2000 })),
 });

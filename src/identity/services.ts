@@ -3,6 +3,8 @@ import type { Outbox } from "../platform/mail/outbox.js";
 import type { Login } from "./login/login.js";
 import type { PasswordReset } from "./login/password-reset.js";
 import type { Authorization } from "./oauth/authorization.js";
+import type { DeviceAuthorization } from "./oauth/device/device-authorization.js";
+import type { EndSession } from "./oauth/end-session.js";
 import type { Clients } from "./oauth/clients.js";
 import type { TokenInspection } from "./oauth/token-inspection.js";
 import type { UserInfo } from "./oauth/user-info.js";
@@ -38,6 +40,8 @@ export interface IdentityServices {
   readonly access: TenantAccess;
   readonly clients: Clients;
   readonly authorization: Authorization;
+  readonly deviceAuthorization: DeviceAuthorization;
+  readonly endSession: EndSession;
   readonly tokenInspection: TokenInspection;
   readonly userInfo: UserInfo;
   readonly outbox: Outbox;

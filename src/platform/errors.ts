@@ -42,7 +42,16 @@ export const ERROR_STATUS = {
   invitation_invalid: 422,
   reset_token_invalid: 422,
   unsupported_grant: 422,
+  /** The OAuth client may not use this grant. */
+  unauthorized_client: 400,
+  // The device flow: states of a code that is asked for again and again
+  authorization_pending: 400,
+  slow_down: 400,
+  access_denied: 400,
+  expired_token: 400,
   permission_escalation: 403,
+  /** The token's scope lacks one that the route needs. */
+  insufficient_scope: 403,
   /** The application or organization would be left without a member who can grant access. */
   last_granter: 409,
   // Vault

@@ -1,6 +1,6 @@
 /** Identity behind the real HTTP front, at an issuer that is its own address, as OAuth clients need it. */
 import { ApiError, createClient, type Client } from "../../src/client.js";
-import type { IdentityOptions } from "../../src/identity/create-identity.js";
+import type { IdentityDependencies, IdentityOptions } from "../../src/identity/create-identity.js";
 import { identityRoutes } from "../../src/identity/routes.js";
 import type { Principal } from "../../src/platform/auth/principal.js";
 import { systemClock } from "../../src/platform/clock.js";
@@ -70,9 +70,12 @@ async function listen(): Promise<{
   };
 }
 
-export async function openHttpHarness(options: Partial<IdentityOptions> = {}): Promise<HttpHarness> {
+export async function openHttpHarness(
+  options: Partial<IdentityOptions> = {},
+  changes: Partial<IdentityDependencies> = {},
+): Promise<HttpHarness> {
   const { server, url, serve } = await listen();
-  const harness = await openHarness({ issuer: url, ...options });
+  const harness = await openHarness({ issuer: url, ...options }, undefined, changes);
   // OAuth libraries compare with the time of day.
   harness.clock.ms = Date.now();
   serve(harness.identity);

@@ -69,6 +69,7 @@ export async function openHarness(
   const parts: IdentityDependencies = {
     store,
     keys,
+    idTokenKeys: keys,
     clock,
     log: quietLog,
     mail,

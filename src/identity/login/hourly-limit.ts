@@ -1,6 +1,6 @@
 /**
- * Limits per hour: accounts per network address, reset mails per address and account, invitations per subject. The
- * counts survive a restart.
+ * Limits per hour: accounts and codes of devices per network address, reset mails per address and account, invitations
+ * per subject. The counts survive a restart.
  */
 import type { Clock } from "../../platform/clock.js";
 import { AppError } from "../../platform/errors.js";
@@ -16,6 +16,10 @@ const RESETS_PER_ADDRESS = 20;
 const RESETS_PER_ACCOUNT = 5;
 /** Invitations of one subject: enough for a team, too few for a mailing list. */
 const INVITATIONS_PER_HOUR = 100;
+/** Devices that one address connects: somebody who tries a program out needs some. */
+const DEVICE_CODES_PER_HOUR = 60;
+/** Codes of devices that one address types, each of which is looked up twice: enough for mistakes, too few to guess. */
+const USER_CODES_PER_HOUR = 40;
 const WINDOW_MS = 60 * 60 * 1000;
 /** Requests under one key that may wait for each other. */
 const SIGNUPS_WAITING_MAX = 64;
@@ -32,6 +36,8 @@ export interface HourlyLimits {
   readonly resetByAddress: HourlyLimit;
   readonly resetByAccount: HourlyLimit;
   readonly invitation: HourlyLimit;
+  readonly deviceCode: HourlyLimit;
+  readonly userCode: HourlyLimit;
 }
 
 export class HourlyLimit {
@@ -100,5 +106,7 @@ export function createHourlyLimits(
     resetByAddress: limit("reset_address", RESETS_PER_ADDRESS, "too many resets from this address"),
     resetByAccount: limit("reset_account", RESETS_PER_ACCOUNT, "too many resets of this account"),
     invitation: limit("invitation", INVITATIONS_PER_HOUR, "too many invitations"),
+    deviceCode: limit("device_code", DEVICE_CODES_PER_HOUR, "too many device codes for this address"),
+    userCode: limit("user_code", USER_CODES_PER_HOUR, "too many codes of devices from this address"),
   };
 }

@@ -10,11 +10,11 @@ import { AppError } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
 import type { Store, StoreRecord } from "../../platform/store/store.js";
 import { mergeCommits, retryOnConflict } from "../../platform/store/tables.js";
+import { clientSession } from "./client-session.js";
 import type { ClientRecord } from "./clients.js";
 import { ExpiringRecords, type Expiring } from "../expiring-records.js";
 import type { IdentityRepository } from "../repository.js";
 import type { PreparedSession, Sessions } from "../tokens/sessions.js";
-import { scopePermissions } from "../tokens/scope.js";
 
 /** The access that a user granted to a client. */
 export interface Consent {
@@ -123,12 +123,10 @@ export class AuthorizationCodes {
       const subject: Subject = { kind: "user", id: value.user_id };
       const state = repository.findState(subject)?.value;
       if (!matches || state?.enabled !== true || value.epoch < state.epoch) throw invalidCode();
-      const attributes = {
-        client_id: input.client.id,
-        permissions_max: scopePermissions(value.scope),
-        ...(value.password_at_ms === null ? {} : { password_at_ms: value.password_at_ms }),
-      };
-      const prepared = sessions.prepare({ subject, epoch: state.epoch, scope: value.scope, attributes });
+      const { scope, user_id: userId, password_at_ms: passwordAtMs } = value;
+      const prepared = sessions.prepare(
+        clientSession({ clientId: input.client.id, userId, epoch: state.epoch, scope, passwordAtMs }),
+      );
       const redeemed = this.#codes.replaceCommit(record, {
         ...value,
         expires_at_ms: value.expires_at_ms + REDEEMED_CODE_LIFE_MS,

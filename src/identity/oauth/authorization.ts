@@ -1,32 +1,63 @@
 /**
- * The OAuth authorization endpoint (RFC 6749 section 4.1): a user logs in and grants access, and the client gets a
- * code. Sends codes only to addresses that the client registered; keeps no session in the browser.
+ * The OAuth authorization endpoint (RFC 6749 section 4.1, OpenID Connect Core section 3.1.2): a user logs in and grants
+ * access, and the client gets a code. Sends codes and errors only to addresses that the client registered; keeps no
+ * session in the browser.
  */
 import type { Principal } from "../../platform/auth/principal.js";
 import type { Clock } from "../../platform/clock.js";
 import { AppError, notFound } from "../../platform/errors.js";
+import { isUuid } from "../../platform/ids.js";
+import type { HtmlPage } from "../login/html-page.js";
 import type { Login } from "../login/login.js";
-import { loginPage, type LoginPage } from "../login/login-page.js";
+import { loginPage } from "../login/login-page.js";
 import type { IdentityRepository } from "../repository.js";
 import type { TenantRepository } from "../tenants/tenant-repository.js";
-import { grantedClientScope } from "../tokens/scope.js";
+import { isWithinScope, scopeNames } from "../tokens/scope.js";
+import type { Sessions } from "../tokens/sessions.js";
 import type { AuthorizationCodes } from "./authorization-codes.js";
+import { readAuthorizationRequest, type AuthorizationRequest } from "./authorization-request.js";
 import type { ClientRecord, Clients } from "./clients.js";
+import type { IdTokens } from "./id-tokens.js";
 import type { AuthorizeFormInput, AuthorizeInput } from "./oauth-schemas.js";
+import { isRegisteredUri, withQuery } from "./redirect-addresses.js";
 
 export interface AuthorizationDependencies {
   readonly repository: IdentityRepository;
   readonly tenants: TenantRepository;
   readonly clients: Clients;
   readonly codes: AuthorizationCodes;
+  readonly sessions: Sessions;
+  readonly idTokens: IdTokens;
   readonly login: Login;
   readonly clock: Clock;
   /** Verifies the bearer of a request. Throws `unauthorized`. */
   readonly authenticate: (token: string) => Principal | Promise<Principal>;
 }
 
-/** Either the address of the client to redirect to, or the page on which the user logs in (again). */
-export type AuthorizationResult = { readonly location: string } | { readonly page: LoginPage };
+/**
+ * Either the address of the client to redirect to, or the page on which the user logs in; `isRetry` after a failed
+ * login.
+ */
+export type AuthorizationResult =
+  { readonly location: string } | { readonly page: HtmlPage; readonly isRetry: boolean };
+
+/** A login, and when its password was entered. */
+interface UserLogin {
+  readonly userId: string;
+  readonly passwordAtMs: number;
+}
+
+/** A request of a registered client, with the input that it was read from. */
+interface Attempt {
+  readonly client: ClientRecord;
+  readonly redirectUri: string;
+  readonly input: AuthorizeInput;
+  readonly request: AuthorizationRequest;
+  /** The user whom `id_token_hint` names; undefined without one. */
+  readonly expectedUserId: string | undefined;
+}
+
+type Told = { readonly error: string; readonly error_description?: string } | { readonly code: string };
 
 export class Authorization {
   readonly #issuer: string;
@@ -49,48 +80,89 @@ export class Authorization {
   }
 
   /**
-   * Begins an authorization. With the token of a login as bearer the client gets its code at once; otherwise the user
-   * gets the login page.
+   * Begins an authorization. With the token of a login as bearer the client gets its code at once, unless `prompt`,
+   * `max_age` or `id_token_hint` asks for another login; otherwise the user gets the login page.
    * @throws invalid_request for an unregistered client or redirect address, which never gets a redirect; unauthorized
    *   or forbidden for a bearer that is not the token of a login
    */
-  async begin(request: AuthorizeInput, bearer: string | undefined): Promise<AuthorizationResult> {
-    const client = this.#clientOf(request);
-    if (bearer !== undefined) return { location: await this.#locationForBearer(client, request, bearer) };
-    if (request.prompt === "none") return { location: this.#errorLocation(request, "login_required") };
-    return { page: this.#page(client, request) };
+  async begin(input: AuthorizeInput, bearer: string | undefined): Promise<AuthorizationResult> {
+    const attempt = await this.#attemptOf(input);
+    if ("location" in attempt) return attempt;
+    const login = bearer === undefined ? undefined : await this.#loginOf(bearer);
+    const isSilent = attempt.request.prompts.has("none");
+    if (login === undefined || !this.#isEnough(login, attempt)) {
+      if (isSilent) return this.#redirect(attempt, { error: "login_required" });
+      return { page: this.#page(attempt), isRetry: false };
+    }
+    if (isSilent && !this.#hasGrant(login.userId, attempt))
+      return this.#redirect(attempt, { error: "consent_required" });
+    return this.#redirectWithCode(attempt, login);
   }
 
   /**
-   * Ends an authorization with what the user put into the form. A wrong password shows the form again.
-   * @param address network address of the caller, for throttling
-   * @throws too_many_requests; invalid_request as `begin` does
+   * Ends an authorization with what the user put into the form; a form without any of that begins one, as OpenID
+   * Connect asks of POST. A wrong password shows the form again.
+   * @param caller.address network address, for throttling
+   * @throws too_many_requests; otherwise as `begin` does
    */
-  async submit(form: AuthorizeFormInput, address: string): Promise<AuthorizationResult> {
-    const { login, clock } = this.#dependencies;
-    const client = this.#clientOf(form);
-    if (form.decision === "deny") return { location: this.#errorLocation(form, "access_denied") };
+  async submit(
+    form: AuthorizeFormInput,
+    caller: { readonly address: string; readonly bearer: string | undefined },
+  ): Promise<AuthorizationResult> {
+    const { email, password, decision } = form;
+    if (email === undefined && password === undefined && decision === undefined) return this.begin(form, caller.bearer);
+    const attempt = await this.#attemptOf(form);
+    if ("location" in attempt) return attempt;
+    if (decision === "deny") return this.#redirect(attempt, { error: "access_denied" });
+    const retry = (message: string): AuthorizationResult => ({
+      page: this.#page(
+        { ...attempt, input: { ...form, ...(email === undefined ? {} : { login_hint: email }) } },
+        message,
+      ),
+      isRetry: true,
+    });
     try {
-      const user = await login.check({ email: form.email, password: form.password }, address);
-      return { location: await this.#codeLocation(client, form, { userId: user.id, passwordAtMs: clock.nowMs() }) };
+      const { login, clock } = this.#dependencies;
+      const user = await login.check({ email: email ?? "", password: password ?? "" }, caller.address);
+      if (attempt.expectedUserId !== undefined && attempt.expectedUserId !== user.id)
+        return retry("The application asks for the account with which you used it before.");
+      return await this.#redirectWithCode(attempt, { userId: user.id, passwordAtMs: clock.nowMs() });
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== "invalid_credentials") throw error;
-      return { page: this.#page(client, form, "The e-mail address or the password is wrong.") };
+      return retry("The e-mail address or the password is wrong.");
     }
   }
 
-  #clientOf(request: AuthorizeInput): ClientRecord {
-    const client = this.#dependencies.clients.find(request.client_id.toLowerCase());
-    if (client?.redirect_uris.includes(request.redirect_uri) !== true) {
+  /** Reads a request; a redirect with the error when the client is known and its request is faulty. */
+  async #attemptOf(input: AuthorizeInput): Promise<Attempt | { readonly location: string }> {
+    const target = { ...this.#targetOf(input), input };
+    const request = readAuthorizationRequest(input);
+    if ("error" in request) return this.#redirect(target, request);
+    const { id_token_hint: hint } = input;
+    if (hint === undefined) return { ...target, request, expectedUserId: undefined };
+    const hinted = await this.#dependencies.idTokens.read(hint);
+    if (hinted?.clientId !== target.client.id)
+      return this.#redirect(target, {
+        error: "invalid_request",
+        error_description: "id_token_hint is no id token that this server made for the client",
+      });
+    return { ...target, request, expectedUserId: hinted.userId };
+  }
+
+  #targetOf(input: AuthorizeInput): Pick<Attempt, "client" | "redirectUri"> {
+    const clientId = input.client_id?.toLowerCase();
+    const client = clientId !== undefined && isUuid(clientId) ? this.#dependencies.clients.find(clientId) : undefined;
+    const { redirect_uri: redirectUri } = input;
+    if (client === undefined || redirectUri === undefined || !isRegisteredUri(client.redirect_uris, redirectUri)) {
       throw new AppError("invalid_request", {
         message: "client_id, redirect_uri: no client is registered with this address",
       });
     }
-    return client;
+    return { client, redirectUri };
   }
 
   /** Accepts only the token of a login: a restricted one, or one that another client holds, was not given for this. */
-  async #locationForBearer(client: ClientRecord, request: AuthorizeInput, bearer: string): Promise<string> {
+  async #loginOf(bearer: string): Promise<UserLogin> {
     const principal = await this.#dependencies.authenticate(bearer);
     const session = this.#dependencies.repository.findSession(principal.subject, principal.sessionId)?.value;
     if (
@@ -101,51 +173,49 @@ export class Authorization {
     ) {
       throw new AppError("forbidden", { message: "an authorization needs the token of a login" });
     }
-    const login = { userId: principal.subject.id, passwordAtMs: session.password_at_ms };
-    return this.#codeLocation(client, request, login);
+    return { userId: principal.subject.id, passwordAtMs: session.password_at_ms };
   }
 
-  async #codeLocation(
-    client: ClientRecord,
-    request: AuthorizeInput,
-    login: { readonly userId: string; readonly passwordAtMs: number },
-  ): Promise<string> {
+  /** True when a login will do for a request: recent enough, of the right user, and no prompt asks for more. */
+  #isEnough(login: UserLogin, { request, expectedUserId }: Attempt): boolean {
+    const { prompts, maxAgeSec } = request;
+    if (["login", "consent", "select_account"].some((prompt) => prompts.has(prompt))) return false;
+    if (expectedUserId !== undefined && expectedUserId !== login.userId) return false;
+    if (maxAgeSec === undefined) return true;
+    // OpenID Connect Core gives 0 the meaning of `prompt=login`.
+    return maxAgeSec > 0 && this.#dependencies.clock.nowMs() - login.passwordAtMs <= maxAgeSec * 1000;
+  }
+
+  /** True while the client holds a session of the user with at least this scope: the user has agreed to it before. */
+  #hasGrant(userId: string, { client, request }: Attempt): boolean {
+    return this.#dependencies.sessions
+      .live({ kind: "user", id: userId })
+      .some((session) => session.client_id === client.id && isWithinScope(request.scope, session.scope));
+  }
+
+  async #redirectWithCode(attempt: Attempt, login: UserLogin): Promise<{ readonly location: string }> {
     const { codes, repository } = this.#dependencies;
+    const { client, redirectUri, request } = attempt;
     const epoch = repository.findState({ kind: "user", id: login.userId })?.value.epoch ?? 0;
-    const code = await codes.issue({
-      client,
-      ...login,
-      epoch,
-      redirectUri: request.redirect_uri,
-      codeChallenge: request.code_challenge,
-      scope: grantedClientScope(request.scope),
-      nonce: request.nonce,
-    });
-    return this.#redirectLocation(request, { code });
+    const { codeChallenge, scope, nonce } = request;
+    const code = await codes.issue({ client, ...login, epoch, redirectUri, codeChallenge, scope, nonce });
+    return this.#redirect(attempt, { code });
   }
 
-  #errorLocation(request: AuthorizeInput, error: string): string {
-    return this.#redirectLocation(request, { error });
+  /** The client's address with the result; `state` as the client sent it, `iss` by RFC 9207. */
+  #redirect(target: Pick<Attempt, "redirectUri" | "input">, told: Told): { readonly location: string } {
+    const { state } = target.input;
+    const members = { ...told, ...(state === undefined ? {} : { state }), iss: this.#issuer };
+    return { location: withQuery(target.redirectUri, members) };
   }
 
-  /** The client's address with the result; `iss` by RFC 9207. */
-  #redirectLocation(request: AuthorizeInput, result: Readonly<Record<string, string>>): string {
-    const url = new URL(request.redirect_uri);
-    for (const [name, value] of Object.entries(result)) url.searchParams.set(name, value);
-    if (request.state !== undefined) url.searchParams.set("state", request.state);
-    url.searchParams.set("iss", this.#issuer);
-    return url.href;
-  }
-
-  #page(client: ClientRecord, request: AuthorizeInput, message?: string): LoginPage {
-    const scopes = grantedClientScope(request.scope)
-      .split(" ")
-      .filter((name) => name !== "");
+  #page({ client, redirectUri, input, request }: Attempt, message?: string): HtmlPage {
     return loginPage({
       applicationName: this.#nameOf(client),
-      request,
-      scopes,
-      ...(message === undefined ? {} : { message }),
+      request: input,
+      redirectUri,
+      scopes: scopeNames(request.scope),
+      message,
     });
   }
 

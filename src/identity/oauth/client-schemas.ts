@@ -28,7 +28,16 @@ const ClientKey = closed(
 const ClientKeys = closed({ keys: Type.Array(ClientKey, { minItems: 1, maxItems: KEYS_MAX }) });
 const RedirectUris = Type.Array(Type.String({ minLength: 1, maxLength: 2000 }), {
   maxItems: REDIRECT_URIS_MAX,
-  description: "compared character by character; https, http on loopback, or a private scheme with a dot",
+  description:
+    "compared character by character, except for the port on loopback; https, http on loopback, or a private scheme with a dot",
+});
+const PostLogoutRedirectUris = Type.Array(Type.String({ minLength: 1, maxLength: 2000 }), {
+  maxItems: REDIRECT_URIS_MAX,
+  description: "where a user may go after logging out; the same rules as for `redirect_uris`",
+});
+const DeviceFlow = Type.Boolean({
+  description:
+    "true: the client may use the device flow, for command lines; false by default, because there no registered address protects its name from being used by others",
 });
 const ClientPermissions = Type.Integer({
   minimum: 0,
@@ -36,14 +45,22 @@ const ClientPermissions = Type.Integer({
   description: "bit-set; permissions of the tokens that the client gets for itself (`client_credentials`)",
 });
 
+const IdTokenAlgorithm = Type.Union([Type.Literal("RS256"), Type.Literal("EdDSA"), Type.Literal("ES256")], {
+  description:
+    "algorithm of the client's id tokens: RS256, or the one of the access tokens; RS256 by default and in place of one that the server does not sign with",
+});
+
 export const Client = closed(
   {
     client_id: Uuid,
     created_at: Timestamp,
     redirect_uris: RedirectUris,
+    post_logout_redirect_uris: PostLogoutRedirectUris,
+    device_flow: DeviceFlow,
     public: Type.Boolean({ description: "true: the client cannot keep a secret; only PKCE protects its codes" }),
     jwks: nullable(ClientKeys),
     permissions: ClientPermissions,
+    id_token_signed_response_alg: IdTokenAlgorithm,
     secret_created_at: nullable(Timestamp),
     previous_secret_expires_at: nullable(Timestamp),
   },
@@ -51,9 +68,12 @@ export const Client = closed(
 );
 export const UpdateClientBody = closed({
   redirect_uris: Type.Optional(RedirectUris),
+  post_logout_redirect_uris: Type.Optional(PostLogoutRedirectUris),
   public: Type.Optional(Type.Boolean()),
+  device_flow: Type.Optional(DeviceFlow),
   jwks: Type.Optional(nullable(ClientKeys)),
   permissions: Type.Optional(ClientPermissions),
+  id_token_signed_response_alg: Type.Optional(IdTokenAlgorithm),
 });
 export const RotateSecretBody = closed({
   overlap_seconds: Type.Optional(

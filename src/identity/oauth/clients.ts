@@ -13,10 +13,12 @@ import type { Log } from "../../platform/log.js";
 import type { Store, StoreCommit, StoreRecord } from "../../platform/store/store.js";
 import { mergeCommits, retryOnConflict } from "../../platform/store/tables.js";
 import { tenantNotFound, type TenantAccess } from "../tenants/tenant-access.js";
+import type { SigningAlgorithm } from "../../platform/auth/verification-key.js";
 import type { ClientJson, ClientKeyJson, ClientSecretJson, UpdateClientInput } from "./client-schemas.js";
 import type { IdentityRepository } from "../repository.js";
 import type { Sessions } from "../tokens/sessions.js";
 import type { Tenant, TenantRepository } from "../tenants/tenant-repository.js";
+import { requireRedirectUri } from "./redirect-addresses.js";
 
 /** The client as stored; a type, not an interface, so that it is a StoreValue. */
 export type ClientRecord = {
@@ -30,6 +32,12 @@ export type ClientRecord = {
   readonly secret_created_at: string | null;
   readonly previous_secret_hash: string | null;
   readonly previous_secret_until_ms: number;
+  /** Absent: none. */
+  readonly post_logout_redirect_uris?: readonly string[];
+  /** Whether the client may use the device flow; absent: no. */
+  readonly device_flow?: boolean;
+  /** Absent: RS256. */
+  readonly id_token_signed_response_alg?: SigningAlgorithm;
 };
 
 export interface ClientsDependencies {
@@ -75,16 +83,24 @@ export class Clients {
     const held = this.#dependencies.access.require(principal, tenantOf(applicationId), MANAGE_CLIENT);
     if (input.permissions !== undefined)
       this.#dependencies.access.requireSubset(input.permissions, held & TENANT_PERMISSIONS);
-    for (const uri of input.redirect_uris ?? []) requireRedirectUri(uri);
+    for (const uri of input.redirect_uris ?? []) requireRedirectUri(uri, "redirect_uris");
+    for (const uri of input.post_logout_redirect_uris ?? []) requireRedirectUri(uri, "post_logout_redirect_uris");
     for (const key of input.jwks?.keys ?? []) requireClientKey(key);
     const kids = input.jwks?.keys.map(({ kid }) => kid) ?? [];
     if (new Set(kids).size < kids.length) throw badKeys("two keys have the same kid");
     await this.#change(applicationId, (client) => ({
       ...client,
       ...(input.redirect_uris === undefined ? {} : { redirect_uris: input.redirect_uris }),
+      ...(input.post_logout_redirect_uris === undefined
+        ? {}
+        : { post_logout_redirect_uris: input.post_logout_redirect_uris }),
       ...(input.public === undefined ? {} : { public: input.public }),
+      ...(input.device_flow === undefined ? {} : { device_flow: input.device_flow }),
       ...(input.permissions === undefined ? {} : { permissions: input.permissions }),
       ...(input.jwks === undefined ? {} : { keys: input.jwks?.keys ?? [] }),
+      ...(input.id_token_signed_response_alg === undefined
+        ? {}
+        : { id_token_signed_response_alg: input.id_token_signed_response_alg }),
     }));
     await this.#endOwn(applicationId);
     this.#log("oauth client changed", principal, applicationId);
@@ -188,9 +204,12 @@ export class Clients {
       client_id: client.id,
       created_at: client.created_at,
       redirect_uris: [...client.redirect_uris],
+      post_logout_redirect_uris: [...(client.post_logout_redirect_uris ?? [])],
       public: client.public,
+      device_flow: client.device_flow ?? false,
       jwks: client.keys.length === 0 ? null : { keys: client.keys.map((key) => key as ClientKeyJson) },
       permissions: client.permissions,
+      id_token_signed_response_alg: client.id_token_signed_response_alg ?? "RS256",
       secret_created_at: client.secret_created_at,
       previous_secret_expires_at: overlaps ? isoTimestamp(client.previous_secret_until_ms) : null,
     };
@@ -225,30 +244,6 @@ function unconfiguredClient(id: string, createdAt: string): ClientRecord {
     previous_secret_hash: null,
     previous_secret_until_ms: 0,
   };
-}
-
-/**
- * RFC 6749 section 3.1.2 and RFC 8252 section 7: absolute, no fragment; https, http on loopback, or a private scheme
- * with a dot.
- */
-function requireRedirectUri(uri: string): void {
-  let parsed: URL;
-  try {
-    parsed = new URL(uri);
-  } catch {
-    throw badRedirect("a redirect URI is not a URI");
-  }
-  const isLoopback = parsed.protocol === "http:" && ["127.0.0.1", "[::1]", "localhost"].includes(parsed.hostname);
-  const isPrivateScheme = /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:$/.test(parsed.protocol);
-  if (parsed.protocol !== "https:" && !isLoopback && !isPrivateScheme)
-    throw badRedirect("a redirect URI must use https, http on loopback, or a private scheme with a dot");
-  if (uri.includes("#")) throw badRedirect("a redirect URI must have no fragment");
-  if (parsed.username !== "" || parsed.password !== "" || !/^[\x21-\x7e]+$/.test(uri))
-    throw badRedirect("a redirect URI must be plain ASCII without credentials");
-}
-
-function badRedirect(reason: string): AppError {
-  return invalidMember("redirect_uris", `redirect_uris: ${reason}`);
 }
 
 /** 2048 bits in base64url. */

@@ -2,22 +2,26 @@
 import type { SigningKeys } from "../../platform/auth/signing-keys.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
 import { AppError } from "../../platform/errors.js";
-import type { LoginPage } from "../login/login-page.js";
 import type { CreateTokenInput, TokenJson } from "../schemas.js";
 import type { IdentityServices } from "../services.js";
 import { legalDocument, type LegalLinks } from "./legal-documents.js";
 import type { oauthRoutes } from "./oauth-routes.js";
 import type { OAuthTokenInput, OAuthTokenJson } from "./oauth-schemas.js";
+import { pageReply } from "./page-reply.js";
 import { serverMetadata } from "./server-metadata.js";
 
 /** Returns the handlers of OAuth 2.0 and OpenID Connect, and of the legal documents. */
 export function oauthHandlers(
   { issuer, legal }: { readonly issuer: string; readonly legal: LegalLinks },
-  { services, keys }: { readonly services: IdentityServices; readonly keys: SigningKeys },
+  {
+    services,
+    keys,
+    idTokenKeys,
+  }: { readonly services: IdentityServices; readonly keys: SigningKeys; readonly idTokenKeys: SigningKeys },
 ): HandlersFor<typeof oauthRoutes> {
-  const { authorization: authorizations, tokenInspection, tokenGrants, userInfo } = services;
+  const { authorization: authorizations, endSession, tokenInspection, tokenGrants, userInfo } = services;
   const metadata = (): ReturnType<typeof serverMetadata> =>
-    serverMetadata({ issuer, signingAlgorithms: keys.publicKeys().map(({ alg }) => alg) });
+    serverMetadata({ issuer, signingAlgorithms: [idTokenKeys.algorithm, keys.algorithm] });
   return {
     getOpenIdConfiguration: () => ({ status: 200, body: metadata() }),
     getOAuthServerMetadata: () => ({ status: 200, body: metadata() }),
@@ -25,13 +29,13 @@ export function oauthHandlers(
       const result = await authorizations.begin(query, bearer);
       return "location" in result
         ? { status: 302, headers: { location: result.location } }
-        : { status: 200, ...pageReply(result) };
+        : { status: 200, ...pageReply(result.page) };
     },
-    submitAuthorization: async ({ body, address }) => {
-      const result = await authorizations.submit(body, address);
+    submitAuthorization: async ({ body, address, bearer }) => {
+      const result = await authorizations.submit(body, { address, bearer });
       return "location" in result
         ? { status: 303, headers: { location: result.location } }
-        : { status: 401, ...pageReply(result) };
+        : { status: result.isRetry ? 401 : 200, ...pageReply(result.page) };
     },
     createOAuthToken: async ({ body, bearer, authorization }) => {
       const token = await tokenGrants.create(grantInput(body), { bearer, authorization });
@@ -45,6 +49,18 @@ export function oauthHandlers(
       await tokenInspection.revoke(body ?? {}, { bearer, authorization });
       return { status: 200, body: {} };
     },
+    endSession: async ({ query }) => {
+      const result = await endSession.end(query);
+      return "location" in result
+        ? { status: 302, headers: { location: result.location } }
+        : { status: 200, ...pageReply(result.page) };
+    },
+    submitEndSession: async ({ body }) => {
+      const result = await endSession.end(body ?? {});
+      return "location" in result
+        ? { status: 303, headers: { location: result.location } }
+        : { status: 200, ...pageReply(result.page) };
+    },
     getUserInfo: ({ principal }) => ({ status: 200, body: userInfo.claims(principal) }),
     postUserInfo: ({ principal }) => ({ status: 200, body: userInfo.claims(principal) }),
     getOAuthApplication: ({ params }) => ({ status: 200, body: authorizations.applicationDetails(params.id) }),
@@ -57,7 +73,7 @@ export function oauthHandlers(
 function grantInput(body: OAuthTokenInput | undefined): CreateTokenInput {
   if (body?.grant_type === undefined) throw new AppError("invalid_request", { message: "grant_type is required" });
   const { client_id, client_secret, client_assertion, client_assertion_type } = body;
-  const { grant_type, code, code_verifier, redirect_uri, refresh_token, scope } = body;
+  const { grant_type, code, code_verifier, redirect_uri, refresh_token, device_code, scope } = body;
   return withoutUndefined({
     client_id,
     client_secret,
@@ -68,6 +84,7 @@ function grantInput(body: OAuthTokenInput | undefined): CreateTokenInput {
     code_verifier,
     redirect_uri,
     refresh_token,
+    device_code,
     scope,
   });
 }
@@ -75,21 +92,6 @@ function grantInput(body: OAuthTokenInput | undefined): CreateTokenInput {
 function oauthToken(token: TokenJson): OAuthTokenJson {
   const { access_token, expires_in, refresh_token, scope, id_token } = token;
   return { access_token, token_type: "Bearer", expires_in, ...withoutUndefined({ refresh_token, scope, id_token }) };
-}
-
-function pageReply({ page }: { readonly page: LoginPage }): {
-  readonly bytes: Uint8Array;
-  readonly headers: Readonly<Record<string, string>>;
-} {
-  const { html, contentSecurityPolicy } = page;
-  return {
-    bytes: html,
-    headers: {
-      "Content-Security-Policy": contentSecurityPolicy,
-      "X-Frame-Options": "DENY",
-      "Referrer-Policy": "no-referrer",
-    },
-  };
 }
 
 type Defined<T> = { [Name in keyof T]?: Exclude<T[Name], undefined> };

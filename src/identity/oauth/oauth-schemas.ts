@@ -8,42 +8,69 @@ import { Uuid, closed } from "../../platform/contract/schemas.js";
 const Short = Type.Optional(Type.String({ maxLength: 200 }));
 const Long = Type.Optional(Type.String({ maxLength: 2000 }));
 
-const CLIENT_MEMBERS = {
+/** The credentials of a client in a form. */
+export const CLIENT_MEMBERS = {
   client_id: Short,
   client_secret: Short,
   client_assertion: Type.Optional(Type.String({ maxLength: 4096 })),
   client_assertion_type: Short,
 };
 
+/**
+ * Every one is optional and any text here, because a client learns of its mistakes by a redirect
+ * (`authorization-request.ts`). The request's head or body bounds their length.
+ */
 const AUTHORIZATION_MEMBERS = {
-  response_type: Type.Literal("code"),
-  client_id: Uuid,
-  redirect_uri: Type.String({
-    minLength: 1,
-    maxLength: 2000,
-    description: "one of the client's registered addresses, compared character by character",
-  }),
-  code_challenge: Type.String({
-    pattern: "^[A-Za-z0-9_-]{43}$",
-    description: "BASE64URL(SHA-256(verifier)), RFC 7636",
-  }),
-  code_challenge_method: Type.Literal("S256"),
-  scope: Type.Optional(Type.String({ maxLength: 256 })),
-  state: Type.Optional(Type.String({ maxLength: 1000 })),
-  nonce: Type.Optional(Type.String({ maxLength: 255 })),
-  prompt: Type.Optional(Type.String({ maxLength: 64 })),
-  login_hint: Type.Optional(Type.String({ maxLength: 320 })),
+  response_type: Type.Optional(Type.String({ description: "`code`" })),
+  response_mode: Type.Optional(Type.String({ description: "`query`, which is the default" })),
+  client_id: Type.Optional(Type.String({ description: "required" })),
+  redirect_uri: Type.Optional(
+    Type.String({
+      description:
+        "required; one of the client's registered addresses, compared character by character; on loopback the port may differ",
+    }),
+  ),
+  code_challenge: Type.Optional(Type.String({ description: "required: BASE64URL(SHA-256(verifier)), RFC 7636" })),
+  code_challenge_method: Type.Optional(Type.String({ description: "required: `S256`" })),
+  scope: Type.Optional(Type.String({ description: "space-separated; unknown names are ignored" })),
+  state: Type.Optional(Type.String({ description: "returned with the redirect" })),
+  nonce: Type.Optional(Type.String({ description: "returned in the id token" })),
+  prompt: Type.Optional(
+    Type.String({ description: "`none` shows no page; `login`, `consent` and `select_account` always show it" }),
+  ),
+  max_age: Type.Optional(Type.String({ description: "seconds since the password was entered, at most" })),
+  id_token_hint: Type.Optional(Type.String({ description: "id token of the user who is expected" })),
+  login_hint: Type.Optional(Type.String({ description: "e-mail address that the page shows" })),
+  request: Type.Optional(Type.String({ description: "not supported" })),
+  request_uri: Type.Optional(Type.String({ description: "not supported" })),
+  registration: Type.Optional(Type.String({ description: "not supported" })),
 };
 /** Unknown parameters are ignored (RFC 6749 section 3.1). */
 export const AuthorizeQuery = Type.Object(AUTHORIZATION_MEMBERS, { additionalProperties: true });
 export const AuthorizeForm = Type.Object(
   {
     ...AUTHORIZATION_MEMBERS,
-    email: Type.String({ maxLength: 320 }),
-    password: Type.String({ maxLength: 512 }),
-    decision: Type.Optional(Type.String({ maxLength: 16 })),
+    email: Type.Optional(Type.String({ maxLength: 320 })),
+    password: Type.Optional(Type.String({ maxLength: 512 })),
+    decision: Type.Optional(Type.String({ maxLength: 16, description: "`allow` or `deny`" })),
   },
-  { additionalProperties: true, description: "The login form, with the parameters of the request that showed it" },
+  {
+    additionalProperties: true,
+    description:
+      "The login form, with the parameters of the request that showed it. Without e-mail address, password and decision it is an authorization request",
+  },
+);
+
+export const EndSessionQuery = Type.Object(
+  {
+    id_token_hint: Type.Optional(Type.String({ description: "id token of the session that ends, expired or not" })),
+    client_id: Type.Optional(Type.String({ description: "the client that the id token was issued to" })),
+    post_logout_redirect_uri: Type.Optional(
+      Type.String({ description: "one of the client's registered `post_logout_redirect_uris`" }),
+    ),
+    state: Type.Optional(Type.String({ description: "returned with the redirect" })),
+  },
+  { additionalProperties: true, description: "Logout request" },
 );
 
 /** Unknown parameters are ignored (RFC 6749 section 3.2). */
@@ -55,9 +82,13 @@ export const OAuthTokenForm = Type.Object(
     code_verifier: Short,
     redirect_uri: Long,
     refresh_token: Short,
+    device_code: Short,
     scope: Type.Optional(Type.String({ maxLength: 256 })),
   },
-  { additionalProperties: true, description: "Token request (RFC 6749 sections 4.1.3, 4.4.2 and 6)" },
+  {
+    additionalProperties: true,
+    description: "Token request (RFC 6749 sections 4.1.3, 4.4.2 and 6, RFC 8628 section 3.4)",
+  },
 );
 /**
  * Well above any token of this server, so that longer text gets `active: false` and no error. Below the body's limit.
@@ -104,7 +135,7 @@ export const Introspection = closed(
   },
   {
     description:
-      "Description of a token (RFC 7662 section 2.2); only `active: false` for text that is not a good token",
+      "Description of a token (RFC 7662 section 2.2); only `active: false` for text that is not a good token, and for tokens that are not the caller's to know",
   },
 );
 
@@ -136,6 +167,8 @@ export const OpenIdConfiguration = closed({
   userinfo_endpoint: Type.String(),
   introspection_endpoint: Type.String(),
   revocation_endpoint: Type.String(),
+  end_session_endpoint: Type.String(),
+  device_authorization_endpoint: Type.String(),
   scopes_supported: Texts,
   response_types_supported: Texts,
   response_modes_supported: Texts,
@@ -168,6 +201,7 @@ export const LegalDocument = closed(
 
 export type AuthorizeInput = Static<typeof AuthorizeQuery>;
 export type AuthorizeFormInput = Static<typeof AuthorizeForm>;
+export type EndSessionInput = Static<typeof EndSessionQuery>;
 export type OAuthTokenInput = Static<typeof OAuthTokenForm>;
 export type TokenQuestionInput = Static<typeof TokenQuestionForm>;
 export type OAuthTokenJson = Static<typeof OAuthToken>;

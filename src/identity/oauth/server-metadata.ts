@@ -7,9 +7,11 @@ import { GRANT_TYPES } from "../tokens/token-grants.js";
 import { ASSERTION_ALGORITHMS } from "./client-authentication.js";
 import type { OpenIdConfigurationJson } from "./oauth-schemas.js";
 
+const ID_TOKEN_CLAIMS = ["iss", "sub", "aud", "iat", "exp", "auth_time", "nonce", "at_hash", "sid"];
+
 /**
  * Returns the metadata of this server.
- * @param options.signingAlgorithms `alg` of the keys that sign id tokens
+ * @param options.signingAlgorithms algorithms that an id token may be signed with, the default first
  */
 export function serverMetadata(options: {
   readonly issuer: string;
@@ -26,6 +28,8 @@ export function serverMetadata(options: {
     userinfo_endpoint: `${oauth}/userinfo`,
     introspection_endpoint: `${oauth}/introspect`,
     revocation_endpoint: `${oauth}/revoke`,
+    end_session_endpoint: `${oauth}/end_session`,
+    device_authorization_endpoint: `${oauth}/device_authorization`,
     scopes_supported: [...CLIENT_SCOPES],
     response_types_supported: ["code"],
     response_modes_supported: ["query"],
@@ -37,7 +41,7 @@ export function serverMetadata(options: {
     introspection_endpoint_auth_methods_supported: methods,
     revocation_endpoint_auth_methods_supported: [...methods, "none"],
     code_challenge_methods_supported: ["S256"],
-    claims_supported: ["sub", "name", "given_name", "family_name", "email", "email_verified", "auth_time", "nonce"],
+    claims_supported: [...ID_TOKEN_CLAIMS, "name", "given_name", "family_name", "email", "email_verified"],
     authorization_response_iss_parameter_supported: true,
     // The second defaults to true (OpenID Connect Discovery section 3).
     request_parameter_supported: false,

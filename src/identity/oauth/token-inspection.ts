@@ -14,7 +14,6 @@ import { isPersonalToken, type PersonalTokens } from "../tokens/personal-tokens.
 import type { Sessions } from "../tokens/sessions.js";
 import type { GrantHeaders } from "../tokens/token-grants.js";
 import type { ClientAuthentication, ClientCredentials } from "./client-authentication.js";
-import type { ClientRecord } from "./clients.js";
 import type { IntrospectionJson, TokenQuestionInput } from "./oauth-schemas.js";
 
 export interface TokenInspectionDependencies {
@@ -37,8 +36,11 @@ interface DescribedToken {
   readonly claims: Omit<IntrospectionJson, "active">;
 }
 
-/** A client that authenticated itself, or the subject of a bearer token. */
-type Caller = { readonly client: ClientRecord } | { readonly principal: Principal };
+/** Whoever asks: a client, the subject of a bearer token, or both when a client holds that token. */
+interface Caller {
+  readonly clientId?: string;
+  readonly subject?: Subject;
+}
 
 const INACTIVE: IntrospectionJson = { active: false };
 const REFRESH_TOKEN_PREFIX = "prt_";
@@ -54,16 +56,20 @@ export class TokenInspection {
   }
 
   /**
-   * Describes a token (RFC 7662). The caller is an authenticated client, or anybody with a token as bearer.
-   * @returns `active: false` and nothing else for any text that is not a good token
+   * Describes a token (RFC 7662). The caller is an authenticated client, or anybody with a token as bearer. A client
+   * learns of the tokens that were issued to it and of those of its application, any other caller of its own.
+   * @returns `active: false` and nothing else for any text that is not a good token, and for a token that is not the
+   *   caller's to know (section 2.2)
    * @throws invalid_client or unauthorized; invalid_request without a token
    */
   async introspect(question: TokenQuestionInput, headers: GrantHeaders): Promise<IntrospectionJson> {
-    if (headers.bearer === undefined)
-      await this.#dependencies.clientAuthentication.authenticate(credentialsOf(question, headers));
-    else await this.#dependencies.authenticate(headers.bearer);
+    const { clientAuthentication } = this.#dependencies;
+    const caller =
+      headers.bearer === undefined
+        ? { clientId: (await clientAuthentication.authenticate(credentialsOf(question, headers))).id }
+        : await this.#bearerOf(headers.bearer);
     const found = await this.#find(requireToken(question));
-    return found === undefined ? INACTIVE : { active: true, ...found.claims };
+    return found === undefined || !this.#mayKnow(caller, found) ? INACTIVE : { active: true, ...found.claims };
   }
 
   /**
@@ -74,7 +80,7 @@ export class TokenInspection {
   async revoke(question: TokenQuestionInput, headers: GrantHeaders): Promise<void> {
     const caller = await this.#revokingCaller(question, headers);
     const found = await this.#find(requireToken(question));
-    if (found === undefined || !isHolder(caller, found)) return;
+    if (found === undefined || !this.#mayKnow(caller, found)) return;
     const { owner, id } = found;
     const { sessions, personalTokens } = this.#dependencies;
     if (!(await sessions.end(owner, id)) && (await personalTokens.revoke(owner, id))) {
@@ -84,9 +90,33 @@ export class TokenInspection {
 
   /** Public clients, which have no secret, may revoke their tokens too. */
   async #revokingCaller(question: TokenQuestionInput, headers: GrantHeaders): Promise<Caller> {
-    const { authenticate, clientAuthentication } = this.#dependencies;
-    if (headers.bearer !== undefined) return { principal: await authenticate(headers.bearer) };
-    return { client: await clientAuthentication.identify(credentialsOf(question, headers)) };
+    if (headers.bearer !== undefined) return this.#bearerOf(headers.bearer);
+    const { clientAuthentication } = this.#dependencies;
+    return { clientId: (await clientAuthentication.identify(credentialsOf(question, headers))).id };
+  }
+
+  async #bearerOf(token: string): Promise<Caller> {
+    const { subject, sessionId } = await this.#dependencies.authenticate(token);
+    const clientId = this.#dependencies.repository.findSession(subject, sessionId)?.value.client_id;
+    return clientId === undefined ? { subject } : { subject, clientId };
+  }
+
+  /**
+   * True when a token is the caller's: issued to the client, or to its application or a user of that application only.
+   * A user's own token reaches every token of the user, but one that a client holds reaches this client's alone.
+   */
+  #mayKnow({ clientId, subject }: Caller, { owner, session }: DescribedToken): boolean {
+    if (subject !== undefined && (owner.kind !== subject.kind || owner.id !== subject.id)) {
+      return subject.kind === "application" && this.#isOfApplication(subject.id, owner, session);
+    }
+    return clientId === undefined || this.#isOfApplication(clientId, owner, session);
+  }
+
+  #isOfApplication(applicationId: string, owner: Subject, session: SessionRecord | undefined): boolean {
+    if (session?.client_id === applicationId) return true;
+    if (owner.kind === "application") return owner.id === applicationId;
+    if (owner.kind !== "user" || session?.client_id !== undefined) return false;
+    return this.#dependencies.repository.findUser(owner.id)?.value.application_id === applicationId;
   }
 
   /** Describes a token of any kind; undefined for text that is not a good token now. */
@@ -174,15 +204,6 @@ export class TokenInspection {
       ...(session.client_id === undefined ? {} : { client_id: session.client_id }),
     };
   }
-}
-
-function isHolder(caller: Caller, { owner, session }: DescribedToken): boolean {
-  if ("principal" in caller) {
-    const { subject } = caller.principal;
-    return owner.kind === subject.kind && owner.id === subject.id;
-  }
-  const { id } = caller.client;
-  return session?.client_id === id || (owner.kind === "application" && owner.id === id);
 }
 
 function credentialsOf(question: TokenQuestionInput, headers: GrantHeaders): ClientCredentials {

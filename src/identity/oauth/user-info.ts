@@ -2,7 +2,7 @@
 import type { Principal } from "../../platform/auth/principal.js";
 import { AppError } from "../../platform/errors.js";
 import type { IdentityRepository, UserRecord } from "../repository.js";
-import { hasScope } from "../tokens/scope.js";
+import { OPENID, hasScope } from "../tokens/scope.js";
 import type { UserInfoJson } from "./oauth-schemas.js";
 
 export class UserInfo {
@@ -14,13 +14,15 @@ export class UserInfo {
 
   /**
    * Returns the claims that the scope of the caller's token allows; all of them for the token of a login.
-   * @throws forbidden unless the caller is a user
+   * @throws forbidden unless the caller is a user; insufficient_scope for a client's token without `openid`
    */
   claims(principal: Principal): UserInfoJson {
     const { subject } = principal;
     const user = subject.kind === "user" ? this.#repository.findUser(subject.id)?.value : undefined;
     const session = this.#repository.findSession(subject, principal.sessionId)?.value;
     if (user === undefined) throw new AppError("forbidden", { message: "this needs the token of a user" });
+    if (session?.client_id !== undefined && !hasScope(session.scope, OPENID))
+      throw new AppError("insufficient_scope", { message: "this needs a token with the scope openid" });
     const isOwnLogin = session !== undefined && session.client_id === undefined;
     const scope = isOwnLogin ? "profile email" : (session?.scope ?? "");
     return { sub: `user:${user.id}`, ...userClaims(user, scope) };

@@ -48,6 +48,16 @@ export function isWithinScope(scope: string, limit: string): boolean {
   return scope.split(" ").every((name) => name === "" || allowed.has(name));
 }
 
+/** Returns true for a scope that has names, none of which a client may request (RFC 6749 section 3.3). */
+export function isNamingNothing(requested: string): boolean {
+  return scopeNames(requested).length > 0 && grantedClientScope(requested) === "";
+}
+
+/** Returns the names in a space-separated scope. */
+export function scopeNames(scope: string): string[] {
+  return scope.split(" ").filter((name) => name !== "");
+}
+
 /** Returns true when a space-separated scope contains one name. */
 export function hasScope(scope: string, name: string): boolean {
   return scopesOf(scope).has(name);

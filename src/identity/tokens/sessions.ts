@@ -6,7 +6,13 @@ import { accessClaims } from "../../platform/auth/access-token.js";
 import { PERMISSIONS, PERMISSIONS_MAX, holdsAll } from "../../platform/auth/permissions.js";
 import { sameHash } from "../../platform/auth/opaque-token.js";
 import type { Subject } from "../../platform/auth/principal.js";
-import { createRefreshToken, parseRefreshToken, type RefreshToken } from "../../platform/auth/refresh-token.js";
+import {
+  createRefreshToken,
+  createSuccessorSalt,
+  parseRefreshToken,
+  succeedingToken,
+  type RefreshToken,
+} from "../../platform/auth/refresh-token.js";
 import type { SigningKeys } from "../../platform/auth/signing-keys.js";
 import { ACCESS_TOKEN_LIFE_SEC } from "../../platform/auth/token-limits.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
@@ -20,7 +26,14 @@ import { byCreation } from "../listing.js";
 import type { IdentityRepository, RefreshState, SessionRecord } from "../repository.js";
 import type { TokenJson } from "../schemas.js";
 import type { TenantAccess } from "../tenants/tenant-access.js";
-import { OFFLINE_ACCESS, grantedClientScope, grantedScope, isWithinScope, scopePermissions } from "./scope.js";
+import {
+  OFFLINE_ACCESS,
+  grantedClientScope,
+  grantedScope,
+  isNamingNothing,
+  isWithinScope,
+  scopePermissions,
+} from "./scope.js";
 
 export interface SessionsOptions {
   /** `iss` of the access tokens. */
@@ -60,7 +73,10 @@ export interface PreparedSession {
 export const SESSION_LIFE_MS = 30 * 24 * 3600 * 1000;
 /** A session that was not refreshed for this long is over. */
 const IDLE_LIFE_MS = 7 * 24 * 3600 * 1000;
-/** A replaced token may be used again for this long, because the response with its successor may have been lost. */
+/**
+ * A replaced token gets its successor again for this long: the response may have been lost, or the windows of one
+ * browser refreshed at once.
+ */
 const REUSE_GRACE_MS = 10_000;
 /** Live sessions of one subject; beyond it the oldest ends. Bounds the room that one set of credentials can fill. */
 const SESSIONS_MAX = 200;
@@ -131,7 +147,7 @@ export class Sessions {
     const nowSec = Math.floor(this.#clock.nowMs() / 1000);
     const notAfterSec = Math.floor(session.ends_at_ms / 1000);
     const granted = permissions & (session.permissions_max ?? PERMISSIONS_MAX);
-    const actingUserId = session.acting_user_id;
+    const { acting_user_id: actingUserId, client_id: clientId, scope } = session;
     // Existing clients take the id of the response for the `jti`; for a session's first token they are the same.
     const tokenId = (session.refresh?.generation ?? 1) === 1 ? session.id : newId();
     const claims = accessClaims({
@@ -144,6 +160,7 @@ export class Sessions {
       nowSec,
       notAfterSec,
       ...(actingUserId === undefined ? {} : { actingUserId }),
+      ...(clientId === undefined ? {} : { client: { id: clientId, scope } }),
     });
     return {
       id: session.id,
@@ -156,10 +173,11 @@ export class Sessions {
   }
 
   /**
-   * Exchanges a refresh token for a new pair of tokens. Reuse of a replaced token ends the session.
+   * Exchanges a refresh token for a new pair of tokens. The token that was replaced last gets the same refresh token
+   * again for ten seconds; any other use of a replaced token ends the session.
    * @param isHolder tells whether the caller is the OAuth client with this id; called for sessions of clients only
    * @throws invalid_grant for a token that is unknown, expired, reused or of another client; permission_escalation for
-   *   a wider scope than the session's
+   *   a wider scope than the session's, and for a client's scope of unknown words only
    */
   async refresh(
     text: string,
@@ -257,12 +275,13 @@ export class Sessions {
     const state = nextRefreshState(token, refresh, now);
     if (state === undefined) return this.#endAtRefresh(subject, session, "refresh token reused");
     const grant = clientId === undefined ? grantedScope : grantedClientScope;
-    if (requestedScope !== undefined && !isWithinScope(grant(requestedScope), session.value.scope)) {
+    const isUnknown = clientId !== undefined && isNamingNothing(requestedScope ?? "");
+    if (isUnknown || (requestedScope !== undefined && !isWithinScope(grant(requestedScope), session.value.scope))) {
       throw new AppError("permission_escalation", { message: "a refresh cannot widen the session's scope" });
     }
     const value: SessionRecord = { ...session.value, refresh: state.refresh };
     const commit = this.#repository.replaceSessionCommit(session, value);
-    await this.#repository.commit(commit);
+    if (!state.isRepeated) await this.#repository.commit(commit);
     // A client that requests a narrower scope gets a token of fewer bits; the session keeps its scope.
     const isNarrower = clientId !== undefined && requestedScope !== undefined;
     const narrowed = isNarrower ? permissions & scopePermissions(requestedScope) : permissions;
@@ -344,29 +363,34 @@ function firstRefreshState(token: RefreshToken, nowMs: number): RefreshState {
   };
 }
 
-/** Returns the family's next state and token; undefined when the presented token may no longer be used. */
+/**
+ * Returns the family's next state and token; undefined when the presented token may no longer be used. `isRepeated`
+ * when it was replaced a moment ago and its successor, unused yet, is answered again.
+ */
 function nextRefreshState(
   presented: RefreshToken,
   state: RefreshState,
   nowMs: number,
-): { refresh: RefreshState; token: RefreshToken } | undefined {
+): { readonly refresh: RefreshState; readonly token: RefreshToken; readonly isRepeated: boolean } | undefined {
   const isCurrent = sameHash(presented.tokenHash, state.current_hash);
-  // Its successor was never used, or the successor would be the previous token by now. The response with it was lost,
-  // so it is replaced.
   const isRetry =
     state.previous_hash !== null &&
     sameHash(presented.tokenHash, state.previous_hash) &&
     nowMs < state.previous_until_ms;
   if (!isCurrent && !isRetry) return undefined;
-  const token = createRefreshToken(presented.handle);
+  if (isRetry && state.successor_salt !== undefined)
+    return { refresh: state, token: succeedingToken(presented, state.successor_salt), isRepeated: true };
+  const salt = createSuccessorSalt();
+  const token = succeedingToken(presented, salt);
   const refresh: RefreshState = {
     ...state,
     generation: state.generation + 1,
     current_hash: token.tokenHash,
+    successor_salt: salt,
     idle_until_ms: nowMs + IDLE_LIFE_MS,
     ...(isCurrent ? { previous_hash: presented.tokenHash, previous_until_ms: nowMs + REUSE_GRACE_MS } : {}),
   };
-  return { refresh, token };
+  return { refresh, token, isRepeated: false };
 }
 
 function invalidGrant(): AppError {

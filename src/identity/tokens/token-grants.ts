@@ -8,9 +8,10 @@ import type { StoreCommit } from "../../platform/store/store.js";
 import { mergeCommits, retryOnConflict } from "../../platform/store/tables.js";
 import { tenantNotFound, type TenantAccess, type Acting } from "../tenants/tenant-access.js";
 import type { PersonalTokens } from "./personal-tokens.js";
-import type { AuthorizationCodes } from "../oauth/authorization-codes.js";
+import type { AuthorizationCodes, RedeemedCode } from "../oauth/authorization-codes.js";
 import type { ClientAuthentication, ClientCredentials } from "../oauth/client-authentication.js";
-import type { Clients } from "../oauth/clients.js";
+import type { ClientRecord, Clients } from "../oauth/clients.js";
+import type { DeviceCodes } from "../oauth/device/device-codes.js";
 import type { IdTokens } from "../oauth/id-tokens.js";
 import type { IdentityRepository, SessionRecord, TokenReference } from "../repository.js";
 import type { CreateTokenInput, TokenJson } from "../schemas.js";
@@ -21,6 +22,7 @@ import {
   grantedClientScope,
   grantedScope,
   hasScope,
+  isNamingNothing,
   scopePermissions,
 } from "./scope.js";
 import { SESSION_LIFE_MS, type Sessions } from "./sessions.js";
@@ -35,12 +37,15 @@ export interface TokenGrantsDependencies {
   readonly clients: Clients;
   readonly clientAuthentication: ClientAuthentication;
   readonly codes: AuthorizationCodes;
+  readonly deviceCodes: DeviceCodes;
   /** Verifies the bearer of a request. Throws `unauthorized`. */
   readonly authenticate: (token: string) => Principal | Promise<Principal>;
   readonly idTokens: IdTokens;
 }
 
-export const GRANT_TYPES = ["refresh_token", "client_credentials", "authorization_code"] as const;
+/** RFC 8628 section 3.4. */
+const DEVICE_CODE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
+export const GRANT_TYPES = ["refresh_token", "client_credentials", "authorization_code", DEVICE_CODE_GRANT] as const;
 
 /** The credentials in the Authorization header: the bearer token, and the whole header for HTTP Basic. */
 export interface GrantHeaders {
@@ -88,6 +93,8 @@ export class TokenGrants {
         return this.#byClient(input, headers);
       case "authorization_code":
         return this.#byCode(input, headers);
+      case DEVICE_CODE_GRANT:
+        return this.#byDeviceCode(input, headers);
       default:
         throw new AppError("unsupported_grant", { message: `grant_type must be one of: ${GRANT_TYPES.join(", ")}` });
     }
@@ -114,7 +121,7 @@ export class TokenGrants {
     const client = await clientAuthentication.authenticate(credentialsOf(input, headers));
     const subject: Subject = { kind: "application", id: client.id };
     // A scope without any known name must not yield a token of all permissions (RFC 6749 section 3.3).
-    if (input.scope !== undefined && input.scope !== "" && grantedClientScope(input.scope) === "")
+    if (isNamingNothing(input.scope ?? ""))
       throw new AppError("permission_escalation", {
         message: `scope: none of these is known; use some of ${CLIENT_SCOPES.join(", ")}`,
       });
@@ -135,7 +142,7 @@ export class TokenGrants {
   }
 
   async #byCode(input: CreateTokenInput, headers: GrantHeaders): Promise<TokenJson> {
-    const { clientAuthentication, codes, sessions, access, idTokens } = this.#dependencies;
+    const { clientAuthentication, codes } = this.#dependencies;
     const { code, code_verifier: codeVerifier, redirect_uri: redirectUri } = input;
     if (code === undefined || codeVerifier === undefined || redirectUri === undefined) {
       throw new AppError("invalid_request", {
@@ -143,11 +150,28 @@ export class TokenGrants {
       });
     }
     const client = await clientAuthentication.identify(credentialsOf(input, headers));
-    const redeemed = await codes.redeem({ code, codeVerifier, redirectUri, client });
+    return this.#clientToken(await codes.redeem({ code, codeVerifier, redirectUri, client }), client);
+  }
+
+  /** RFC 8628 section 3.4. */
+  async #byDeviceCode(input: CreateTokenInput, headers: GrantHeaders): Promise<TokenJson> {
+    const { clientAuthentication, deviceCodes } = this.#dependencies;
+    if (input.device_code === undefined)
+      throw new AppError("invalid_request", { message: "the device code grant needs device_code" });
+    const client = await clientAuthentication.identify(credentialsOf(input, headers));
+    const redeemed = await deviceCodes.redeem(input.device_code, client);
+    return this.#clientToken({ ...redeemed, nonce: undefined }, client);
+  }
+
+  /** The first tokens of a session that a user's consent opened; an id token among them for the scope `openid`. */
+  async #clientToken(redeemed: RedeemedCode, client: ClientRecord): Promise<TokenJson> {
+    const { access, sessions, idTokens } = this.#dependencies;
     const held = access.permissionsOf({ kind: "user", id: redeemed.userId });
-    if (held === undefined) throw new AppError("invalid_grant", { message: "the authorization code is not valid" });
+    if (held === undefined) throw new AppError("invalid_grant", { message: "the code is not valid" });
     const token = await sessions.issueToken(redeemed.prepared, held);
-    return hasScope(redeemed.scope, OPENID) ? { ...token, id_token: await idTokens.sign(redeemed, client.id) } : token;
+    if (!hasScope(redeemed.scope, OPENID)) return token;
+    const login = { ...redeemed, sessionId: redeemed.prepared.session.id };
+    return { ...token, id_token: await idTokens.sign(login, client, token.access_token) };
   }
 
   /** A token of another subject, or a fresh one of the same, for the holder of a token. */

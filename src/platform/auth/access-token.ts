@@ -56,6 +56,9 @@ export interface AccessClaims extends JWTPayload {
   readonly ep: number;
   /** The user on whose behalf an application or organization token acts. */
   readonly act?: string;
+  /** The OAuth client that the token was issued to, and the scope that it was granted (RFC 9068 section 2.2). */
+  readonly client_id?: string;
+  readonly scope?: string;
 }
 
 export interface AccessTokenOptions {
@@ -106,6 +109,8 @@ const CLAIM_NAMES: ReadonlySet<string> = new Set([
   "perm",
   "ep",
   "act",
+  "client_id",
+  "scope",
 ]);
 const AUDIENCE_OF_AREA: Readonly<Record<Area, Audience | undefined>> = {
   prover: "privacy",
@@ -210,6 +215,8 @@ export function accessClaims(input: {
   readonly notAfterSec?: number;
   /** `act`: the user on whose behalf an application's or organization's token acts. */
   readonly actingUserId?: string;
+  /** The OAuth client that gets the token, if any. */
+  readonly client?: { readonly id: string; readonly scope: string };
 }): AccessClaims {
   const { nowSec } = input;
   const exp = Math.min(
@@ -228,6 +235,8 @@ export function accessClaims(input: {
     perm: input.permissions,
     ep: input.epoch,
     ...(input.actingUserId === undefined ? {} : { act: input.actingUserId }),
+    ...(input.client === undefined ? {} : { client_id: input.client.id }),
+    ...(input.client === undefined || input.client.scope === "" ? {} : { scope: input.client.scope }),
   };
 }
 
@@ -247,9 +256,10 @@ function readClaims(
   { issuer, nowSec }: { readonly issuer: string; readonly nowSec: number },
 ): Pick<VerifiedToken, "principal" | "epoch" | "audiences"> | undefined {
   if (payload?.iss !== issuer || !Object.keys(payload).every((name) => CLAIM_NAMES.has(name))) return undefined;
-  const { aud, iat, nbf, exp, jti, sid, perm, ep, act } = payload;
+  const { aud, iat, nbf, exp, jti, sid, perm, ep, act, client_id: clientId, scope } = payload;
   const subject = parseSubject(payload.sub);
-  if (subject === undefined || !isId(jti) || !isId(sid) || (act !== undefined && !isId(act))) return undefined;
+  if (subject === undefined || !isId(jti) || !isId(sid) || !isIdOrAbsent(act)) return undefined;
+  if (!isClientPart(clientId, scope)) return undefined;
   if (!isCount(iat) || !isCount(nbf) || !isCount(exp) || !isCount(ep) || !isCount(perm) || perm > PERMISSIONS_MAX)
     return undefined;
   if (
@@ -299,6 +309,16 @@ function isAudienceList(value: unknown): value is Audience[] {
     value.length <= AUDIENCES.length &&
     value.every((item) => AUDIENCES.some((audience) => audience === item))
   );
+}
+
+function isIdOrAbsent(value: unknown): value is string | undefined {
+  return value === undefined || isId(value);
+}
+
+/** A scope is a client's, and grants nothing by itself: `perm` does. */
+function isClientPart(clientId: unknown, scope: unknown): boolean {
+  if (clientId === undefined) return scope === undefined;
+  return isId(clientId) && (scope === undefined || typeof scope === "string");
 }
 
 function isId(value: unknown): value is string {

@@ -10,6 +10,7 @@ export const OPAQUE_PREFIXES = {
   personal: "ppt_",
   client_secret: "pcs_",
   authorization_code: "pac_",
+  device_code: "pdc_",
   password_reset: "ppr_",
   invitation: "pit_",
   bootstrap: "pbt_",

@@ -1,7 +1,8 @@
 /**
- * The keys that sign access tokens: `current` signs, `next` is published before it is used, and `previous` keys verify
- * until the last token they signed has expired. Ed25519 (RFC 8037) unless P-256 or RSA is configured; named by their
- * RFC 7638 thumbprint. Private parts never leave this file, verification-key.ts and the key file.
+ * The keys that sign access tokens, or in a file of their own id tokens: `current` signs, `next` is published before it
+ * is used, and `previous` keys verify until the last token they signed has expired. Ed25519 (RFC 8037) unless P-256 or
+ * RSA is configured; named by their RFC 7638 thumbprint. Private parts never leave this file, verification-key.ts and
+ * the key file.
  */
 import { createPrivateKey, createPublicKey, sign, verify } from "node:crypto";
 import { stat } from "node:fs/promises";
@@ -34,6 +35,12 @@ import {
   type SigningAlgorithm,
   type VerificationKey,
 } from "./verification-key.js";
+
+/** Names of the key files in the data folder. */
+export const ACCESS_TOKEN_KEY_FILE = "signing-keys.json";
+export const ID_TOKEN_KEY_FILE = "id-token-keys.json";
+/** The one algorithm that every OpenID Connect client must know (OpenID Connect Core section 15.1). */
+export const ID_TOKEN_ALGORITHM = "RS256";
 
 /** `typ` of RFC 9068: an access token is never mistaken for another kind of JWT. */
 const ACCESS_TOKEN_TYPE = "at+jwt";

@@ -2,6 +2,7 @@
  * OAuth 2.0 and OpenID Connect as a standard client (npm openid-client) meets them.
  * SOURCE: RFC 6749, 7009, 7636, 7662, 9207; OpenID Connect Core and Discovery.
  */
+import { decodeJwt, decodeProtectedHeader } from "jose";
 import * as oidc from "openid-client";
 import { describe, expect, it } from "vitest";
 import {
@@ -38,6 +39,9 @@ describe("a standard client", () => {
       auth_time: expect.any(Number) as number,
     });
     expect(tokens.scope).toBe("openid profile email offline_access read");
+    expect(decodeJwt(tokens.access_token)).toMatchObject({ client_id: setup.clientId, scope: tokens.scope });
+    expect(decodeProtectedHeader(tokens.access_token)).toMatchObject({ typ: "at+jwt", alg: "EdDSA" });
+    expect(decodeJwt(setup.owner.token)).not.toHaveProperty("client_id");
 
     const info = await oidc.fetchUserInfo(config, tokens.access_token, `user:${setup.owner.id}`);
     expect(info).toMatchObject({ given_name: "Ada", email_verified: false });

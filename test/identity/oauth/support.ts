@@ -1,6 +1,15 @@
 /** A registered OAuth client of a user, and the steps of a standard client (npm openid-client). */
+import { join } from "node:path";
 import * as oidc from "openid-client";
 import { afterEach, beforeEach } from "vitest";
+import {
+  ID_TOKEN_ALGORITHM,
+  ID_TOKEN_KEY_FILE,
+  openSigningKeys,
+  type SigningKeys,
+} from "../../../src/platform/auth/signing-keys.js";
+import { systemClock } from "../../../src/platform/clock.js";
+import { quietLog, temporaryFolder } from "../../platform/auth/support.js";
 import { openHttpHarness, type HttpHarness, type Person } from "../http-support.js";
 import { PASSWORD } from "../support.js";
 
@@ -30,11 +39,18 @@ interface FormResponse {
   readonly body: Record<string, unknown>;
 }
 
+/** One pair of RSA keys for all tests of a file: making them takes longer than most tests. */
+let idTokenKeys: Promise<SigningKeys> | undefined;
+
 /** Opens a server with a registered client before each test of the file. */
 export function setUpOAuth(): OAuthSetup {
   const setup = {} as OAuthSetup;
   beforeEach(async () => {
-    const harness = await openHttpHarness();
+    idTokenKeys ??= openSigningKeys(
+      { path: join(temporaryFolder(), ID_TOKEN_KEY_FILE), algorithm: ID_TOKEN_ALGORITHM },
+      { clock: systemClock, log: quietLog },
+    );
+    const harness = await openHttpHarness({}, { idTokenKeys: await idTokenKeys });
     const owner = await harness.newUser(EMAIL);
     const id = (await owner.api.createApplication({ body: { name: "<b>Engine</b>" } })).body.id;
     await owner.api.updateApplicationClient({

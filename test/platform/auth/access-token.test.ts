@@ -371,6 +371,8 @@ const FORGERIES: readonly (readonly [string, () => string | Promise<string>])[] 
       ["nbf", null],
       ["act", "someone"],
       ["act", null],
+      ["client_id", "someone"],
+      ["client_id", null],
       ["admin", true],
       ["scope", "*"],
       ["permissions", 2 ** 29],

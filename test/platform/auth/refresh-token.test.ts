@@ -1,6 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createRefreshToken, parseRefreshToken } from "../../../src/platform/auth/refresh-token.js";
+import {
+  createRefreshToken,
+  createSuccessorSalt,
+  parseRefreshToken,
+  succeedingToken,
+} from "../../../src/platform/auth/refresh-token.js";
 
 describe("refresh token text", () => {
   it("has its prefix, 32 bytes and a checksum, and reads back", () => {
@@ -13,10 +18,20 @@ describe("refresh token text", () => {
 
   it("keeps its handle over a rotation and changes its hash", () => {
     const first = createRefreshToken();
-    const second = createRefreshToken(first.handle);
+    const second = succeedingToken(first, createSuccessorSalt());
     expect(second.handleHash).toBe(first.handleHash);
     expect(second.tokenHash).not.toBe(first.tokenHash);
     expect(second.text).not.toBe(first.text);
+  });
+
+  it("follows from the replaced token and the salt of the rotation, and from nothing less", () => {
+    const [first, other] = [createRefreshToken(), createRefreshToken()];
+    const [salt, otherSalt] = [createSuccessorSalt(), createSuccessorSalt()];
+    const second = succeedingToken(first, salt);
+    expect(succeedingToken(parseRefreshToken(first.text)!, salt)).toEqual(second);
+    expect(parseRefreshToken(second.text)).toEqual(second);
+    expect(succeedingToken(first, otherSalt).text).not.toBe(second.text);
+    expect(succeedingToken(other, salt).tokenHash.slice(0, 32)).not.toBe(second.tokenHash.slice(0, 32));
   });
 
   it("is refused with any one character changed", () => {

@@ -9,6 +9,7 @@ import { StoreConflict } from "../../store/store.js";
 import type { Answer } from "./answer.js";
 import { JSON_TYPE } from "./answer.js";
 import type { Exchange } from "../request/exchange.js";
+import { bearerToken } from "../request/request-head.js";
 import { RETRY_AFTER_DEFAULT_SEC, RETRY_AFTER_SEALED_SEC } from "../limits/limits.js";
 
 /** A known path with another method. */
@@ -74,7 +75,7 @@ function commonForm(exchange: Exchange, error: AppError): Answer {
   return {
     status: error.status,
     contentType: isProblem ? "application/problem+json; charset=UTF-8" : JSON_TYPE,
-    headers: errorHeaders(error),
+    headers: errorHeaders(exchange, error),
     body: JSON.stringify(body),
   };
 }
@@ -96,16 +97,26 @@ function messageOf(error: AppError): string {
   return error.details[0]?.message ?? error.message;
 }
 
-function errorHeaders(error: AppError): [string, string][] {
+function errorHeaders(exchange: Exchange, error: AppError): [string, string][] {
   const headers: [string, string][] = [];
   if (error.status === 429 || error.status === 503) {
     const defaultSec = error.code === "vault_sealed" ? RETRY_AFTER_SEALED_SEC : RETRY_AFTER_DEFAULT_SEC;
     headers.push(["Retry-After", String(Math.max(1, Math.ceil(error.retryAfterSec ?? defaultSec)))]);
   }
-  // RFC 9110 section 15.5.2. Not with `invalid_credentials`: a rejected password has nothing to do with bearer tokens.
-  if (error.code === "unauthorized") headers.push(["WWW-Authenticate", "Bearer"]);
+  const challenge = bearerChallenge(exchange, error);
+  if (challenge !== undefined) headers.push(["WWW-Authenticate", challenge]);
   if (error instanceof MethodNotAllowed) headers.push(["Allow", error.allow.join(", ")]);
   return headers;
+}
+
+/**
+ * RFC 9110 section 15.5.2, RFC 6750 section 3: with an error only where there was a token. Not with
+ * `invalid_credentials`: a rejected password has nothing to do with bearer tokens.
+ */
+function bearerChallenge({ head }: Exchange, error: AppError): string | undefined {
+  if (error.code === "insufficient_scope") return 'Bearer error="insufficient_scope"';
+  if (error.code !== "unauthorized") return undefined;
+  return bearerToken(head) === undefined ? "Bearer" : 'Bearer error="invalid_token"';
 }
 
 function acceptsProblem(accept: string | undefined): boolean {
