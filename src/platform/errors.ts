@@ -80,7 +80,7 @@ export const ERROR_STATUS = {
   key_disabled: 409,
   key_not_rotatable: 409,
   key_not_deleted: 409,
-  /** A secret whose deletion is planned: it can be restored, but not read. */
+  /** A secret whose deletion is planned can be restored, but not read; a key can be restored, but not enabled. */
   deletion_planned: 409,
   deletion_not_planned: 409,
   nonce_reused: 409,

@@ -103,7 +103,7 @@ export const vaultRoutes = {
     path: "/api/v1/vaults/:id/keys",
     summary: "Generate a key",
     description:
-      "The server generates the key material; importing keys is not supported. RSA keys are generated one at a time and take up to some seconds.",
+      "The server generates the key material; importing keys is not supported. RSA keys have the public exponent 65537; they are generated one at a time and take up to some seconds.",
     auth: { permissions: ["create"] },
     params: IdParams,
     body: CreateKeyBody,

@@ -41,7 +41,9 @@ export const Key = closed(
     spec: Type.String(),
     name: Type.String(),
     description: DescriptionText,
-    public_key: Type.Optional(Type.String({ description: "0x-prefixed hex; asymmetric keys" })),
+    public_key: Type.Optional(
+      Type.String({ description: "0x-prefixed hex; asymmetric keys. RSA: SubjectPublicKeyInfo (DER), exponent 65537" }),
+    ),
     address: Type.Optional(
       Type.String({ description: "account address; secp256k1 keys, and BIP39 keys in the answer of a derivation" }),
     ),

@@ -104,10 +104,18 @@ export class KeyLifecycle {
       : keyJson(value);
   }
 
-  /** Enables a disabled key. Throws `master_key_immutable`, `not_found`, `conflict`. */
+  /**
+   * Enables a disabled key. Throws `deletion_planned` where the key would stay disabled all the same until it is
+   * restored, `master_key_immutable`, `not_found`, `conflict`.
+   */
   async enable(owner: Subject, vaultId: string, keyId: string): Promise<KeyJson> {
     const { key } = this.#find(owner, vaultId, keyId);
     const { disabled_at: disabledAt, ...value } = key.record.value;
+    if (isOver(value.deletes_at, this.#clock)) throw notFound("key");
+    if (value.deletes_at !== undefined)
+      throw new AppError("deletion_planned", {
+        message: "the deletion of this key is planned, which disables it; restore it first",
+      });
     return disabledAt === undefined ? keyJson(value) : await this.#update(key, value);
   }
 

@@ -78,9 +78,10 @@ export const lifecycleRoutes = {
     id: "enableKey",
     path: "/api/v1/vaults/:id/keys/:key_id/enable",
     summary: "Enable a disabled key",
+    description: "A key whose deletion is planned is enabled by `restore` (409 `deletion_planned`).",
     auth: { permissions: ["update"] },
     responses: changed,
-    errors: ["not_found", "master_key_immutable", "conflict"],
+    errors: ["not_found", "master_key_immutable", "deletion_planned", "conflict"],
   }),
   scheduleKeyDeletion: defineRoute({
     ...base,

@@ -33,7 +33,8 @@ const HdWalletOptions = closed(
     hd_derivation_path: Type.Optional(
       Type.String({
         maxLength: PATH_CHARACTERS_MAX,
-        description: "m/44'/60'/account'/change/index; excludes the other members",
+        description:
+          "m/44'/60'/account'/change/index, in this spelling only: an apostrophe for hardened levels, no leading zeros; excludes the other members",
       }),
     ),
     purpose: Type.Optional(Type.Integer({ minimum: 0, maximum: UINT31_MAX, description: "44 unless given" })),
@@ -80,7 +81,8 @@ export const SignOptions = closed({
 const Message = Type.Union(
   [Type.String({ maxLength: TEXT_CHARACTERS_MAX }), Type.Object({}, { additionalProperties: true })],
   {
-    description: "hex with or without 0x, at most 64 KiB; an object for typed data and transactions",
+    description:
+      "hex with or without 0x, at most 64 KiB; may be empty where the format or the algorithm hashes it (not for digests and babyJubJub); an object for typed data and transactions",
   },
 );
 const Signature = Type.String({
@@ -175,7 +177,8 @@ const DETACHED_MEMBERS = {
   public_key: Type.Optional(
     Type.String({
       maxLength: PUBLIC_KEY_CHARACTERS_MAX,
-      description: "hex with or without 0x; also PEM for RSA and the text form for nkeys",
+      description:
+        "hex with or without 0x; also PEM for RSA, whose public exponent must be 65537, and the text form for nkeys",
     }),
   ),
   ...SIGN_MEMBERS,

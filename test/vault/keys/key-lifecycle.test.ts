@@ -188,6 +188,23 @@ describe("deletion with a recovery window", () => {
     expect(test.store.count(["key_deletion"])).toBe(0);
   });
 
+  it("is taken back by restoring, not by enabling", async () => {
+    const id = await newKey();
+    const frame = await seal(id, "x");
+    await keys.scheduleDeletion(owner, vaultId, id, 1);
+    expect(await codeOf(() => keys.enable(owner, vaultId, id))).toBe("deletion_planned");
+    await keys.disable(owner, vaultId, id);
+    expect(await codeOf(() => keys.enable(owner, vaultId, id))).toBe("deletion_planned");
+    await keys.restore(owner, vaultId, id);
+    expect(await codeOf(() => open(id, frame))).toBe("key_disabled");
+    await keys.enable(owner, vaultId, id);
+    expect(await open(id, frame)).toBe("x");
+    await keys.scheduleDeletion(owner, vaultId, id, 1);
+    test.clock.ms += DAY_MS;
+    expect(await codeOf(() => keys.enable(owner, vaultId, id))).toBe("not_found");
+    expect(await deletions.sweep()).toBe(1);
+  });
+
   it("outlives the deletion of its vault without a trace", async () => {
     const { id } = await test.vault.createVault(owner, { name: "gone" });
     const key = await test.vault.createKey(owner, id, { spec: "ChaCha20", name: "k" });
