@@ -51,6 +51,8 @@ export interface OperationItem extends SignItem {
   readonly context?: string;
   readonly data?: string;
   readonly encoding?: "utf8" | "hex";
+  /** Why the item's schema refused it: then it has no other member (platform/contract/refused-item.ts). */
+  readonly refused?: readonly ErrorDetail[];
 }
 
 /** An item to verify under the public key that it brings. */

@@ -7,6 +7,7 @@ import type { Static, TObject, TSchema } from "typebox";
 import type { ErrorCode } from "../errors.js";
 import type { PermissionName } from "../auth/permissions.js";
 import type { Principal, SubjectKind } from "../auth/principal.js";
+import type { WithRefusedItems } from "./refused-item.js";
 import type { StreamSource } from "./stream.js";
 import type { JsonText } from "../json/json-text.js";
 
@@ -70,6 +71,8 @@ export interface RouteSpec {
   readonly query?: TObject;
   /** Schema of the JSON body. Without one, POST and PUT accept no body or an empty object. */
   readonly body?: TSchema;
+  /** An item of the body's `batch` that breaks its schema reaches the handler as a RefusedItem and fails alone. */
+  readonly itemsFailAlone?: true;
   /** The body may be absent. */
   readonly bodyOptional?: boolean;
   /** The handler gets the bytes of the body unparsed, because they hold a secret that must never become a string. */
@@ -146,8 +149,11 @@ export type QueryOf<R extends RouteSpec> = StaticOr<R["query"], object> &
 export type BodyOf<R extends RouteSpec> = R["rawBody"] extends true
   ? Buffer
   : R["bodyOptional"] extends true
-    ? StaticOr<R["body"], undefined> | undefined
-    : StaticOr<R["body"], undefined>;
+    ? CheckedBody<R> | undefined
+    : CheckedBody<R>;
+type CheckedBody<R extends RouteSpec> = R["itemsFailAlone"] extends true
+  ? WithRefusedItems<StaticOr<R["body"], undefined>>
+  : StaticOr<R["body"], undefined>;
 
 /** What a handler gets: checked input, the caller, and a signal that aborts when the answer is no longer wanted. */
 export interface HandlerRequest<R extends RouteSpec> {

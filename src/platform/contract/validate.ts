@@ -2,10 +2,11 @@
  * Compiles the schemas of a route once, at start, and checks every request against them. A rejection is explained in
  * words, without repeating what was sent.
  */
-import Type, { type TObject, type TSchema } from "typebox";
+import Type, { type TArray, type TObject, type TSchema } from "typebox";
 import { Compile } from "typebox/compile";
 import { AppError, type ErrorDetail } from "../errors.js";
 import { explainRefusal } from "./explain.js";
+import { RefusedItem } from "./refused-item.js";
 import { QueryReader, paramReader, parseQuery, type QueryPair } from "./query.js";
 import type { RouteSpec } from "./route.js";
 import { PAGE_QUERY, closed } from "./schemas.js";
@@ -27,13 +28,22 @@ export interface RouteValidator {
    */
   query(text: string): { readonly members: Record<string, unknown>; readonly pairs: readonly QueryPair[] };
   /**
-   * Checks a parsed body and returns it. Only UUIDs at its top level are turned into lower case.
+   * Checks a parsed body and returns it. Only UUIDs at its top level are turned into lower case. Where the route says
+   * so, refused items of a batch are replaced (refused-item.ts).
    * @throws invalid_request or unknown_member
    */
   body(value: unknown): unknown;
 }
 
 const NOTHING: TObject = closed({});
+/** Refused items of a batch that are explained; a thousand explanations would hold up the event loop. */
+const ITEMS_EXPLAINED_MAX = 100;
+const UNEXPLAINED: readonly ErrorDetail[] = [
+  {
+    message: "the item: does not have the form that this route expects, as others before it",
+    code: "invalid_request",
+  },
+];
 
 /**
  * Compiles the schemas of a route, which takes about a millisecond.
@@ -45,7 +55,7 @@ const NOTHING: TObject = closed({});
 export function compileRoute(route: RouteSpec): RouteValidator {
   const params = compileParams(route.params ?? NOTHING);
   const query = compileQuery(queryObject(route));
-  const body = compileBody(route.body ?? NOTHING);
+  const body = route.itemsFailAlone === true ? compileBatch(route.body) : compileBody(route.body ?? NOTHING);
   const takesIdsOnly = Object.values<UuidSource>((route.params ?? NOTHING).properties).every(
     ({ format }) => format === "uuid",
   );
@@ -97,6 +107,28 @@ function compileBody(schema: TSchema): RouteValidator["body"] {
     return typeof value === "object" && value !== null && !Array.isArray(value)
       ? lowerCase(value as Record<string, unknown>)
       : value;
+  };
+}
+
+/** Checks the items of a batch one by one, and everything else as `compileBody` does. */
+function compileBatch(schema: TSchema | undefined): RouteValidator["body"] {
+  const { properties } = schema as TObject<{ batch: TArray }>;
+  const { items } = properties.batch;
+  const whole = compileBody({
+    ...schema,
+    properties: { ...properties, batch: { ...properties.batch, items: {} } },
+  });
+  const item = Compile(items);
+  return (value) => {
+    const body = whole(value) as { readonly batch?: readonly unknown[] };
+    if (body.batch === undefined) return body;
+    let explained = 0;
+    const checked = (one: unknown): unknown => {
+      if (item.Check(one)) return one;
+      explained += 1;
+      return new RefusedItem(explained > ITEMS_EXPLAINED_MAX ? UNEXPLAINED : explainRefusal(items, one, "the item"));
+    };
+    return { ...body, batch: body.batch.map(checked) };
   };
 }
 

@@ -41,7 +41,7 @@ const EXAMPLE_DIGEST = "9c22ff5f21f0b81b113e63f7db6da94fedef11b2119b4088b89664fb
 const base = { area: "vault", needsUnsealed: true } as const;
 const limits = { bodyBytesMax: BODY_BYTES_MAX, jsonTokensMax: JSON_TOKENS_MAX, deadlineMs: DEADLINE_MS } as const;
 const BATCHES =
-  "With `batch`, up to 1000 items are processed and returned in order under `batch`; an item that fails holds its `errors` and does not affect the others.";
+  "With `batch`, up to 1000 items are processed and returned in order under `batch`; an item that fails, also one of the wrong form, holds its `errors` and does not affect the others.";
 const MESSAGE_ERRORS = [
   "message_required",
   "message_too_long",
@@ -66,6 +66,7 @@ export const operationRoutes = {
     auth: { permissions: ["create", "vault_use"] },
     params: KeyParams,
     body: DeriveKeyBody,
+    itemsFailAlone: true,
     creates: true,
     responses: { 201: { description: "The child key, or the wallet with the address", schema: DeriveReply } },
     errors: [
@@ -91,6 +92,7 @@ export const operationRoutes = {
     auth: { permissions: ["vault_use"] },
     params: KeyParams,
     body: SignBody,
+    itemsFailAlone: true,
     responses: { 201: { description: "The signature", schema: SignReply, mayBeText: true } },
     errors: [
       "not_found",
@@ -113,6 +115,7 @@ export const operationRoutes = {
     auth: { permissions: ["vault_use"] },
     params: KeyParams,
     body: VerifyBody,
+    itemsFailAlone: true,
     responses: { 200: { description: "Whether the signature is valid", schema: VerifyReply, mayBeText: true } },
     errors: ["not_found", "spec_cannot_verify", "key_disabled", "signature_malformed", ...MESSAGE_ERRORS],
     example: { body: { message: EXAMPLE_DIGEST, signature: "00" } },
@@ -128,6 +131,7 @@ export const operationRoutes = {
     auth: { permissions: ["vault_use"] },
     params: KeyParams,
     body: EncryptBody,
+    itemsFailAlone: true,
     responses: { 200: { description: "The ciphertext", schema: CipherReply, mayBeText: true } },
     errors: ["not_found", "spec_cannot_encrypt", "key_disabled", "message_too_long"],
     example: { body: { data: "hello", context: "greeting" } },
@@ -143,6 +147,7 @@ export const operationRoutes = {
     auth: { permissions: ["vault_use"] },
     params: KeyParams,
     body: DecryptBody,
+    itemsFailAlone: true,
     bodyBytesMax: DECRYPT_BODY_BYTES_MAX,
     responses: { 200: { description: "The plaintext", schema: CipherReply, mayBeText: true } },
     errors: ["not_found", "spec_cannot_decrypt", "decryption_failed", "key_disabled"],
@@ -159,6 +164,7 @@ export const operationRoutes = {
     auth: { permissions: ["vault_use"] },
     params: KeyParams,
     body: AgreeBody,
+    itemsFailAlone: true,
     responses: { 200: { description: "The shared key", schema: AgreeReply, mayBeText: true } },
     errors: ["not_found", "spec_cannot_agree", "public_key_invalid", "key_disabled"],
     example: {
@@ -216,6 +222,7 @@ export const operationRoutes = {
     description: BATCHES,
     auth: { permissions: ["vault_use"] },
     body: VerifyDetachedBody,
+    itemsFailAlone: true,
     responses: { 200: { description: "Whether the signature is valid", schema: VerifyReply } },
     errors: ["key_spec_unknown", "spec_cannot_verify", "public_key_invalid", "signature_malformed", ...MESSAGE_ERRORS],
     example: {
@@ -237,6 +244,7 @@ export const operationRoutes = {
     description: BATCHES,
     auth: { permissions: ["vault_use"] },
     body: BlsAggregateBody,
+    itemsFailAlone: true,
     responses: { 201: { description: "The aggregate", schema: BlsAggregateReply } },
     errors: ["signature_malformed"],
     example: { body: { signatures: ["00"] } },
@@ -251,6 +259,7 @@ export const operationRoutes = {
     description: BATCHES,
     auth: { permissions: ["vault_use"] },
     body: BlsVerifyBody,
+    itemsFailAlone: true,
     responses: {
       200: {
         description: "Whether the aggregate holds a valid signature of each key on its message",

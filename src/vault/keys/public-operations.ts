@@ -2,10 +2,19 @@
  * Operations without a private key: verification under public keys that callers bring, BLS aggregates, and the public
  * keys of a vault as a key set.
  */
+import type { MaybeRefused, WithRefusedItems } from "../../platform/contract/refused-item.js";
 import { invalidMember } from "../../platform/errors.js";
 import type { Subject } from "../../platform/auth/principal.js";
 import type { Page } from "../../platform/store/tables.js";
-import { batchOf, itemsOf, workerKindFor, runSlices, valueOf, type BatchJson } from "../threads/item-batches.js";
+import {
+  batchOf,
+  itemsOf,
+  refusalOf,
+  workerKindFor,
+  runSlices,
+  valueOf,
+  type BatchJson,
+} from "../threads/item-batches.js";
 import { findKeySpec } from "../key-specs/table.js";
 import type { BlsAggregateInput, BlsVerifyInput, VerifyDetachedInput } from "./operation-schemas.js";
 import type { ItemOutcome } from "../protocol.js";
@@ -43,8 +52,11 @@ export class PublicOperations {
    * @throws for a single item `key_spec_unknown`, `spec_cannot_verify`, `public_key_invalid`, and the reason why its
    * message is refused
    */
-  async verify(input: VerifyDetachedInput, signal?: AbortSignal): Promise<Verified | BatchJson<Verified>> {
-    const { items, isBatch } = itemsOf<Omit<VerifyDetachedInput, "batch">>(input);
+  async verify(
+    input: WithRefusedItems<VerifyDetachedInput>,
+    signal?: AbortSignal,
+  ): Promise<Verified | BatchJson<Verified>> {
+    const { items, isBatch } = itemsOf<MaybeRefused<Omit<VerifyDetachedInput, "batch">>>(input);
     const specs = items.flatMap(({ spec }) => findKeySpec(spec ?? "") ?? []);
     const operationUs = Math.max(1, ...specs.map((spec) => spec.operationUs));
     const worker = isBatch ? "bulk" : workerKindFor({ operationUs });
@@ -57,11 +69,17 @@ export class PublicOperations {
   }
 
   /** Adds up BLS signatures, for one item or a batch. Throws `signature_malformed` for a single item. */
-  async blsAggregate(input: BlsAggregateInput, signal?: AbortSignal): Promise<Aggregate | BatchJson<Aggregate>> {
-    return await this.#blsItems<Aggregate, Omit<BlsAggregateInput, "batch">>(input, signal, async ({ signatures }) =>
-      signatures === undefined
-        ? missingMember("signatures")
-        : await this.#seal.run("bls_aggregate", { signatures }, NO_RECORD),
+  async blsAggregate(
+    input: WithRefusedItems<BlsAggregateInput>,
+    signal?: AbortSignal,
+  ): Promise<Aggregate | BatchJson<Aggregate>> {
+    return await this.#blsItems<Aggregate, MaybeRefused<Omit<BlsAggregateInput, "batch">>>(
+      input,
+      signal,
+      async ({ signatures }) =>
+        signatures === undefined
+          ? missingMember("signatures")
+          : await this.#seal.run("bls_aggregate", { signatures }, NO_RECORD),
     );
   }
 
@@ -70,8 +88,11 @@ export class PublicOperations {
    * @throws for a single item `messages_not_distinct`, `digest_length_invalid`, `public_key_invalid`,
    * `signature_malformed`
    */
-  async blsVerify(input: BlsVerifyInput, signal?: AbortSignal): Promise<Verified | BatchJson<Verified>> {
-    return await this.#blsItems<Verified, Omit<BlsVerifyInput, "batch">>(
+  async blsVerify(
+    input: WithRefusedItems<BlsVerifyInput>,
+    signal?: AbortSignal,
+  ): Promise<Verified | BatchJson<Verified>> {
+    return await this.#blsItems<Verified, MaybeRefused<Omit<BlsVerifyInput, "batch">>>(
       input,
       signal,
       async ({ messages, public_keys, signature }) => {
@@ -93,7 +114,7 @@ export class PublicOperations {
     const outcomes = await runSlices(
       items,
       { operationUs: Infinity, signal },
-      async (slice) => await Promise.all(slice.map(run)),
+      async (slice) => await Promise.all(slice.map(async (item) => refusalOf(item) ?? (await run(item)))),
     );
     return isBatch ? batchOf<Result>(outcomes.flat()) : (valueOf(outcomes.flat()[0]) as Result);
   }

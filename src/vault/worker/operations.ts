@@ -4,10 +4,11 @@
  * fault of our own fails the task.
  */
 import { AppError, assert, invalidMember } from "../../platform/errors.js";
-import { requireAbility } from "../key-specs/abilities.js";
+import { requireAbility, type Ability } from "../key-specs/abilities.js";
 import type { KeySpec, SignItem, UnwrappedKey, VerifyItem } from "../key-specs/key-spec.js";
 import { readHexMember } from "../key-specs/messages.js";
 import { keySpecNamed } from "../key-specs/table.js";
+import { keyDisabled } from "../keys/key-records.js";
 import { contextBytes, hexBytes, isOverlong, toHex, utf8Bytes, type TextEncoding } from "../keys/validation.js";
 import type {
   DetachedItem,
@@ -20,7 +21,7 @@ import type {
 } from "../protocol.js";
 import { PLAINTEXT_BYTES_MAX } from "../schemas.js";
 import { runBatch, type Deferred } from "../threads/batch.js";
-import { outcomesJson } from "../threads/item-batches.js";
+import { outcomesJson, refusalOf } from "../threads/item-batches.js";
 import { FRAME_OVERHEAD_BYTES, frameGeneration } from "./ciphertext-frame.js";
 import { itemOutcome } from "./item-outcome.js";
 import type { WorkerKeys } from "./worker-keys.js";
@@ -82,9 +83,36 @@ export function operate(
   keys: WorkerKeys,
   { vault, key, earlier, operation, items }: OperateMessage,
 ): readonly ItemOutcome[] {
-  if (operation === "decrypt")
-    return items.map((item) => itemOutcome(() => decrypt(keys, vault, [key, ...earlier], item)));
-  return keys.lend(vault, key, (spec, unwrapped) => OPERATIONS[operation](spec, unwrapped, items).map(itemOutcome));
+  return unlessRefused(items, (accepted) => {
+    if (operation !== "decrypt")
+      return keys.lend(vault, key, (spec, unwrapped) =>
+        OPERATIONS[operation](spec, unwrapped, accepted).map(itemOutcome),
+      );
+    requireUsable(key, "decrypt");
+    return accepted.map((item) => itemOutcome(() => decrypt(keys, vault, [key, ...earlier], item)));
+  });
+}
+
+/** Runs the work on the items that their schema accepted, and returns an outcome for each item, in order. */
+function unlessRefused<Item extends object>(
+  items: readonly Item[],
+  work: (accepted: readonly Item[]) => readonly ItemOutcome[],
+): readonly ItemOutcome[] {
+  const refusals = items.map(refusalOf);
+  if (refusals.every((refusal) => refusal === undefined)) return work(items);
+  const outcomes = work(items.filter((_item, index) => refusals[index] === undefined)).values();
+  return refusals.map((refusal) => {
+    if (refusal !== undefined) return refusal;
+    const next = outcomes.next();
+    assert(next.done !== true, "each accepted item has an outcome");
+    return next.value;
+  });
+}
+
+/** Refuses the call rather than each of its items, where the key is not lent once for all of them. */
+function requireUsable(key: KeyReference, ability: Ability): void {
+  if (key.isDisabled === true) throw keyDisabled();
+  requireAbility(keySpecNamed(key.spec), ability);
 }
 
 /** Does the same, with the outcomes as JSON in UTF-8: see `outcomesJson`. Throws as `operate` does. */
@@ -94,7 +122,7 @@ export function operateBatch(keys: WorkerKeys, message: OperateMessage): Uint8Ar
 
 /** Verifies items under the public keys that they name. */
 export function verifyDetached(items: readonly DetachedItem[]): readonly ItemOutcome[] {
-  return items.map((item) => itemOutcome(() => verifyOne(item)));
+  return items.map((item) => refusalOf(item) ?? itemOutcome(() => verifyOne(item)));
 }
 
 /** Returns the public keys of a vault as JSON Web Keys, each authenticated by opening its record. */

@@ -155,6 +155,9 @@ describe("disabling", () => {
     // A batch is refused as a whole as well, for every operation.
     const call = { owner, vaultId, keyId: id };
     expect(await codeOf(() => test.vault.operations.encrypt(call, { batch: [{ data: "x" }] }))).toBe("key_disabled");
+    expect(await codeOf(() => test.vault.operations.decrypt(call, { batch: [{ data: hex(frame) }] }))).toBe(
+      "key_disabled",
+    );
     expect(await codeOf(() => test.vault.derivation.derive(call, { batch: [{ context: "c", name: "n" }] }))).toBe(
       "key_disabled",
     );
