@@ -42,7 +42,7 @@ export type WorkerKind = "prompt" | "bulk";
 
 export type HdAccount = Omit<HdPath, "change" | "index">;
 
-export type KeyOperation = "sign" | "verify" | "encrypt" | "decrypt" | "agree";
+export type KeyOperation = "sign" | "verify" | "encrypt" | "decrypt" | "rewrap" | "agree";
 
 /** One item of an operation. Which members it has is decided by the route's schema; the operation checks the rest. */
 export interface OperationItem extends SignItem {
@@ -63,7 +63,7 @@ export interface DetachedItem extends OperationItem {
 export interface OperateMessage {
   readonly vault: VaultReference;
   readonly key: KeyReference;
-  /** Earlier generations of the key that the items to decrypt name. */
+  /** Earlier generations of the key that the items to decrypt or to rewrap name. */
   readonly earlier: readonly KeyReference[];
   readonly operation: KeyOperation;
   readonly items: readonly OperationItem[];
@@ -128,11 +128,6 @@ export interface VaultTasks {
   rotate_key: {
     message: { vault: VaultReference; key: KeyReference; generation: number };
     value: { envelope: string };
-  };
-  /** Decrypts with one generation of a key and encrypts with another; the plaintext stays in the worker. */
-  rewrap: {
-    message: { vault: VaultReference; from: KeyReference; to: KeyReference; data: Uint8Array; context: Uint8Array };
-    value: Uint8Array;
   };
   encrypt: {
     message: { vault: VaultReference; key: KeyReference; data: Uint8Array; context: Uint8Array };

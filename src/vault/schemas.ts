@@ -100,10 +100,6 @@ export const CIPHER_MEMBERS = {
   context: Type.Optional(Type.String({ maxLength: CONTEXT_BYTES_MAX })),
   encoding: Type.Optional(Encoding),
 };
-export const CipherResult = closed({
-  data: Type.String({ description: "ciphertext as 0x-prefixed hex, or the plaintext" }),
-});
-
 export const Secret = closed(
   {
     id: Uuid,

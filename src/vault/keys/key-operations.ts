@@ -1,6 +1,6 @@
 /**
- * Signing, verifying, encrypting, decrypting and agreeing with a vault's keys, one item or a batch. Finds the key under
- * its owner and leaves the work to the vault's threads. Reads and returns the texts of the API.
+ * Signing, verifying, encrypting, decrypting, rewrapping and agreeing with a vault's keys, one item or a batch. Finds
+ * the key under its owner and leaves the work to the vault's threads. Reads and returns the texts of the API.
  */
 import type { WithRefusedItems } from "../../platform/contract/refused-item.js";
 import type { JsonText } from "../../platform/json/json-text.js";
@@ -18,7 +18,14 @@ import {
 } from "../threads/item-batches.js";
 import { BIP39 } from "../key-specs/bip39.js";
 import { keySpecNamed } from "../key-specs/table.js";
-import type { AgreeInput, CipherBatchInput, SignInput, SignResultJson, VerifyInput } from "./operation-schemas.js";
+import type {
+  AgreeInput,
+  CipherBatchInput,
+  RewrapInput,
+  SignInput,
+  SignResultJson,
+  VerifyInput,
+} from "./operation-schemas.js";
 import type { ItemOutcome, KeyOperation, KeyReference, OperateMessage, OperationItem } from "../protocol.js";
 import type { VaultRepository } from "../repository.js";
 import type { FoundKey } from "../vault-records.js";
@@ -99,6 +106,15 @@ export class KeyOperations {
   }
 
   /**
+   * Re-encrypts one ciphertext or a batch under the key's present generation, for the same context. The plaintext does
+   * not leave the worker.
+   * @throws decryption_failed, `spec_cannot_decrypt`, `key_disabled`, `not_found`
+   */
+  rewrap(call: KeyCall, input: WithRefusedItems<RewrapInput>): Promise<JsonText<Data> | JsonText<BatchJson<Data>>> {
+    return this.#run<Data, JsonText<Data>>(call, "rewrap", input);
+  }
+
+  /**
    * Agrees on a key with the holder of another X25519 key.
    * @throws spec_cannot_agree, `key_disabled`, `not_found`, `public_key_invalid`
    */
@@ -116,7 +132,7 @@ export class KeyOperations {
     const { vault, key } = this.#repository.findKeyInVault(owner, vaultId, keyId);
     const { items, isBatch } = itemsOf<OperationItem>(input);
     const spec = keySpecNamed(key.reference.spec);
-    const earlier = operation === "decrypt" ? this.#earlierGenerations(key, items) : NONE;
+    const earlier = operation === "decrypt" || operation === "rewrap" ? this.#earlierGenerations(key, items) : NONE;
     const messageFor = (slice: readonly OperationItem[]): OperateMessage => ({
       vault: vault.reference,
       key: key.reference,

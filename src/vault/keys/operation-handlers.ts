@@ -20,6 +20,7 @@ export function operationHandlers(dependencies: { readonly vault: VaultService }
     verifySignature: async (request) => ({ status: 200, body: await operations.verify(callOf(request), request.body) }),
     encrypt: async (request) => ({ status: 200, body: await operations.encrypt(callOf(request), request.body) }),
     decrypt: async (request) => ({ status: 200, body: await operations.decrypt(callOf(request), request.body) }),
+    rewrap: async (request) => ({ status: 200, body: await operations.rewrap(callOf(request), request.body) }),
     agree: async (request) => ({ status: 200, body: await operations.agree(callOf(request), request.body) }),
     listAddresses: ({ principal, params, query }) => ({
       status: 200,

@@ -132,6 +132,10 @@ export const DecryptBody = itemOrBatch(
   CIPHER_MEMBERS,
   "Ciphertext in `data` (or `message`) as hex, with or without 0x",
 );
+export const RewrapBody = itemOrBatch(
+  { data: CIPHER_MEMBERS.data, context: CIPHER_MEMBERS.context },
+  "Ciphertext in `data` as hex, with or without 0x, and the context that it was encrypted for",
+);
 const AGREE_MEMBERS = {
   public_key: Type.Optional(
     Type.String({ maxLength: PUBLIC_KEY_CHARACTERS_MAX, description: "the peer's X25519 key, 32 bytes as hex" }),
@@ -292,6 +296,7 @@ export type SignInput = Static<typeof SignBody>;
 export type DeriveKeyInput = Static<typeof DeriveKeyBody>;
 export type VerifyInput = Static<typeof VerifyBody>;
 export type CipherBatchInput = Static<typeof EncryptBody>;
+export type RewrapInput = Static<typeof RewrapBody>;
 export type AgreeInput = Static<typeof AgreeBody>;
 export type VerifyDetachedInput = Static<typeof VerifyDetachedBody>;
 export type BlsAggregateInput = Static<typeof BlsAggregateBody>;

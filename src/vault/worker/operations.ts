@@ -33,7 +33,7 @@ type Operation = (spec: KeySpec, key: UnwrappedKey, items: readonly OperationIte
 
 const NO_FRAME = new Uint8Array();
 
-const OPERATIONS: Readonly<Record<Exclude<KeyOperation, "decrypt">, Operation>> = {
+const OPERATIONS: Readonly<Record<Exclude<KeyOperation, "decrypt" | "rewrap">, Operation>> = {
   sign: (spec, key, items) => {
     const signing = requireAbility(spec, "sign");
     if (items.length > 1 && signing.signMany !== undefined) return signing.signMany(key, items);
@@ -52,9 +52,7 @@ const OPERATIONS: Readonly<Record<Exclude<KeyOperation, "decrypt">, Operation>> 
     const encrypting = requireAbility(spec, "encrypt");
     return items.map((item) => () => {
       const ciphertext = encrypting.encrypt(key, plaintextOf(item), contextBytes(item.context));
-      // Written as JSON here and by hand: the text is long, the main thread has more to do, and looking through hex for
-      // characters that need an escape takes a fifth of the time that encrypting does.
-      return `{"data":"${toHex(ciphertext)}"}`;
+      return ciphertextJson(ciphertext);
     });
   },
   agree: (spec, key, items) => {
@@ -75,8 +73,8 @@ const OPERATIONS: Readonly<Record<Exclude<KeyOperation, "decrypt">, Operation>> 
 };
 
 /**
- * Runs one operation of one key on items. The key is lent once for all of them, except for decrypting, where each item
- * names its generation.
+ * Runs one operation of one key on items. The key is lent once for all of them, except for decrypting and rewrapping,
+ * where each item names its generation.
  * @throws spec_cannot_... when keys of the spec lack the operation, `key_disabled`, `data_corrupt`
  */
 export function operate(
@@ -84,12 +82,13 @@ export function operate(
   { vault, key, earlier, operation, items }: OperateMessage,
 ): readonly ItemOutcome[] {
   return unlessRefused(items, (accepted) => {
-    if (operation !== "decrypt")
+    if (operation !== "decrypt" && operation !== "rewrap")
       return keys.lend(vault, key, (spec, unwrapped) =>
         OPERATIONS[operation](spec, unwrapped, accepted).map(itemOutcome),
       );
     requireUsable(key, "decrypt");
-    return accepted.map((item) => itemOutcome(() => decrypt(keys, vault, [key, ...earlier], item)));
+    const run = operation === "decrypt" ? decrypt : rewrap;
+    return accepted.map((item) => itemOutcome(() => run(keys, { vault, key, earlier }, item)));
   });
 }
 
@@ -138,27 +137,54 @@ export function jsonWebKeys(
   });
 }
 
+/** A key in all generations that the items of a call name. */
+type Generations = Pick<OperateMessage, "vault" | "key" | "earlier">;
+
+/** Returns the text of a frame, or its bytes as hex where the item asks for that. */
+function decrypt(keys: WorkerKeys, generations: Generations, item: OperationItem): object {
+  return opened(keys, generations, item, (plaintext) => ({
+    data: item.encoding === "hex" ? toHex(plaintext) : plainText(plaintext),
+  }));
+}
+
+/** Encrypts the plaintext of a frame under the key's present generation, for the same context. */
+function rewrap(keys: WorkerKeys, generations: Generations, item: OperationItem): string {
+  const { vault, key } = generations;
+  return opened(keys, generations, item, (plaintext) =>
+    keys.lend(vault, key, (spec, unwrapped) =>
+      ciphertextJson(requireAbility(spec, "encrypt").encrypt(unwrapped, plaintext, contextBytes(item.context))),
+    ),
+  );
+}
+
 /**
- * Tries only the generation that the frame names: one frame, one key. An unknown one fails like every other frame that
- * does not open.
+ * Written as JSON here and by hand: the text is long, the main thread has more to do, and looking through hex for
+ * characters that need an escape takes a fifth of the time that encrypting does.
  */
-function decrypt(
+function ciphertextJson(ciphertext: Uint8Array): string {
+  return `{"data":"${toHex(ciphertext)}"}`;
+}
+
+/**
+ * Lends the plaintext of a frame to a function and wipes it afterwards. Tries only the generation that the frame names:
+ * one frame, one key. An unknown one fails like every other frame that does not open.
+ */
+function opened<T>(
   keys: WorkerKeys,
-  vault: VaultReference,
-  generations: readonly KeyReference[],
+  { vault, key: present, earlier }: Generations,
   item: OperationItem,
-): object {
+  use: (plaintext: Uint8Array) => T,
+): T {
   const { text, path } = dataOf(item, "requires data to be decrypted");
   // Encryption never produces a frame of that length: it fails like every other frame that does not open.
   const frame = isOverlong(text, "hex", PLAINTEXT_BYTES_MAX + FRAME_OVERHEAD_BYTES) ? NO_FRAME : hexBytes(text, path);
   const named = frameGeneration(frame);
-  const key = generations.find(({ generation }) => generation === named) ?? generations[0];
-  assert(key !== undefined, "a key has a present generation");
+  const key = earlier.find(({ generation }) => generation === named) ?? present;
   const plaintext = keys.lend(vault, key, (spec, unwrapped) =>
     requireAbility(spec, "decrypt").decrypt(unwrapped, frame, contextBytes(item.context)),
   );
   try {
-    return { data: item.encoding === "hex" ? toHex(plaintext) : plainText(plaintext) };
+    return use(plaintext);
   } finally {
     plaintext.fill(0);
   }

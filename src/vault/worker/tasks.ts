@@ -117,24 +117,10 @@ function taskTable(keys: WorkerKeys): TaskTable {
   };
 }
 
-/** Encryption of bytes for other areas, re-encryption under another generation, and secrets. */
-function cipherTasks(
-  keys: WorkerKeys,
-): Pick<TaskTable, "rewrap" | "encrypt" | "decrypt" | "seal_secret" | "open_secret"> {
+/** Encryption of bytes for other areas, and secrets. */
+function cipherTasks(keys: WorkerKeys): Pick<TaskTable, "encrypt" | "decrypt" | "seal_secret" | "open_secret"> {
   const { keyring } = keys;
   return {
-    rewrap: ({ vault, from, to, data, context }) => {
-      const plaintext = keys.lend(vault, from, (spec, key) => {
-        return requireAbility(spec, "decrypt").decrypt(key, data, context);
-      });
-      try {
-        return keys.lend(vault, to, (spec, key) =>
-          exact(requireAbility(spec, "encrypt").encrypt(key, plaintext, context)),
-        );
-      } finally {
-        plaintext.fill(0);
-      }
-    },
     encrypt: ({ vault, key, data, context }) =>
       keys.lend(vault, key, (spec, unwrapped) =>
         exact(requireAbility(spec, "encrypt").encrypt(unwrapped, data, context)),
