@@ -5,6 +5,7 @@
 import Type, { type TArray, type TObject, type TSchema } from "typebox";
 import { Compile } from "typebox/compile";
 import { AppError, type ErrorDetail } from "../errors.js";
+import { clientNames, type SentBody } from "./client-names.js";
 import { explainRefusal } from "./explain.js";
 import { RefusedItem } from "./refused-item.js";
 import { QueryReader, paramReader, parseQuery, type QueryPair } from "./query.js";
@@ -28,11 +29,12 @@ export interface RouteValidator {
    */
   query(text: string): { readonly members: Record<string, unknown>; readonly pairs: readonly QueryPair[] };
   /**
-   * Checks a parsed body and returns it. Only UUIDs at its top level are turned into lower case. Where the route says
-   * so, refused items of a batch are replaced (refused-item.ts).
+   * Checks a parsed body and returns it under the names of its route, with what was sent back beside it. Only UUIDs at
+   * its top level are turned into lower case. Where the route says so, refused items of a batch are replaced
+   * (refused-item.ts).
    * @throws invalid_request or unknown_member
    */
-  body(value: unknown): unknown;
+  body(value: unknown): SentBody;
 }
 
 const NOTHING: TObject = closed({});
@@ -55,7 +57,7 @@ const UNEXPLAINED: readonly ErrorDetail[] = [
 export function compileRoute(route: RouteSpec): RouteValidator {
   const params = compileParams(route.params ?? NOTHING);
   const query = compileQuery(queryObject(route));
-  const body = route.itemsFailAlone === true ? compileBatch(route.body) : compileBody(route.body ?? NOTHING);
+  const body = compileBody(route);
   const takesIdsOnly = Object.values<UuidSource>((route.params ?? NOTHING).properties).every(
     ({ format }) => format === "uuid",
   );
@@ -99,22 +101,33 @@ function compileQuery(schema: TObject): RouteValidator["query"] {
   };
 }
 
-function compileBody(schema: TSchema): RouteValidator["body"] {
+function compileBody(route: RouteSpec): RouteValidator["body"] {
+  const named = clientNames(route);
+  const check = route.itemsFailAlone === true ? batchCheck(route.body) : bodyCheck(route.body ?? NOTHING);
+  return (value) => {
+    const sent = isObject(value) ? named(value) : { body: value, sentBack: {} };
+    const body = check(sent.body);
+    return body === sent.body ? sent : { ...sent, body };
+  };
+}
+
+/** Checks a body and returns it. */
+type BodyCheck = (value: unknown) => unknown;
+
+function bodyCheck(schema: TSchema): BodyCheck {
   const validator = Compile(schema);
   const lowerCase = lowerCaseUuids(schema);
   return (value) => {
     if (!validator.Check(value)) throw refusal("invalid_request", explainRefusal(schema, value, "the body"));
-    return typeof value === "object" && value !== null && !Array.isArray(value)
-      ? lowerCase(value as Record<string, unknown>)
-      : value;
+    return isObject(value) ? lowerCase(value) : value;
   };
 }
 
-/** Checks the items of a batch one by one, and everything else as `compileBody` does. */
-function compileBatch(schema: TSchema | undefined): RouteValidator["body"] {
+/** Checks the items of a batch one by one, and everything else as `bodyCheck` does. */
+function batchCheck(schema: TSchema | undefined): BodyCheck {
   const { properties } = schema as TObject<{ batch: TArray }>;
   const { items } = properties.batch;
-  const whole = compileBody({
+  const whole = bodyCheck({
     ...schema,
     properties: { ...properties, batch: { ...properties.batch, items: {} } },
   });
@@ -130,6 +143,10 @@ function compileBatch(schema: TSchema | undefined): RouteValidator["body"] {
     };
     return { ...body, batch: body.batch.map(checked) };
   };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function refusal(code: "malformed_path" | "invalid_request", details: readonly ErrorDetail[]): AppError {

@@ -99,9 +99,9 @@ describe("query members", () => {
 describe("bodies", () => {
   it("pass when they have the declared form", () => {
     expect(
-      validator.body({ kind: "a", owner_id: UPPER, items: [{ n: 1 }], source: { "main.circom": "x" } }),
+      validator.body({ kind: "a", owner_id: UPPER, items: [{ n: 1 }], source: { "main.circom": "x" } }).body,
     ).toMatchObject({ owner_id: UPPER.toLowerCase() });
-    expect(validator.body({ kind: "b", owner_id: null, source: "abc" })).toBeTruthy();
+    expect(validator.body({ kind: "b", owner_id: null, source: "abc" }).body).toBeTruthy();
   });
 
   it.each([
@@ -232,7 +232,7 @@ describe("batches whose items fail alone", () => {
     }),
   );
   const read = (batch: readonly unknown[]): readonly unknown[] =>
-    (batches.body({ batch }) as { batch: readonly unknown[] }).batch;
+    (batches.body({ batch }).body as { batch: readonly unknown[] }).batch;
 
   it("hold a refusal in the place of each refused item, which no body can pass for", () => {
     const [first, second, third] = read([{ n: 1 }, { n: "1" }, { refused: [] }]);
@@ -242,7 +242,7 @@ describe("batches whose items fail alone", () => {
       new RefusedItem([{ code: "invalid_request", message: "n: expected an integer", path: "n" }]),
     );
     expect(third).toEqual(new RefusedItem([expect.objectContaining({ code: "unknown_member", path: "refused" })]));
-    expect(batches.body({ n: 1 })).toEqual({ n: 1 });
+    expect(batches.body({ n: 1 }).body).toEqual({ n: 1 });
   });
 
   it("are refused as a whole where the batch itself is wrong", () => {
