@@ -61,6 +61,7 @@ export const ERROR_STATUS = {
   spec_cannot_verify: 400,
   spec_cannot_derive: 400,
   spec_cannot_agree: 400,
+  spec_cannot_prove_possession: 400,
   spec_has_no_xpub: 400,
   message_required: 422,
   message_too_long: 422,

@@ -42,7 +42,7 @@ export type WorkerKind = "prompt" | "bulk";
 
 export type HdAccount = Omit<HdPath, "change" | "index">;
 
-export type KeyOperation = "sign" | "verify" | "encrypt" | "decrypt" | "rewrap" | "agree";
+export type KeyOperation = "sign" | "verify" | "encrypt" | "decrypt" | "rewrap" | "agree" | "prove_possession";
 
 /** One item of an operation. Which members it has is decided by the route's schema; the operation checks the rest. */
 export interface OperationItem extends SignItem {
@@ -92,6 +92,19 @@ export interface BlsAggregateClaim {
   readonly messages: readonly string[];
   readonly public_keys: readonly string[];
   readonly signature: string;
+}
+
+/** The claim that a signature is the sum of one signature of each key on the same message; all as hex. */
+export interface BlsFastClaim {
+  readonly message: string;
+  readonly public_keys: readonly string[];
+  readonly signature: string;
+}
+
+/** The claim that somebody has the private key of a public key; both as hex. */
+export interface BlsPossessionClaim {
+  readonly public_key: string;
+  readonly proof: string;
 }
 
 export interface PhraseCheck {
@@ -145,6 +158,8 @@ export interface VaultTasks {
   verify_detached: { message: { items: readonly DetachedItem[]; worker: WorkerKind }; value: readonly ItemOutcome[] };
   bls_aggregate: { message: { signatures: readonly string[] }; value: ItemOutcome };
   bls_verify: { message: BlsAggregateClaim; value: ItemOutcome };
+  bls_fast_verify: { message: BlsFastClaim; value: ItemOutcome };
+  bls_verify_possession: { message: BlsPossessionClaim; value: ItemOutcome };
   /** Returns the public keys of a vault as JSON Web Keys; keys without a registered form are left out. */
   json_web_keys: {
     message: { vault: VaultReference; keys: readonly KeyReference[] };

@@ -21,6 +21,7 @@ import { keySpecNamed } from "../key-specs/table.js";
 import type {
   AgreeInput,
   CipherBatchInput,
+  PossessionJson,
   RewrapInput,
   SignInput,
   SignResultJson,
@@ -120,6 +121,14 @@ export class KeyOperations {
    */
   agree(call: KeyCall, input: WithRefusedItems<AgreeInput>): Promise<Agreed | JsonText<BatchJson<Agreed>>> {
     return this.#run<Agreed>(call, "agree", input);
+  }
+
+  /**
+   * Proves that the vault has the private key of a BLS key.
+   * @throws spec_cannot_prove_possession, `key_disabled`, `not_found`
+   */
+  provePossession(call: KeyCall): Promise<PossessionJson> {
+    return this.#run<PossessionJson, PossessionJson>(call, "prove_possession", {}) as Promise<PossessionJson>;
   }
 
   async #run<Result, Single = Result>(

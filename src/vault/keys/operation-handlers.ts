@@ -40,6 +40,15 @@ export function operationHandlers(dependencies: { readonly vault: VaultService }
     verifyDetached: async ({ body, signal }) => ({ status: 200, body: await publicKeys.verify(body, signal) }),
     blsAggregate: async ({ body, signal }) => ({ status: 201, body: await publicKeys.blsAggregate(body, signal) }),
     blsVerify: async ({ body, signal }) => ({ status: 200, body: await publicKeys.blsVerify(body, signal) }),
+    blsFastAggregateVerify: async ({ body, signal }) => ({
+      status: 200,
+      body: await publicKeys.blsFastVerify(body, signal),
+    }),
+    blsVerifyPossession: async ({ body, signal }) => ({
+      status: 200,
+      body: await publicKeys.blsVerifyPossession(body, signal),
+    }),
+    provePossession: async (request) => ({ status: 200, body: await operations.provePossession(callOf(request)) }),
   };
 }
 

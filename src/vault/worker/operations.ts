@@ -1,12 +1,12 @@
 /**
  * What the vault worker does with a key for callers, item by item: signing, verifying, encrypting, decrypting,
- * agreeing. Reads and writes the texts of the API. The refusal of an item is its outcome; only a damaged record or a
- * fault of our own fails the task.
+ * rewrapping, agreeing, proving possession. Reads and writes the texts of the API. The refusal of an item is its
+ * outcome; only a damaged record or a fault of our own fails the task.
  */
 import { AppError, assert, invalidMember } from "../../platform/errors.js";
 import { requireAbility, type Ability } from "../key-specs/abilities.js";
 import type { KeySpec, SignItem, UnwrappedKey, VerifyItem } from "../key-specs/key-spec.js";
-import { readHexMember } from "../key-specs/messages.js";
+import { plainHex, readHexMember } from "../key-specs/messages.js";
 import { keySpecNamed } from "../key-specs/table.js";
 import { keyDisabled } from "../keys/key-records.js";
 import { contextBytes, hexBytes, isOverlong, toHex, utf8Bytes, type TextEncoding } from "../keys/validation.js";
@@ -54,6 +54,10 @@ const OPERATIONS: Readonly<Record<Exclude<KeyOperation, "decrypt" | "rewrap">, O
       const ciphertext = encrypting.encrypt(key, plaintextOf(item), contextBytes(item.context));
       return ciphertextJson(ciphertext);
     });
+  },
+  prove_possession: (spec, key, items) => {
+    const proving = requireAbility(spec, "provePossession");
+    return items.map(() => () => ({ public_key: toHex(key.publicKey), proof: plainHex(proving.provePossession(key)) }));
   },
   agree: (spec, key, items) => {
     const agreeing = requireAbility(spec, "agree");

@@ -9,7 +9,7 @@ import { AppError } from "../../platform/errors.js";
 import { stackFrames } from "../../platform/stack-frames.js";
 import { requireAbility } from "../key-specs/abilities.js";
 import { FIRST_GENERATION } from "../keys/key-records.js";
-import { blsAggregate, blsVerify } from "./bls-operations.js";
+import { blsAggregate, blsFastVerify, blsVerify, blsVerifyPossession } from "./bls-operations.js";
 import { unwrapRecord, wrapRecord, type EnvelopePlace } from "./record-wrapping.js";
 import { deriveSentinel } from "./key-hierarchy.js";
 import type { KeyObjects } from "./key-objects.js";
@@ -111,6 +111,8 @@ function taskTable(keys: WorkerKeys): TaskTable {
     verify_detached: ({ items }) => verifyDetached(items),
     bls_aggregate: ({ signatures }) => blsAggregate(signatures),
     bls_verify: (message) => blsVerify(message),
+    bls_fast_verify: (message) => blsFastVerify(message),
+    bls_verify_possession: (message) => blsVerifyPossession(message),
     json_web_keys: ({ vault, keys: references }) => jsonWebKeys(keys, vault, references),
     hd_address: ({ vault, key, path }) => keys.lend(vault, key, (_spec, wallet) => hdAddress(wallet, path)),
     hd_xpub: ({ vault, key, account }) => keys.lend(vault, key, (_spec, wallet) => hdXpub(wallet, account)),
