@@ -21,6 +21,7 @@ import {
   SecretWithValue,
   Vault,
   VaultList,
+  VaultListQuery,
 } from "./schemas.js";
 
 const BODY_BYTES_MAX = 1024 * 1024;
@@ -49,6 +50,7 @@ export const organizationVaultRoutes = {
     description: MEMBERS,
     auth: { permissions: ["read"] },
     params: IdParams,
+    query: VaultListQuery,
     list: true,
     responses: { 200: { description: "Vaults, oldest first", schema: VaultList } },
     errors: ["not_found"],

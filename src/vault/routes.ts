@@ -19,6 +19,7 @@ import {
   SecretWithValue,
   Vault,
   VaultList,
+  VaultListQuery,
 } from "./schemas.js";
 import { SEAL_BODY_BYTES_MAX } from "./seal/seal-request.js";
 
@@ -43,6 +44,7 @@ export const vaultRoutes = {
     path: "/api/v1/vaults",
     summary: "List the vaults of the authorized subject",
     auth: { permissions: ["read"] },
+    query: VaultListQuery,
     list: true,
     responses: { 200: { description: "Vaults, oldest first", schema: VaultList } },
   }),
