@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Chain } from "../chain/create-chain.js";
 import { permissionBits } from "../platform/auth/permissions.js";
 import type { Principal, Subject } from "../platform/auth/principal.js";
+import type { RequireTenant } from "../platform/auth/said-owner.js";
 import { Signal } from "../platform/concurrency/signal.js";
 import type { Area } from "../platform/contract/route.js";
 import { SubscriptionTokens } from "../platform/events/subscription-token.js";
@@ -64,7 +65,7 @@ export async function openAreas(platform: Platform): Promise<Areas> {
     ownerDeleted,
     references,
   });
-  const { access, bearers } = identityParts.identity.services;
+  const { bearers } = identityParts.identity.services;
   const subscriptionTokens = new SubscriptionTokens(
     { key: await secretKey(join(dataDir, "subscription-key")) },
     { clock, standingOf: (subject, sessionId) => bearers.standingOf(subject, sessionId) },
@@ -79,14 +80,20 @@ export async function openAreas(platform: Platform): Promise<Areas> {
     clock,
     log,
     references,
-    requireTenant: (principal, tenant, permissions) => {
-      access.require(principal, tenant, permissionBits(permissions));
-    },
+    requireTenant: requireTenantBy(identityParts),
   });
   unsealed.on(() => chain.wake());
   ownerDeleted.on((owner) => chain.purge(owner));
   await vault.start();
   return { vault, pools, sandbox, provers, identityParts, chain, subscriptionTokens };
+}
+
+/** Returns the check of applications and organizations that bodies name. */
+export function requireTenantBy({ identity }: Areas["identityParts"]): RequireTenant {
+  const { access } = identity.services;
+  return (principal, tenant, permissions) => {
+    access.require(principal, tenant, permissionBits(permissions));
+  };
 }
 
 /** Authenticates a bearer token. Subscription tokens can only listen to events, so only the chain area takes them. */

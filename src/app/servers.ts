@@ -23,7 +23,7 @@ import { lifecycleRoutes } from "../vault/keys/lifecycle-routes.js";
 import { organizationVaultHandlers } from "../vault/organization-vault-handlers.js";
 import { organizationVaultRoutes } from "../vault/organization-vault-routes.js";
 import { vaultRoutes } from "../vault/routes.js";
-import { authenticate, type Areas } from "./open-areas.js";
+import { authenticate, requireTenantBy, type Areas } from "./open-areas.js";
 import type { Platform } from "./open-platform.js";
 import { sharedTokenRoutes } from "./shared-tokens.js";
 
@@ -159,7 +159,7 @@ function boundRoutes(parts: AppParts): BoundRoute[] {
           },
         }),
       ),
-      ...bindRoutes(vaultRoutes, parts.vault.handlers),
+      ...bindRoutes(vaultRoutes, parts.vault.handlers({ requireTenant: requireTenantBy(parts.identityParts) })),
       ...bindRoutes(auditRoutes, auditHandlers({ audit: parts.audit.log })),
       ...bindRoutes(lifecycleRoutes, parts.vault.lifecycleHandlers),
       ...bindRoutes(proverRoutes, parts.provers.handlers),

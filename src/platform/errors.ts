@@ -70,6 +70,7 @@ export const ERROR_STATUS = {
   spec_cannot_verify: 400,
   spec_cannot_derive: 400,
   spec_cannot_agree: 400,
+  spec_cannot_prove_possession: 400,
   spec_has_no_xpub: 400,
   message_required: 422,
   message_too_long: 422,
@@ -89,7 +90,7 @@ export const ERROR_STATUS = {
   key_disabled: 409,
   key_not_rotatable: 409,
   key_not_deleted: 409,
-  /** A secret whose deletion is planned: it can be restored, but not read. */
+  /** A secret whose deletion is planned can be restored, but not read; a key can be restored, but not enabled. */
   deletion_planned: 409,
   deletion_not_planned: 409,
   nonce_reused: 409,

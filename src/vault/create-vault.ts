@@ -2,6 +2,7 @@
  * Assembles the vault from its parts: provider, threads, seal, service and handlers. Called by the composition root.
  */
 import { availableParallelism } from "node:os";
+import type { RequireTenant } from "../platform/auth/said-owner.js";
 import type { Clock } from "../platform/clock.js";
 import type { HandlersFor } from "../platform/contract/route.js";
 import type { Log } from "../platform/log.js";
@@ -41,7 +42,8 @@ export interface VaultDependencies {
 
 export interface Vault {
   readonly service: VaultService;
-  readonly handlers: HandlersFor<typeof vaultRoutes>;
+  /** Returns the handlers; a function, because the vault is made before those who know applications. */
+  handlers(dependencies: { readonly requireTenant: RequireTenant }): HandlersFor<typeof vaultRoutes>;
   readonly lifecycleHandlers: HandlersFor<typeof lifecycleRoutes>;
   /**
    * Unseals where the provider has the key and carries out the planned deletions that are due, now and each minute.
@@ -101,7 +103,7 @@ export async function createVault(options: VaultOptions, dependencies: VaultDepe
   };
   return {
     service,
-    handlers: vaultHandlers({ vault: service }),
+    handlers: ({ requireTenant }) => vaultHandlers({ vault: service, requireTenant }),
     lifecycleHandlers: lifecycleHandlers({ lifecycle, deletions }),
     start: async () => {
       const state = await seal.unsealAutomatically();

@@ -1,17 +1,24 @@
 /** Binds the vault's routes to its service: names and shapes only, no logic. */
+import { requireSaidOwner, saidOwner, type RequireTenant } from "../platform/auth/said-owner.js";
 import type { HandlersFor } from "../platform/contract/route.js";
 import { operationHandlers } from "./keys/operation-handlers.js";
 import type { vaultRoutes } from "./routes.js";
 import type { VaultService } from "./service.js";
 
-/** Returns the handlers of `vaultRoutes`. */
-export function vaultHandlers(dependencies: { readonly vault: VaultService }): HandlersFor<typeof vaultRoutes> {
-  const { vault } = dependencies;
+/**
+ * Returns the handlers of `vaultRoutes`.
+ * @param dependencies.requireTenant see auth/said-owner.ts; for the owners that bodies name
+ */
+export function vaultHandlers(dependencies: {
+  readonly vault: VaultService;
+  readonly requireTenant: RequireTenant;
+}): HandlersFor<typeof vaultRoutes> {
+  const { vault, requireTenant } = dependencies;
   return {
     listVaults: ({ principal, query }) => ({ status: 200, ...vault.listVaults(principal.subject, query) }),
     createVault: async ({ principal, body }) => ({
       status: 201,
-      body: await vault.createVault(principal.subject, body),
+      body: await vault.createVault(saidOwner(principal, body, { permissions: ["create"], requireTenant }), body),
     }),
     getVault: ({ principal, params }) => ({ status: 200, body: vault.getVault(principal.subject, params.id) }),
     deleteVault: async ({ principal, params }) => {
@@ -22,10 +29,10 @@ export function vaultHandlers(dependencies: { readonly vault: VaultService }): H
       status: 200,
       ...vault.listKeys(principal.subject, params.id, query),
     }),
-    createKey: async ({ principal, params, body }) => ({
-      status: 201,
-      body: await vault.createKey(principal.subject, params.id, body),
-    }),
+    createKey: async ({ principal, params, body }) => {
+      requireSaidOwner(principal, body, requireTenant);
+      return { status: 201, body: await vault.createKey(principal.subject, params.id, body) };
+    },
     getKey: ({ principal, params }) => ({
       status: 200,
       body: vault.getKey(principal.subject, params.id, params.key_id),
@@ -38,10 +45,10 @@ export function vaultHandlers(dependencies: { readonly vault: VaultService }): H
       status: 200,
       ...vault.listSecrets(principal.subject, params.id, query),
     }),
-    createSecret: async ({ principal, params, body }) => ({
-      status: 201,
-      body: await vault.createSecret(principal.subject, params.id, body),
-    }),
+    createSecret: async ({ principal, params, body }) => {
+      requireSaidOwner(principal, body, requireTenant);
+      return { status: 201, body: await vault.createSecret(principal.subject, params.id, body) };
+    },
     getSecret: async ({ principal, params }) => ({
       status: 200,
       body: await vault.getSecret(principal.subject, params.id, params.secret_id),
@@ -50,6 +57,15 @@ export function vaultHandlers(dependencies: { readonly vault: VaultService }): H
       await vault.deleteSecret(principal.subject, params.id, params.secret_id);
       return { status: 204 };
     },
+    ...operationHandlers(dependencies),
+    ...sealHandlers(vault),
+  };
+}
+
+function sealHandlers(
+  vault: VaultService,
+): Pick<HandlersFor<typeof vaultRoutes>, "createUnsealerKey" | "unseal" | "seal" | "getSealStatus"> {
+  return {
     createUnsealerKey: () => ({ status: 201, bytes: vault.createUnsealerKey() }),
     unseal: async ({ principal, body }) => {
       await vault.unseal(principal.subject, body);
@@ -59,7 +75,6 @@ export function vaultHandlers(dependencies: { readonly vault: VaultService }): H
       await vault.seal(principal.subject, body);
       return { status: 204 };
     },
-    ...operationHandlers(dependencies),
     getSealStatus: () => ({ status: 200, body: vault.sealStatus() }),
   };
 }

@@ -5,7 +5,9 @@
  */
 import { PERMISSIONS } from "../platform/auth/permissions.js";
 import type { Principal, Subject } from "../platform/auth/principal.js";
+import { requireSaidOwner, type SaidOwner } from "../platform/auth/said-owner.js";
 import type { HandlersFor } from "../platform/contract/route.js";
+import { notFound } from "../platform/errors.js";
 import { RequestedKeyCall, type KeyCall } from "./keys/key-call.js";
 import type { organizationVaultRoutes } from "./organization-vault-routes.js";
 import type { VaultService } from "./service.js";
@@ -25,50 +27,64 @@ interface KeyRequest {
   readonly signal: AbortSignal;
 }
 
-/** Returns the organization as the owner of its vaults, for a member that has the permission bits. */
-type OwnerFor = (principal: Principal, organizationId: string, bits: number) => Subject;
+interface Owners {
+  /** Returns the organization as the owner of its vaults, for a member that has the permission bits. */
+  find(principal: Principal, organizationId: string, bits: number): Subject;
+  /** Does the same to create something, whose body may only name the organization of the path and the caller. */
+  creating(principal: Principal, organizationId: string, said: SaidOwner): Subject;
+}
 
 /** Returns the handlers of `organizationVaultRoutes`. */
 export function organizationVaultHandlers(
   dependencies: OrganizationVaultDependencies,
 ): HandlersFor<typeof organizationVaultRoutes> {
   const { vault, requireMember } = dependencies;
-  const owner: OwnerFor = (principal, organizationId, bits) => {
+  const find: Owners["find"] = (principal, organizationId, bits) => {
     requireMember(principal, organizationId, bits);
     return { kind: "organization", id: organizationId };
   };
-  return { ...keyHandlers(vault, owner), ...secretHandlers(vault, owner) };
+  const owners: Owners = {
+    find,
+    creating: (principal, organizationId, said) => {
+      const owner = find(principal, organizationId, PERMISSIONS.create);
+      requireSaidOwner(principal, said, (_principal, { kind, id }) => {
+        if (kind !== owner.kind || id !== owner.id) throw notFound(kind);
+      });
+      return owner;
+    },
+  };
+  return { ...keyHandlers(vault, owners), ...secretHandlers(vault, owners) };
 }
 
 function keyHandlers(
   vault: VaultService,
-  owner: OwnerFor,
+  owners: Owners,
 ): Omit<HandlersFor<typeof organizationVaultRoutes>, keyof ReturnType<typeof secretHandlers>> {
   const callOf = (request: KeyRequest): KeyCall =>
     new RequestedKeyCall(request, {
-      owner: owner(request.principal, request.params.id, PERMISSIONS.vault_use),
+      owner: owners.find(request.principal, request.params.id, PERMISSIONS.vault_use),
       vaultId: request.params.vault_id,
       keyId: request.params.key_id,
     });
   return {
     listOrganizationVaults: ({ principal, params, query }) => ({
       status: 200,
-      ...vault.listVaults(owner(principal, params.id, PERMISSIONS.read), query),
+      ...vault.listVaults(owners.find(principal, params.id, PERMISSIONS.read), query),
     }),
     createOrganizationVault: async ({ principal, params, body }) => ({
       status: 201,
-      body: await vault.createVault(owner(principal, params.id, PERMISSIONS.create), body),
+      body: await vault.createVault(owners.creating(principal, params.id, body), body),
     }),
     listOrganizationVaultKeys: ({ principal, params, query }) => ({
       status: 200,
-      ...vault.listKeys(owner(principal, params.id, PERMISSIONS.read), params.vault_id, query),
+      ...vault.listKeys(owners.find(principal, params.id, PERMISSIONS.read), params.vault_id, query),
     }),
     createOrganizationVaultKey: async ({ principal, params, body }) => ({
       status: 201,
-      body: await vault.createKey(owner(principal, params.id, PERMISSIONS.create), params.vault_id, body),
+      body: await vault.createKey(owners.creating(principal, params.id, body), params.vault_id, body),
     }),
     deleteOrganizationVaultKey: async ({ principal, params }) => {
-      await vault.deleteKey(owner(principal, params.id, PERMISSIONS.delete), params.vault_id, params.key_id);
+      await vault.deleteKey(owners.find(principal, params.id, PERMISSIONS.delete), params.vault_id, params.key_id);
       return { status: 204 };
     },
     signWithOrganizationVaultKey: async (request) => ({
@@ -84,7 +100,7 @@ function keyHandlers(
 
 function secretHandlers(
   vault: VaultService,
-  owner: OwnerFor,
+  owners: Owners,
 ): Pick<
   HandlersFor<typeof organizationVaultRoutes>,
   | "listOrganizationVaultSecrets"
@@ -95,22 +111,26 @@ function secretHandlers(
   return {
     listOrganizationVaultSecrets: ({ principal, params, query }) => ({
       status: 200,
-      ...vault.listSecrets(owner(principal, params.id, PERMISSIONS.read), params.vault_id, query),
+      ...vault.listSecrets(owners.find(principal, params.id, PERMISSIONS.read), params.vault_id, query),
     }),
     createOrganizationVaultSecret: async ({ principal, params, body }) => ({
       status: 201,
-      body: await vault.createSecret(owner(principal, params.id, PERMISSIONS.create), params.vault_id, body),
+      body: await vault.createSecret(owners.creating(principal, params.id, body), params.vault_id, body),
     }),
     getOrganizationVaultSecret: async ({ principal, params }) => ({
       status: 200,
       body: await vault.getSecret(
-        owner(principal, params.id, PERMISSIONS.secret_read),
+        owners.find(principal, params.id, PERMISSIONS.secret_read),
         params.vault_id,
         params.secret_id,
       ),
     }),
     deleteOrganizationVaultSecret: async ({ principal, params }) => {
-      await vault.deleteSecret(owner(principal, params.id, PERMISSIONS.delete), params.vault_id, params.secret_id);
+      await vault.deleteSecret(
+        owners.find(principal, params.id, PERMISSIONS.delete),
+        params.vault_id,
+        params.secret_id,
+      );
       return { status: 204 };
     },
   };

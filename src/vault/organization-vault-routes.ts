@@ -21,6 +21,7 @@ import {
   SecretWithValue,
   Vault,
   VaultList,
+  VaultListQuery,
 } from "./schemas.js";
 
 const BODY_BYTES_MAX = 1024 * 1024;
@@ -49,6 +50,7 @@ export const organizationVaultRoutes = {
     description: MEMBERS,
     auth: { permissions: ["read"] },
     params: IdParams,
+    query: VaultListQuery,
     list: true,
     responses: { 200: { description: "Vaults, oldest first", schema: VaultList } },
     errors: ["not_found"],
@@ -120,6 +122,7 @@ export const organizationVaultRoutes = {
     auth: { permissions: ["vault_use"] },
     params: KeyOfVaultParams,
     body: SignBody,
+    itemsFailAlone: true,
     bodyBytesMax: BODY_BYTES_MAX,
     jsonTokensMax: JSON_TOKENS_MAX,
     deadlineMs: DEADLINE_MS,
@@ -137,6 +140,7 @@ export const organizationVaultRoutes = {
     auth: { permissions: ["vault_use"] },
     params: KeyOfVaultParams,
     body: VerifyBody,
+    itemsFailAlone: true,
     bodyBytesMax: BODY_BYTES_MAX,
     jsonTokensMax: JSON_TOKENS_MAX,
     deadlineMs: DEADLINE_MS,

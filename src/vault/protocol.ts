@@ -42,7 +42,7 @@ export type WorkerKind = "prompt" | "bulk";
 
 export type HdAccount = Omit<HdPath, "change" | "index">;
 
-export type KeyOperation = "sign" | "verify" | "encrypt" | "decrypt" | "agree";
+export type KeyOperation = "sign" | "verify" | "encrypt" | "decrypt" | "rewrap" | "agree" | "prove_possession";
 
 /** One item of an operation. Which members it has is decided by the route's schema; the operation checks the rest. */
 export interface OperationItem extends SignItem {
@@ -51,6 +51,8 @@ export interface OperationItem extends SignItem {
   readonly context?: string;
   readonly data?: string;
   readonly encoding?: "utf8" | "hex";
+  /** Why the item's schema refused it: then it has no other member (platform/contract/refused-item.ts). */
+  readonly refused?: readonly ErrorDetail[];
 }
 
 /** An item to verify under the public key that it brings. */
@@ -61,7 +63,7 @@ export interface DetachedItem extends OperationItem {
 export interface OperateMessage {
   readonly vault: VaultReference;
   readonly key: KeyReference;
-  /** Earlier generations of the key that the items to decrypt name. */
+  /** Earlier generations of the key that the items to decrypt or to rewrap name. */
   readonly earlier: readonly KeyReference[];
   readonly operation: KeyOperation;
   readonly items: readonly OperationItem[];
@@ -90,6 +92,19 @@ export interface BlsAggregateClaim {
   readonly messages: readonly string[];
   readonly public_keys: readonly string[];
   readonly signature: string;
+}
+
+/** The claim that a signature is the sum of one signature of each key on the same message; all as hex. */
+export interface BlsFastClaim {
+  readonly message: string;
+  readonly public_keys: readonly string[];
+  readonly signature: string;
+}
+
+/** The claim that somebody has the private key of a public key; both as hex. */
+export interface BlsPossessionClaim {
+  readonly public_key: string;
+  readonly proof: string;
 }
 
 export interface PhraseCheck {
@@ -127,11 +142,6 @@ export interface VaultTasks {
     message: { vault: VaultReference; key: KeyReference; generation: number };
     value: { envelope: string };
   };
-  /** Decrypts with one generation of a key and encrypts with another; the plaintext stays in the worker. */
-  rewrap: {
-    message: { vault: VaultReference; from: KeyReference; to: KeyReference; data: Uint8Array; context: Uint8Array };
-    value: Uint8Array;
-  };
   encrypt: {
     message: { vault: VaultReference; key: KeyReference; data: Uint8Array; context: Uint8Array };
     value: Uint8Array;
@@ -148,6 +158,8 @@ export interface VaultTasks {
   verify_detached: { message: { items: readonly DetachedItem[]; worker: WorkerKind }; value: readonly ItemOutcome[] };
   bls_aggregate: { message: { signatures: readonly string[] }; value: ItemOutcome };
   bls_verify: { message: BlsAggregateClaim; value: ItemOutcome };
+  bls_fast_verify: { message: BlsFastClaim; value: ItemOutcome };
+  bls_verify_possession: { message: BlsPossessionClaim; value: ItemOutcome };
   /** Returns the public keys of a vault as JSON Web Keys; keys without a registered form are left out. */
   json_web_keys: {
     message: { vault: VaultReference; keys: readonly KeyReference[] };

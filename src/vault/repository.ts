@@ -15,6 +15,7 @@ import { defineTable, mergeCommits, type Listing, type Page, type Table } from "
 import { HD_INDEX, HdAddressRepository } from "./keys/hd-address-repository.js";
 import { KeyCache } from "./key-cache.js";
 import type { KeyReference, VaultReference } from "./protocol.js";
+import type { SecretFilters, VaultFilters } from "./schemas.js";
 import type {
   VaultRecord,
   KeyRecord,
@@ -35,6 +36,7 @@ export interface DueDeletion {
 export interface KeyFilter {
   readonly spec?: string | undefined;
   readonly type?: string | undefined;
+  readonly name?: string | undefined;
 }
 
 /**
@@ -293,28 +295,25 @@ export class VaultRepository {
     return { record, reference: { secretId, name: record.value.name, type: record.value.type } };
   }
 
-  /** Lists an owner's vaults, oldest first, also those whose deletion is planned. */
-  listVaults(owner: Subject, page: Page): Listing<VaultRecord> {
-    return this.#vaults.list("owner", ownerKey(owner), { page });
+  /** Lists an owner's vaults, or those of one name, oldest first, also those whose deletion is planned. */
+  listVaults(owner: Subject, { name }: VaultFilters, page: Page): Listing<VaultRecord> {
+    return this.#vaults.list("owner", ownerKey(owner), { page, ...having<VaultRecord>({ name }) });
   }
 
   /** Lists the keys of a vault that match the filter, oldest first. */
-  listKeys(vaultId: string, { spec, type }: KeyFilter, page: Page): Listing<KeyRecord> {
+  listKeys(vaultId: string, { spec, type, name }: KeyFilter, page: Page): Listing<KeyRecord> {
     if (spec !== undefined)
-      return this.#keys.list("spec", [vaultId, spec], {
-        page,
-        ...(type === undefined ? {} : { filter: (key) => key.type === type }),
-      });
+      return this.#keys.list("spec", [vaultId, spec], { page, ...having<KeyRecord>({ type, name }) });
     return type === undefined
-      ? this.#keys.list("vault", [vaultId], { page })
-      : this.#keys.list("type", [vaultId, type], { page });
+      ? this.#keys.list("vault", [vaultId], { page, ...having<KeyRecord>({ name }) })
+      : this.#keys.list("type", [vaultId, type], { page, ...having<KeyRecord>({ name }) });
   }
 
-  /** Lists the secrets of a vault, or those of one type, oldest first. */
-  listSecrets(vaultId: string, type: string | undefined, page: Page): Listing<SecretRecord> {
+  /** Lists the secrets of a vault that match the filter, oldest first. */
+  listSecrets(vaultId: string, { type, name }: SecretFilters, page: Page): Listing<SecretRecord> {
     return type === undefined
-      ? this.#secrets.list("vault", [vaultId], { page })
-      : this.#secrets.list("type", [vaultId, type], { page });
+      ? this.#secrets.list("vault", [vaultId], { page, ...having<SecretRecord>({ name }) })
+      : this.#secrets.list("type", [vaultId, type], { page, ...having<SecretRecord>({ name }) });
   }
 
   /** Returns the commit that writes a vault and its master key, together or not at all. */
@@ -358,6 +357,14 @@ export class VaultRepository {
   isKeyConflict({ key }: StoreConflict): boolean {
     return this.#keys.isOwnKey(key);
   }
+}
+
+/** Returns the filter of rows that have the given members; none where no member is given, so that the index counts. */
+function having<Row>(members: { readonly [Name in keyof Row]?: string | undefined }): {
+  readonly filter?: (row: Row) => boolean;
+} {
+  const given = (Object.keys(members) as (keyof Row)[]).filter((name) => members[name] !== undefined);
+  return given.length === 0 ? {} : { filter: (row) => given.every((name) => row[name] === members[name]) };
 }
 
 /** Returns the part of a key's record that goes to the worker. */

@@ -19,6 +19,7 @@ import {
   SecretWithValue,
   Vault,
   VaultList,
+  VaultListQuery,
 } from "./schemas.js";
 import { SEAL_BODY_BYTES_MAX } from "./seal/seal-request.js";
 
@@ -43,6 +44,7 @@ export const vaultRoutes = {
     path: "/api/v1/vaults",
     summary: "List the vaults of the authorized subject",
     auth: { permissions: ["read"] },
+    query: VaultListQuery,
     list: true,
     responses: { 200: { description: "Vaults, oldest first", schema: VaultList } },
   }),
@@ -103,7 +105,7 @@ export const vaultRoutes = {
     path: "/api/v1/vaults/:id/keys",
     summary: "Generate a key",
     description:
-      "The server generates the key material; importing keys is not supported. RSA keys are generated one at a time and take up to some seconds.",
+      "The server generates the key material; importing keys is not supported. RSA keys have the public exponent 65537; they are generated one at a time and take up to some seconds.",
     auth: { permissions: ["create"] },
     params: IdParams,
     body: CreateKeyBody,

@@ -1,6 +1,6 @@
 /** Schemas of vaults, keys, secrets and the seal on the wire, and the types that follow from them. */
 import Type, { type Static } from "typebox";
-import { closed, Description, Name, Timestamp, Uuid } from "../platform/contract/schemas.js";
+import { closed, Description, Name, SAID_OWNER, Timestamp, Uuid } from "../platform/contract/schemas.js";
 
 /** Longest plaintext of one encrypt call; callers encrypt larger data under a data key of their own. */
 export const PLAINTEXT_BYTES_MAX = 64 * 1024;
@@ -29,7 +29,10 @@ export const Vault = closed(
   { description: "Vault" },
 );
 export const VaultList = Type.Array(Vault, { maxItems: LIST_ITEMS_MAX });
-export const CreateVaultBody = closed({ name: Name, description: Type.Optional(Description) });
+export const CreateVaultBody = closed(
+  { ...SAID_OWNER, name: Name, description: Type.Optional(Description) },
+  { description: "the vault belongs to the application or organization that is named, otherwise to the caller" },
+);
 
 export const Key = closed(
   {
@@ -41,7 +44,9 @@ export const Key = closed(
     spec: Type.String(),
     name: Type.String(),
     description: DescriptionText,
-    public_key: Type.Optional(Type.String({ description: "0x-prefixed hex; asymmetric keys" })),
+    public_key: Type.Optional(
+      Type.String({ description: "0x-prefixed hex; asymmetric keys. RSA: SubjectPublicKeyInfo (DER), exponent 65537" }),
+    ),
     address: Type.Optional(
       Type.String({ description: "account address; secp256k1 keys, and BIP39 keys in the answer of a derivation" }),
     ),
@@ -54,7 +59,11 @@ export const Key = closed(
   { description: "Key; private material is never returned" },
 );
 export const KeyList = Type.Array(Key, { maxItems: LIST_ITEMS_MAX });
+/** Exactly, because names are not unique and lists are read by programs. */
+const NameFilter = Type.Optional(Type.String({ maxLength: 200, description: "only those of this name, exactly" }));
+export const VaultListQuery = closed({ name: NameFilter });
 export const KeyListQuery = closed({
+  name: NameFilter,
   spec: Type.Optional(
     Type.String({
       maxLength: SPEC_CHARACTERS_MAX,
@@ -79,6 +88,7 @@ const KeyOptions = closed({
   ),
 });
 export const CreateKeyBody = closed({
+  ...SAID_OWNER,
   type: Type.Optional(KeyType),
   usage: Type.Optional(KeyUsage),
   spec: Type.String({ minLength: 1, maxLength: SPEC_CHARACTERS_MAX, description: "in any letter case" }),
@@ -98,10 +108,6 @@ export const CIPHER_MEMBERS = {
   context: Type.Optional(Type.String({ maxLength: CONTEXT_BYTES_MAX })),
   encoding: Type.Optional(Encoding),
 };
-export const CipherResult = closed({
-  data: Type.String({ description: "ciphertext as 0x-prefixed hex, or the plaintext" }),
-});
-
 export const Secret = closed(
   {
     id: Uuid,
@@ -120,10 +126,12 @@ export const SecretWithValue = closed(
   { description: "Secret with its value" },
 );
 export const SecretListQuery = closed({
+  name: NameFilter,
   type: Type.Optional(Type.String({ maxLength: 200, description: "only secrets of this type" })),
 });
 export const SecretParams = closed({ id: Uuid, secret_id: Uuid });
 export const CreateSecretBody = closed({
+  ...SAID_OWNER,
   name: Name,
   type: Name,
   description: Type.Optional(Description),
@@ -140,6 +148,9 @@ export const SealKeyBody = closed(
 );
 export const SealStatus = closed({ sealed: Type.Boolean(), provider: Type.String(), initialised: Type.Boolean() });
 
+export type VaultFilters = Static<typeof VaultListQuery>;
+export type KeyFilters = Static<typeof KeyListQuery>;
+export type SecretFilters = Static<typeof SecretListQuery>;
 export type VaultJson = Static<typeof Vault>;
 export type KeyJson = Static<typeof Key>;
 export type SecretJson = Static<typeof Secret>;

@@ -10,7 +10,13 @@ import { utf8Bytes } from "./keys/validation.js";
 import { secretJson } from "./record-views.js";
 import type { VaultRepository } from "./repository.js";
 import type { SecretRecord } from "./vault-records.js";
-import { SECRET_BYTES_MAX, type CreateSecretInput, type SecretJson, type SecretWithValueJson } from "./schemas.js";
+import {
+  SECRET_BYTES_MAX,
+  type CreateSecretInput,
+  type SecretFilters,
+  type SecretJson,
+  type SecretWithValueJson,
+} from "./schemas.js";
 import type { VaultSeal } from "./seal/seal.js";
 import { listed, type Listed, type PrepareOptions, type Vaults } from "./vaults.js";
 
@@ -42,9 +48,9 @@ export class Secrets {
   }
 
   /** Lists the secrets of a vault without their values, oldest first. Throws `not_found`. */
-  list(owner: Subject, vaultId: string, query: Page & { readonly type?: string }): Listed<SecretJson> {
+  list(owner: Subject, vaultId: string, query: Page & SecretFilters): Listed<SecretJson> {
     this.#vaults.find(owner, vaultId);
-    return listed(this.#repository.listSecrets(vaultId, query.type, query), secretJson);
+    return listed(this.#repository.listSecrets(vaultId, query, query), secretJson);
   }
 
   /**

@@ -17,9 +17,12 @@ import type {
   CreateKeyInput,
   CreateSecretInput,
   CreateVaultInput,
+  KeyFilters,
   KeyJson,
+  SecretFilters,
   SecretJson,
   SecretWithValueJson,
+  VaultFilters,
   VaultJson,
 } from "./schemas.js";
 import type { SealAttempts } from "./seal/seal-attempts.js";
@@ -104,8 +107,8 @@ export class VaultService {
   // Vaults: vaults.ts
 
   /** See Vaults.list. */
-  listVaults(owner: Subject, page: Page): Listed<VaultJson> {
-    return this.#vaults.list(owner, page);
+  listVaults(owner: Subject, query: Page & VaultFilters): Listed<VaultJson> {
+    return this.#vaults.list(owner, query);
   }
 
   /** See Vaults.get. */
@@ -141,11 +144,7 @@ export class VaultService {
   // Keys: keys/keys.ts and keys/byte-encryption.ts
 
   /** See Keys.list. */
-  listKeys(
-    owner: Subject,
-    vaultId: string,
-    query: Page & { readonly spec?: string; readonly type?: string },
-  ): Listed<KeyJson> {
+  listKeys(owner: Subject, vaultId: string, query: Page & KeyFilters): Listed<KeyJson> {
     return this.#keys.list(owner, vaultId, query);
   }
 
@@ -187,7 +186,7 @@ export class VaultService {
   // Secrets: secrets.ts
 
   /** See Secrets.list. */
-  listSecrets(owner: Subject, vaultId: string, query: Page & { readonly type?: string }): Listed<SecretJson> {
+  listSecrets(owner: Subject, vaultId: string, query: Page & SecretFilters): Listed<SecretJson> {
     return this.#secrets.list(owner, vaultId, query);
   }
 

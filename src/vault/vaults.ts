@@ -14,7 +14,7 @@ import type { VaultReference } from "./protocol.js";
 import { vaultJson } from "./record-views.js";
 import { unchanged, vaultReference, type VaultRepository } from "./repository.js";
 import type { FoundVault, KeyRecord, VaultRecord } from "./vault-records.js";
-import type { CreateVaultInput, KeyJson, VaultJson } from "./schemas.js";
+import type { CreateVaultInput, KeyJson, VaultFilters, VaultJson } from "./schemas.js";
 import type { VaultSeal } from "./seal/seal.js";
 import { MASTER_KEY_COLUMNS } from "./worker/keyring.js";
 
@@ -63,10 +63,10 @@ export class Vaults {
     this.#clock = dependencies.clock;
   }
 
-  /** Lists an owner's vaults, oldest first. */
-  list(owner: Subject, page: Page): Listed<VaultJson> {
+  /** Lists an owner's vaults, or those of one name, oldest first. */
+  list(owner: Subject, query: Page & VaultFilters): Listed<VaultJson> {
     this.#seal.requireUnsealed();
-    return listed(this.#repository.listVaults(owner, page), vaultJson);
+    return listed(this.#repository.listVaults(owner, query, query), vaultJson);
   }
 
   /** Returns a vault, also one whose deletion is planned: `deletes_at` says so. Throws `not_found`. */

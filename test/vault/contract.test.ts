@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TSchema } from "typebox";
 import { Value } from "typebox/value";
+import { permissionBits } from "../../src/platform/auth/permissions.js";
 import type { Principal } from "../../src/platform/auth/principal.js";
 import { JsonText } from "../../src/platform/json/json-text.js";
 import { compileRoute } from "../../src/platform/contract/validate.js";
@@ -12,7 +13,13 @@ import { codeOf, openTestVault, PHRASE, sealBody, subject, type TestVault } from
 
 type RouteName = keyof typeof vaultRoutes;
 
-const principal: Principal = { subject: subject(), permissions: 0, tokenId: "t", sessionId: "s", expiresAtSec: 0 };
+const principal: Principal = {
+  subject: subject(),
+  permissions: permissionBits(["create"]),
+  tokenId: "t",
+  sessionId: "s",
+  expiresAtSec: 0,
+};
 let test: TestVault;
 
 beforeAll(async () => {
@@ -26,7 +33,9 @@ async function call(
   name: RouteName,
   request: { params?: object; query?: object; body?: unknown } = {},
 ): Promise<{ status: number; body?: unknown; bytes?: Uint8Array; total?: number }> {
-  const handler = vaultHandlers({ vault: test.vault })[name] as (request: unknown) => unknown;
+  const handler = vaultHandlers({ vault: test.vault, requireTenant: () => undefined })[name] as (
+    request: unknown,
+  ) => unknown;
   const given = (await handler({ principal, params: {}, query: { page: 1, rpp: 25 }, ...request })) as {
     status: number;
     body?: unknown;
@@ -101,7 +110,7 @@ describe("bodies", () => {
       );
     }
     for (const member of ["user_id", "application_id", "organization_id"])
-      expect(bodyCode("createVault", { name: "v", [member]: "x" })).toMatch(/^unknown_member/);
+      expect(bodyCode("createVault", { name: "v", [member]: "x" })).toMatch(/^invalid_request .*UUID/);
     expect(bodyCode("createSecret", { name: "n", type: "t", value: "v", vault_id: "x" })).toMatch(
       /^unknown_member .*vault_id/,
     );

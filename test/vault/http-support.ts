@@ -4,8 +4,10 @@
 import { randomUUID } from "node:crypto";
 import { PERMISSIONS, permissionBits, type PermissionName } from "../../src/platform/auth/permissions.js";
 import type { Principal } from "../../src/platform/auth/principal.js";
+import type { RequireTenant } from "../../src/platform/auth/said-owner.js";
 import { systemClock } from "../../src/platform/clock.js";
 import { bindRoutes } from "../../src/platform/contract/route.js";
+import { notFound } from "../../src/platform/errors.js";
 import { createServer } from "../../src/platform/http/server.js";
 import { vaultHandlers } from "../../src/vault/handlers.js";
 import { vaultRoutes } from "../../src/vault/routes.js";
@@ -39,6 +41,12 @@ export interface VaultServer {
   close(): Promise<void>;
 }
 
+/** The organization that every user of this server may act for; others are not found. */
+export const OWN_ORGANIZATION = randomUUID();
+const requireTenant: RequireTenant = (_principal, { kind, id }) => {
+  if (id !== OWN_ORGANIZATION) throw notFound(kind);
+};
+
 export async function startVaultServer(options: TestVaultOptions = {}): Promise<VaultServer> {
   const test = await openTestVault(options);
   const principals = new Map<string, Principal>();
@@ -62,7 +70,7 @@ export async function startVaultServer(options: TestVaultOptions = {}): Promise<
   const server = createServer(
     { host: "127.0.0.1", port: 0, limits: { rateLimits: false } },
     {
-      routes: bindRoutes(vaultRoutes, vaultHandlers({ vault: test.vault })),
+      routes: bindRoutes(vaultRoutes, vaultHandlers({ vault: test.vault, requireTenant })),
       authenticate,
       isUnsealed: () => test.vault.isUnsealed(),
       log: quietLog,

@@ -2,7 +2,8 @@
  * The digest of typed structured data (EIP-712): Keccak-256 of 0x19 0x01 || domain separator || hash of the message.
  * Reads the JSON form of `eth_signTypedData_v4` strictly: every declared member must be present, and no other. Only a
  * struct that contains its own type may be absent or null there, because otherwise it would never end; its word is then
- * zero, as wallets sign it.
+ * zero, as wallets sign it. Types have one spelling: the standard knows no alias such as `uint`, which would be another
+ * type with another hash than the contract's.
  */
 import { keccak256 } from "../hashes/keccak.js";
 import { arrayOf, InvalidPayload, recordOf } from "./invalid.js";
@@ -24,10 +25,13 @@ const BYTES_MAX = 64 * 1024;
 
 const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]{0,63}$/;
 /** Numbers in types have one spelling; another spelling would be another type, which no contract has. */
-const ARRAY = /^(.+)\[(|0|[1-9]\d{0,3})\]$/;
-const ARRAY_LEVELS = /^(\[(|0|[1-9]\d{0,3})\])+$/;
-const INTEGER = /^(u?)int(|[1-9]\d{0,2})$/;
+const ARRAY = /^(.+)\[(|[1-9]\d{0,3})\]$/;
+const ARRAY_LEVELS = /^(\[(|[1-9]\d{0,3})\])+$/;
+const INTEGER = /^(u?)int([1-9]\d{0,2})$/;
 const FIXED_BYTES = /^bytes([1-9]\d?)$/;
+const UNSIZED_INTEGER = /^u?int$/;
+/** Solidity's elementary types and what reads like one: a struct of such a name would be taken for a number. */
+const RESERVED = /^(u?int\d*|bytes\d*|byte|u?fixed(\d+x\d+)?|bool|string|address|function|mapping|enum|struct)$/;
 const ABSENT_STRUCT = new Uint8Array(32);
 const DOMAIN = "EIP712Domain";
 /**
@@ -83,8 +87,9 @@ function readTypes(declared: Readonly<Record<string, unknown>>, domain: Readonly
   if (entries.length > TYPES_MAX) throw new InvalidPayload("types", `has more than ${String(TYPES_MAX)} types`);
   const types = new Map<string, readonly Member[]>();
   for (const [name, members] of entries) {
-    if (!IDENTIFIER.test(name) || isElementary(name))
-      throw new InvalidPayload("types", "has a type whose name is not an identifier");
+    if (!IDENTIFIER.test(name)) throw new InvalidPayload("types", "has a type whose name is not an identifier");
+    if (RESERVED.test(name))
+      throw new InvalidPayload("types", "has a struct named like an elementary type; give it another name");
     types.set(name, readMembers(members, `types.${name}`));
   }
   if (!types.has(DOMAIN))
@@ -96,7 +101,7 @@ function readTypes(declared: Readonly<Record<string, unknown>>, domain: Readonly
     for (const member of members) {
       const base = baseType(member.type);
       if (!isElementary(base) && !types.has(base))
-        throw new InvalidPayload(`types.${name}.${member.name}`, "has an unknown type");
+        throw new InvalidPayload(`types.${name}.${member.name}`, unknownType(base));
     }
   }
   return types;
@@ -177,9 +182,9 @@ function encodeElementary(type: string, value: unknown, path: string): Uint8Arra
     if (bytes.length !== Number(fixed[1])) throw new InvalidPayload(path, `is not ${String(Number(fixed[1]))} bytes`);
     return Buffer.concat([bytes, new Uint8Array(32 - bytes.length)]);
   }
-  const integer = INTEGER.exec(type);
-  const bits = integer === null || integer[2] === "" ? 256 : Number(integer[2]);
-  if (integer?.[1] === "u") return word(readUint(value, path, bits));
+  const [, sign, size] = INTEGER.exec(type) ?? [];
+  const bits = Number(size);
+  if (sign === "u") return word(readUint(value, path, bits));
   return word(BigInt.asUintN(256, readInt(value, path, bits)));
 }
 
@@ -214,13 +219,20 @@ function baseType(type: string): string {
   return ARRAY_LEVELS.test(type.slice(bracket)) ? type.slice(0, bracket) : type;
 }
 
+/** Why a name is no type, as the end of a sentence about the member. */
+function unknownType(base: string): string {
+  if (UNSIZED_INTEGER.test(base)) return `has a type without a size; EIP-712 has no alias for ${base}256, write that`;
+  if (base.startsWith("address ")) return "has the type address with an addition; EIP-712 has only address";
+  return "has an unknown type: neither a struct of `types` nor a sized integer, bytes, bytes1 to bytes32, bool, address or string";
+}
+
 function isElementary(type: string): boolean {
   if (["string", "bytes", "bool", "address"].includes(type)) return true;
   const fixed = FIXED_BYTES.exec(type);
   if (fixed !== null) return Number(fixed[1]) >= 1 && Number(fixed[1]) <= 32;
   const integer = INTEGER.exec(type);
   if (integer === null) return false;
-  const bits = integer[2] === "" ? 256 : Number(integer[2]);
+  const bits = Number(integer[2]);
   return bits % 8 === 0 && bits >= 8 && bits <= 256;
 }
 

@@ -1,6 +1,6 @@
 /**
- * BLS signatures on BLS12-381 as Ethereum's consensus layer uses them (draft-irtf-cfrg-bls-signature, sections 2 and
- * 4.2.3): minimal public keys, 48 bytes in G1; signatures of 96 bytes in G2; proof-of-possession ciphersuite. Every
+ * BLS signatures on BLS12-381 as Ethereum's consensus layer uses them (draft-irtf-cfrg-bls-signature, sections 2, 3.3
+ * and 4.2.3): minimal public keys, 48 bytes in G1; signatures of 96 bytes in G2; proof-of-possession ciphersuite. Every
  * point is checked for its subgroup. A signature takes tens of milliseconds: keep it off threads that must answer
  * quickly.
  */
@@ -10,11 +10,14 @@ import { equalBytes } from "../constant-time.js";
 export const BLS_PUBLIC_KEY_BYTES = 48;
 export const BLS_SIGNATURE_BYTES = 96;
 const BLS_DOMAIN = "BLS_SIG_BLS12381G2_XMD:SHA-256_SSWU_RO_POP_";
+/** Of its own, so that no signature of a message passes for a proof. */
+const POSSESSION_DOMAIN = "BLS_POP_BLS12381G2_XMD:SHA-256_SSWU_RO_POP_";
 
 /** Compressed, at infinity, no coordinates: the only encoding of the neutral element of G2. */
 const NEUTRAL_SIGNATURE = Uint8Array.of(0xc0, ...new Uint8Array(BLS_SIGNATURE_BYTES - 1));
 
 const scheme = bls12_381.longSignatures;
+const G1_ZERO = bls12_381.G1.Point.ZERO;
 type SignaturePoint = ReturnType<typeof scheme.sign>;
 type PublicPoint = ReturnType<typeof scheme.getPublicKey>;
 
@@ -81,6 +84,38 @@ export function verifyAggregateBls(
     return publicKey === undefined || message === undefined ? [] : [{ message: hashMessage(message), publicKey }];
   });
   return scheme.verifyBatch(point, items);
+}
+
+/**
+ * Returns whether a signature is the sum of one signature on the same message for each key (FastAggregateVerify,
+ * section 3.3.4). False for no keys. The caller must know that each key's owner has its private key: otherwise a signer
+ * could choose its key so that it cancels the others'.
+ */
+export function fastVerifyAggregateBls(
+  publicKeys: readonly Uint8Array[],
+  message: Uint8Array,
+  signature: Uint8Array,
+): boolean {
+  const point = readSignature(signature);
+  const keys = publicKeys.map(readPublicKey);
+  if (point === undefined || keys.length === 0 || keys.includes(undefined)) return false;
+  const sum = keys.reduce<PublicPoint>((total, key) => (key === undefined ? total : total.add(key)), G1_ZERO);
+  return !sum.is0() && scheme.verify(point, hashMessage(message), sum);
+}
+
+/** Returns the 96-byte proof that somebody has the private key of a public key (PopProve, section 3.3.2). */
+export function proveBlsPossession(privateKey: Uint8Array): Uint8Array {
+  const hash = scheme.hash(blsPublicKey(privateKey), POSSESSION_DOMAIN);
+  return scheme.Signature.toBytes(scheme.sign(hash, privateKey));
+}
+
+/** Returns whether a proof of possession is valid (PopVerify, section 3.3.3); false for malformed ones, too. */
+export function verifyBlsPossession(publicKey: Uint8Array, proof: Uint8Array): boolean {
+  const point = readSignature(proof);
+  const key = readPublicKey(publicKey);
+  return (
+    point !== undefined && key !== undefined && scheme.verify(point, scheme.hash(publicKey, POSSESSION_DOMAIN), key)
+  );
 }
 
 function hashMessage(message: Uint8Array): SignaturePoint {

@@ -20,11 +20,14 @@ export const HD_INDEX_MAX = 2 ** 32 - 2;
 export const COIN_ETHER = 60;
 export const DEFAULT_PATH: HdPath = { purpose: 44, coin: COIN_ETHER, account: 0, change: 0, index: 0 };
 
-const TEXT = /^m\/(\d{1,10})'\/(\d{1,10})'\/(\d{1,10})'\/(\d{1,10})\/(\d{1,10})('?)$/;
+/** The one spelling: numbers below 2^31 without leading zeros, an apostrophe for hardened levels (not h or H). */
+const NUMBER = "(0|[1-9]\\d{0,9})";
+const TEXT = new RegExp(`^m/${NUMBER}'/${NUMBER}'/${NUMBER}'/${NUMBER}/${NUMBER}('?)$`);
 const HD_PATH_CHARACTERS_MAX = 64;
 
 /**
- * Reads a path. Undefined when it has another form or a number is too large.
+ * Reads a path. Undefined when it has another form or a number is too large: a second spelling of a path would be
+ * another name of the same key, such as `0/01`.
  * @example parseHdPath("m/44'/60'/0'/0/5")?.index // 5
  */
 export function parseHdPath(text: string): HdPath | undefined {
@@ -41,7 +44,7 @@ export function parseHdPath(text: string): HdPath | undefined {
   )
     return undefined;
   const isHardened = match[6] === "'";
-  if (isHardened && number >= HARDENED) return undefined;
+  if (number >= HARDENED) return undefined;
   const path = { purpose, coin, account, change, index: isHardened ? number + HARDENED : number };
   return isHdPath(path) ? path : undefined;
 }

@@ -8,6 +8,7 @@ import type { ErrorCode } from "../errors.js";
 import type { PermissionName } from "../auth/permissions.js";
 import type { Principal, SubjectKind } from "../auth/principal.js";
 import type { SentBack } from "./client-names.js";
+import type { WithRefusedItems } from "./refused-item.js";
 import type { StreamSource } from "./stream.js";
 import type { JsonText } from "../json/json-text.js";
 
@@ -71,6 +72,8 @@ export interface RouteSpec {
   readonly query?: TObject;
   /** Schema of the JSON body. Without one, POST and PUT accept no body or an empty object. */
   readonly body?: TSchema;
+  /** An item of the body's `batch` that breaks its schema reaches the handler as a RefusedItem and fails alone. */
+  readonly itemsFailAlone?: true;
   /**
    * The record that a PUT changes, as its GET answers it. Existing clients send back the whole record: its members that
    * `body` has not got are set aside unchecked, as the handler's `sentBack`. Also has the meaning of `anyCase`.
@@ -157,8 +160,11 @@ export type QueryOf<R extends RouteSpec> = StaticOr<R["query"], object> &
 export type BodyOf<R extends RouteSpec> = R["rawBody"] extends true
   ? Buffer
   : R["bodyOptional"] extends true
-    ? StaticOr<R["body"], undefined> | undefined
-    : StaticOr<R["body"], undefined>;
+    ? CheckedBody<R> | undefined
+    : CheckedBody<R>;
+type CheckedBody<R extends RouteSpec> = R["itemsFailAlone"] extends true
+  ? WithRefusedItems<StaticOr<R["body"], undefined>>
+  : StaticOr<R["body"], undefined>;
 
 /** What a handler gets: checked input, the caller, and a signal that aborts when the answer is no longer wanted. */
 export type HandlerRequest<R extends RouteSpec> = RequestMembers<R> &

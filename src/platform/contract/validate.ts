@@ -2,11 +2,12 @@
  * Compiles the schemas of a route once, at start, and checks every request against them. A rejection is explained in
  * words, without repeating what was sent.
  */
-import Type, { type TObject, type TSchema } from "typebox";
+import Type, { type TArray, type TObject, type TSchema } from "typebox";
 import { Compile } from "typebox/compile";
 import { AppError, type ErrorDetail } from "../errors.js";
 import { clientNames, type SentBody } from "./client-names.js";
 import { explainRefusal } from "./explain.js";
+import { RefusedItem } from "./refused-item.js";
 import { QueryReader, paramReader, parseQuery, type QueryPair } from "./query.js";
 import type { RouteSpec } from "./route.js";
 import { PAGE_QUERY, closed } from "./schemas.js";
@@ -29,13 +30,22 @@ export interface RouteValidator {
   query(text: string): { readonly members: Record<string, unknown>; readonly pairs: readonly QueryPair[] };
   /**
    * Checks a parsed body and returns it under the names of its route, with what was sent back beside it. Only UUIDs at
-   * its top level are turned into lower case.
+   * its top level are turned into lower case. Where the route says so, refused items of a batch are replaced
+   * (refused-item.ts).
    * @throws invalid_request or unknown_member
    */
   body(value: unknown): SentBody;
 }
 
 const NOTHING: TObject = closed({});
+/** Refused items of a batch that are explained; a thousand explanations would hold up the event loop. */
+const ITEMS_EXPLAINED_MAX = 100;
+const UNEXPLAINED: readonly ErrorDetail[] = [
+  {
+    message: "the item: does not have the form that this route expects, as others before it",
+    code: "invalid_request",
+  },
+];
 
 /**
  * Compiles the schemas of a route, which takes about a millisecond.
@@ -92,15 +102,46 @@ function compileQuery(schema: TObject): RouteValidator["query"] {
 }
 
 function compileBody(route: RouteSpec): RouteValidator["body"] {
-  const schema = route.body ?? NOTHING;
-  const validator = Compile(schema);
-  const lowerCase = lowerCaseUuids(schema);
   const named = clientNames(route);
+  const check = route.itemsFailAlone === true ? batchCheck(route.body) : bodyCheck(route.body ?? NOTHING);
   return (value) => {
     const sent = isObject(value) ? named(value) : { body: value, sentBack: {} };
-    if (!validator.Check(sent.body)) throw refusal("invalid_request", explainRefusal(schema, sent.body, "the body"));
-    if (isObject(sent.body)) lowerCase(sent.body);
-    return sent;
+    const body = check(sent.body);
+    return body === sent.body ? sent : { ...sent, body };
+  };
+}
+
+/** Checks a body and returns it. */
+type BodyCheck = (value: unknown) => unknown;
+
+function bodyCheck(schema: TSchema): BodyCheck {
+  const validator = Compile(schema);
+  const lowerCase = lowerCaseUuids(schema);
+  return (value) => {
+    if (!validator.Check(value)) throw refusal("invalid_request", explainRefusal(schema, value, "the body"));
+    return isObject(value) ? lowerCase(value) : value;
+  };
+}
+
+/** Checks the items of a batch one by one, and everything else as `bodyCheck` does. */
+function batchCheck(schema: TSchema | undefined): BodyCheck {
+  const { properties } = schema as TObject<{ batch: TArray }>;
+  const { items } = properties.batch;
+  const whole = bodyCheck({
+    ...schema,
+    properties: { ...properties, batch: { ...properties.batch, items: {} } },
+  });
+  const item = Compile(items);
+  return (value) => {
+    const body = whole(value) as { readonly batch?: readonly unknown[] };
+    if (body.batch === undefined) return body;
+    let explained = 0;
+    const checked = (one: unknown): unknown => {
+      if (item.Check(one)) return one;
+      explained += 1;
+      return new RefusedItem(explained > ITEMS_EXPLAINED_MAX ? UNEXPLAINED : explainRefusal(items, one, "the item"));
+    };
+    return { ...body, batch: body.batch.map(checked) };
   };
 }
 

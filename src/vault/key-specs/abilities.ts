@@ -2,7 +2,7 @@
 import { AppError, type ErrorCode } from "../../platform/errors.js";
 import type { KeySpec } from "./key-spec.js";
 
-export type Ability = "sign" | "verify" | "encrypt" | "decrypt" | "derive" | "agree";
+export type Ability = "sign" | "verify" | "encrypt" | "decrypt" | "derive" | "agree" | "provePossession";
 
 /** A spec whose keys have an ability. */
 export type SpecWith<A extends Ability> = KeySpec & Required<Pick<KeySpec, A>>;
@@ -14,6 +14,7 @@ const REFUSALS: Readonly<Record<Ability, { readonly code: ErrorCode; readonly no
   decrypt: { code: "spec_cannot_decrypt", noun: "decryption" },
   derive: { code: "spec_cannot_derive", noun: "derivation" },
   agree: { code: "spec_cannot_agree", noun: "key agreement" },
+  provePossession: { code: "spec_cannot_prove_possession", noun: "proofs of possession" },
 };
 
 /**

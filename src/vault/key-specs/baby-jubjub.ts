@@ -20,7 +20,7 @@ import { FIELD_ORDER } from "../../crypto/hashes/poseidon.js";
 import { SecretBytes } from "../../crypto/secret-bytes.js";
 import { selfCheckFailed } from "./jws.js";
 import type { KeySpec, SignAnswer, SignItem, VerifyItem } from "./key-spec.js";
-import { messageBytes, plainHex, publicKeyOfHex, refuseOptions, signatureOfHex } from "./messages.js";
+import { emptyMessage, messageBytes, plainHex, publicKeyOfHex, refuseOptions, signatureOfHex } from "./messages.js";
 
 const NAME = "babyJubJub";
 const ELEMENT_BYTES = 32;
@@ -69,6 +69,7 @@ function fieldElement(item: SignItem): bigint {
   if ((item.options?.format ?? "raw") !== "raw")
     throw invalidMember("options.format", `${NAME} keys sign raw field elements only`, "option_unsupported");
   const bytes = messageBytes(item);
+  if (bytes.length === 0) throw emptyMessage("an element of BN254's scalar field");
   const element = bytes.length > ELEMENT_BYTES ? FIELD_ORDER : BigInt(`0x${plainHex(bytes)}`);
   if (element >= FIELD_ORDER)
     throw invalidMember(

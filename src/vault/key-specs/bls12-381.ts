@@ -4,11 +4,14 @@ import {
   blsPublicKey,
   generateBls,
   isBlsPublicKey,
+  proveBlsPossession,
   signBls,
   verifyBls,
+  verifyBlsPossession,
 } from "../../crypto/signatures/bls.js";
 import { SecretBytes } from "../../crypto/secret-bytes.js";
 import { byteSigner } from "./byte-signer.js";
+import { selfCheckFailed } from "./jws.js";
 import type { KeySpec } from "./key-spec.js";
 import { publicKeyOfHex } from "./messages.js";
 
@@ -21,6 +24,11 @@ export const bls12381: KeySpec = {
   generate: () => {
     const privateKey = generateBls();
     return { material: SecretBytes.take(privateKey), publicKey: blsPublicKey(privateKey) };
+  },
+  provePossession: (key) => {
+    const proof = key.material.use(proveBlsPossession);
+    if (!verifyBlsPossession(key.publicKey, proof)) throw selfCheckFailed();
+    return proof;
   },
   ...byteSigner({
     spec: "BLS12-381",

@@ -52,8 +52,7 @@ export function byteSigner<A extends string>(
         { algorithm, verify: (input, signature) => scheme.verify(publicKey, algorithm, input, signature) },
         item,
       );
-    // Other software signs empty messages, so they can be verified; a request to sign one is taken for a mistake.
-    const message = messageBytes(item, { mayBeEmpty: true });
+    const message = messageBytes(item);
     const signature = signatureOfHex(item.signature, [scheme.signatureBytes]);
     return signature !== undefined && scheme.verify(publicKey, algorithm, message, signature);
   };

@@ -31,7 +31,15 @@ import { toHex } from "../keys/validation.js";
 import { runBatch, type Deferred } from "../threads/batch.js";
 import { jwsAnswer, jwsInput, selfCheckFailed, verifyJws } from "./jws.js";
 import type { SignAnswer, SignItem, VerifyItem } from "./key-spec.js";
-import { chosenAlgorithm, messageBytes, messageObject, plainHex, refuseOptions, signatureOfHex } from "./messages.js";
+import {
+  chosenAlgorithm,
+  emptyMessage,
+  messageBytes,
+  messageObject,
+  plainHex,
+  refuseOptions,
+  signatureOfHex,
+} from "./messages.js";
 
 export interface EthereumKey extends SigningKey {
   readonly keyId: string;
@@ -144,8 +152,7 @@ function claimOf(publicKey: Uint8Array, item: VerifyItem, spec: string): EcdsaCl
       },
       item,
     );
-  // Other software signs empty messages, so they can be verified; a request to sign one is taken for a mistake.
-  const { digest } = readItem(item, spec, { mayBeEmpty: true });
+  const { digest } = readItem(item, spec);
   const bytes = signatureOfHex(item.signature, [64, 65]);
   if (bytes === undefined) return false;
   const recovery = bytes[64];
@@ -168,12 +175,12 @@ function readFormat({ options }: SignItem, spec: string): NonNullable<NonNullabl
   return format;
 }
 
-function readItem(item: SignItem, spec: string, limits: { readonly mayBeEmpty?: boolean } = {}): ToSign {
+function readItem(item: SignItem, spec: string): ToSign {
   switch (readFormat(item, spec)) {
     case "raw":
-      return { digest: rawDigest(item, limits), vOffset: 0 };
+      return { digest: rawDigest(item), vOffset: 0 };
     case "personal_sign":
-      return { digest: personalDigest(messageBytes(item, limits)), vOffset: MESSAGE_V_OFFSET };
+      return { digest: personalDigest(messageBytes(item)), vOffset: MESSAGE_V_OFFSET };
     case "eip712":
       return { digest: structured("typed_data_invalid", item, typedDataDigest), vOffset: MESSAGE_V_OFFSET };
     case "authorization":
@@ -189,10 +196,10 @@ function readItem(item: SignItem, spec: string, limits: { readonly mayBeEmpty?: 
 
 /**
  * Takes the message as the digest unless the caller names the hash; the length decides nothing. Throws
- * `digest_length_invalid`.
+ * `digest_length_invalid`, and `message_required` for an empty message that is not hashed.
  */
-function rawDigest(item: SignItem, limits: { readonly mayBeEmpty?: boolean }): Uint8Array {
-  const message = messageBytes(item, limits);
+function rawDigest(item: SignItem): Uint8Array {
+  const message = messageBytes(item);
   switch (item.options?.digest ?? "none") {
     case "keccak256":
       return keccak256(message);
@@ -200,6 +207,7 @@ function rawDigest(item: SignItem, limits: { readonly mayBeEmpty?: boolean }): U
       return sha256(message);
     case "none":
       if (message.length === DIGEST_BYTES) return message;
+      if (message.length === 0) throw emptyMessage(`a digest of ${String(DIGEST_BYTES)} bytes`);
       throw invalidMember(
         "message",
         `\`message\` must be a digest of ${String(DIGEST_BYTES)} bytes; name a hash in \`options.digest\` to have it made`,

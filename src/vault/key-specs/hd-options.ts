@@ -27,7 +27,7 @@ export function readHdWallet(options: HdWalletOptions | undefined): HdChoice {
     if (path === undefined)
       throw pathInvalid(
         "hd_derivation_path",
-        "is not a path m/purpose'/coin'/account'/change/index, with an index of at most 4294967294",
+        "is not a path m/purpose'/coin'/account'/change/index in its one spelling: an apostrophe for hardened levels, no leading zeros, numbers below 2147483648",
       );
     return { path: requireEther(path, "hd_derivation_path"), isNext: false };
   }

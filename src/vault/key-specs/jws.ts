@@ -55,9 +55,9 @@ export function verifyJws(scheme: JwsScheme, item: VerifyItem): boolean {
       "signature_malformed",
     );
   }
-  // Other software signs empty payloads. A detached payload (RFC 7515, appendix F) looks the same and does not verify,
-  // because its signature covers another text.
-  if (item.message !== undefined && base64url(messageBytes(item, { mayBeEmpty: true })) !== payload) return false;
+  // A detached payload (RFC 7515, appendix F) looks like an empty one and does not verify, because its signature covers
+  // another text.
+  if (item.message !== undefined && base64url(messageBytes(item)) !== payload) return false;
   return (
     algorithmOf(header) === scheme.algorithm &&
     scheme.verify(Buffer.from(`${header}.${payload}`, "latin1"), Buffer.from(signature, "base64url"))

@@ -100,6 +100,8 @@ export interface KeySpec {
    * for a bad public key.
    */
   readonly agree?: (key: UnwrappedKey, peer: Uint8Array, context: Uint8Array) => Uint8Array | undefined;
+  /** Absent: `spec_cannot_prove_possession`. Returns a proof of possession, which was checked. */
+  readonly provePossession?: (key: UnwrappedKey) => Uint8Array;
   /** The members of the public key as a JSON Web Key, without `kid`. Absent: the key is not in the vault's key set. */
   readonly jwk?: (publicKey: Uint8Array) => Readonly<Record<string, string>>;
 }

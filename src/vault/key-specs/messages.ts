@@ -14,11 +14,11 @@ type OptionName = keyof SignOptions;
 const JSON_LIMITS = { depthMax: 32, tokensMax: 50_000, keyBytesMax: 256, numberBytesMax: 80 };
 
 /**
- * Returns the bytes of a text message: 1 byte to 64 KiB. Throws `message_required`, `message_too_long`,
- * `invalid_request`.
+ * Returns the bytes of a text message: up to 64 KiB, and none where the message is empty, which every standard that
+ * hashes its message allows (RFC 8032, RFC 8017, FIPS 186-5, EIP-191, RFC 7515).
+ * @throws message_required where it is absent, `message_too_long`, `invalid_request`
  */
-export function messageBytes(item: SignItem, limits: { readonly mayBeEmpty?: boolean } = {}): Uint8Array {
-  const { message, options } = item;
+export function messageBytes({ message, options }: SignItem): Uint8Array {
   if (message === undefined) throw invalidMember("message", "message required", "message_required");
   if (typeof message !== "string")
     throw invalidMember(
@@ -28,10 +28,16 @@ export function messageBytes(item: SignItem, limits: { readonly mayBeEmpty?: boo
   const encoding = options?.encoding ?? "hex";
   if (isOverlong(message, encoding, MESSAGE_BYTES_MAX)) throw messageTooLong();
   const bytes = encoding === "utf8" ? utf8Bytes(message, "message") : hexBytes(message, "message");
-  if (bytes.length === 0 && limits.mayBeEmpty !== true)
-    throw invalidMember("message", "message required: it is empty", "message_required");
   if (bytes.length > MESSAGE_BYTES_MAX) throw messageTooLong();
   return bytes;
+}
+
+/**
+ * Says that a message is empty where it is not hashed but stands for itself.
+ * @param what what the message must be, such as `a digest of 32 bytes`
+ */
+export function emptyMessage(what: string): AppError {
+  return invalidMember("message", `message required: it is empty, and must be ${what}`, "message_required");
 }
 
 function messageTooLong(): AppError {

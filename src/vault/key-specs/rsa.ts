@@ -1,4 +1,7 @@
-/** RSA keys of 2048, 3072 and 4096 bits: PSS and PKCS #1 v1.5 signatures through OpenSSL. They do not encrypt. */
+/**
+ * RSA keys of 2048, 3072 and 4096 bits with the public exponent 65537: PSS and PKCS #1 v1.5 signatures through OpenSSL.
+ * They do not encrypt.
+ */
 import { createPublicKey } from "node:crypto";
 import { privateKeyOfPkcs8 } from "../../crypto/signatures/der-keys.js";
 import { RSA_ALGORITHMS, rsaPublicKey, signRsa, verifyRsa, type RsaAlgorithm } from "../../crypto/signatures/rsa.js";

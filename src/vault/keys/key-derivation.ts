@@ -2,12 +2,13 @@
  * Derivation: child keys of ChaCha20 keys, which are stored as keys, and addresses of wallets. One item or a batch.
  */
 import { randomInt } from "node:crypto";
+import type { MaybeRefused, WithRefusedItems } from "../../platform/contract/refused-item.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import { AppError, invalidMember, notFound } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
 import { StoreConflict } from "../../platform/store/store.js";
 import type { HdWallets } from "./hd-wallets.js";
-import { batchOf, itemsOf, outcomeUnlessFault, type BatchJson } from "../threads/item-batches.js";
+import { batchOf, itemsOf, outcomeUnlessFault, refusalOf, type BatchJson } from "../threads/item-batches.js";
 import { keyDisabled, keyJson, newKeyRecord } from "./key-records.js";
 import type { KeyCall } from "./key-call.js";
 import { requireAbility } from "../key-specs/abilities.js";
@@ -29,7 +30,7 @@ export interface KeyDerivationDependencies {
   readonly wallets: HdWallets;
 }
 
-type DeriveItem = Omit<DeriveKeyInput, "batch">;
+type DeriveItem = MaybeRefused<Omit<DeriveKeyInput, "batch">>;
 interface Child {
   readonly name: string;
   readonly description?: string;
@@ -61,7 +62,7 @@ export class KeyDerivation {
    */
   async derive(
     { owner, vaultId, keyId, signal }: KeyCall,
-    input: DeriveKeyInput,
+    input: WithRefusedItems<DeriveKeyInput>,
   ): Promise<KeyJson | BatchJson<KeyJson>> {
     this.#seal.requireUnsealed();
     const vault = this.#repository.findUsableVault(owner, vaultId);
@@ -78,7 +79,7 @@ export class KeyDerivation {
     const outcomes: ItemOutcome[] = [];
     for (const item of items) {
       signal?.throwIfAborted();
-      outcomes.push(await outcomeUnlessFault(async () => await derive(item)));
+      outcomes.push(refusalOf(item) ?? (await outcomeUnlessFault(async () => await derive(item))));
     }
     return batchOf<KeyJson>(outcomes);
   }

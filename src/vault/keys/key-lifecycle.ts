@@ -7,16 +7,12 @@ import type { Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import { AppError, notFound } from "../../platform/errors.js";
 import type { StoreCommit } from "../../platform/store/store.js";
-import { frameGeneration } from "../worker/ciphertext-frame.js";
 import { keyJson } from "./key-records.js";
-import { requireAbility } from "../key-specs/abilities.js";
-import { keySpecNamed } from "../key-specs/table.js";
 import { isOver, windowEnd } from "./planned-deletions.js";
 import { unchanged, type VaultRepository } from "../repository.js";
 import type { FoundKey, KeyInVault, KeyRecord } from "../vault-records.js";
 import type { KeyJson } from "../schemas.js";
 import type { VaultSeal } from "../seal/seal.js";
-import { contextBytes, hexBytes, toHex } from "./validation.js";
 
 export interface KeyLifecycleDependencies {
   readonly repository: VaultRepository;
@@ -73,26 +69,6 @@ export class KeyLifecycle {
   }
 
   /**
-   * Re-encrypts a ciphertext under the key's present generation, for the same context. The plaintext does not leave the
-   * worker. Returns the frame as hex.
-   * @throws decryption_failed, `spec_cannot_decrypt`, `key_disabled`, `not_found`
-   */
-  async rewrap(
-    owner: Subject,
-    vaultId: string,
-    keyId: string,
-    input: { readonly data: string; readonly context?: string },
-  ): Promise<string> {
-    const { vault, key } = this.#findAny(owner, vaultId, keyId);
-    const data = hexBytes(input.data, "data");
-    const context = contextBytes(input.context);
-    const to = key.reference;
-    requireAbility(keySpecNamed(to.spec), "decrypt");
-    const from = this.#repository.findGeneration(key, frameGeneration(data) ?? to.generation) ?? to;
-    return toHex(await this.#seal.run("rewrap", { vault: vault.reference, from, to, data, context }, keyId));
-  }
-
-  /**
    * Disables a key: every use is refused until it is enabled. Disabling a disabled key changes nothing. Throws
    * `master_key_immutable`, `not_found`, `conflict`.
    */
@@ -104,10 +80,18 @@ export class KeyLifecycle {
       : keyJson(value);
   }
 
-  /** Enables a disabled key. Throws `master_key_immutable`, `not_found`, `conflict`. */
+  /**
+   * Enables a disabled key. Throws `deletion_planned` where the key would stay disabled all the same until it is
+   * restored, `master_key_immutable`, `not_found`, `conflict`.
+   */
   async enable(owner: Subject, vaultId: string, keyId: string): Promise<KeyJson> {
     const { key } = this.#find(owner, vaultId, keyId);
     const { disabled_at: disabledAt, ...value } = key.record.value;
+    if (isOver(value.deletes_at, this.#clock)) throw notFound("key");
+    if (value.deletes_at !== undefined)
+      throw new AppError("deletion_planned", {
+        message: "the deletion of this key is planned, which disables it; restore it first",
+      });
     return disabledAt === undefined ? keyJson(value) : await this.#update(key, value);
   }
 
@@ -139,20 +123,16 @@ export class KeyLifecycle {
 
   /** Finds a key that may be changed, which the master key may not. */
   #find(owner: Subject, vaultId: string, keyId: string): KeyInVault {
-    const found = this.#findAny(owner, vaultId, keyId);
+    this.#seal.requireUnsealed();
+    const found = {
+      vault: this.#repository.findUsableVault(owner, vaultId),
+      key: this.#repository.findKey(vaultId, keyId),
+    };
     if (keyId === found.vault.reference.masterKeyId)
       throw new AppError("master_key_immutable", {
         message: "the master key of a vault cannot be changed; it is deleted with the vault",
       });
     return found;
-  }
-
-  #findAny(owner: Subject, vaultId: string, keyId: string): KeyInVault {
-    this.#seal.requireUnsealed();
-    return {
-      vault: this.#repository.findUsableVault(owner, vaultId),
-      key: this.#repository.findKey(vaultId, keyId),
-    };
   }
 
   async #update(key: FoundKey, next: KeyRecord, more: StoreCommit = {}): Promise<KeyJson> {

@@ -1,7 +1,8 @@
 /**
- * Signing, verifying, encrypting, decrypting and agreeing with a vault's keys, one item or a batch. Finds the key under
- * its owner and leaves the work to the vault's threads. Reads and returns the texts of the API.
+ * Signing, verifying, encrypting, decrypting, rewrapping and agreeing with a vault's keys, one item or a batch. Finds
+ * the key under its owner and leaves the work to the vault's threads. Reads and returns the texts of the API.
  */
+import type { WithRefusedItems } from "../../platform/contract/refused-item.js";
 import type { JsonText } from "../../platform/json/json-text.js";
 import { frameGeneration, FRAME_HEADER_BYTES, FRAME_OVERHEAD_BYTES } from "../worker/ciphertext-frame.js";
 import type { HdWallets } from "./hd-wallets.js";
@@ -17,7 +18,15 @@ import {
 } from "../threads/item-batches.js";
 import { BIP39 } from "../key-specs/bip39.js";
 import { keySpecNamed } from "../key-specs/table.js";
-import type { AgreeInput, CipherBatchInput, SignInput, SignResultJson, VerifyInput } from "./operation-schemas.js";
+import type {
+  AgreeInput,
+  CipherBatchInput,
+  PossessionJson,
+  RewrapInput,
+  SignInput,
+  SignResultJson,
+  VerifyInput,
+} from "./operation-schemas.js";
 import type { ItemOutcome, KeyOperation, KeyReference, OperateMessage, OperationItem } from "../protocol.js";
 import type { VaultRepository } from "../repository.js";
 import type { FoundKey } from "../vault-records.js";
@@ -62,7 +71,10 @@ export class KeyOperations {
    * Signs one item or a batch.
    * @throws spec_cannot_sign, `key_disabled`, `not_found`, and for a single item the reason why it is refused
    */
-  sign(call: KeyCall, input: SignInput): Promise<SignResultJson | JsonText<BatchJson<SignResultJson>>> {
+  sign(
+    call: KeyCall,
+    input: WithRefusedItems<SignInput>,
+  ): Promise<SignResultJson | JsonText<BatchJson<SignResultJson>>> {
     return this.#run<SignResultJson>(call, "sign", input);
   }
 
@@ -70,7 +82,7 @@ export class KeyOperations {
    * Verifies one item or a batch; a wrong signature is `verified: false`.
    * @throws spec_cannot_verify, `key_disabled`, `not_found`
    */
-  verify(call: KeyCall, input: VerifyInput): Promise<Verified | JsonText<BatchJson<Verified>>> {
+  verify(call: KeyCall, input: WithRefusedItems<VerifyInput>): Promise<Verified | JsonText<BatchJson<Verified>>> {
     return this.#run<Verified>(call, "verify", input);
   }
 
@@ -78,7 +90,10 @@ export class KeyOperations {
    * Encrypts one item or a batch. The result is JSON text, because ciphertexts are long.
    * @throws spec_cannot_encrypt, `key_disabled`, `not_found`, `message_too_long`
    */
-  encrypt(call: KeyCall, input: CipherBatchInput): Promise<JsonText<Data> | JsonText<BatchJson<Data>>> {
+  encrypt(
+    call: KeyCall,
+    input: WithRefusedItems<CipherBatchInput>,
+  ): Promise<JsonText<Data> | JsonText<BatchJson<Data>>> {
     return this.#run<Data, JsonText<Data>>(call, "encrypt", input);
   }
 
@@ -87,16 +102,33 @@ export class KeyOperations {
    * @throws decryption_failed for every frame that does not decrypt, whatever is wrong with it, `spec_cannot_decrypt`,
    * `key_disabled`, `not_found`
    */
-  decrypt(call: KeyCall, input: CipherBatchInput): Promise<Data | JsonText<BatchJson<Data>>> {
+  decrypt(call: KeyCall, input: WithRefusedItems<CipherBatchInput>): Promise<Data | JsonText<BatchJson<Data>>> {
     return this.#run<Data>(call, "decrypt", input);
+  }
+
+  /**
+   * Re-encrypts one ciphertext or a batch under the key's present generation, for the same context. The plaintext does
+   * not leave the worker.
+   * @throws decryption_failed, `spec_cannot_decrypt`, `key_disabled`, `not_found`
+   */
+  rewrap(call: KeyCall, input: WithRefusedItems<RewrapInput>): Promise<JsonText<Data> | JsonText<BatchJson<Data>>> {
+    return this.#run<Data, JsonText<Data>>(call, "rewrap", input);
   }
 
   /**
    * Agrees on a key with the holder of another X25519 key.
    * @throws spec_cannot_agree, `key_disabled`, `not_found`, `public_key_invalid`
    */
-  agree(call: KeyCall, input: AgreeInput): Promise<Agreed | JsonText<BatchJson<Agreed>>> {
+  agree(call: KeyCall, input: WithRefusedItems<AgreeInput>): Promise<Agreed | JsonText<BatchJson<Agreed>>> {
     return this.#run<Agreed>(call, "agree", input);
+  }
+
+  /**
+   * Proves that the vault has the private key of a BLS key.
+   * @throws spec_cannot_prove_possession, `key_disabled`, `not_found`
+   */
+  provePossession(call: KeyCall): Promise<PossessionJson> {
+    return this.#run<PossessionJson, PossessionJson>(call, "prove_possession", {}) as Promise<PossessionJson>;
   }
 
   async #run<Result, Single = Result>(
@@ -109,7 +141,7 @@ export class KeyOperations {
     const { vault, key } = this.#repository.findKeyInVault(owner, vaultId, keyId);
     const { items, isBatch } = itemsOf<OperationItem>(input);
     const spec = keySpecNamed(key.reference.spec);
-    const earlier = operation === "decrypt" ? this.#earlierGenerations(key, items) : NONE;
+    const earlier = operation === "decrypt" || operation === "rewrap" ? this.#earlierGenerations(key, items) : NONE;
     const messageFor = (slice: readonly OperationItem[]): OperateMessage => ({
       vault: vault.reference,
       key: key.reference,

@@ -12,7 +12,7 @@ import { mergeCommits, type Page } from "../../platform/store/tables.js";
 import type { KeySpec } from "../key-specs/key-spec.js";
 import { findKeySpec, keySpecNamed } from "../key-specs/table.js";
 import type { VaultRepository } from "../repository.js";
-import type { CreateKeyInput, KeyJson } from "../schemas.js";
+import type { CreateKeyInput, KeyFilters, KeyJson } from "../schemas.js";
 import type { VaultSeal } from "../seal/seal.js";
 import { workerKindFor } from "../threads/item-batches.js";
 import { listed, type Listed, type PrepareOptions, type Vaults } from "../vaults.js";
@@ -51,14 +51,10 @@ export class Keys {
   }
 
   /** Lists the keys of a vault, its master key among them, oldest first. Throws `not_found`. */
-  list(
-    owner: Subject,
-    vaultId: string,
-    query: Page & { readonly spec?: string; readonly type?: string },
-  ): Listed<KeyJson> {
+  list(owner: Subject, vaultId: string, query: Page & KeyFilters): Listed<KeyJson> {
     this.#vaults.find(owner, vaultId);
     const spec = query.spec === undefined ? undefined : (findKeySpec(query.spec)?.name ?? query.spec);
-    return listed(this.#repository.listKeys(vaultId, { spec, type: query.type }, query), keyJson);
+    return listed(this.#repository.listKeys(vaultId, { ...query, spec }, query), keyJson);
   }
 
   /** Returns a key. Throws `not_found`. */

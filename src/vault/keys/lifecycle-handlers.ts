@@ -15,10 +15,6 @@ export function lifecycleHandlers(dependencies: {
       status: 200,
       body: await lifecycle.rotate(principal.subject, params.id, params.key_id),
     }),
-    rewrap: async ({ principal, params, body }) => ({
-      status: 200,
-      body: { data: await lifecycle.rewrap(principal.subject, params.id, params.key_id, body) },
-    }),
     disableKey: async ({ principal, params }) => ({
       status: 200,
       body: await lifecycle.disable(principal.subject, params.id, params.key_id),

@@ -2,22 +2,10 @@
 import Type from "typebox";
 import { defineRoute } from "../../platform/contract/route.js";
 import { closed, IdParams } from "../../platform/contract/schemas.js";
-import {
-  CipherResult,
-  CONTEXT_BYTES_MAX,
-  Key,
-  KeyParams,
-  PLAINTEXT_BYTES_MAX,
-  Secret,
-  SecretParams,
-  Vault,
-} from "../schemas.js";
+import { Key, KeyParams, Secret, SecretParams, Vault } from "../schemas.js";
 
 /** Longest recovery window. */
 const RECOVERY_DAYS_MAX = 365;
-/** Hex of the largest ciphertext, and the other members. */
-const REWRAP_BODY_BYTES_MAX = 256 * 1024;
-const FRAME_CHARACTERS_MAX = 2 * (PLAINTEXT_BYTES_MAX + 64) + 2;
 
 const RotatedKey = closed({
   ...Key.properties,
@@ -30,11 +18,6 @@ const ScheduleDeletionBody = closed({
     description: "days until the deletion, in which it can be restored",
   }),
 });
-const RewrapBody = closed({
-  data: Type.String({ maxLength: FRAME_CHARACTERS_MAX, description: "ciphertext as hex" }),
-  context: Type.Optional(Type.String({ maxLength: CONTEXT_BYTES_MAX })),
-});
-
 const base = { area: "vault", needsUnsealed: true, method: "POST", params: KeyParams } as const;
 const changed = { 200: { description: "The key", schema: Key } } as const;
 
@@ -49,19 +32,6 @@ export const lifecycleRoutes = {
     auth: { permissions: ["update"] },
     responses: { 200: { description: "The key and its generation", schema: RotatedKey } },
     errors: ["not_found", "key_not_rotatable", "key_disabled", "master_key_immutable", "conflict"],
-  }),
-  rewrap: defineRoute({
-    ...base,
-    id: "rewrap",
-    path: "/api/v1/vaults/:id/keys/:key_id/rewrap",
-    summary: "Re-encrypt a ciphertext under the key's present generation",
-    description: "The plaintext does not leave the vault.",
-    auth: { permissions: ["vault_use"] },
-    body: RewrapBody,
-    bodyBytesMax: REWRAP_BODY_BYTES_MAX,
-    responses: { 200: { description: "The new ciphertext", schema: CipherResult } },
-    errors: ["not_found", "spec_cannot_decrypt", "decryption_failed", "key_disabled"],
-    example: { body: { data: "0x0101…" } },
   }),
   disableKey: defineRoute({
     ...base,
@@ -78,9 +48,10 @@ export const lifecycleRoutes = {
     id: "enableKey",
     path: "/api/v1/vaults/:id/keys/:key_id/enable",
     summary: "Enable a disabled key",
+    description: "A key whose deletion is planned is enabled by `restore` (409 `deletion_planned`).",
     auth: { permissions: ["update"] },
     responses: changed,
-    errors: ["not_found", "master_key_immutable", "conflict"],
+    errors: ["not_found", "master_key_immutable", "deletion_planned", "conflict"],
   }),
   scheduleKeyDeletion: defineRoute({
     ...base,

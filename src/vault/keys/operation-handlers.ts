@@ -20,6 +20,7 @@ export function operationHandlers(dependencies: { readonly vault: VaultService }
     verifySignature: async (request) => ({ status: 200, body: await operations.verify(callOf(request), request.body) }),
     encrypt: async (request) => ({ status: 200, body: await operations.encrypt(callOf(request), request.body) }),
     decrypt: async (request) => ({ status: 200, body: await operations.decrypt(callOf(request), request.body) }),
+    rewrap: async (request) => ({ status: 200, body: await operations.rewrap(callOf(request), request.body) }),
     agree: async (request) => ({ status: 200, body: await operations.agree(callOf(request), request.body) }),
     listAddresses: ({ principal, params, query }) => ({
       status: 200,
@@ -39,6 +40,15 @@ export function operationHandlers(dependencies: { readonly vault: VaultService }
     verifyDetached: async ({ body, signal }) => ({ status: 200, body: await publicKeys.verify(body, signal) }),
     blsAggregate: async ({ body, signal }) => ({ status: 201, body: await publicKeys.blsAggregate(body, signal) }),
     blsVerify: async ({ body, signal }) => ({ status: 200, body: await publicKeys.blsVerify(body, signal) }),
+    blsFastAggregateVerify: async ({ body, signal }) => ({
+      status: 200,
+      body: await publicKeys.blsFastVerify(body, signal),
+    }),
+    blsVerifyPossession: async ({ body, signal }) => ({
+      status: 200,
+      body: await publicKeys.blsVerifyPossession(body, signal),
+    }),
+    provePossession: async (request) => ({ status: 200, body: await operations.provePossession(callOf(request)) }),
   };
 }
 

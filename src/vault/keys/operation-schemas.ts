@@ -10,6 +10,11 @@ const BATCH_ITEMS_MAX = 1000;
 /** Each message of an aggregate costs a pairing, about 10 ms. */
 const BLS_MESSAGES_MAX = 128;
 const BLS_SIGNATURES_MAX = 1000;
+/** Signers of one message: as many as Ethereum's sync committees have. A proof of possession costs two pairings. */
+const BLS_KEYS_MAX = 512;
+/** Hex with 0x. */
+const BLS_KEY_CHARACTERS_MAX = 98;
+const BLS_SIGNATURE_CHARACTERS_MAX = 194;
 /** Room for 32-byte messages as BLS takes them, in hex. */
 const BLS_MESSAGE_CHARACTERS_MAX = 66;
 /** A compact JWS of the longest message. */
@@ -33,7 +38,8 @@ const HdWalletOptions = closed(
     hd_derivation_path: Type.Optional(
       Type.String({
         maxLength: PATH_CHARACTERS_MAX,
-        description: "m/44'/60'/account'/change/index; excludes the other members",
+        description:
+          "m/44'/60'/account'/change/index, in this spelling only: an apostrophe for hardened levels, no leading zeros; excludes the other members",
       }),
     ),
     purpose: Type.Optional(Type.Integer({ minimum: 0, maximum: UINT31_MAX, description: "44 unless given" })),
@@ -80,7 +86,8 @@ export const SignOptions = closed({
 const Message = Type.Union(
   [Type.String({ maxLength: TEXT_CHARACTERS_MAX }), Type.Object({}, { additionalProperties: true })],
   {
-    description: "hex with or without 0x, at most 64 KiB; an object for typed data and transactions",
+    description:
+      "hex with or without 0x, at most 64 KiB; may be empty where the format or the algorithm hashes it (not for digests and babyJubJub); an object for typed data and transactions",
   },
 );
 const Signature = Type.String({
@@ -130,6 +137,10 @@ export const DecryptBody = itemOrBatch(
   CIPHER_MEMBERS,
   "Ciphertext in `data` (or `message`) as hex, with or without 0x",
 );
+export const RewrapBody = itemOrBatch(
+  { data: CIPHER_MEMBERS.data, context: CIPHER_MEMBERS.context },
+  "Ciphertext in `data` as hex, with or without 0x, and the context that it was encrypted for",
+);
 const AGREE_MEMBERS = {
   public_key: Type.Optional(
     Type.String({ maxLength: PUBLIC_KEY_CHARACTERS_MAX, description: "the peer's X25519 key, 32 bytes as hex" }),
@@ -175,7 +186,8 @@ const DETACHED_MEMBERS = {
   public_key: Type.Optional(
     Type.String({
       maxLength: PUBLIC_KEY_CHARACTERS_MAX,
-      description: "hex with or without 0x; also PEM for RSA and the text form for nkeys",
+      description:
+        "hex with or without 0x; also PEM for RSA, whose public exponent must be 65537, and the text form for nkeys",
     }),
   ),
   ...SIGN_MEMBERS,
@@ -226,7 +238,7 @@ export const AgreeReply = resultOrBatch(
 
 const BLS_AGGREGATE_MEMBERS = {
   signatures: Type.Optional(
-    Type.Array(Type.String({ maxLength: 194 }), {
+    Type.Array(Type.String({ maxLength: BLS_SIGNATURE_CHARACTERS_MAX }), {
       minItems: 1,
       maxItems: BLS_SIGNATURES_MAX,
       description: "96-byte signatures as hex",
@@ -246,17 +258,63 @@ const BLS_VERIFY_MEMBERS = {
     }),
   ),
   public_keys: Type.Optional(
-    Type.Array(Type.String({ maxLength: 98 }), {
+    Type.Array(Type.String({ maxLength: BLS_KEY_CHARACTERS_MAX }), {
       minItems: 1,
       maxItems: BLS_MESSAGES_MAX,
       description: "48-byte keys as hex, one for each message",
     }),
   ),
-  signature: Type.Optional(Type.String({ maxLength: 194, description: "the aggregate, as hex" })),
+  signature: Type.Optional(
+    Type.String({ maxLength: BLS_SIGNATURE_CHARACTERS_MAX, description: "the aggregate, as hex" }),
+  ),
 };
 export const BlsVerifyBody = itemOrBatch(
   BLS_VERIFY_MEMBERS,
   "Messages, the key of each, and the aggregate of their signatures",
+);
+
+export const Possession = closed(
+  {
+    public_key: Type.String({ description: "48 bytes as 0x-prefixed hex" }),
+    proof: Type.String({ description: "96 bytes as hex without 0x" }),
+  },
+  { description: "A proof of possession" },
+);
+const BLS_POSSESSION_MEMBERS = {
+  public_key: Type.Optional(Type.String({ maxLength: BLS_KEY_CHARACTERS_MAX, description: "48 bytes as hex" })),
+  proof: Type.Optional(Type.String({ maxLength: BLS_SIGNATURE_CHARACTERS_MAX, description: "96 bytes as hex" })),
+};
+export const BlsPossessionBody = itemOrBatch(BLS_POSSESSION_MEMBERS, "A public key and the proof of its possession");
+const BLS_FAST_MEMBERS = {
+  message: Type.Optional(
+    Type.String({ maxLength: 2 * MESSAGE_BYTES_MAX + 2, description: "the one message of all signers, as hex" }),
+  ),
+  public_keys: Type.Optional(
+    Type.Array(Type.String({ maxLength: BLS_KEY_CHARACTERS_MAX }), {
+      minItems: 1,
+      maxItems: BLS_KEYS_MAX,
+      description: "48-byte keys as hex",
+    }),
+  ),
+  proofs: Type.Optional(
+    Type.Array(Type.String({ maxLength: BLS_SIGNATURE_CHARACTERS_MAX }), {
+      minItems: 1,
+      maxItems: BLS_KEYS_MAX,
+      description: "proofs of possession as hex, one for each key; required unless `proofs_checked`",
+    }),
+  ),
+  proofs_checked: Type.Optional(
+    Type.Boolean({
+      description: "true: the caller has checked the possession of each key before, as by `verify_possession`",
+    }),
+  ),
+  signature: Type.Optional(
+    Type.String({ maxLength: BLS_SIGNATURE_CHARACTERS_MAX, description: "the aggregate, as hex" }),
+  ),
+};
+export const BlsFastBody = itemOrBatch(
+  BLS_FAST_MEMBERS,
+  "One message, its signers, and the aggregate of their signatures",
 );
 
 export const Jwks = closed({
@@ -289,9 +347,13 @@ export type SignInput = Static<typeof SignBody>;
 export type DeriveKeyInput = Static<typeof DeriveKeyBody>;
 export type VerifyInput = Static<typeof VerifyBody>;
 export type CipherBatchInput = Static<typeof EncryptBody>;
+export type RewrapInput = Static<typeof RewrapBody>;
 export type AgreeInput = Static<typeof AgreeBody>;
 export type VerifyDetachedInput = Static<typeof VerifyDetachedBody>;
 export type BlsAggregateInput = Static<typeof BlsAggregateBody>;
 export type BlsVerifyInput = Static<typeof BlsVerifyBody>;
+export type BlsFastInput = Static<typeof BlsFastBody>;
+export type BlsPossessionInput = Static<typeof BlsPossessionBody>;
+export type PossessionJson = Static<typeof Possession>;
 export type HdAddressJson = Static<typeof HdAddress>;
 export type ItemErrorsJson = Static<typeof ItemErrors>;

@@ -2,12 +2,27 @@
  * Operations without a private key: verification under public keys that callers bring, BLS aggregates, and the public
  * keys of a vault as a key set.
  */
+import type { MaybeRefused, WithRefusedItems } from "../../platform/contract/refused-item.js";
 import { invalidMember } from "../../platform/errors.js";
 import type { Subject } from "../../platform/auth/principal.js";
 import type { Page } from "../../platform/store/tables.js";
-import { batchOf, itemsOf, workerKindFor, runSlices, valueOf, type BatchJson } from "../threads/item-batches.js";
+import {
+  batchOf,
+  itemsOf,
+  refusalOf,
+  workerKindFor,
+  runSlices,
+  valueOf,
+  type BatchJson,
+} from "../threads/item-batches.js";
 import { findKeySpec } from "../key-specs/table.js";
-import type { BlsAggregateInput, BlsVerifyInput, VerifyDetachedInput } from "./operation-schemas.js";
+import type {
+  BlsAggregateInput,
+  BlsFastInput,
+  BlsPossessionInput,
+  BlsVerifyInput,
+  VerifyDetachedInput,
+} from "./operation-schemas.js";
 import type { ItemOutcome } from "../protocol.js";
 import { keyReference, type VaultRepository } from "../repository.js";
 import type { VaultSeal } from "../seal/seal.js";
@@ -25,6 +40,8 @@ interface Aggregate {
   aggregate_signature: string;
 }
 
+const PROOFS_OR_STATEMENT =
+  "give `proofs`, one proof of possession for each key, or `proofs_checked: true` where they were checked before: without them a signer could choose a key that cancels the others'";
 /** Stands for the record where a task opens none. */
 const NO_RECORD = "none";
 
@@ -43,8 +60,11 @@ export class PublicOperations {
    * @throws for a single item `key_spec_unknown`, `spec_cannot_verify`, `public_key_invalid`, and the reason why its
    * message is refused
    */
-  async verify(input: VerifyDetachedInput, signal?: AbortSignal): Promise<Verified | BatchJson<Verified>> {
-    const { items, isBatch } = itemsOf<Omit<VerifyDetachedInput, "batch">>(input);
+  async verify(
+    input: WithRefusedItems<VerifyDetachedInput>,
+    signal?: AbortSignal,
+  ): Promise<Verified | BatchJson<Verified>> {
+    const { items, isBatch } = itemsOf<MaybeRefused<Omit<VerifyDetachedInput, "batch">>>(input);
     const specs = items.flatMap(({ spec }) => findKeySpec(spec ?? "") ?? []);
     const operationUs = Math.max(1, ...specs.map((spec) => spec.operationUs));
     const worker = isBatch ? "bulk" : workerKindFor({ operationUs });
@@ -57,11 +77,17 @@ export class PublicOperations {
   }
 
   /** Adds up BLS signatures, for one item or a batch. Throws `signature_malformed` for a single item. */
-  async blsAggregate(input: BlsAggregateInput, signal?: AbortSignal): Promise<Aggregate | BatchJson<Aggregate>> {
-    return await this.#blsItems<Aggregate, Omit<BlsAggregateInput, "batch">>(input, signal, async ({ signatures }) =>
-      signatures === undefined
-        ? missingMember("signatures")
-        : await this.#seal.run("bls_aggregate", { signatures }, NO_RECORD),
+  async blsAggregate(
+    input: WithRefusedItems<BlsAggregateInput>,
+    signal?: AbortSignal,
+  ): Promise<Aggregate | BatchJson<Aggregate>> {
+    return await this.#blsItems<Aggregate, MaybeRefused<Omit<BlsAggregateInput, "batch">>>(
+      input,
+      signal,
+      async ({ signatures }) =>
+        signatures === undefined
+          ? missingMember("signatures")
+          : await this.#seal.run("bls_aggregate", { signatures }, NO_RECORD),
     );
   }
 
@@ -70,8 +96,11 @@ export class PublicOperations {
    * @throws for a single item `messages_not_distinct`, `digest_length_invalid`, `public_key_invalid`,
    * `signature_malformed`
    */
-  async blsVerify(input: BlsVerifyInput, signal?: AbortSignal): Promise<Verified | BatchJson<Verified>> {
-    return await this.#blsItems<Verified, Omit<BlsVerifyInput, "batch">>(
+  async blsVerify(
+    input: WithRefusedItems<BlsVerifyInput>,
+    signal?: AbortSignal,
+  ): Promise<Verified | BatchJson<Verified>> {
+    return await this.#blsItems<Verified, MaybeRefused<Omit<BlsVerifyInput, "batch">>>(
       input,
       signal,
       async ({ messages, public_keys, signature }) => {
@@ -81,6 +110,65 @@ export class PublicOperations {
         return await this.#seal.run("bls_verify", { messages, public_keys, signature }, NO_RECORD);
       },
     );
+  }
+
+  /**
+   * Verifies aggregates of BLS signatures of many keys on one message, for one item or a batch. The possession of each
+   * key must be proven, or the caller states that it was.
+   * @throws for a single item `public_key_invalid`, `signature_malformed`, `message_too_long`
+   */
+  async blsFastVerify(
+    input: WithRefusedItems<BlsFastInput>,
+    signal?: AbortSignal,
+  ): Promise<Verified | BatchJson<Verified>> {
+    return await this.#blsItems<Verified, MaybeRefused<Omit<BlsFastInput, "batch">>>(
+      input,
+      signal,
+      async ({ message, public_keys: keys, signature, proofs, proofs_checked: isChecked = false }) => {
+        if (message === undefined) return missingMember("message");
+        if (keys === undefined) return missingMember("public_keys");
+        if (signature === undefined) return missingMember("signature");
+        if (isChecked === (proofs !== undefined)) return refusedMember("proofs", PROOFS_OR_STATEMENT);
+        if (proofs !== undefined && proofs.length !== keys.length)
+          return refusedMember("proofs", "there must be one proof of possession for each public key");
+        for (const [index, proof] of (proofs ?? []).entries()) {
+          signal?.throwIfAborted();
+          const outcome = await this.#possession(keys, proof, index);
+          if (outcome !== undefined) return outcome;
+        }
+        return await this.#seal.run("bls_fast_verify", { message, public_keys: keys, signature }, NO_RECORD);
+      },
+    );
+  }
+
+  /**
+   * Verifies proofs of possession of BLS keys, for one item or a batch.
+   * @throws for a single item `public_key_invalid`, `signature_malformed`
+   */
+  async blsVerifyPossession(
+    input: WithRefusedItems<BlsPossessionInput>,
+    signal?: AbortSignal,
+  ): Promise<Verified | BatchJson<Verified>> {
+    return await this.#blsItems<Verified, MaybeRefused<Omit<BlsPossessionInput, "batch">>>(
+      input,
+      signal,
+      async ({ public_key: key, proof }) => {
+        if (key === undefined) return missingMember("public_key");
+        if (proof === undefined) return missingMember("proof");
+        return await this.#seal.run("bls_verify_possession", { public_key: key, proof }, NO_RECORD);
+      },
+    );
+  }
+
+  /** Verifies the proof of one key of many, and returns the outcome of the whole where it decides it. */
+  async #possession(keys: readonly string[], proof: string, index: number): Promise<ItemOutcome | undefined> {
+    const claim = { public_key: keys[index] ?? "", proof };
+    const outcome = await this.#seal.run("bls_verify_possession", claim, NO_RECORD);
+    if (outcome.ok) return (outcome.value as Verified).verified ? undefined : outcome;
+    const list = outcome.details[0]?.path === "proof" ? "proofs" : "public_keys";
+    const path = `${list}[${String(index)}]`;
+    const details = outcome.details.map((detail) => ({ ...detail, path }));
+    return { ...outcome, details };
   }
 
   /** Sends each item to the thread alone, because it takes tens of milliseconds. */
@@ -93,7 +181,7 @@ export class PublicOperations {
     const outcomes = await runSlices(
       items,
       { operationUs: Infinity, signal },
-      async (slice) => await Promise.all(slice.map(run)),
+      async (slice) => await Promise.all(slice.map(async (item) => refusalOf(item) ?? (await run(item)))),
     );
     return isBatch ? batchOf<Result>(outcomes.flat()) : (valueOf(outcomes.flat()[0]) as Result);
   }
@@ -117,6 +205,10 @@ export class PublicOperations {
 }
 
 function missingMember(name: string): ItemOutcome {
-  const { code, message, details } = invalidMember(name, `\`${name}\` is required`);
+  return refusedMember(name, `\`${name}\` is required`);
+}
+
+function refusedMember(name: string, reason: string): ItemOutcome {
+  const { code, message, details } = invalidMember(name, reason);
   return { ok: false, code, message, details };
 }

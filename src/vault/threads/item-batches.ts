@@ -3,6 +3,7 @@
  * other requests in between, and joins the outcomes in order. A refused item becomes its own list of errors.
  */
 import { JsonText } from "../../platform/json/json-text.js";
+import type { RefusedItem } from "../../platform/contract/refused-item.js";
 import { AppError, assert, invalidMember } from "../../platform/errors.js";
 import type { KeySpec } from "../key-specs/key-spec.js";
 import type { ItemErrorsJson } from "../keys/operation-schemas.js";
@@ -97,6 +98,14 @@ export function outcomesJson(outcomes: readonly ItemOutcome[]): Uint8Array {
     at += bytes.write(text, at);
   }
   return bytes;
+}
+
+/** Returns the outcome of an item that its schema refused; undefined for other items. */
+export function refusalOf(item: object): Extract<ItemOutcome, { ok: false }> | undefined {
+  const { refused } = item as Partial<RefusedItem>;
+  return refused === undefined
+    ? undefined
+    : { ok: false, code: "invalid_request", message: refused[0]?.message ?? "the item is refused", details: refused };
 }
 
 /** Joins slices that `outcomesJson` wrote into the answer to a batch, and overwrites them. */

@@ -51,6 +51,8 @@ const NICENESS: Readonly<Record<WorkerKind, number>> = { prompt: 0, bulk: 10 };
 const BULK_TASKS: ReadonlySet<VaultTaskName> = new Set([
   "bls_aggregate",
   "bls_verify",
+  "bls_fast_verify",
+  "bls_verify_possession",
   "hd_address",
   "hd_xpub",
   "json_web_keys",

@@ -1,13 +1,14 @@
 /**
  * What the vault worker does with a key for callers, item by item: signing, verifying, encrypting, decrypting,
- * agreeing. Reads and writes the texts of the API. The refusal of an item is its outcome; only a damaged record or a
- * fault of our own fails the task.
+ * rewrapping, agreeing, proving possession. Reads and writes the texts of the API. The refusal of an item is its
+ * outcome; only a damaged record or a fault of our own fails the task.
  */
 import { AppError, assert, invalidMember } from "../../platform/errors.js";
-import { requireAbility } from "../key-specs/abilities.js";
+import { requireAbility, type Ability } from "../key-specs/abilities.js";
 import type { KeySpec, SignItem, UnwrappedKey, VerifyItem } from "../key-specs/key-spec.js";
-import { readHexMember } from "../key-specs/messages.js";
+import { plainHex, readHexMember } from "../key-specs/messages.js";
 import { keySpecNamed } from "../key-specs/table.js";
+import { keyDisabled } from "../keys/key-records.js";
 import { contextBytes, hexBytes, isOverlong, toHex, utf8Bytes, type TextEncoding } from "../keys/validation.js";
 import type {
   DetachedItem,
@@ -20,7 +21,7 @@ import type {
 } from "../protocol.js";
 import { PLAINTEXT_BYTES_MAX } from "../schemas.js";
 import { runBatch, type Deferred } from "../threads/batch.js";
-import { outcomesJson } from "../threads/item-batches.js";
+import { outcomesJson, refusalOf } from "../threads/item-batches.js";
 import { FRAME_OVERHEAD_BYTES, frameGeneration } from "./ciphertext-frame.js";
 import { itemOutcome } from "./item-outcome.js";
 import type { WorkerKeys } from "./worker-keys.js";
@@ -32,7 +33,7 @@ type Operation = (spec: KeySpec, key: UnwrappedKey, items: readonly OperationIte
 
 const NO_FRAME = new Uint8Array();
 
-const OPERATIONS: Readonly<Record<Exclude<KeyOperation, "decrypt">, Operation>> = {
+const OPERATIONS: Readonly<Record<Exclude<KeyOperation, "decrypt" | "rewrap">, Operation>> = {
   sign: (spec, key, items) => {
     const signing = requireAbility(spec, "sign");
     if (items.length > 1 && signing.signMany !== undefined) return signing.signMany(key, items);
@@ -51,10 +52,12 @@ const OPERATIONS: Readonly<Record<Exclude<KeyOperation, "decrypt">, Operation>> 
     const encrypting = requireAbility(spec, "encrypt");
     return items.map((item) => () => {
       const ciphertext = encrypting.encrypt(key, plaintextOf(item), contextBytes(item.context));
-      // Written as JSON here and by hand: the text is long, the main thread has more to do, and looking through hex for
-      // characters that need an escape takes a fifth of the time that encrypting does.
-      return `{"data":"${toHex(ciphertext)}"}`;
+      return ciphertextJson(ciphertext);
     });
+  },
+  prove_possession: (spec, key, items) => {
+    const proving = requireAbility(spec, "provePossession");
+    return items.map(() => () => ({ public_key: toHex(key.publicKey), proof: plainHex(proving.provePossession(key)) }));
   },
   agree: (spec, key, items) => {
     const agreeing = requireAbility(spec, "agree");
@@ -74,17 +77,45 @@ const OPERATIONS: Readonly<Record<Exclude<KeyOperation, "decrypt">, Operation>> 
 };
 
 /**
- * Runs one operation of one key on items. The key is lent once for all of them, except for decrypting, where each item
- * names its generation.
+ * Runs one operation of one key on items. The key is lent once for all of them, except for decrypting and rewrapping,
+ * where each item names its generation.
  * @throws spec_cannot_... when keys of the spec lack the operation, `key_disabled`, `data_corrupt`
  */
 export function operate(
   keys: WorkerKeys,
   { vault, key, earlier, operation, items }: OperateMessage,
 ): readonly ItemOutcome[] {
-  if (operation === "decrypt")
-    return items.map((item) => itemOutcome(() => decrypt(keys, vault, [key, ...earlier], item)));
-  return keys.lend(vault, key, (spec, unwrapped) => OPERATIONS[operation](spec, unwrapped, items).map(itemOutcome));
+  return unlessRefused(items, (accepted) => {
+    if (operation !== "decrypt" && operation !== "rewrap")
+      return keys.lend(vault, key, (spec, unwrapped) =>
+        OPERATIONS[operation](spec, unwrapped, accepted).map(itemOutcome),
+      );
+    requireUsable(key, "decrypt");
+    const run = operation === "decrypt" ? decrypt : rewrap;
+    return accepted.map((item) => itemOutcome(() => run(keys, { vault, key, earlier }, item)));
+  });
+}
+
+/** Runs the work on the items that their schema accepted, and returns an outcome for each item, in order. */
+function unlessRefused<Item extends object>(
+  items: readonly Item[],
+  work: (accepted: readonly Item[]) => readonly ItemOutcome[],
+): readonly ItemOutcome[] {
+  const refusals = items.map(refusalOf);
+  if (refusals.every((refusal) => refusal === undefined)) return work(items);
+  const outcomes = work(items.filter((_item, index) => refusals[index] === undefined)).values();
+  return refusals.map((refusal) => {
+    if (refusal !== undefined) return refusal;
+    const next = outcomes.next();
+    assert(next.done !== true, "each accepted item has an outcome");
+    return next.value;
+  });
+}
+
+/** Refuses the call rather than each of its items, where the key is not lent once for all of them. */
+function requireUsable(key: KeyReference, ability: Ability): void {
+  if (key.isDisabled === true) throw keyDisabled();
+  requireAbility(keySpecNamed(key.spec), ability);
 }
 
 /** Does the same, with the outcomes as JSON in UTF-8: see `outcomesJson`. Throws as `operate` does. */
@@ -94,7 +125,7 @@ export function operateBatch(keys: WorkerKeys, message: OperateMessage): Uint8Ar
 
 /** Verifies items under the public keys that they name. */
 export function verifyDetached(items: readonly DetachedItem[]): readonly ItemOutcome[] {
-  return items.map((item) => itemOutcome(() => verifyOne(item)));
+  return items.map((item) => refusalOf(item) ?? itemOutcome(() => verifyOne(item)));
 }
 
 /** Returns the public keys of a vault as JSON Web Keys, each authenticated by opening its record. */
@@ -110,27 +141,54 @@ export function jsonWebKeys(
   });
 }
 
+/** A key in all generations that the items of a call name. */
+type Generations = Pick<OperateMessage, "vault" | "key" | "earlier">;
+
+/** Returns the text of a frame, or its bytes as hex where the item asks for that. */
+function decrypt(keys: WorkerKeys, generations: Generations, item: OperationItem): object {
+  return opened(keys, generations, item, (plaintext) => ({
+    data: item.encoding === "hex" ? toHex(plaintext) : plainText(plaintext),
+  }));
+}
+
+/** Encrypts the plaintext of a frame under the key's present generation, for the same context. */
+function rewrap(keys: WorkerKeys, generations: Generations, item: OperationItem): string {
+  const { vault, key } = generations;
+  return opened(keys, generations, item, (plaintext) =>
+    keys.lend(vault, key, (spec, unwrapped) =>
+      ciphertextJson(requireAbility(spec, "encrypt").encrypt(unwrapped, plaintext, contextBytes(item.context))),
+    ),
+  );
+}
+
 /**
- * Tries only the generation that the frame names: one frame, one key. An unknown one fails like every other frame that
- * does not open.
+ * Written as JSON here and by hand: the text is long, the main thread has more to do, and looking through hex for
+ * characters that need an escape takes a fifth of the time that encrypting does.
  */
-function decrypt(
+function ciphertextJson(ciphertext: Uint8Array): string {
+  return `{"data":"${toHex(ciphertext)}"}`;
+}
+
+/**
+ * Lends the plaintext of a frame to a function and wipes it afterwards. Tries only the generation that the frame names:
+ * one frame, one key. An unknown one fails like every other frame that does not open.
+ */
+function opened<T>(
   keys: WorkerKeys,
-  vault: VaultReference,
-  generations: readonly KeyReference[],
+  { vault, key: present, earlier }: Generations,
   item: OperationItem,
-): object {
+  use: (plaintext: Uint8Array) => T,
+): T {
   const { text, path } = dataOf(item, "requires data to be decrypted");
   // Encryption never produces a frame of that length: it fails like every other frame that does not open.
   const frame = isOverlong(text, "hex", PLAINTEXT_BYTES_MAX + FRAME_OVERHEAD_BYTES) ? NO_FRAME : hexBytes(text, path);
   const named = frameGeneration(frame);
-  const key = generations.find(({ generation }) => generation === named) ?? generations[0];
-  assert(key !== undefined, "a key has a present generation");
+  const key = earlier.find(({ generation }) => generation === named) ?? present;
   const plaintext = keys.lend(vault, key, (spec, unwrapped) =>
     requireAbility(spec, "decrypt").decrypt(unwrapped, frame, contextBytes(item.context)),
   );
   try {
-    return { data: item.encoding === "hex" ? toHex(plaintext) : plainText(plaintext) };
+    return use(plaintext);
   } finally {
     plaintext.fill(0);
   }

@@ -9,7 +9,7 @@ import { AppError } from "../../platform/errors.js";
 import { stackFrames } from "../../platform/stack-frames.js";
 import { requireAbility } from "../key-specs/abilities.js";
 import { FIRST_GENERATION } from "../keys/key-records.js";
-import { blsAggregate, blsVerify } from "./bls-operations.js";
+import { blsAggregate, blsFastVerify, blsVerify, blsVerifyPossession } from "./bls-operations.js";
 import { unwrapRecord, wrapRecord, type EnvelopePlace } from "./record-wrapping.js";
 import { deriveSentinel } from "./key-hierarchy.js";
 import type { KeyObjects } from "./key-objects.js";
@@ -111,30 +111,18 @@ function taskTable(keys: WorkerKeys): TaskTable {
     verify_detached: ({ items }) => verifyDetached(items),
     bls_aggregate: ({ signatures }) => blsAggregate(signatures),
     bls_verify: (message) => blsVerify(message),
+    bls_fast_verify: (message) => blsFastVerify(message),
+    bls_verify_possession: (message) => blsVerifyPossession(message),
     json_web_keys: ({ vault, keys: references }) => jsonWebKeys(keys, vault, references),
     hd_address: ({ vault, key, path }) => keys.lend(vault, key, (_spec, wallet) => hdAddress(wallet, path)),
     hd_xpub: ({ vault, key, account }) => keys.lend(vault, key, (_spec, wallet) => hdXpub(wallet, account)),
   };
 }
 
-/** Encryption of bytes for other areas, re-encryption under another generation, and secrets. */
-function cipherTasks(
-  keys: WorkerKeys,
-): Pick<TaskTable, "rewrap" | "encrypt" | "decrypt" | "seal_secret" | "open_secret"> {
+/** Encryption of bytes for other areas, and secrets. */
+function cipherTasks(keys: WorkerKeys): Pick<TaskTable, "encrypt" | "decrypt" | "seal_secret" | "open_secret"> {
   const { keyring } = keys;
   return {
-    rewrap: ({ vault, from, to, data, context }) => {
-      const plaintext = keys.lend(vault, from, (spec, key) => {
-        return requireAbility(spec, "decrypt").decrypt(key, data, context);
-      });
-      try {
-        return keys.lend(vault, to, (spec, key) =>
-          exact(requireAbility(spec, "encrypt").encrypt(key, plaintext, context)),
-        );
-      } finally {
-        plaintext.fill(0);
-      }
-    },
     encrypt: ({ vault, key, data, context }) =>
       keys.lend(vault, key, (spec, unwrapped) =>
         exact(requireAbility(spec, "encrypt").encrypt(unwrapped, data, context)),

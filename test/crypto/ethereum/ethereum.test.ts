@@ -453,10 +453,56 @@ describe("EIP-712", () => {
       { types: { ...MAIL.types, Person: [...MAIL.types.Person, ...MAIL.types.Person] } },
       "types.Person[2].name",
     ],
-    ["a type named like an elementary one", { types: { ...MAIL.types, uint256: [] } }, "types"],
+    ...["uint256", "uint", "int", "uint7", "bytes33", "byte", "fixed128x18", "ufixed", "function"].map(
+      (name): [string, object, string] => [
+        `a struct named ${name}`,
+        { types: { ...MAIL.types, [name]: [{ name: "x", type: "bool" }] } },
+        "types",
+      ],
+    ),
+    ...[
+      "uint",
+      "int",
+      "uint[]",
+      "int[2][]",
+      "uint0",
+      "uint264",
+      "int7",
+      "Uint256",
+      "uint256 ",
+      "bytes0",
+      "byte",
+      "fixed",
+      "ufixed128x18",
+      "address payable",
+      "function",
+      "mapping",
+      "Person[0]",
+      "Person[-1]",
+      "Person[ ]",
+      "Person[2",
+      "Person]",
+      "[]",
+      "Person[][",
+      "",
+    ].map((type): [string, object, string] => [
+      `the type ${JSON.stringify(type)}`,
+      { types: { ...MAIL.types, Mail: [{ name: "from", type }] } },
+      "types.Mail.from",
+    ]),
     ["another top-level member", { extra: 1 }, "extra"],
   ])("refuses %s", (_name, change, path) => {
     expect(pathOf(() => typedDataDigest({ ...MAIL, ...change }))).toBe(path);
+  });
+
+  it("says how a type without a size is written", () => {
+    for (const type of ["uint", "int[3][]"])
+      expect(() => typedDataDigest({ ...MAIL, types: { ...MAIL.types, Mail: [{ name: "from", type }] } })).toThrow(
+        `write that`,
+      );
+    expect(() =>
+      typedDataDigest({ ...MAIL, types: { ...MAIL.types, Mail: [{ name: "from", type: "address payable" }] } }),
+    ).toThrow("EIP-712 has only address");
   });
 
   // SOURCE: MetaMask eth-sig-util, "signTypedData_v4 with recursive types"; the key is keccak256("dragon").

@@ -2,6 +2,7 @@
 import Type from "typebox";
 import { describe, expect, it } from "vitest";
 import { FINDINGS_MAX, explainRefusal } from "../../../src/platform/contract/explain.js";
+import { RefusedItem } from "../../../src/platform/contract/refused-item.js";
 import { defineRoute } from "../../../src/platform/contract/route.js";
 import { Uuid, closed, nullable } from "../../../src/platform/contract/schemas.js";
 import { compileRoute } from "../../../src/platform/contract/validate.js";
@@ -208,6 +209,52 @@ describe("bodies", () => {
   it("says something even about a keyword that it does not know", () => {
     expect(explainRefusal(Type.String({ contentEncoding: "x" }), "y", "the body")).toEqual([
       { message: "the body: does not have the form that this route expects", code: "invalid_request" },
+    ]);
+  });
+});
+
+describe("batches whose items fail alone", () => {
+  const items = closed({ n: Type.Optional(Type.Integer({ minimum: 1 })) });
+  const batches = compileRoute(
+    defineRoute({
+      id: "x",
+      area: "prover",
+      method: "POST",
+      path: "/x",
+      summary: "x",
+      auth: "public",
+      body: closed({
+        n: Type.Optional(Type.Integer()),
+        batch: Type.Optional(Type.Array(items, { minItems: 1, maxItems: 200 })),
+      }),
+      itemsFailAlone: true,
+      responses: { 204: { description: "x" } },
+    }),
+  );
+  const read = (batch: readonly unknown[]): readonly unknown[] =>
+    (batches.body({ batch }).body as { batch: readonly unknown[] }).batch;
+
+  it("hold a refusal in the place of each refused item, which no body can pass for", () => {
+    const [first, second, third] = read([{ n: 1 }, { n: "1" }, { refused: [] }]);
+    expect(first).toEqual({ n: 1 });
+    expect(second).toBeInstanceOf(RefusedItem);
+    expect(second).toEqual(
+      new RefusedItem([{ code: "invalid_request", message: "n: expected an integer", path: "n" }]),
+    );
+    expect(third).toEqual(new RefusedItem([expect.objectContaining({ code: "unknown_member", path: "refused" })]));
+    expect(batches.body({ n: 1 }).body).toEqual({ n: 1 });
+  });
+
+  it("are refused as a whole where the batch itself is wrong", () => {
+    for (const body of [{ batch: [] }, { batch: {} }, { batch: Array(201).fill({}) }, { batch: [{}], m: 1 }, []])
+      expect(refusal(() => batches.body(body)).status, JSON.stringify(body)).toBe(422);
+  });
+
+  it("explain the first hundred refusals", () => {
+    const refused = read(Array(150).fill({ n: 0 })) as RefusedItem[];
+    expect(refused.map((item) => item.refused[0]!.path)).toEqual([
+      ...Array<string>(100).fill("n"),
+      ...Array<undefined>(50).fill(undefined),
     ]);
   });
 });

@@ -120,17 +120,19 @@ describe("EIP-191 messages", () => {
   });
 });
 
-it("empty messages are verified, since others sign them, and not signed", async () => {
-  const personal = await sign(hashMessage(""));
+it("empty messages are signed where they are hashed, as viem signs them", async () => {
+  const personal = await sign("", { format: "personal_sign" });
+  expect(await recoverMessageAddress({ message: "", signature: `0x${personal.signature}` })).toBe(address);
   expect(await verify("", personal.signature, { format: "personal_sign" })).toBe(true);
   expect(await verify("00", personal.signature, { format: "personal_sign" })).toBe(false);
-  expect(await verify("", (await sign(keccak256("0x"))).signature, { digest: "keccak256" })).toBe(true);
-  for (const options of [{ format: "personal_sign" }, { digest: "keccak256" }])
-    expect(failure(await server.call("POST", `${at}/sign`, { message: "", options }))).toEqual([
-      422,
-      "message_required",
-      "message",
-    ]);
+  const hashed = await sign("", { digest: "keccak256" });
+  expect(hashed).toEqual(await sign(keccak256("0x")));
+  expect(await verify("0x", hashed.signature, { digest: "keccak256" })).toBe(true);
+  expect(failure(await server.call("POST", `${at}/sign`, { message: "", options: { digest: "none" } }))).toEqual([
+    422,
+    "message_required",
+    "message",
+  ]);
 });
 
 describe("EIP-712 typed data", () => {

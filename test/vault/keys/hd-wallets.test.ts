@@ -117,6 +117,8 @@ describe("a BIP39 key", () => {
     [{ index: 0.5 }, "invalid_request"],
     [{ account: 2 ** 31 }, "invalid_request"],
     [{ hd_derivation_path: "m/44'/60'/0'/0/4294967295" }, "derivation_path_invalid"],
+    [{ hd_derivation_path: "m/44'/60'/0'/0/01" }, "derivation_path_invalid"],
+    [{ hd_derivation_path: "m/44h/60h/0h/0/1" }, "derivation_path_invalid"],
     [{ hd_derivation_path: "m/44/60/0/0/0" }, "derivation_path_invalid"],
     [{ hd_derivation_path: "" }, "derivation_path_invalid"],
     [{ hd_derivation_path: FIRST, index: 0 }, "derivation_path_invalid"],

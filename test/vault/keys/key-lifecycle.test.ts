@@ -6,6 +6,7 @@ import { phraseEntropy } from "../../../src/crypto/wallets/seal-phrase.js";
 import { createLog } from "../../../src/platform/log.js";
 import { openStore, rewriteStore } from "../../../src/platform/store/lmdb/lmdb-store.js";
 import { KeyLifecycle } from "../../../src/vault/keys/key-lifecycle.js";
+import type { RewrapInput } from "../../../src/vault/keys/operation-schemas.js";
 import { PlannedDeletions } from "../../../src/vault/keys/planned-deletions.js";
 import { rekeyStore } from "../../../src/vault/seal/rekey.js";
 import { VaultRepository } from "../../../src/vault/repository.js";
@@ -50,6 +51,15 @@ const seal = async (keyId: string, text: string): Promise<Uint8Array> =>
   await test.vault.encrypt({ owner, vaultId, keyId }, Buffer.from(text), "c");
 const open = async (keyId: string, frame: Uint8Array): Promise<string> =>
   Buffer.from(await test.vault.decrypt({ owner, vaultId, keyId }, frame, "c")).toString();
+const frameOf = (data: string): Buffer => Buffer.from(data.slice(2), "hex");
+interface Rewrapped {
+  readonly data?: string;
+  readonly batch?: readonly { readonly data?: string; readonly errors?: readonly { readonly code: string }[] }[];
+}
+const rewrap = async (keyId: string, input: RewrapInput): Promise<Rewrapped> => {
+  const { text } = await test.vault.operations.rewrap({ owner, vaultId, keyId }, input);
+  return JSON.parse(Buffer.from(text).toString()) as Rewrapped;
+};
 const hex = (frame: Uint8Array): string => Buffer.from(frame).toString("hex");
 const generationOf = (frame: Uint8Array): number => Buffer.from(frame).readUInt32BE(2);
 
@@ -69,12 +79,30 @@ describe("rotation", () => {
         "text 2",
         "text 3",
       ]);
-      const rewrapped = Buffer.from(
-        (await keys.rewrap(owner, vaultId, id, { data: hex(frames[0]!), context: "c" })).slice(2),
-        "hex",
-      );
+      const rewrapped = frameOf((await rewrap(id, { data: hex(frames[0]!), context: "c" })).data!);
       expect(generationOf(rewrapped)).toBe(3);
       expect(await open(id, rewrapped)).toBe("one");
+      const { batch } = await rewrap(id, {
+        batch: [
+          { data: hex(frames[1]!), context: "c" },
+          { data: hex(frames[0]!), context: "other" },
+          { data: "zz" },
+          {},
+          { data: hex(frames[0]!), context: "c" },
+          { data: hex(frames[2]!), context: "c" },
+        ],
+      });
+      expect(batch!.map(({ errors }) => errors?.[0]?.code)).toEqual([
+        undefined,
+        "decryption_failed",
+        "invalid_request",
+        "invalid_request",
+        undefined,
+        undefined,
+      ]);
+      const moved = batch!.flatMap(({ data }) => (data === undefined ? [] : [frameOf(data)]));
+      expect(moved.map(generationOf)).toEqual([3, 3, 3]);
+      expect(await Promise.all(moved.map(async (frame) => await open(id, frame)))).toEqual(["text 2", "one", "text 3"]);
     },
   );
 
@@ -86,13 +114,9 @@ describe("rotation", () => {
       const moved = Buffer.from(frame);
       moved.writeUInt32BE(generation, 2);
       expect(await codeOf(() => open(id, moved))).toBe("decryption_failed");
-      expect(await codeOf(() => keys.rewrap(owner, vaultId, id, { data: hex(moved), context: "c" }))).toBe(
-        "decryption_failed",
-      );
+      expect(await codeOf(() => rewrap(id, { data: hex(moved), context: "c" }))).toBe("decryption_failed");
     }
-    expect(await codeOf(() => keys.rewrap(owner, vaultId, id, { data: hex(frame), context: "other" }))).toBe(
-      "decryption_failed",
-    );
+    expect(await codeOf(() => rewrap(id, { data: hex(frame), context: "other" }))).toBe("decryption_failed");
   });
 
   it("notices an old generation put in the place of the new one", async () => {
@@ -147,7 +171,7 @@ describe("disabling", () => {
       () => seal(id, "y"),
       () => open(id, frame),
       () => keys.rotate(owner, vaultId, id),
-      () => keys.rewrap(owner, vaultId, id, { data: hex(frame), context: "c" }),
+      () => rewrap(id, { data: hex(frame), context: "c" }),
       () => deriveKey(test, owner, vaultId, id, { context: "c", name: "n" }),
     ]) {
       expect(await codeOf(use)).toBe("key_disabled");
@@ -155,6 +179,9 @@ describe("disabling", () => {
     // A batch is refused as a whole as well, for every operation.
     const call = { owner, vaultId, keyId: id };
     expect(await codeOf(() => test.vault.operations.encrypt(call, { batch: [{ data: "x" }] }))).toBe("key_disabled");
+    expect(await codeOf(() => test.vault.operations.decrypt(call, { batch: [{ data: hex(frame) }] }))).toBe(
+      "key_disabled",
+    );
     expect(await codeOf(() => test.vault.derivation.derive(call, { batch: [{ context: "c", name: "n" }] }))).toBe(
       "key_disabled",
     );
@@ -186,6 +213,23 @@ describe("deletion with a recovery window", () => {
     expect(await deletions.sweep()).toBe(1);
     expect(await codeOf(() => test.vault.getKey(owner, vaultId, id))).toBe("not_found");
     expect(test.store.count(["key_deletion"])).toBe(0);
+  });
+
+  it("is taken back by restoring, not by enabling", async () => {
+    const id = await newKey();
+    const frame = await seal(id, "x");
+    await keys.scheduleDeletion(owner, vaultId, id, 1);
+    expect(await codeOf(() => keys.enable(owner, vaultId, id))).toBe("deletion_planned");
+    await keys.disable(owner, vaultId, id);
+    expect(await codeOf(() => keys.enable(owner, vaultId, id))).toBe("deletion_planned");
+    await keys.restore(owner, vaultId, id);
+    expect(await codeOf(() => open(id, frame))).toBe("key_disabled");
+    await keys.enable(owner, vaultId, id);
+    expect(await open(id, frame)).toBe("x");
+    await keys.scheduleDeletion(owner, vaultId, id, 1);
+    test.clock.ms += DAY_MS;
+    expect(await codeOf(() => keys.enable(owner, vaultId, id))).toBe("not_found");
+    expect(await deletions.sweep()).toBe(1);
   });
 
   it("outlives the deletion of its vault without a trace", async () => {

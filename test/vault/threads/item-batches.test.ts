@@ -148,8 +148,61 @@ describe("batches", () => {
     expect((await server.call("POST", `${at}/sign`, items(0))).status).toBe(422);
     const both = await server.call("POST", `${at}/sign`, { ...items(1), message: "00" });
     expect([both.status, path(both)]).toEqual([422, "message"]);
-    expect((await server.call("POST", `${at}/sign`, { batch: [{ message: "00", nonce: 1 }] })).status).toBe(422);
+    for (const batch of [{}, "00", null, { 0: { message: "00" } }])
+      expect((await server.call("POST", `${at}/sign`, { batch })).status, JSON.stringify(batch)).toBe(422);
   });
+
+  it("of every operation fail only the items of the wrong form, named as if they stood alone", async () => {
+    const made = await Promise.all(
+      ["Ed25519", "secp256k1", "BIP39", "AES-256-GCM", "ChaCha20", "C25519", "BLS12-381"].map(
+        async (spec) => [spec, await server.newKey(spec)] as const,
+      ),
+    );
+    const keys = Object.fromEntries(made);
+    const of = (spec: string, action: string): string => `${keys[spec]!.path}/${action}`;
+    const signed = (await server.call("POST", of("Ed25519", "sign"), { message: "00" })).body["signature"];
+    const sealed = (await server.call("POST", of("AES-256-GCM", "encrypt"), { data: "x" })).body["data"];
+    const bls = (await server.call("POST", of("BLS12-381", "sign"), { message: "00".repeat(32) })).body["signature"];
+    const detached = { spec: "Ed25519", public_key: keys["Ed25519"]!.key["public_key"] };
+    const aggregate = { messages: ["00".repeat(32)], public_keys: [keys["BLS12-381"]!.key["public_key"]] };
+    const cases: [string, object, string, object][] = [
+      [of("Ed25519", "sign"), { message: "00" }, "message", { message: 5 }],
+      [of("secp256k1", "sign"), { message: DIGEST }, "options.format", { message: DIGEST, options: { format: "x" } }],
+      [of("BIP39", "sign"), { message: DIGEST, options: { hdwallet: { next: true } } }, "message", { message: null }],
+      [of("Ed25519", "verify"), { message: "00", signature: signed }, "signature", { message: "00", signature: {} }],
+      [of("AES-256-GCM", "encrypt"), { data: "x" }, "data", { data: ["x"] }],
+      [of("AES-256-GCM", "decrypt"), { data: sealed }, "encoding", { data: sealed, encoding: "base64" }],
+      [of("C25519", "agree"), { public_key: keys["C25519"]!.key["public_key"] }, "context", { context: 1 }],
+      [of("ChaCha20", "derive"), { context: "c", name: "n" }, "nonce", { context: "c", name: "n", nonce: -1 }],
+      [of("BIP39", "derive"), {}, "options.hdwallet.index", { options: { hdwallet: { index: "1" } } }],
+      ["/api/v1/verify", { ...detached, message: "00", signature: signed }, "spec", { ...detached, spec: 1 }],
+      ["/api/v1/bls/aggregate", { signatures: [bls] }, "signatures", { signatures: [] }],
+      ["/api/v1/bls/verify", { ...aggregate, signature: bls }, "messages[0]", { ...aggregate, messages: [1] }],
+    ];
+    for (const [at, good, name, bad] of cases) {
+      const batch = [bad, good, 5, "00", null, [good], { ...good, refused: [] }, good, { ...good, private_key: "00" }];
+      const answer = await server.call("POST", at, { batch });
+      expect([200, 201], `${at} ${JSON.stringify(answer.body)}`).toContain(answer.status);
+      expect(
+        answer.body.batch!.map((item) => (item["errors"] as { code: string; path?: string }[] | undefined)?.[0]),
+        at,
+      ).toEqual([
+        { code: "invalid_request", path: name, message: expect.stringContaining(`${name}: `) as string },
+        undefined,
+        ...Array.from({ length: 4 }, () => ({
+          code: "invalid_request",
+          message: "the item: expected an object",
+        })),
+        expect.objectContaining({ code: "unknown_member", path: "refused" }),
+        undefined,
+        expect.objectContaining({ code: "unknown_member", path: "private_key" }),
+      ]);
+      const alone = await server.call("POST", at, bad);
+      expect([alone.status, code(alone), path(alone)], at).toEqual([422, "invalid_request", name]);
+      const all = await server.call("POST", at, { batch: [bad, bad] });
+      expect(all.body.batch, at).toHaveLength(2);
+    }
+  }, 30_000);
 
   it("verify detached signatures of several specs at once", async () => {
     const items = await Promise.all(
