@@ -98,13 +98,13 @@ export class TransactionService implements Submissions {
 
   /** Returns a record as clients see it, with what is known of its sending before the store has it. */
   onWire(record: TransactionRecord): TransactionJson {
-    const { broadcastAt, feeFault } =
+    const { broadcastAt, sendFault } =
       (record.block === null ? this.#dependencies.queues.progressOf(record) : undefined) ?? {};
     const sent =
       record.state === "signed" && broadcastAt !== undefined
         ? ({ state: "sent", broadcast_at: broadcastAt } as const)
         : {};
-    return transactionOnWire({ ...record, ...sent, error: record.error ?? feeFault ?? null }, this.#depth);
+    return transactionOnWire({ ...record, ...sent, error: record.error ?? sendFault ?? null }, this.#depth);
   }
 
   /** Deletes all transactions of an owner. What nodes have taken cannot be taken back. */

@@ -369,11 +369,12 @@ describe("replacing", () => {
   it("is executed once when its fees are raised while it looks for another nonce", async () => {
     const account = await bench.account();
     await bench.anvil.request("evm_setAutomine", false);
-    let refusals = 1;
-    bench.rpc.spoil = (method) =>
-      method === "eth_sendRawTransaction" && refusals-- > 0
-        ? { refusal: new RpcRefusal("replacement transaction underpriced", -32_000) }
-        : undefined;
+    let refused: unknown;
+    bench.rpc.spoil = (method, [raw]) => {
+      if (method !== "eth_sendRawTransaction") return undefined;
+      refused ??= raw;
+      return raw === refused ? { refusal: new RpcRefusal("replacement transaction underpriced", -32_000) } : undefined;
+    };
     // The second question for the account's count is the one for another nonce: its answer is held back.
     const [asked, held] = [gate(), gate()];
     let counts = 0;
@@ -434,6 +435,8 @@ describe("transactions that callers signed", () => {
       maxPriorityFeePerGas: 1_000_000_000n,
       ...more,
     });
+  const nextNonce = async (): Promise<number> =>
+    Number(await bench.anvil.request("eth_getTransactionCount", signer.address, "latest"));
   const broadcast = async (raw: string) =>
     await bench.transactions.selfSigned.broadcast(bench.owner, { network_id: bench.networkId, raw_transaction: raw });
 
@@ -458,6 +461,20 @@ describe("transactions that callers signed", () => {
     expect((await failsWith(broadcast("0x02c0"))).code).toBe("transaction_invalid");
     const refused = await failsWith(broadcast(await signed({ value: 10n ** 30n, nonce: 1 })));
     expect(refused.code).toBe("insufficient_funds");
+  });
+
+  it("stay open when a node refuses them without a final reason, and are no failure when it has them", async () => {
+    const refusal = new RpcRefusal("Internal error", -32_603);
+    const nonce = await nextNonce();
+    bench.rpc.spoil = (method) => (method === "eth_sendRawTransaction" ? { refusal } : undefined);
+    const held = await broadcast(await signed({ nonce }));
+    expect(held).toMatchObject({ state: "signed", status: "pending", error: { code: "transaction_refused" } });
+    bench.rpc.spoil = () => undefined;
+    await bench.until(held.id, isMined);
+    const taken = await signed({ nonce: nonce + 1 });
+    await bench.anvil.request("eth_sendRawTransaction", taken);
+    const known = await broadcast(taken);
+    expect(await bench.until(known.id, isMined)).toMatchObject({ nonce: nonce + 1, status: "success" });
   });
 });
 

@@ -1,6 +1,6 @@
 /**
- * What a node's refusal means, and what clients of this server read of it. A sentence that is not in the table is
- * final, because the same bytes would be refused again.
+ * What a node's refusal means, and what clients of this server read of it. A sentence that is not in the table says
+ * nothing of the transaction: a node, or a proxy before it, may fail after it took the bytes.
  */
 import { decodeErrorResult } from "viem";
 import { AppError, type ErrorCode } from "../../../platform/errors.js";
@@ -16,7 +16,7 @@ const NODE_TEXT_CHARACTERS_MAX = 200;
 export function sendOutcome(refusal: RpcRefusal): SendOutcome {
   const sentence = REFUSAL_SENTENCES.find(({ pattern }) => pattern.test(refusal.message));
   if (sentence !== undefined) return sentence.outcome;
-  return refusal.code === LIMIT_EXCEEDED ? "later" : "refused";
+  return refusal.code === LIMIT_EXCEEDED ? "later" : "unexplained";
 }
 
 /** Codes of Panic(uint256), as the Solidity documentation lists them. */
@@ -79,6 +79,19 @@ export function refusalFault(outcome: SendOutcome, refusal: RpcRefusal): Transac
   if (outcome === "insufficient_funds")
     return { code: "insufficient_funds", message: "the account has not enough for the value and the gas" };
   return { code: "transaction_refused", message: `the node refused the transaction: ${nodeText(refusal)}` };
+}
+
+/** Returns why a transaction is not taken at present whose bytes a node may have all the same. */
+export function heldFault(outcome: SendOutcome, refusal: RpcRefusal): TransactionFault {
+  if (outcome === "insufficient_funds")
+    return {
+      code: "insufficient_funds",
+      message: "the account has not enough for the value and the gas; the transaction is sent again",
+    };
+  return {
+    code: "transaction_refused",
+    message: `the node refuses the transaction, which it or another node may have all the same; it is sent again until it is mined or cancelled: ${nodeText(refusal)}`,
+  };
 }
 
 /** Returns why a node does not take a transaction at present that it may take later, or with higher fees. */
