@@ -5,7 +5,7 @@
 import type { Hex } from "viem";
 import { AppError } from "../../platform/errors.js";
 import { RpcRefusal } from "../rpc/rpc.js";
-import { executionFault } from "../transactions/sending/refusals.js";
+import { executionFailure } from "../transactions/sending/refusals.js";
 import { membersOf, selectorOf, signatureOf, type ContractAbi } from "./abi/abi.js";
 import { decodeMembers } from "./abi/abi-values.js";
 
@@ -51,8 +51,7 @@ export function callFailure(error: unknown, abi: ContractAbi): unknown {
   if (OUT_OF_GAS.test(refusal.message))
     return new AppError("out_of_gas", { message: "the call needs more gas than it was given", cause: refusal });
   if (error instanceof AppError) return error;
-  const { code, message } = executionFault(refusal);
-  return new AppError(code, { message, cause: refusal });
+  return executionFailure(refusal);
 }
 
 /** Returns return data as viem takes it, or undefined for a value that is none. */

@@ -33,7 +33,10 @@ export async function broadcast(
   return signed.map(({ queued }, at) => {
     const answer = outcomes[at];
     if (answer?.ok === true) return { outcome: "accepted" };
-    if (answer?.error instanceof RpcRefusal) return { outcome: sendOutcome(answer.error), refusal: answer.error };
+    if (answer?.error instanceof RpcRefusal) {
+      if (answer.error.isAfterFailure) queued.state = noteUnanswered(queued.state);
+      return { outcome: sendOutcome(answer.error), refusal: answer.error };
+    }
     queued.state = noteUnanswered(queued.state);
     return { outcome: "unknown" };
   });
