@@ -119,6 +119,37 @@ describe("a node that is not well", () => {
     await expectEachOnce(account.address, 1);
   });
 
+  it("fails at a question: 502, whatever was asked for, and never the caller's fault", async () => {
+    const account = await bench.account();
+    const refusal = new RpcRefusal("Internal error", -32_603);
+    const failing = (name: string): void => {
+      bench.rpc.spoil = (method) => (method === name ? { refusal } : undefined);
+    };
+    for (const [method, more] of [
+      ["eth_estimateGas", {}],
+      ["eth_getBalance", {}],
+      ["eth_getTransactionCount", { nonce: 0 }],
+    ] as const) {
+      failing(method);
+      expect(
+        await failsWith(bench.transactions.service.submit(bench.owner, transfer(account.id, more))),
+        method,
+      ).toEqual({ code: "network_answer_invalid", message: "the network's node failed: Internal error" });
+    }
+    bench.rpc.spoil = () => undefined;
+    await bench.anvil.request("evm_setAutomine", false);
+    const id = await submit(account.id);
+    await bench.until(id, ({ state }) => state === "sent");
+    failing("eth_getBlockByNumber");
+    expect((await failsWith(bench.transactions.replacements.bump(bench.owner, id, {}))).code).toBe(
+      "network_answer_invalid",
+    );
+    bench.rpc.spoil = () => undefined;
+    await bench.anvil.request("evm_setAutomine", true);
+    await mine(1);
+    await bench.until(id, isMined);
+  });
+
   it("is full for a while: the bytes are sent again", async () => {
     const account = await bench.account();
     let refusals = 2;
@@ -313,6 +344,30 @@ describe("replacing", () => {
       "transaction_settled",
     );
     await expectEachOnce(account.address, 1);
+  });
+
+  it("asks for the fees anew, right after the base fee has jumped", async () => {
+    const account = await bench.account();
+    await bench.anvil.request("evm_setAutomine", false);
+    const id = await submit(account.id);
+    await bench.until(id, ({ state }) => state === "sent");
+    const baseFee = 10n ** 12n;
+    bench.rpc.spoil = (method) =>
+      method === "eth_getBlockByNumber"
+        ? {
+            answer: {
+              number: "0x1",
+              hash: `0x${"ab".repeat(32)}`,
+              timestamp: "0x1",
+              baseFeePerGas: `0x${baseFee.toString(16)}`,
+            },
+          }
+        : undefined;
+    const bumped = await bench.transactions.replacements.bump(bench.owner, id, {});
+    bench.rpc.spoil = () => undefined;
+    expect(BigInt(bumped.max_fee_per_gas!)).toBeGreaterThanOrEqual(2n * baseFee);
+    await mine(1);
+    expect((await bench.until(id, isMined)).hash).toBe(bumped.hash);
   });
 
   it("never pays more than was requested: too low a fee is refused, one that is enough is paid", async () => {
