@@ -1,9 +1,9 @@
 /** Balances of ERC-20 tokens, asked of the network's node. */
 import type { Subject } from "../../platform/auth/principal.js";
-import { AppError, notFound } from "../../platform/errors.js";
+import { notFound } from "../../platform/errors.js";
 import { RpcRefusal } from "../rpc/rpc.js";
 import { readHexQuantity } from "../transactions/node-values.js";
-import { executionFault } from "../transactions/sending/refusals.js";
+import { executionFailure } from "../transactions/sending/refusals.js";
 import type { TransactionNetworks } from "../transactions/transaction-ports.js";
 import type { Accounts } from "./accounts.js";
 
@@ -44,9 +44,7 @@ export class TokenBalances {
     const answer = await rpc
       .request("eth_call", [{ to, data }, "latest"], signal === undefined ? {} : { signal })
       .catch((error: unknown) => {
-        if (!(error instanceof RpcRefusal)) throw error;
-        const { code, message } = executionFault(error);
-        throw new AppError(code, { message, cause: error });
+        throw error instanceof RpcRefusal ? executionFailure(error) : error;
       });
     // An address without code returns nothing, and is no token.
     if (answer === "0x") throw notFound("token");

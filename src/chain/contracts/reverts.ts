@@ -6,7 +6,7 @@ import type { Hex } from "viem";
 import { AppError, type Revert } from "../../platform/errors.js";
 import type { StoreValue } from "../../platform/store/store.js";
 import { RpcRefusal } from "../rpc/rpc.js";
-import { executionFault } from "../transactions/sending/refusals.js";
+import { executionFailure } from "../transactions/sending/refusals.js";
 import { membersOf, readAbi, selectorOf, signatureOf, type ContractAbi } from "./abi/abi.js";
 import type { AbiMember } from "./abi/abi-types.js";
 import { decodeMembers, named } from "./abi/abi-values.js";
@@ -67,9 +67,8 @@ export function callFailure(error: unknown, abi: ContractAbi): unknown {
   if (custom !== undefined) return reverted(`the call would revert: ${custom}`, { refusal, abi });
   if (OUT_OF_GAS.test(refusal.message))
     return new AppError("out_of_gas", { message: "the call needs more gas than it was given", cause: refusal });
-  const { code, message } = error instanceof AppError ? error : executionFault(refusal);
-  if (code === "execution_reverted") return reverted(message, { refusal, abi });
-  return error instanceof AppError ? error : new AppError(code, { message, cause: refusal });
+  const failure = error instanceof AppError ? error : executionFailure(refusal);
+  return failure.code === "execution_reverted" ? reverted(failure.message, { refusal, abi }) : failure;
 }
 
 /** Returns an `execution_reverted` with the revert in its details; any other value unchanged. */

@@ -1,6 +1,7 @@
 /**
- * One JSON-RPC URL of a network. Checks that the node is of the right chain on first use and on every new connection,
- * before anything that it answers is used, and remembers how it fares.
+ * One JSON-RPC URL of a network. Checks that the node is of the right chain on first use, on every new connection
+ * before anything that it answers is used, and from time to time, because another node may take over the address behind
+ * a proxy that keeps the connection. Remembers how it fares.
  */
 import type { Clock } from "../../platform/clock.js";
 import { AppError } from "../../platform/errors.js";
@@ -32,6 +33,17 @@ export interface EndpointCall {
   readonly signal: AbortSignal | undefined;
 }
 
+/** The node failed before the call was sent to it. */
+export class Unheard extends Error {
+  override readonly name = "Unheard";
+  readonly failure: unknown;
+
+  constructor(failure: unknown) {
+    super("the node did not hear the call");
+    this.failure = failure;
+  }
+}
+
 /** What a node answered, and whether the connection was opened for it. */
 interface Answered<T> {
   readonly value: T;
@@ -42,6 +54,10 @@ interface Answered<T> {
 const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
 /** A node that refused a batch is sent one again after this, because another may have replaced it. */
 const BATCH_RETRY_MS = 600_000;
+/** A node of another chain gets what is sent to it for this long at most. */
+const CHAIN_CHECK_MS = 60_000;
+/** A connection that was silent for this long may be closed: a transaction is sent after the node told its chain. */
+const SILENT_MS = 3_000;
 /** Up to 2^52 - 1. */
 const CHAIN_ID = /^0x[0-9a-f]{1,13}$/i;
 
@@ -52,7 +68,9 @@ export class RpcEndpoint {
   readonly #egress: Egress;
   readonly #clock: Clock;
   readonly #health: EndpointHealthRecord;
-  #isChainChecked = false;
+  /** When the node last told the right chain; undefined when that must be asked. */
+  #chainCheckedAtMs: number | undefined;
+  #answeredAtMs = -Infinity;
   #checking: Promise<void> | undefined;
   #lastId = 0;
   #takesBatchesFromMs = -Infinity;
@@ -93,9 +111,9 @@ export class RpcEndpoint {
     return this.#health.notes;
   }
 
-  /** As `Rpc.request`, of this node alone. */
+  /** As `Rpc.request`, of this node alone. Throws Unheard, too. */
   async request(method: string, params: readonly unknown[], call: EndpointCall): Promise<unknown> {
-    if (!this.#isChainChecked) await this.#checkChain(call);
+    await this.#prepare(call, [method]);
     const { value, isNewConnection } = await this.#send(method, params, call);
     // Another node may have taken over the address: its answer counts only if its chain is the right one.
     if (isNewConnection && method !== "eth_chainId") await this.#checkChain(call);
@@ -107,10 +125,30 @@ export class RpcEndpoint {
    * @throws BatchRefused, and what `request` throws when no sound answer came
    */
   async requestMany(calls: readonly RpcCall[], call: EndpointCall): Promise<readonly RpcOutcome[]> {
-    if (!this.#isChainChecked) await this.#checkChain(call);
+    await this.#prepare(
+      call,
+      calls.map(({ method }) => method),
+    );
     const { value, isNewConnection } = await this.#sendBatch(calls, call);
     if (isNewConnection) await this.#checkChain(call);
     return value;
+  }
+
+  /** Makes sure that the node is of the right chain. Throws Unheard. */
+  async #prepare(call: EndpointCall, methods: readonly string[]): Promise<void> {
+    if (!this.#isCheckDue(methods)) return;
+    try {
+      await this.#checkChain(call);
+    } catch (error) {
+      call.signal?.throwIfAborted();
+      throw new Unheard(error);
+    }
+  }
+
+  #isCheckDue(methods: readonly string[]): boolean {
+    const nowMs = this.#clock.monotonicMs();
+    if (this.#chainCheckedAtMs === undefined || nowMs - this.#chainCheckedAtMs >= CHAIN_CHECK_MS) return true;
+    return nowMs - this.#answeredAtMs >= SILENT_MS && methods.includes("eth_sendRawTransaction");
   }
 
   /** Asks for the chain's number, once for all requests that wait for it. Throws `network_chain_mismatch`. */
@@ -133,7 +171,7 @@ export class RpcEndpoint {
       });
       throw this.#fail(error, "mismatch");
     }
-    this.#isChainChecked = true;
+    this.#chainCheckedAtMs = this.#clock.monotonicMs();
     this.#health.recover(chainId);
   }
 
@@ -191,6 +229,7 @@ export class RpcEndpoint {
         ...(signal === undefined ? {} : { signal }),
       });
       const value = read(answer);
+      this.#answeredAtMs = this.#clock.monotonicMs();
       this.#health.addLatency(this.#clock.monotonicMs() - startedMs);
       return { value, isNewConnection: answer.isNewConnection === true };
     } catch (error) {
@@ -205,7 +244,7 @@ export class RpcEndpoint {
 
   /** Records a failure and returns it. The chain is checked again before the next answer is used. */
   #fail(error: AppError, state: "down" | "mismatch" = "down"): AppError {
-    this.#isChainChecked = false;
+    this.#chainCheckedAtMs = undefined;
     this.#health.fail(error, state);
     return error;
   }

@@ -6,7 +6,8 @@ import type { Clock } from "../../platform/clock.js";
 import type { Egress } from "../../platform/net/egress.js";
 import { AppError, assert } from "../../platform/errors.js";
 import type { EndpointChange, EndpointHealth } from "./endpoint-health.js";
-import { RpcEndpoint, type Authorization, type EndpointCall } from "./endpoint.js";
+import { RpcEndpoint, Unheard, type Authorization, type EndpointCall } from "./endpoint.js";
+import { isNodeFault } from "./node-faults.js";
 import { requestOneByOne } from "./rpc-batch.js";
 import { BatchRefused } from "./rpc-reply.js";
 import { RpcRefusal, type Rpc, type RpcCall, type RpcOptions, type RpcOutcome } from "./rpc.js";
@@ -54,7 +55,8 @@ export class FailoverRpc implements Rpc {
 
   /** As `Rpc.request`. */
   async request(method: string, params: readonly unknown[], options: RpcOptions = {}): Promise<unknown> {
-    return await this.#attempt(options, async (endpoint, call) => await endpoint.request(method, params, call));
+    const answer = await this.#attempt(options, async (endpoint, call) => await endpoint.request(method, params, call));
+    return answer.value;
   }
 
   /** As `Rpc.requestMany`. */
@@ -67,24 +69,53 @@ export class FailoverRpc implements Rpc {
   async #batch(calls: readonly RpcCall[], options: RpcOptions): Promise<readonly RpcOutcome[]> {
     if (calls.length === 1) return await requestOneByOne(this, calls, options);
     try {
-      return await this.#attempt(options, async (endpoint, call) => {
+      const { value: outcomes, isAfterFailure } = await this.#attempt(options, async (endpoint, call) => {
         if (!endpoint.takesBatches) throw new BatchRefused();
         return await endpoint.requestMany(calls, call);
       });
+      return await this.#askAgain(calls, isAfterFailure ? outcomes.map(afterFailure) : outcomes, options);
     } catch (error) {
       options.signal?.throwIfAborted();
-      if (error instanceof BatchRefused) return await requestOneByOne(this, calls, options);
+      if (error instanceof BatchRefused) {
+        const outcomes = await requestOneByOne(this, calls, options);
+        return error.isAfterFailure ? outcomes.map(afterFailure) : outcomes;
+      }
       return calls.map(() => ({ ok: false, error }));
     }
   }
 
-  /** Asks one node after another until one answers; a refusal is an answer. Throws the failure that says most. */
+  /** Asks again, each alone, what a node could not answer for reasons of its own, where there is another. */
+  async #askAgain(
+    calls: readonly RpcCall[],
+    outcomes: readonly RpcOutcome[],
+    options: RpcOptions,
+  ): Promise<readonly RpcOutcome[]> {
+    if (this.endpoints.length === 1) return outcomes;
+    const failed = calls.flatMap((call, at) => (isFaulty(outcomes[at]) ? [{ call, at }] : []));
+    if (failed.length === 0) return outcomes;
+    const again = await requestOneByOne(
+      this,
+      failed.map(({ call }) => call),
+      options,
+    );
+    const byPlace = new Map(failed.map(({ at }, index) => [at, again[index]]));
+    return outcomes.map((outcome, at) => {
+      const second = byPlace.get(at);
+      return second === undefined ? outcome : afterFailure(second);
+    });
+  }
+
+  /**
+   * Asks one node after another until one answers; a refusal is an answer, unless it tells of the node alone. Throws
+   * the failure that says most.
+   */
   async #attempt<T>(
     { timeoutMs = TIMEOUT_MS, signal }: RpcOptions,
     work: (endpoint: RpcEndpoint, call: EndpointCall) => Promise<T>,
-  ): Promise<T> {
+  ): Promise<{ readonly value: T; readonly isAfterFailure: boolean }> {
     const endMs = this.#clock.monotonicMs() + timeoutMs;
     const failures: unknown[] = [];
+    let isAfterFailure = false;
     const order = this.#inOrder();
     const [first] = order;
     // A kept connection may be closed while a request is sent: a node that answered before is asked again on a new one.
@@ -94,11 +125,14 @@ export class FailoverRpc implements Rpc {
       const leftMs = endMs - this.#clock.monotonicMs();
       if (leftMs <= 0) break;
       try {
-        return await work(endpoint, { timeoutMs: Math.min(leftMs, ATTEMPT_TIMEOUT_MS), signal });
+        const value = await work(endpoint, { timeoutMs: Math.min(leftMs, ATTEMPT_TIMEOUT_MS), signal });
+        return { value, isAfterFailure };
       } catch (error) {
         signal?.throwIfAborted();
-        if (error instanceof RpcRefusal || error instanceof BatchRefused) throw error;
-        failures.push(error);
+        if (error instanceof BatchRefused) throw isAfterFailure ? new BatchRefused({ isAfterFailure }) : error;
+        if (error instanceof RpcRefusal && !isNodeFault(error)) throw isAfterFailure ? error.afterFailure() : error;
+        failures.push(error instanceof Unheard ? error.failure : error);
+        isAfterFailure ||= !(error instanceof Unheard);
       }
     }
     throw mostTelling(failures);
@@ -146,9 +180,21 @@ function isConnectionLost(error: unknown): boolean {
   );
 }
 
-/** A wrong chain, which only a change of the configuration mends; otherwise the last failure. */
+/** The outcome of a call that another node heard before. */
+function afterFailure(outcome: RpcOutcome): RpcOutcome {
+  return !outcome.ok && outcome.error instanceof RpcRefusal
+    ? { ok: false, error: outcome.error.afterFailure() }
+    : outcome;
+}
+
+function isFaulty(outcome: RpcOutcome | undefined): boolean {
+  return outcome?.ok === false && outcome.error instanceof RpcRefusal && isNodeFault(outcome.error);
+}
+
+/** What a node said; a wrong chain, which only a change of the configuration mends; otherwise the last failure. */
 function mostTelling(failures: readonly unknown[]): unknown {
   return (
+    failures.find((error) => error instanceof RpcRefusal) ??
     failures.find((error) => error instanceof AppError && error.code === "network_chain_mismatch") ??
     failures.at(-1) ??
     new AppError("network_timeout", { message: "the node did not answer in time" })

@@ -10,6 +10,13 @@ import { RpcRefusal, type RpcOutcome } from "./rpc.js";
 /** The node takes calls one at a time only, or not so many at once. It executed none of them. */
 export class BatchRefused extends Error {
   override readonly name = "BatchRefused";
+  /** True when a node that was asked before heard the calls, and failed. */
+  readonly isAfterFailure: boolean;
+
+  constructor({ isAfterFailure = false }: { readonly isAfterFailure?: boolean } = {}) {
+    super("the node does not take these calls in one request");
+    this.isAfterFailure = isAfterFailure;
+  }
 }
 
 const JSON_LIMITS = { depthMax: 32, tokensMax: 500_000, keyBytesMax: 256, numberBytesMax: 80 };
@@ -21,6 +28,8 @@ const BODY_REJECTED: ReadonlySet<number> = new Set([400, 404, 405, 411, 413, 415
 
 /** HTTP statuses from here on are the fault of the node or of a proxy before it (RFC 9110, section 15.6). */
 const SERVER_ERROR = 500;
+/** A proxy before the node lets this server not in, not now, or not so often: the call was not heard. */
+const NOT_SERVED: ReadonlySet<number> = new Set([401, 402, 403, 407, 408, 429]);
 
 /** What came of a single call. */
 export type Reply =
@@ -28,12 +37,12 @@ export type Reply =
 
 /**
  * Returns the result or the refusal of a single call. An answer of HTTP 500 and above is neither, whatever it contains:
- * the node, or a proxy before it, failed, and another node may not.
+ * the node, or a proxy before it, failed, and another node may not. So is one that lets the caller not in (401, 429).
  * @param id the id of the call
  * @throws network_unreachable, network_answer_invalid when the answer is no JSON-RPC, or is that of another call
  */
 export function readReply(answer: EgressAnswer, id: number): Reply {
-  if (answer.status >= SERVER_ERROR) throw notJsonRpc(answer.status);
+  if (isUnserved(answer)) throw notJsonRpc(answer.status);
   const reply = readJson(answer);
   if (!isObject(reply)) throw notJsonRpc(answer.status);
   if ("error" in reply && reply.error !== null && reply.error !== undefined) {
@@ -57,7 +66,7 @@ export function readBatchReply(
   ids: { readonly first: number; readonly count: number },
 ): RpcOutcome[] {
   if (BODY_REJECTED.has(answer.status)) throw new BatchRefused();
-  if (answer.status >= SERVER_ERROR) throw notJsonRpc(answer.status);
+  if (isUnserved(answer)) throw notJsonRpc(answer.status);
   const replies = readJson(answer);
   if (!Array.isArray(replies)) {
     if (isObject(replies) && "error" in replies) throw new BatchRefused();
@@ -73,7 +82,8 @@ export function readBatchReply(
 
 /** Returns the failure of a call that the node refused because of a rate limit; undefined for other refusals. */
 export function rateLimitOf(refusal: RpcRefusal): AppError | undefined {
-  if (refusal.code !== LIMIT_EXCEEDED) return undefined;
+  // Besu has the same code for a transaction whose gas limit is too high.
+  if (refusal.code !== LIMIT_EXCEEDED || /gas limit/i.test(refusal.message)) return undefined;
   return new AppError("network_unreachable", { message: "the node limits how often it is asked", cause: refusal });
 }
 
@@ -109,6 +119,10 @@ function returnData(data: unknown, depth = 0): string | undefined {
   if (typeof data !== "object" || data === null || depth > 2) return undefined;
   const { data: inner, originalError } = data as { data?: unknown; originalError?: unknown };
   return returnData(inner ?? originalError, depth + 1);
+}
+
+function isUnserved({ status }: EgressAnswer): boolean {
+  return status >= SERVER_ERROR || NOT_SERVED.has(status);
 }
 
 function readJson({ status, body }: EgressAnswer): unknown {

@@ -41,10 +41,23 @@ export class RpcRefusal extends Error {
   readonly code: number;
   /** Return data of a reverted call, 0x-hex, when the node sent some. */
   readonly data: string | undefined;
+  /** True when a node that was asked before heard the call, and failed: it may have done what was asked. */
+  readonly isAfterFailure: boolean;
 
-  constructor(message: string, code: number, data?: string) {
+  constructor(
+    message: string,
+    code: number,
+    data?: string,
+    { isAfterFailure = false }: { readonly isAfterFailure?: boolean } = {},
+  ) {
     super(message);
     this.code = code;
     this.data = data;
+    this.isAfterFailure = isAfterFailure;
+  }
+
+  /** Returns the same refusal of a node that was asked after another had failed. */
+  afterFailure(): RpcRefusal {
+    return new RpcRefusal(this.message, this.code, this.data, { isAfterFailure: true });
   }
 }

@@ -76,6 +76,16 @@ export function readReceipt(value: unknown, hash: string): Receipt | undefined {
   };
 }
 
+/**
+ * Returns true for the transaction of this hash; false when the node has none. Throws for another transaction.
+ * @param hash lower case
+ */
+export function isTransaction(value: unknown, hash: string): boolean {
+  if (value === null || value === undefined) return false;
+  if (readHash(membersOf(value, "transaction").hash, "transaction hash") !== hash) throw invalid("transaction");
+  return true;
+}
+
 /** A 32-byte hash in lower case. */
 function readHash(value: unknown, what: string): string {
   if (typeof value === "string" && HASH.test(value)) return value.toLowerCase();

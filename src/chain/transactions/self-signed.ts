@@ -72,8 +72,9 @@ export class SelfSigned {
     };
     await insertWithRef(this.#dependencies, record);
     const { queue, queued } = queues.adopt(record);
-    const { outcome, refusal } = await queue.sendNow(queued, raw);
-    if (outcome === "accepted" || outcome === "unknown" || outcome === "later") return service.get(owner, id);
+    const { outcome, refusal } = await queue.sendFirst(queued, raw);
+    if (refusal === undefined || outcome === "accepted" || outcome === "later" || outcome === "unexplained")
+      return service.get(owner, id);
     const fault = refusalFault(outcome, refusal);
     await writer.fail(owner, id, fault);
     queue.release(queued, { isUsed: false });

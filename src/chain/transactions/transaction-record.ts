@@ -4,6 +4,7 @@
  *   created -> signed -> sent -> mined -> confirmed
  *      |          |        |       '-> (reorganisation) -> sent
  *      '----------'--------'-> failed | replaced | cancelled
+ *                                 '-> mined, where a block has its bytes all the same (following/ended-watch.ts)
  *
  * `signed` is durable before anything leaves the server, so that the same bytes are sent again after any crash.
  */
@@ -89,6 +90,11 @@ export type TransactionRecord = {
    * True until nothing can change any more; a transaction that reverted stays watched until it has its confirmations.
    */
   readonly watched: boolean;
+  /**
+   * True for a transaction that ended without a block although its bytes were signed: until the chain has used its
+   * nonce for good, a block may have them.
+   */
+  readonly may_be_mined?: true;
 };
 
 /** The members of a transaction that was neither signed nor sent. */
@@ -154,6 +160,7 @@ export function transactionOnWire(record: TransactionRecord, depth: Depth): Tran
     attempts,
     signer,
     watched: _watched,
+    may_be_mined: _mayBeMined,
     chain_id: _chain,
     value,
     ...rest

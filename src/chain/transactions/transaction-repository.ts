@@ -9,7 +9,7 @@ import type { TransactionFilters } from "./transaction-schemas.js";
 import { ownerOf, statusOf, type TransactionRecord } from "./transaction-record.js";
 
 const TABLE = "chain_transaction";
-type Index = "owner" | "network" | "account" | "open";
+type Index = "owner" | "network" | "account" | "open" | "ended";
 
 export class TransactionRepository {
   readonly #store: Store;
@@ -27,6 +27,7 @@ export class TransactionRepository {
           account: (record) =>
             record.account_id === null ? undefined : [...ownerKey(ownerOf(record)), record.account_id],
           open: (record) => (record.watched ? [record.chain_id, record.from] : undefined),
+          ended: (record) => (record.may_be_mined === true ? [record.network_id] : undefined),
         },
         uniques: { ref: (record) => [...ownerKey(ownerOf(record)), record.ref] },
       },
@@ -58,6 +59,25 @@ export class TransactionRepository {
   /** Returns everything that is still to be sent or watched, account by account. */
   open(): TransactionRecord[] {
     return this.#table.list("open", []).rows;
+  }
+
+  /** Returns true when a transaction ended without a block and may be in one all the same. */
+  hasUnsettled(): boolean {
+    return this.#table.count("ended", []) > 0;
+  }
+
+  /** Returns everything that ended without a block and may be in one all the same, network by network. */
+  unsettled(): TransactionRecord[] {
+    return this.#table.list("ended", []).rows;
+  }
+
+  /** Returns true when another transaction of the owner is made of the same bytes, as a repeated transfer can be. */
+  isRepeated({ id, nonce, attempts, ...record }: TransactionRecord): boolean {
+    const hashes = new Set(attempts.map(({ hash }) => hash));
+    const { rows } = this.#table.list("network", [...ownerKey(ownerOf(record)), record.network_id]);
+    return rows.some(
+      (other) => other.id !== id && other.nonce === nonce && other.attempts.some(({ hash }) => hashes.has(hash)),
+    );
   }
 
   /** Returns a page of an owner's records, for their deletion. */

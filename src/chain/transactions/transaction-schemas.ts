@@ -152,7 +152,7 @@ export const Transaction = closed(
         { code: Type.String(), message: Type.String() },
         {
           description:
-            "why it failed; while `status` is pending, why its fees are too low at present (`fee_too_low`, `replacement_underpriced`, `fee_cap_exceeded`): it goes on by itself when fees fall, or after a bump",
+            "why it failed; while `status` is pending, why it is not taken at present. Fees that are too low (`fee_too_low`, `replacement_underpriced`, `fee_cap_exceeded`): it goes on by itself when they fall, or after a bump. A refusal of bytes that a node may have all the same (`transaction_refused`, `insufficient_funds`): they are sent again until they are mined or the transaction is cancelled",
         },
       ),
     ),

@@ -10,6 +10,7 @@ import { mergeCommits, retryOnConflict, type Page } from "../../platform/store/t
 import { checksumAddress } from "../../crypto/ethereum/address.js";
 import { InvalidPayload } from "../../crypto/ethereum/invalid.js";
 import { readAddress } from "../../crypto/ethereum/quantity.js";
+import { askNode } from "../rpc/node-faults.js";
 import type { Accounts } from "../accounts/accounts.js";
 import type { SettlementListener, TransactionWriter } from "./transaction-writer.js";
 import type { SubmissionRequest, Submissions, Submitted } from "./submission-port.js";
@@ -18,7 +19,7 @@ import { checkRequestedFees } from "./fees/fees.js";
 import type { GasEstimates, GasRequest } from "./fees/gas.js";
 import { requireIntrinsicGas } from "./fees/intrinsic-gas.js";
 import type { NonceQueues } from "./sending/nonce-queues.js";
-import { readHexQuantity } from "./node-values.js";
+import { readInteger } from "./node-values.js";
 import type { TransactionNetwork, TransactionNetworks } from "./transaction-ports.js";
 import {
   transactionOnWire,
@@ -98,13 +99,13 @@ export class TransactionService implements Submissions {
 
   /** Returns a record as clients see it, with what is known of its sending before the store has it. */
   onWire(record: TransactionRecord): TransactionJson {
-    const { broadcastAt, feeFault } =
+    const { broadcastAt, sendFault } =
       (record.block === null ? this.#dependencies.queues.progressOf(record) : undefined) ?? {};
     const sent =
       record.state === "signed" && broadcastAt !== undefined
         ? ({ state: "sent", broadcast_at: broadcastAt } as const)
         : {};
-    return transactionOnWire({ ...record, ...sent, error: record.error ?? feeFault ?? null }, this.#depth);
+    return transactionOnWire({ ...record, ...sent, error: record.error ?? sendFault ?? null }, this.#depth);
   }
 
   /** Deletes all transactions of an owner. What nodes have taken cannot be taken back. */
@@ -230,7 +231,7 @@ export async function insertWithRef(
 async function requireNear({ rpc }: TransactionNetwork, from: string, nonce: number, openCount: number): Promise<void> {
   const [mined, pending] = await Promise.all(
     ["latest", "pending"].map(async (at) =>
-      Number(readHexQuantity(await rpc.request("eth_getTransactionCount", [from, at]), "nonce")),
+      readInteger(await askNode(rpc, "eth_getTransactionCount", [from, at]), "nonce"),
     ),
   );
   const next = mined ?? 0;

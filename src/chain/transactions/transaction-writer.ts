@@ -25,6 +25,7 @@ export interface TransactionWriterDependencies {
 export class TransactionWriter {
   readonly #dependencies: TransactionWriterDependencies;
   readonly #listeners: SettlementListener[] = [];
+  readonly #endListeners: (() => void)[] = [];
 
   constructor(dependencies: TransactionWriterDependencies) {
     this.#dependencies = dependencies;
@@ -33,6 +34,11 @@ export class TransactionWriter {
   /** Adds a listener; to be called before any transaction changes. */
   onSettled(listener: SettlementListener): void {
     this.#listeners.push(listener);
+  }
+
+  /** Adds a listener for transactions that ended without a block; to be called before any transaction changes. */
+  onEnded(listener: () => void): void {
+    this.#endListeners.push(listener);
   }
 
   /** Returns the present time in ISO 8601. */
@@ -79,18 +85,30 @@ export class TransactionWriter {
     });
   }
 
-  /** Ends a transaction that will not be mined. Returns undefined when it has ended already, or is in a block. */
+  /**
+   * Ends a transaction that will not be mined as far as is known; one that was signed is looked for until its nonce is
+   * used. Returns undefined when it has ended already, or is in a block.
+   */
   async fail(
     owner: Subject,
     id: string,
     fault: TransactionFault,
     state: "failed" | "replaced" | "cancelled" = "failed",
   ): Promise<TransactionRecord | undefined> {
-    return await this.change(owner, id, (record) =>
+    const ended = await this.change(owner, id, (record) =>
       record.watched && record.block === null
-        ? { ...record, state, error: fault, watched: false, attempts: withoutRaw(record.attempts) }
+        ? {
+            ...record,
+            state,
+            error: fault,
+            watched: false,
+            attempts: withoutRaw(record.attempts),
+            ...(record.attempts.length === 0 ? {} : { may_be_mined: true }),
+          }
         : undefined,
     );
+    if (ended !== undefined) for (const listener of this.#endListeners) listener();
+    return ended;
   }
 
   /** What listeners write with a settlement, and the event that tells clients of it. */

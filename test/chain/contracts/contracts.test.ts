@@ -1,4 +1,5 @@
 /** Contracts over HTTP against a real node: made from source and artifacts, called, listed; read again by viem. */
+import { RpcRefusal } from "../../../src/chain/rpc/rpc.js";
 import { createHash } from "node:crypto";
 import { createPublicClient, http, parseAbi, type Hex } from "viem";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -503,6 +504,14 @@ describe("executing", () => {
       status: 502,
       code: "network_answer_invalid",
     });
+    const refusal = new RpcRefusal("Internal error", -32_603);
+    server.rpc.spoil = (method) => (method === "eth_call" || method === "eth_estimateGas" ? { refusal } : undefined);
+    for (const method of ["stored", "burn"])
+      expect(await refused(probe.id, { method, account_id: server.account.id }), method).toMatchObject({
+        status: 502,
+        code: "network_answer_invalid",
+        message: "the network's node failed: Internal error",
+      });
     server.rpc.spoil = (method) => (method === "eth_call" ? { answer: "0x01" } : undefined);
     expect(await refused(probe.id, { method: "stored" })).toMatchObject({
       status: 422,

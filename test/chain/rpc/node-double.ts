@@ -12,6 +12,8 @@ export interface NodeDouble {
   readonly url: string;
   /** What it was asked, but for the chain's number. */
   readonly bodies: Body[];
+  /** The chain's number that it tells, 0x-hex. */
+  chainId: string;
 }
 
 const running: Server[] = [];
@@ -20,7 +22,7 @@ const running: Server[] = [];
 export async function startNodeDouble(
   answer: (body: Body) => { readonly status?: number; readonly body: unknown },
 ): Promise<NodeDouble> {
-  const bodies: Body[] = [];
+  const double = { url: "", bodies: [] as Body[], chainId: "0x7a69" };
   const server = createServer((request, response) => {
     let text = "";
     request.on("data", (chunk: Buffer) => {
@@ -29,8 +31,8 @@ export async function startNodeDouble(
     request.on("end", () => {
       const body = JSON.parse(text) as Body;
       const isCheck = "method" in body && body.method === "eth_chainId";
-      if (!isCheck) bodies.push(body);
-      const answered = isCheck ? { body: { jsonrpc: "2.0", id: body.id, result: "0x7a69" } } : answer(body);
+      if (!isCheck) double.bodies.push(body);
+      const answered = isCheck ? { body: { jsonrpc: "2.0", id: body.id, result: double.chainId } } : answer(body);
       response.statusCode = answered.status ?? 200;
       response.end(JSON.stringify(answered.body));
     });
@@ -39,7 +41,8 @@ export async function startNodeDouble(
   await new Promise<void>((resolve) => {
     server.listen(0, "127.0.0.1", resolve);
   });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, bodies };
+  double.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return double;
 }
 
 /** Ends all doubles, for `afterEach`. */

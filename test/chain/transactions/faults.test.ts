@@ -119,6 +119,37 @@ describe("a node that is not well", () => {
     await expectEachOnce(account.address, 1);
   });
 
+  it("fails at a question: 502, whatever was asked for, and never the caller's fault", async () => {
+    const account = await bench.account();
+    const refusal = new RpcRefusal("Internal error", -32_603);
+    const failing = (name: string): void => {
+      bench.rpc.spoil = (method) => (method === name ? { refusal } : undefined);
+    };
+    for (const [method, more] of [
+      ["eth_estimateGas", {}],
+      ["eth_getBalance", {}],
+      ["eth_getTransactionCount", { nonce: 0 }],
+    ] as const) {
+      failing(method);
+      expect(
+        await failsWith(bench.transactions.service.submit(bench.owner, transfer(account.id, more))),
+        method,
+      ).toEqual({ code: "network_answer_invalid", message: "the network's node failed: Internal error" });
+    }
+    bench.rpc.spoil = () => undefined;
+    await bench.anvil.request("evm_setAutomine", false);
+    const id = await submit(account.id);
+    await bench.until(id, ({ state }) => state === "sent");
+    failing("eth_getBlockByNumber");
+    expect((await failsWith(bench.transactions.replacements.bump(bench.owner, id, {}))).code).toBe(
+      "network_answer_invalid",
+    );
+    bench.rpc.spoil = () => undefined;
+    await bench.anvil.request("evm_setAutomine", true);
+    await mine(1);
+    await bench.until(id, isMined);
+  });
+
   it("is full for a while: the bytes are sent again", async () => {
     const account = await bench.account();
     let refusals = 2;
@@ -315,6 +346,30 @@ describe("replacing", () => {
     await expectEachOnce(account.address, 1);
   });
 
+  it("asks for the fees anew, right after the base fee has jumped", async () => {
+    const account = await bench.account();
+    await bench.anvil.request("evm_setAutomine", false);
+    const id = await submit(account.id);
+    await bench.until(id, ({ state }) => state === "sent");
+    const baseFee = 10n ** 12n;
+    bench.rpc.spoil = (method) =>
+      method === "eth_getBlockByNumber"
+        ? {
+            answer: {
+              number: "0x1",
+              hash: `0x${"ab".repeat(32)}`,
+              timestamp: "0x1",
+              baseFeePerGas: `0x${baseFee.toString(16)}`,
+            },
+          }
+        : undefined;
+    const bumped = await bench.transactions.replacements.bump(bench.owner, id, {});
+    bench.rpc.spoil = () => undefined;
+    expect(BigInt(bumped.max_fee_per_gas!)).toBeGreaterThanOrEqual(2n * baseFee);
+    await mine(1);
+    expect((await bench.until(id, isMined)).hash).toBe(bumped.hash);
+  });
+
   it("never pays more than was requested: too low a fee is refused, one that is enough is paid", async () => {
     const account = await bench.account();
     await bench.anvil.request("evm_setAutomine", false);
@@ -369,11 +424,12 @@ describe("replacing", () => {
   it("is executed once when its fees are raised while it looks for another nonce", async () => {
     const account = await bench.account();
     await bench.anvil.request("evm_setAutomine", false);
-    let refusals = 1;
-    bench.rpc.spoil = (method) =>
-      method === "eth_sendRawTransaction" && refusals-- > 0
-        ? { refusal: new RpcRefusal("replacement transaction underpriced", -32_000) }
-        : undefined;
+    let refused: unknown;
+    bench.rpc.spoil = (method, [raw]) => {
+      if (method !== "eth_sendRawTransaction") return undefined;
+      refused ??= raw;
+      return raw === refused ? { refusal: new RpcRefusal("replacement transaction underpriced", -32_000) } : undefined;
+    };
     // The second question for the account's count is the one for another nonce: its answer is held back.
     const [asked, held] = [gate(), gate()];
     let counts = 0;
@@ -434,6 +490,8 @@ describe("transactions that callers signed", () => {
       maxPriorityFeePerGas: 1_000_000_000n,
       ...more,
     });
+  const nextNonce = async (): Promise<number> =>
+    Number(await bench.anvil.request("eth_getTransactionCount", signer.address, "latest"));
   const broadcast = async (raw: string) =>
     await bench.transactions.selfSigned.broadcast(bench.owner, { network_id: bench.networkId, raw_transaction: raw });
 
@@ -458,6 +516,20 @@ describe("transactions that callers signed", () => {
     expect((await failsWith(broadcast("0x02c0"))).code).toBe("transaction_invalid");
     const refused = await failsWith(broadcast(await signed({ value: 10n ** 30n, nonce: 1 })));
     expect(refused.code).toBe("insufficient_funds");
+  });
+
+  it("stay open when a node refuses them without a final reason, and are no failure when it has them", async () => {
+    const refusal = new RpcRefusal("Internal error", -32_603);
+    const nonce = await nextNonce();
+    bench.rpc.spoil = (method) => (method === "eth_sendRawTransaction" ? { refusal } : undefined);
+    const held = await broadcast(await signed({ nonce }));
+    expect(held).toMatchObject({ state: "signed", status: "pending", error: { code: "transaction_refused" } });
+    bench.rpc.spoil = () => undefined;
+    await bench.until(held.id, isMined);
+    const taken = await signed({ nonce: nonce + 1 });
+    await bench.anvil.request("eth_sendRawTransaction", taken);
+    const known = await broadcast(taken);
+    expect(await bench.until(known.id, isMined)).toMatchObject({ nonce: nonce + 1, status: "success" });
   });
 });
 

@@ -16,10 +16,16 @@ import { recordedLog, type RecordedLog } from "../../support/silent-log.js";
 import { openTestVault, type TestVault } from "../../vault/support.js";
 
 /**
- * What happens to a call on its way: nothing, or it is lost before or after the node has it, or answered by the test.
+ * What happens to a call on its way: nothing, or it is lost before or after the node has it, or answered by the test,
+ * without the node or after the node has it.
  */
 export type Fault =
-  "lost" | "answer lost" | { readonly answer: unknown } | { readonly refusal: RpcRefusal } | undefined;
+  | "lost"
+  | "answer lost"
+  | { readonly answer: unknown }
+  | { readonly refusal: RpcRefusal }
+  | { readonly refusalOfTaken: RpcRefusal }
+  | undefined;
 
 export class SpoiledRpc implements Rpc {
   readonly url: string;
@@ -35,7 +41,7 @@ export class SpoiledRpc implements Rpc {
     const fault = this.spoil(method, params);
     if (fault === "lost") throw unreachable();
     if (typeof fault === "object" && "answer" in fault) return fault.answer;
-    if (typeof fault === "object") throw fault.refusal;
+    if (typeof fault === "object" && "refusal" in fault) throw fault.refusal;
     this.calls.push({ method, params });
     const response = await fetch(this.url, {
       method: "POST",
@@ -49,6 +55,7 @@ export class SpoiledRpc implements Rpc {
       error?: { code: number; message: string; data?: string };
     };
     if (fault === "answer lost") throw unreachable();
+    if (typeof fault === "object") throw fault.refusalOfTaken;
     if (body.error !== undefined) throw new RpcRefusal(body.error.message, body.error.code, body.error.data);
     return body.result;
   }

@@ -5,6 +5,7 @@
  * says nothing about the contract.
  */
 import type { Hex } from "viem";
+import { isNodeFault, nodeFault } from "../../rpc/node-faults.js";
 import { RpcRefusal, type Rpc, type RpcOptions } from "../../rpc/rpc.js";
 import { selectorOf, methodsOf, type ContractAbi } from "../abi/abi.js";
 import { decodeMembers } from "../abi/abi-values.js";
@@ -120,11 +121,12 @@ async function answersAsErc20(rpc: Rpc, address: string): Promise<boolean> {
   return fallback === undefined || !WORD.test(fallback);
 }
 
-/** Returns the return data of a call, or undefined when it reverts. */
+/** Returns the return data of a call, or undefined when it reverts. Throws when the node itself failed. */
 async function call(rpc: Rpc, to: string, data: string): Promise<Hex | undefined> {
   try {
     return hexOf(await rpc.request("eth_call", [{ to, data }, "latest"], QUESTION));
   } catch (error) {
+    if (error instanceof RpcRefusal && isNodeFault(error)) throw nodeFault(error);
     if (error instanceof RpcRefusal) return undefined;
     throw error;
   }

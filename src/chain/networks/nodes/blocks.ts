@@ -1,6 +1,7 @@
 /** Blocks from nodes (Ethereum JSON-RPC): checked before they are used, and listed from the newest down. */
 import { AppError } from "../../../platform/errors.js";
 import type { Page } from "../../../platform/store/tables.js";
+import { askNode } from "../../rpc/node-faults.js";
 import type { Rpc } from "../../rpc/rpc.js";
 import type { BlockJson } from "../network-schemas.js";
 
@@ -38,12 +39,12 @@ export async function listBlocks(
   { page, rpp }: Page,
   signal: AbortSignal,
 ): Promise<{ body: BlockJson[]; total: number }> {
-  const height = Number(read(await rpc.request("eth_blockNumber", [], { signal }), SMALL));
+  const height = Number(read(await askNode(rpc, "eth_blockNumber", [], { signal }), SMALL));
   const first = height - (page - 1) * rpp;
   const numbers = Array.from({ length: Math.max(0, Math.min(rpp, first + 1)) }, (_none, at) => first - at);
   const body = await Promise.all(
     numbers.map(async (number) =>
-      readBlock(await rpc.request("eth_getBlockByNumber", [`0x${number.toString(16)}`, false], { signal })),
+      readBlock(await askNode(rpc, "eth_getBlockByNumber", [`0x${number.toString(16)}`, false], { signal })),
     ),
   );
   return { body, total: height + 1 };

@@ -11,7 +11,7 @@ import { AppError } from "../../../platform/errors.js";
 import type { Log } from "../../../platform/log.js";
 import { chainIdOf, type NetworkRecord } from "../network-port.js";
 import type { EndpointChange } from "../../rpc/endpoint-health.js";
-import { RpcEndpoint, type Authorization } from "../../rpc/endpoint.js";
+import { RpcEndpoint, Unheard, type Authorization } from "../../rpc/endpoint.js";
 import { FailoverRpc } from "../../rpc/failover-rpc.js";
 import { basicAuthorization, type NetworkCredentials } from "../network-credentials.js";
 import type { SecretPlace } from "../../sealed-credentials.js";
@@ -127,17 +127,29 @@ export class RpcPool {
     }: { readonly network: NetworkRecord; readonly key: string | undefined; readonly signal: AbortSignal },
   ): Promise<unknown> {
     const { egress, clock } = this.#dependencies;
-    return await new RpcEndpoint(
+    const endpoint = new RpcEndpoint(
       { url, chainId: undefined, authorization: this.#authorizationOf(network, key) },
       { egress, clock },
-    ).request(method, [], { timeoutMs: CHECK_TIMEOUT_MS, signal });
+    );
+    try {
+      return await endpoint.request(method, [], { timeoutMs: CHECK_TIMEOUT_MS, signal });
+    } catch (error) {
+      throw error instanceof Unheard ? error.failure : error;
+    }
   }
 
   /** Logs when a node begins to fail and when it answers again. Its URL may have a key and is not logged. */
   #logChange(networkId: string, { state, code }: EndpointChange): void {
-    if (state === "up") this.#dependencies.log.info("a network's node answers again", { path: networkId });
+    const { log } = this.#dependencies;
+    if (state === "up") log.info("a network's node answers again", { path: networkId });
+    else if (state === "mismatch")
+      log.warn("a network's node is of another chain; nothing is sent to it", {
+        path: networkId,
+        state,
+        ...(code === undefined ? {} : { code }),
+      });
     else
-      this.#dependencies.log.warn("a network's node fails", {
+      log.warn("a network's node fails", {
         path: networkId,
         state,
         ...(code === undefined ? {} : { code }),

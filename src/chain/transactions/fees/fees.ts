@@ -5,6 +5,7 @@
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../../../platform/clock.js";
 import { AppError, invalidMember } from "../../../platform/errors.js";
+import { askNode } from "../../rpc/node-faults.js";
 import { RpcRefusal } from "../../rpc/rpc.js";
 import { readBlock, readHexQuantity } from "../node-values.js";
 import type { TransactionNetwork } from "../transaction-ports.js";
@@ -35,6 +36,8 @@ export class FeePolicy {
   readonly #clock: Clock;
   /** The last suggestion of each network, by its id. */
   readonly #suggestions = new LRUCache<string, Promise<Suggestion>>({ max: SUGGESTIONS_MAX });
+  /** Those of them that the node has not answered yet. */
+  readonly #asking = new Set<Promise<Suggestion>>();
 
   constructor(dependencies: { readonly clock: Clock }) {
     this.#clock = dependencies.clock;
@@ -45,12 +48,20 @@ export class FeePolicy {
    * @throws fee_cap_exceeded when the requested fees, or the chain's base fee, are above the network's cap
    */
   async choose(network: TransactionNetwork, requested: RequestedValues): Promise<Fees> {
+    return await this.#choose(network, requested, { isAnew: false });
+  }
+
+  async #choose(
+    network: TransactionNetwork,
+    requested: RequestedValues,
+    options: { readonly isAnew: boolean },
+  ): Promise<Fees> {
     checkRequestedFees(network, requested);
     if (requested.gas_price !== undefined) return { gas_price: BigInt(requested.gas_price) };
     const { max_fee_per_gas: requestedFee, max_priority_fee_per_gas: requestedTip } = requested;
     if (requestedFee !== undefined && requestedTip !== undefined)
       return { max_fee_per_gas: BigInt(requestedFee), max_priority_fee_per_gas: BigInt(requestedTip) };
-    const { baseFee, tip, gasPrice } = await this.#suggestion(network);
+    const { baseFee, tip, gasPrice } = await this.#suggestion(network, options);
     if (baseFee === undefined)
       return {
         gas_price: within(gasPrice ?? tip, requestedFee === undefined ? network.maxFeePerGas : BigInt(requestedFee)),
@@ -84,7 +95,8 @@ export class FeePolicy {
         "gas_price",
         "the transaction is of type 2; its replacement is priced by `max_fee_per_gas` and `max_priority_fee_per_gas`",
       );
-    const fresh = await this.choose(network, {}).catch((error: unknown) => {
+    // Who replaces a transaction does so because fees have just risen: what was suggested before does not count.
+    const fresh = await this.#choose(network, {}, { isAnew: true }).catch((error: unknown) => {
       if (error instanceof AppError && error.code === "fee_cap_exceeded") return undefined;
       throw error;
     });
@@ -103,9 +115,10 @@ export class FeePolicy {
     return capped(network, { max_fee_per_gas: fee, max_priority_fee_per_gas: tip < fee ? tip : fee });
   }
 
-  async #suggestion(network: TransactionNetwork): Promise<Suggestion> {
+  /** Returns the last suggestion while it is fresh; with `isAnew` only one that is asked for now. */
+  async #suggestion(network: TransactionNetwork, { isAnew }: { readonly isAnew: boolean }): Promise<Suggestion> {
     const previous = this.#suggestions.get(network.id);
-    if (previous !== undefined) {
+    if (previous !== undefined && (!isAnew || this.#asking.has(previous))) {
       const suggestion = await previous.catch(() => undefined);
       if (suggestion !== undefined && this.#clock.monotonicMs() - suggestion.atMs < FRESH_MS) return suggestion;
     }
@@ -114,13 +127,18 @@ export class FeePolicy {
     if (current !== undefined && current !== previous) return await current;
     const asked = this.#ask(network);
     this.#suggestions.set(network.id, asked);
-    return await asked;
+    this.#asking.add(asked);
+    try {
+      return await asked;
+    } finally {
+      this.#asking.delete(asked);
+    }
   }
 
   async #ask({ rpc }: TransactionNetwork): Promise<Suggestion> {
     const atMs = this.#clock.monotonicMs();
     const [block, tip] = await Promise.all([
-      rpc.request("eth_getBlockByNumber", ["latest", false]),
+      askNode(rpc, "eth_getBlockByNumber", ["latest", false]),
       rpc.request("eth_maxPriorityFeePerGas", []).then(
         (value) => readHexQuantity(value, "priority fee"),
         (error: unknown) => {
@@ -131,7 +149,7 @@ export class FeePolicy {
     ]);
     const baseFee = readBlock(block)?.baseFeePerGas;
     const gasPrice =
-      baseFee === undefined ? readHexQuantity(await rpc.request("eth_gasPrice", []), "gas price") : undefined;
+      baseFee === undefined ? readHexQuantity(await askNode(rpc, "eth_gasPrice", []), "gas price") : undefined;
     return { baseFee, tip, gasPrice, atMs };
   }
 }

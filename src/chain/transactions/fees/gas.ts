@@ -2,10 +2,11 @@
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../../../platform/clock.js";
 import { AppError } from "../../../platform/errors.js";
+import { askNode } from "../../rpc/node-faults.js";
 import { RpcRefusal } from "../../rpc/rpc.js";
 import { readHexQuantity } from "../node-values.js";
 import type { TransactionNetwork } from "../transaction-ports.js";
-import { estimateFailure } from "../sending/refusals.js";
+import { executionFailure } from "../sending/refusals.js";
 
 export interface GasRequest {
   readonly from: string;
@@ -69,13 +70,13 @@ async function ask({ rpc }: TransactionNetwork, { from, to, value, data }: GasRe
     const [gas, balance] = await Promise.all([
       rpc.request("eth_estimateGas", [call]),
       // Not every node checks the balance when it estimates.
-      value === 0n ? undefined : rpc.request("eth_getBalance", [from, "latest"]),
+      value === 0n ? undefined : askNode(rpc, "eth_getBalance", [from, "latest"]),
     ]);
     if (balance !== undefined && readHexQuantity(balance, "balance") < value)
       throw new AppError("insufficient_funds", { message: "the account's balance is below the value" });
     return readHexQuantity(gas, "gas estimate");
   } catch (error) {
-    if (error instanceof RpcRefusal) throw estimateFailure(error);
+    if (error instanceof RpcRefusal) throw executionFailure(error);
     throw error;
   }
 }

@@ -9,7 +9,7 @@ import { requestMany, resultOf } from "../../rpc/rpc-batch.js";
 import { RpcRefusal, type Rpc, type RpcCall, type RpcOptions } from "../../rpc/rpc.js";
 import { readBlock, readInteger, readReceipt, type BlockHead, type Receipt } from "../node-values.js";
 import type { NonceQueue } from "../sending/nonce-queue.js";
-import { findReceipt, missReceipt, type QueuedTransaction } from "../sending/queued-transaction.js";
+import { findReceipt, looksForNonce, missReceipt, type QueuedTransaction } from "../sending/queued-transaction.js";
 import type { TransactionNetwork } from "../transaction-ports.js";
 import type { Inclusions } from "./inclusions.js";
 
@@ -232,9 +232,13 @@ export class TransactionWatch {
     await inclusions.replace([...receipts.keys()].filter(({ state }) => this.#isReplaced(state)));
   }
 
-  #isReplaced({ receiptMissingSinceMs: sinceMs, phase }: QueuedTransaction["state"]): boolean {
+  #isReplaced(state: QueuedTransaction["state"]): boolean {
+    const { receiptMissingSinceMs: sinceMs, phase } = state;
     return (
-      sinceMs !== undefined && phase !== "included" && this.#dependencies.nowMs() - sinceMs >= this.#options.patienceMs
+      sinceMs !== undefined &&
+      phase !== "included" &&
+      !looksForNonce(state) &&
+      this.#dependencies.nowMs() - sinceMs >= this.#options.patienceMs
     );
   }
 

@@ -1,7 +1,7 @@
-/** What a nonce queue asks of its node: to take signed bytes, and whether one of a transaction's attempts is mined. */
-import { requestMany } from "../../rpc/rpc-batch.js";
+/** What a nonce queue asks of its node: to take signed bytes, and whether it has one of a transaction's attempts. */
+import { requestMany, resultOf } from "../../rpc/rpc-batch.js";
 import { RpcRefusal, type RpcOutcome } from "../../rpc/rpc.js";
-import { readReceipt } from "../node-values.js";
+import { isTransaction, readReceipt } from "../node-values.js";
 import type { NonceQueueContext } from "./nonce-queue-context.js";
 import { noteUnanswered, type QueuedTransaction } from "./queued-transaction.js";
 import { sendOutcome } from "./refusals.js";
@@ -33,18 +33,33 @@ export async function broadcast(
   return signed.map(({ queued }, at) => {
     const answer = outcomes[at];
     if (answer?.ok === true) return { outcome: "accepted" };
-    if (answer?.error instanceof RpcRefusal) return { outcome: sendOutcome(answer.error), refusal: answer.error };
+    if (answer?.error instanceof RpcRefusal) {
+      if (answer.error.isAfterFailure) queued.state = noteUnanswered(queued.state);
+      return { outcome: sendOutcome(answer.error), refusal: answer.error };
+    }
     queued.state = noteUnanswered(queued.state);
     return { outcome: "unknown" };
   });
 }
 
-/** Returns true when the node has a receipt of one of the transaction's attempts. Throws what the node fails with. */
-export async function isMined({ networks, rpcOptions }: BroadcastContext, queued: QueuedTransaction): Promise<boolean> {
+/**
+ * Returns true when the node has one of the transaction's attempts, in its pool or in a block. A node without an index
+ * of transactions still has the receipt, and the other way round. Throws what the node fails with.
+ */
+export async function isKnown({ networks, rpcOptions }: BroadcastContext, queued: QueuedTransaction): Promise<boolean> {
   const { rpc } = networks.find(queued.owner, queued.networkId);
-  for (const hash of queued.state.hashes) {
-    if (readReceipt(await rpc.request("eth_getTransactionReceipt", [hash], rpcOptions), hash) !== undefined)
-      return true;
-  }
-  return false;
+  const { hashes } = queued.state;
+  const answers = await requestMany(
+    rpc,
+    [
+      ...hashes.map((hash) => ({ method: "eth_getTransactionByHash", params: [hash] })),
+      ...hashes.map((hash) => ({ method: "eth_getTransactionReceipt", params: [hash] })),
+    ],
+    rpcOptions,
+  );
+  return hashes.some(
+    (hash, at) =>
+      isTransaction(resultOf(answers[at]), hash) ||
+      readReceipt(resultOf(answers[hashes.length + at]), hash) !== undefined,
+  );
 }

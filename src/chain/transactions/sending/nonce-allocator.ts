@@ -3,6 +3,7 @@
  * next nonce is always the lowest that the chain has not used and no open transaction holds. The node is asked where
  * that is whenever no transaction of the account is under way, because others may have used the account's key.
  */
+import { askNode } from "../../rpc/node-faults.js";
 import { readInteger } from "../node-values.js";
 import type { TransactionNetwork } from "../transaction-ports.js";
 import type { NonceQueueContext } from "./nonce-queue-context.js";
@@ -49,7 +50,7 @@ export class NonceAllocator {
 
   /** Returns how many nonces the account has used, those in the node's pool included. */
   async pendingCount({ rpc }: TransactionNetwork): Promise<number> {
-    const count = await rpc.request("eth_getTransactionCount", [this.#address, "pending"], this.#context.rpcOptions);
+    const count = await askNode(rpc, "eth_getTransactionCount", [this.#address, "pending"], this.#context.rpcOptions);
     return readInteger(count, "nonce");
   }
 

@@ -149,6 +149,11 @@ export class NonceQueue {
     return await this.#sender.sendNow(queued, raw);
   }
 
+  /** As `Sender.sendFirst`. */
+  async sendFirst(queued: QueuedTransaction, raw: string): Promise<SendResult> {
+    return await this.#sender.sendFirst(queued, raw);
+  }
+
   /** As `Reconciler.needsCount`. */
   needsCount(): boolean {
     return this.#reconciler.needsCount();

@@ -6,6 +6,7 @@ import type { Clock } from "../../../platform/clock.js";
 import { newId } from "../../../platform/ids.js";
 import type { Log } from "../../../platform/log.js";
 import type { FeePolicy } from "../fees/fees.js";
+import { EndedWatch } from "../following/ended-watch.js";
 import { Inclusions } from "../following/inclusions.js";
 import { TransactionWatch, type TransactionWatchOptions } from "../following/transaction-watch.js";
 import type { TransactionNetworks } from "../transaction-ports.js";
@@ -45,6 +46,7 @@ export class NonceQueues {
   readonly #open = new Map<string, { readonly queued: QueuedTransaction; readonly queue: NonceQueue }>();
   /** By the network's id. */
   readonly #watches = new Map<string, TransactionWatch>();
+  readonly #ended: EndedWatch;
   readonly #stop = new AbortController();
   #timer: NodeJS.Timeout | undefined;
 
@@ -83,12 +85,20 @@ export class NonceQueues {
         this.forget(queued);
       },
     });
+    this.#ended = this.#endedWatch();
+    writer.onEnded(() => {
+      this.#ended.wake();
+    });
   }
 
   /** Takes up what was open when the server ended: the same bytes are sent again, in the order of nonces. */
   start(): void {
     const signed = new Map<NonceQueue, QueuedTransaction[]>();
     for (const record of this.#dependencies.repository.open()) {
+      if (isReopened(record)) {
+        this.#follow(record);
+        continue;
+      }
       const { queued, queue } = this.#queue(record, { isRestored: true });
       if (queued.state.phase === "waiting") {
         queue.add(queued);
@@ -103,6 +113,7 @@ export class NonceQueues {
       for (const queue of this.#queues.values()) if (!queue.isEmpty) queue.tick();
     }, TICK_MS);
     this.#timer.unref();
+    this.#ended.wake();
   }
 
   /** Begins nothing any more; resolves when what was under way has ended. */
@@ -110,6 +121,7 @@ export class NonceQueues {
     clearInterval(this.#timer);
     this.#stop.abort(new Error("the server is stopping"));
     await Promise.all([
+      this.#ended.stop(),
       ...[...this.#watches.values()].map(async (watch) => {
         await watch.settled();
       }),
@@ -148,17 +160,18 @@ export class NonceQueues {
 
   /** Drops a transaction that has ended. */
   forget(queued: QueuedTransaction): void {
-    this.#watches.get(queued.networkId)?.remove(queued);
     this.forgetId(queued.id);
   }
 
-  /** Drops a transaction that was never signed. */
+  /** Drops a transaction that holds no nonce. */
   forgetId(id: string): void {
+    const queued = this.#open.get(id)?.queued;
+    if (queued !== undefined) this.#watches.get(queued.networkId)?.remove(queued);
     this.#open.delete(id);
   }
 
-  /** Returns what the store does not say of an open transaction: when a node took it, and why its fees are too low. */
-  progressOf({ id }: TransactionRecord): Pick<QueueState, "broadcastAt" | "feeFault"> | undefined {
+  /** Returns what the store does not say of an open transaction: when a node took it, and why none takes it now. */
+  progressOf({ id }: TransactionRecord): Pick<QueueState, "broadcastAt" | "sendFault"> | undefined {
     return this.#open.get(id)?.queued.state;
   }
 
@@ -180,6 +193,36 @@ export class NonceQueues {
     const open = { queued, queue: this.queueFor(record) };
     this.#open.set(queued.id, open);
     return open;
+  }
+
+  /** Follows a transaction that ended, as far as was known, and that a block has; it holds no nonce any more. */
+  #follow(record: TransactionRecord): void {
+    const { queued } = this.#queue(record, { isRestored: true });
+    this.#context.watch(queued);
+  }
+
+  #endedWatch(): EndedWatch {
+    const { repository, writer, networks, log } = this.#dependencies;
+    const { rpcOptions, isStopped } = this.#context;
+    return new EndedWatch(
+      { pauseMs: this.#options.patienceMs },
+      {
+        repository,
+        writer,
+        networks,
+        rpcOptions,
+        isStopped,
+        onFound: (record) => {
+          log.warn("a transaction that was refused is in a block all the same; its record follows", {
+            path: record.id,
+          });
+          this.#follow(record);
+        },
+        onFailure: (error) => {
+          log.warn("ended transactions cannot be looked for now", { error });
+        },
+      },
+    );
   }
 
   #watchOf({ owner, networkId }: QueuedTransaction): TransactionWatch {
@@ -241,4 +284,9 @@ export class NonceQueues {
     await writer.insert(filler);
     this.add(filler);
   }
+}
+
+/** True for a transaction that ended and that a block had later: its nonce may be another's by now. */
+function isReopened({ state, block }: TransactionRecord): boolean {
+  return block === null && (state === "failed" || state === "replaced" || state === "cancelled");
 }

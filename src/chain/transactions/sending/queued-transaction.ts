@@ -31,9 +31,13 @@ interface CommonState {
   /** When to send again what could not be sent. */
   readonly retryAtMs: number | undefined;
   /**
-   * Why the fees are too low to sign or to send at present. No record has it: the node says it again after a restart.
+   * Why it cannot be signed or sent at present. No record has it: the node says it again after a restart.
    */
-  readonly feeFault: TransactionFault | undefined;
+  readonly sendFault: TransactionFault | undefined;
+  /** How often in a row the bytes were refused without an end. */
+  readonly refusals: number;
+  /** Since when every answer was that the nonce is another transaction's. */
+  readonly conflictSinceMs: number | undefined;
   /** Since when the chain counts the nonce as used and no receipt is found. */
   readonly receiptMissingSinceMs: number | undefined;
 }
@@ -67,6 +71,10 @@ export interface QueuedTransaction {
 
 /** The delay until a pool is asked again doubles up to this. */
 const RESEND_MAX_MS = 60_000;
+/** Until bytes that could not be sent are sent again: less than the block time of most chains. */
+const RETRY_MS = 1_000;
+/** The delay until refused bytes are sent again doubles up to this: a node repairs itself or is replaced in minutes. */
+const RETRY_MAX_MS = 30_000;
 
 /**
  * Returns the queued form of a stored open transaction.
@@ -99,7 +107,9 @@ export function waitingState(options: { readonly mayBeInPool: boolean; readonly 
     broadcastAt: undefined,
     knownSinceMs: undefined,
     retryAtMs: undefined,
-    feeFault: undefined,
+    sendFault: undefined,
+    refusals: 0,
+    conflictSinceMs: undefined,
     receiptMissingSinceMs: undefined,
   };
 }
@@ -112,17 +122,17 @@ export function assignNonce(state: QueueState, nonce: number): SignedState {
 
 /**
  * signed -> waiting: gives the nonce back because the transaction could not be signed or stored.
- * @param feeFault why the fees were not acceptable, when that was the cause
+ * @param sendFault why the fees were not acceptable, when that was the cause
  */
-export function withdrawNonce(state: QueueState, feeFault?: TransactionFault): WaitingState {
+export function withdrawNonce(state: QueueState, sendFault?: TransactionFault): WaitingState {
   assert(state.phase === "signed" && state.hashes.length === 0, "only an unsigned transaction gives its nonce back");
-  return { ...state, phase: "waiting", nonce: undefined, isSending: false, feeFault: feeFault ?? state.feeFault };
+  return { ...state, phase: "waiting", nonce: undefined, isSending: false, sendFault: sendFault ?? state.sendFault };
 }
 
 /** Notes the first signature, which is durable. */
 export function addSignature(state: QueueState, hash: string): SignedState {
   assert(state.phase === "signed" && state.hashes.length === 0, "a transaction has one first signature");
-  return { ...state, hashes: [hash], feeFault: undefined };
+  return { ...state, hashes: [hash], sendFault: undefined };
 }
 
 /** Notes that the record has further attempts. */
@@ -177,7 +187,9 @@ export function acceptSend(
   const next = {
     ...state,
     mayBeInPool: true,
-    feeFault: undefined,
+    sendFault: undefined,
+    refusals: 0,
+    conflictSinceMs: undefined,
     knownSinceMs: options.isRepeated ? (state.knownSinceMs ?? options.nowMs) : state.knownSinceMs,
     sentAtMs: options.nowMs,
     broadcastAt: state.broadcastAt ?? options.now,
@@ -185,14 +197,43 @@ export function acceptSend(
   return next.phase === "signed" ? { ...next, phase: "sent" } : next;
 }
 
-/** Notes when to send the same bytes again. */
-export function retrySendAt(state: QueueState, atMs: number): QueueState {
-  return { ...state, retryAtMs: atMs };
+/** Notes that the same bytes are to be sent again soon. */
+export function retrySend(state: QueueState, nowMs: number): QueueState {
+  return { ...state, retryAtMs: nowMs + RETRY_MS };
 }
 
-/** Notes why the node finds the fees too low, or with undefined that it need not any more. */
-export function setFeeFault(state: QueueState, feeFault: TransactionFault | undefined): QueueState {
-  return { ...state, feeFault };
+/** Notes why the bytes were refused without an end. They are sent again, each time after twice as long. */
+export function holdRefused(state: QueueState, fault: TransactionFault, nowMs: number): QueueState {
+  return {
+    ...state,
+    sendFault: fault,
+    refusals: state.refusals + 1,
+    retryAtMs: nowMs + Math.min(RETRY_MAX_MS, RETRY_MS * 2 ** Math.min(state.refusals, 10)),
+  };
+}
+
+/** Notes why the bytes cannot be sent at present, or with undefined that they can. */
+export function setSendFault(state: QueueState, sendFault: TransactionFault | undefined): QueueState {
+  return { ...state, sendFault };
+}
+
+/** Notes that the node says that the nonce is another transaction's. */
+export function noteConflict(state: QueueState, nowMs: number): QueueState {
+  return { ...state, conflictSinceMs: state.conflictSinceMs ?? nowMs };
+}
+
+/** True while the sender makes sure that the nonce is another transaction's, so as to take another nonce. */
+export function looksForNonce(state: QueueState): boolean {
+  return state.conflictSinceMs !== undefined && canDiscardSignature(state);
+}
+
+/**
+ * True when a refusal for good ends the transaction: no node took the bytes, or none ever can. Never once there is a
+ * second attempt, which may be on its way to the node.
+ * @param options.isInvalid the bytes are against the rules of every chain
+ */
+export function canEndRefused(state: QueueState, options: { readonly isInvalid: boolean }): boolean {
+  return state.phase === "signed" && state.hashes.length < 2 && (options.isInvalid || !state.mayBeInPool);
 }
 
 /** Notes that the node is asked whether it still has the bytes; the next time twice as much later. */

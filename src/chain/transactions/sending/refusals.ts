@@ -1,22 +1,22 @@
 /**
- * What a node's refusal means, and what clients of this server read of it. A sentence that is not in the table is
- * final, because the same bytes would be refused again.
+ * What a node's refusal means, and what clients of this server read of it. A sentence that is not in the table says
+ * nothing of the transaction: a node, or a proxy before it, may fail after it took the bytes.
  */
 import { decodeErrorResult } from "viem";
-import { AppError, type ErrorCode } from "../../../platform/errors.js";
+import { AppError } from "../../../platform/errors.js";
+import { isExecutionFault, nodeFault, nodeText, printable } from "../../rpc/node-faults.js";
 import type { RpcRefusal } from "../../rpc/rpc.js";
 import type { TransactionFault } from "../transaction-record.js";
 import { REFUSAL_SENTENCES, type SendOutcome } from "./refusal-sentences.js";
 
 /** EIP-1474: limit exceeded. */
 const LIMIT_EXCEEDED = -32005;
-const NODE_TEXT_CHARACTERS_MAX = 200;
 
 /** Returns what a refusal of eth_sendRawTransaction means. */
 export function sendOutcome(refusal: RpcRefusal): SendOutcome {
   const sentence = REFUSAL_SENTENCES.find(({ pattern }) => pattern.test(refusal.message));
   if (sentence !== undefined) return sentence.outcome;
-  return refusal.code === LIMIT_EXCEEDED ? "later" : "refused";
+  return refusal.code === LIMIT_EXCEEDED ? "later" : "unexplained";
 }
 
 /** Codes of Panic(uint256), as the Solidity documentation lists them. */
@@ -54,24 +54,31 @@ export function revertReason(data: string | undefined): string | undefined {
   }
 }
 
-/** Returns the error that answers a refused estimate, with the reason decoded. */
-export function estimateFailure(refusal: RpcRefusal): AppError {
-  const fault = executionFault(refusal);
-  return new AppError(fault.code, { message: fault.message, cause: refusal });
-}
+const FINAL: ReadonlySet<SendOutcome> = new Set(["invalid", "refused", "fee_too_low"]);
 
-/** Returns why a node could not execute a call or an estimate. */
-export function executionFault(refusal: RpcRefusal): { readonly code: ErrorCode; readonly message: string } {
+/**
+ * Returns the error that answers a refused call or estimate, with the reason decoded: 422 where the node executed it
+ * and it failed, `network_answer_invalid` where the node did not.
+ */
+export function executionFailure(refusal: RpcRefusal): AppError {
   const reason =
     revertReason(refusal.data) ??
     /revert(?:ed)?(?: with reason(?: string)?)?:? ['"]?(.+?)['"]?$/i.exec(refusal.message)?.[1];
   if (/revert/i.test(refusal.message) || refusal.code === 3) {
     const words = reason === undefined ? "without a reason" : printable(reason, REASON_CHARACTERS_MAX);
-    return { code: "execution_reverted", message: `the transaction would revert: ${words}` };
+    return new AppError("execution_reverted", { message: `the transaction would revert: ${words}`, cause: refusal });
   }
-  if (sendOutcome(refusal) === "insufficient_funds")
-    return { code: "insufficient_funds", message: "the account has not enough for the value and the gas" };
-  return { code: "gas_estimate_failed", message: `the node cannot execute the transaction: ${nodeText(refusal)}` };
+  const outcome = sendOutcome(refusal);
+  if (outcome === "insufficient_funds")
+    return new AppError("insufficient_funds", {
+      message: "the account has not enough for the value and the gas",
+      cause: refusal,
+    });
+  if (!FINAL.has(outcome) && !isExecutionFault(refusal)) return nodeFault(refusal);
+  return new AppError("gas_estimate_failed", {
+    message: `the node cannot execute the transaction: ${nodeText(refusal)}`,
+    cause: refusal,
+  });
 }
 
 /** Returns why a transaction failed at broadcast. */
@@ -79,6 +86,19 @@ export function refusalFault(outcome: SendOutcome, refusal: RpcRefusal): Transac
   if (outcome === "insufficient_funds")
     return { code: "insufficient_funds", message: "the account has not enough for the value and the gas" };
   return { code: "transaction_refused", message: `the node refused the transaction: ${nodeText(refusal)}` };
+}
+
+/** Returns why a transaction is not taken at present whose bytes a node may have all the same. */
+export function heldFault(outcome: SendOutcome, refusal: RpcRefusal): TransactionFault {
+  if (outcome === "insufficient_funds")
+    return {
+      code: "insufficient_funds",
+      message: "the account has not enough for the value and the gas; the transaction is sent again",
+    };
+  return {
+    code: "transaction_refused",
+    message: `the node refuses the transaction, which it or another node may have all the same; it is sent again until it is mined or cancelled: ${nodeText(refusal)}`,
+  };
 }
 
 /** Returns why a node does not take a transaction at present that it may take later, or with higher fees. */
@@ -92,17 +112,4 @@ export function lowFeeFault(outcome: "fee_too_low" | "underpriced", refusal: Rpc
     code: "replacement_underpriced",
     message: `the node holds another transaction with this nonce and asks for higher fees to replace it: ${nodeText(refusal)}`,
   };
-}
-
-/** Returns the node's message, cut and made printable, because it may contain anything. */
-function nodeText({ message }: RpcRefusal): string {
-  const text = printable(message, NODE_TEXT_CHARACTERS_MAX);
-  return text === "" ? "it gave no reason" : text;
-}
-
-function printable(text: string, charactersMax: number): string {
-  return text
-    .replace(/[^\x20-\x7e\u00a0-\uffff]+/g, " ")
-    .trim()
-    .slice(0, charactersMax);
 }

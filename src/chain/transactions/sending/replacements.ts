@@ -115,12 +115,13 @@ function requireReplaceable(
     throw new AppError("transaction_not_replaceable", { message: "the transaction is being cancelled" });
 }
 
-/** Throws the error that answers a refused replacement. One that could not be sent is sent again later. */
+/** Throws the error that answers a refused replacement. One that a node may have is sent again later. */
 function throwRefusal(result: SendResult): void {
   switch (result.outcome) {
     case "accepted":
     case "later":
     case "unknown":
+    case "unexplained":
       return;
     case "nonce_too_low":
       throw settled();
@@ -132,6 +133,7 @@ function throwRefusal(result: SendResult): void {
     case "insufficient_funds":
       throw new AppError("insufficient_funds", refusalFault(result.outcome, result.refusal));
     case "refused":
+    case "invalid":
       throw new AppError("transaction_refused", refusalFault(result.outcome, result.refusal));
   }
 }

@@ -2,25 +2,29 @@
  * Sends the signed transactions of one account and acts on what the node answers. It never waits for blocks; what
  * comes of a transaction on the chain is found by the watch.
  */
-import type { RpcRefusal } from "../../rpc/rpc.js";
+import { AppError } from "../../../platform/errors.js";
+import { RpcRefusal } from "../../rpc/rpc.js";
 import { lastRaw, type TransactionFault, type TransactionRecord } from "../transaction-record.js";
 import { signWithHigherFees } from "./attempts.js";
-import { broadcast, isMined } from "./broadcast.js";
+import { broadcast, isKnown } from "./broadcast.js";
 import type { NonceAllocator } from "./nonce-allocator.js";
 import type { NonceQueueContext } from "./nonce-queue-context.js";
 import type { NonceSlots } from "./nonce-slots.js";
 import {
   acceptSend,
   canDiscardSignature,
+  canEndRefused,
   discardSignature,
+  holdRefused,
   isRetryDue,
   nonceOf,
+  noteConflict,
   noteUnanswered,
-  retrySendAt,
-  setFeeFault,
+  retrySend,
+  setSendFault,
   type QueuedTransaction,
 } from "./queued-transaction.js";
-import { lowFeeFault, refusalFault } from "./refusals.js";
+import { heldFault, lowFeeFault, refusalFault } from "./refusals.js";
 import { SendQueue, type SendResult } from "./send-queue.js";
 import { SentRecorder } from "./sent-recorder.js";
 
@@ -36,8 +40,8 @@ export interface SenderDependencies {
   readonly onFailure: (message: string, error: unknown) => void;
 }
 
-/** Until bytes that could not be sent are sent again: less than the block time of most chains. */
-const RETRY_MS = 1_000;
+/** Refusals in a row after which the log says that an account waits: about half a minute. */
+const REFUSALS_LOGGED = 5;
 
 export class Sender {
   readonly #dependencies: SenderDependencies;
@@ -87,7 +91,22 @@ export class Sender {
     const [result = { outcome: "unknown" }] = await broadcast(this.#dependencies.context, [{ queued, raw }]);
     if (result.outcome === "accepted") this.#accept(queued, { isRepeated: false });
     else if (result.outcome === "unknown" || result.outcome === "later") this.#retryLater(queued);
+    else if (result.outcome === "unexplained") await this.#hold(queued, result);
     return result;
+  }
+
+  /**
+   * Does the same as `sendNow` for bytes that their caller signed, which a node may have already: a refusal counts only
+   * where the node does not know them.
+   */
+  async sendFirst(queued: QueuedTransaction, raw: string): Promise<SendResult> {
+    const result = await this.sendNow(queued, raw);
+    if (result.refusal === undefined || result.outcome === "later" || result.outcome === "unexplained") return result;
+    const known = await this.#isKnown(queued);
+    if (known === false) return result;
+    if (known === true) this.#accept(queued, { isRepeated: true });
+    else await this.#hold(queued, result);
+    return known === true ? { outcome: "accepted" } : { outcome: "unknown" };
   }
 
   /** Signs the transaction for higher fees, to be sent soon. Returns true when there is a new attempt. */
@@ -136,17 +155,59 @@ export class Sender {
       case "fee_too_low": {
         // The base fee has risen above what was signed.
         const isRaised = await this.raiseFees(queued);
-        queued.state = setFeeFault(queued.state, isRaised ? undefined : lowFeeFault(result.outcome, result.refusal));
+        queued.state = setSendFault(queued.state, isRaised ? undefined : lowFeeFault(result.outcome, result.refusal));
         return;
       }
       case "nonce_too_low":
       case "underpriced":
         await this.#resolveNonceConflict(queued, result.outcome, result.refusal);
         return;
+      case "unexplained":
+        await this.#hold(queued, result);
+        return;
       case "insufficient_funds":
       case "refused":
-        this.#dependencies.slots.release(nonceOf(queued), queued, { isUsed: false });
-        await this.#dependencies.onRefused(queued, refusalFault(result.outcome, result.refusal));
+      case "invalid":
+        await this.#endOrHold(queued, result);
+    }
+  }
+
+  /** Ends a transaction that was refused for good, unless a node may have it all the same. */
+  async #endOrHold(queued: QueuedTransaction, result: Refused): Promise<void> {
+    const { outcome, refusal } = result;
+    const isNowhere = (await this.#isKnown(queued)) === false;
+    // Looked at last: a bump or a cancellation may have come while the node was asked.
+    if (!isNowhere || !canEndRefused(queued.state, { isInvalid: outcome === "invalid" })) {
+      await this.#hold(queued, result);
+      return;
+    }
+    this.#dependencies.slots.release(nonceOf(queued), queued, { isUsed: false });
+    await this.#dependencies.onRefused(queued, refusalFault(outcome, refusal));
+  }
+
+  /** Keeps nonce and bytes of a transaction that was refused although a node may have it; sends them again later. */
+  async #hold(queued: QueuedTransaction, { outcome, refusal }: Refused): Promise<void> {
+    const { context } = this.#dependencies;
+    // Whoever fails so may have passed the bytes on.
+    if (outcome === "unexplained") queued.state = noteUnanswered(queued.state);
+    if ((await this.#isKnown(queued)) === true) {
+      this.#accept(queued, { isRepeated: true });
+      return;
+    }
+    queued.state = holdRefused(queued.state, heldFault(outcome, refusal), context.nowMs());
+    if (queued.state.refusals === REFUSALS_LOGGED)
+      context.log.warn("a node keeps refusing a transaction that may be in a pool; the account's later ones wait", {
+        path: queued.id,
+      });
+  }
+
+  /** Whether the node has the bytes; undefined when it does not say. */
+  async #isKnown(queued: QueuedTransaction): Promise<boolean | undefined> {
+    try {
+      return await isKnown(this.#dependencies.context, queued);
+    } catch (error) {
+      if (error instanceof AppError || error instanceof RpcRefusal) return undefined;
+      throw error;
     }
   }
 
@@ -158,7 +219,7 @@ export class Sender {
   }
 
   #retryLater(queued: QueuedTransaction): void {
-    queued.state = retrySendAt(queued.state, this.#dependencies.context.nowMs() + RETRY_MS);
+    queued.state = retrySend(queued.state, this.#dependencies.context.nowMs());
   }
 
   /** The chain or a pool has the nonce: with an attempt of ours, which was mined a moment ago, or with another's. */
@@ -169,20 +230,23 @@ export class Sender {
   ): Promise<void> {
     const { context, nonces } = this.#dependencies;
     nonces.distrust();
-    const mayBeOurs =
-      !canDiscardSignature(queued.state) || queued.requestedNonce !== undefined || (await isMined(context, queued));
-    if (mayBeOurs) {
+    const known = await this.#isKnown(queued);
+    if (known === true || !canDiscardSignature(queued.state) || queued.requestedNonce !== undefined) {
       // The watch finds the receipt, or finds that there is none.
       queued.state = noteUnanswered(queued.state);
-      if (outcome === "nonce_too_low") {
+      if (outcome === "nonce_too_low" || known === true) {
         this.#accept(queued, { isRepeated: false });
         return;
       }
-      queued.state = setFeeFault(queued.state, lowFeeFault(outcome, refusal));
+      queued.state = setSendFault(queued.state, lowFeeFault(outcome, refusal));
       this.#retryLater(queued);
       return;
     }
-    await this.#takeAnotherNonce(queued);
+    queued.state = noteConflict(queued.state, context.nowMs());
+    const sinceMs = queued.state.conflictSinceMs ?? Infinity;
+    // One node may have mined the bytes of which another knows nothing yet: with another nonce they would count twice.
+    if (known === undefined || context.nowMs() - sinceMs < context.patienceMs) this.#retryLater(queued);
+    else await this.#takeAnotherNonce(queued);
   }
 
   /** Every answer to the bytes was a refusal: no node had them, so that another nonce cannot execute them twice. */
@@ -209,6 +273,8 @@ export class Sender {
     onNonceLost(queued);
   }
 }
+
+type Refused = Extract<SendResult, { readonly refusal: RpcRefusal }>;
 
 /** True for a transaction that the server signed and that was neither recorded as sent nor ended. */
 function isSignedHere({ state, signer }: TransactionRecord): boolean {

@@ -8,20 +8,23 @@ import {
   backOffResend,
   beginSend,
   canDiscardSignature,
+  canEndRefused,
   discardSignature,
   dropFromBlock,
   endSend,
   findReceipt,
   forgetStuck,
+  holdRefused,
   include,
   isRetryDue,
   isStale,
   isStuck,
   missReceipt,
+  noteConflict,
   noteUnanswered,
-  retrySendAt,
+  retrySend,
   setAttempts,
-  setFeeFault,
+  setSendFault,
   waitingState,
   withdrawNonce,
   type QueueState,
@@ -79,8 +82,10 @@ const event = fc
         from: HOLDING,
         apply: (state) => acceptSend(state, { nowMs, now: new Date(nowMs).toISOString(), isRepeated }),
       },
-      { name: "retrySendAt", from: ANY, apply: (state) => retrySendAt(state, nowMs) },
-      { name: "setFeeFault", from: ANY, apply: (state) => setFeeFault(state, FAULT) },
+      { name: "retrySend", from: ANY, apply: (state) => retrySend(state, nowMs) },
+      { name: "holdRefused", from: ANY, apply: (state) => holdRefused(state, FAULT, nowMs) },
+      { name: "noteConflict", from: ANY, apply: (state) => noteConflict(state, nowMs) },
+      { name: "setSendFault", from: ANY, apply: (state) => setSendFault(state, FAULT) },
       { name: "backOffResend", from: ANY, apply: (state) => backOffResend(state, nowMs) },
       { name: "forgetStuck", from: ANY, apply: forgetStuck },
       { name: "missReceipt", from: ANY, apply: (state) => missReceipt(state, nowMs) },
@@ -166,7 +171,7 @@ describe("a queued transaction", () => {
   });
 
   it("begins anew after its signature was discarded", () => {
-    const signed = missReceipt(retrySendAt(addSignature(assignNonce(start(), 7), hash(1)), 10), 20);
+    const signed = missReceipt(noteConflict(retrySend(addSignature(assignNonce(start(), 7), hash(1)), 10), 15), 20);
     expect(discardSignature(signed, { resendMs: RESEND_MS })).toEqual(start());
   });
 
@@ -201,10 +206,38 @@ describe("what is due", () => {
     expect(isStuck(setAttempts(sent(0, true), [hash(1), hash(2)]), 100, 100)).toBe(false);
   });
 
-  it("is sent again at its time, unless it is being sent", () => {
-    const retried = retrySendAt(endSend(sent(0)), 50);
-    expect([isRetryDue(retried, 49), isRetryDue(retried, 50)]).toEqual([false, true]);
-    expect(isRetryDue(retrySendAt(beginSend(sent(0)), 50), 50)).toBe(false);
-    expect(isRetryDue(beginSend(retried), 50)).toBe(false);
+  it("is sent again a second later, unless it is being sent", () => {
+    const retried = retrySend(endSend(sent(0)), 50);
+    expect([isRetryDue(retried, 1_049), isRetryDue(retried, 1_050)]).toEqual([false, true]);
+    expect(isRetryDue(retrySend(beginSend(sent(0)), 50), 1_050)).toBe(false);
+    expect(isRetryDue(beginSend(retried), 1_050)).toBe(false);
+  });
+
+  it("is sent again after twice as long with each refusal, up to half a minute, and soon once it was taken", () => {
+    let state: QueueState = endSend(addSignature(assignNonce(start(), 7), hash(1)));
+    const pauses = Array.from({ length: 7 }, () => {
+      state = holdRefused(state, FAULT, 0);
+      return state.retryAtMs;
+    });
+    expect(pauses).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]);
+    expect(state).toMatchObject({ refusals: 7, sendFault: FAULT });
+    const taken = acceptSend(state, { nowMs: 0, now: "2026-01-01T00:00:00.000Z", isRepeated: false });
+    expect(taken).toMatchObject({ refusals: 0, sendFault: undefined });
+  });
+});
+
+describe("a refusal for good", () => {
+  const signed = endSend(addSignature(assignNonce(start(), 7), hash(1)));
+  const sent = acceptSend(signed, { nowMs: 0, now: "2026-01-01T00:00:00.000Z", isRepeated: false });
+  const bumped = setAttempts(signed, [hash(1), hash(2)]);
+
+  it.each<[string, QueueState, boolean, boolean]>([
+    ["that no node has taken", signed, true, true],
+    ["whose answer was lost", noteUnanswered(signed), false, true],
+    ["that a node has taken", sent, false, false],
+    ["with a second attempt", bumped, false, false],
+  ])("ends one %s: %#", (_name, state, whenRefused, whenInvalid) => {
+    expect(canEndRefused(state, { isInvalid: false })).toBe(whenRefused);
+    expect(canEndRefused(state, { isInvalid: true })).toBe(whenInvalid);
   });
 });

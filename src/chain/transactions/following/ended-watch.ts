@@ -1,0 +1,174 @@
+/**
+ * Looks for transactions that ended without a block although their bytes were signed. A node may have taken bytes that
+ * it, or another behind the same URL, refused: the record then follows the chain. A transaction is looked for until the
+ * chain has used its nonce for another one and that block is final. What is looked for is in the store; memory has only
+ * since when a nonce was seen to be used, which is found again after a restart.
+ */
+import { AppError } from "../../../platform/errors.js";
+import { requestMany, resultOf } from "../../rpc/rpc-batch.js";
+import { RpcRefusal, type RpcCall, type RpcOptions } from "../../rpc/rpc.js";
+import { readInteger, readReceipt } from "../node-values.js";
+import type { TransactionNetwork, TransactionNetworks } from "../transaction-ports.js";
+import { ownerOf, type TransactionRecord } from "../transaction-record.js";
+import type { TransactionRepository } from "../transaction-repository.js";
+import type { TransactionWriter } from "../transaction-writer.js";
+
+export interface EndedWatchOptions {
+  /** Pause before the first look after a transaction has ended; doubles from look to look. */
+  readonly pauseMs: number;
+}
+
+export interface EndedWatchDependencies {
+  readonly repository: TransactionRepository;
+  readonly writer: TransactionWriter;
+  readonly networks: TransactionNetworks;
+  readonly rpcOptions: RpcOptions;
+  readonly isStopped: () => boolean;
+  /** Called with the record of a transaction that a block has; it is open again. */
+  readonly onFound: (record: TransactionRecord) => void;
+  /** Called when a look failed for another reason than its node. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** Longest pause: what was refused is rarely mined, and an account may never use the nonce. */
+const PAUSE_MAX_MS = 300_000;
+
+export class EndedWatch {
+  readonly #options: EndedWatchOptions;
+  readonly #dependencies: EndedWatchDependencies;
+  /** The newest block when the nonce was first seen to be used, by the transaction's id. */
+  readonly #usedSince = new Map<string, number>();
+  #pauseMs: number;
+  #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<void> | undefined;
+
+  constructor(options: EndedWatchOptions, dependencies: EndedWatchDependencies) {
+    this.#options = options;
+    this.#dependencies = dependencies;
+    this.#pauseMs = options.pauseMs;
+  }
+
+  /** Begins to look, soon; to be called at start and when a transaction has ended. */
+  wake(): void {
+    this.#pauseMs = this.#options.pauseMs;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#schedule();
+  }
+
+  /** Begins nothing any more; resolves when the present look has ended. */
+  async stop(): Promise<void> {
+    clearTimeout(this.#timer);
+    await this.#looking;
+  }
+
+  #schedule(): void {
+    const { repository, isStopped } = this.#dependencies;
+    if (isStopped() || this.#looking !== undefined || this.#timer !== undefined || !repository.hasUnsettled()) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#looking = this.#look().finally(() => {
+        this.#looking = undefined;
+        this.#schedule();
+      });
+    }, this.#pauseMs);
+    this.#timer.unref();
+    this.#pauseMs = Math.min(PAUSE_MAX_MS, this.#pauseMs * 2);
+  }
+
+  /** Never rejects. */
+  async #look(): Promise<void> {
+    const byNetwork = new Map<string, TransactionRecord[]>();
+    for (const record of this.#dependencies.repository.unsettled())
+      byNetwork.set(record.network_id, [...(byNetwork.get(record.network_id) ?? []), record]);
+    await Promise.all(
+      [...byNetwork.values()].map(async (records) => {
+        try {
+          await this.#lookOn(records);
+        } catch (error) {
+          // A node that does not answer now does so at a later look.
+          const isOfNode = error instanceof AppError || error instanceof RpcRefusal;
+          if (!isOfNode && !this.#dependencies.isStopped()) this.#dependencies.onFailure(error);
+        }
+      }),
+    );
+  }
+
+  /** @param records transactions of one network */
+  async #lookOn(records: readonly TransactionRecord[]): Promise<void> {
+    const network = this.#networkOf(records);
+    if (network === undefined) {
+      for (const record of records) await this.#end(record);
+      return;
+    }
+    const head = readInteger(await network.rpc.request("eth_blockNumber", [], this.#dependencies.rpcOptions), "block");
+    const accounts = [...new Set(records.map(({ from }) => from))];
+    const answers = await this.#ask(
+      network,
+      accounts.map((from) => ({ method: "eth_getTransactionCount", params: [from, "latest"] })),
+    );
+    const counts = new Map(accounts.map((from, at) => [from, readInteger(answers[at], "nonce")]));
+    const isUsed = ({ from, nonce }: TransactionRecord): boolean => (nonce ?? Infinity) < (counts.get(from) ?? 0);
+    for (const { id } of records.filter((record) => !isUsed(record))) this.#usedSince.delete(id);
+    const used = records.filter(isUsed);
+    const mined = await this.#mined(network, used);
+    for (const record of used) {
+      // The bytes of a transfer that was submitted again are those of the first, and belong to the second by now.
+      const isFound = mined.has(record);
+      if (isFound && !this.#dependencies.repository.isRepeated(record)) await this.#reopen(record);
+      else if (isFound || head - this.#sinceOf(record, head) >= network.confirmations) await this.#end(record);
+    }
+  }
+
+  /** Undefined when the network was deleted. */
+  #networkOf([first]: readonly TransactionRecord[]): TransactionNetwork | undefined {
+    try {
+      return first === undefined ? undefined : this.#dependencies.networks.find(ownerOf(first), first.network_id);
+    } catch (error) {
+      if (error instanceof AppError && error.code === "not_found") return undefined;
+      throw error;
+    }
+  }
+
+  /** Those of which the node has a receipt. */
+  async #mined(
+    network: TransactionNetwork,
+    records: readonly TransactionRecord[],
+  ): Promise<ReadonlySet<TransactionRecord>> {
+    const asked = records.flatMap((record) => record.attempts.map(({ hash }) => ({ record, hash })));
+    const answers = await this.#ask(
+      network,
+      asked.map(({ hash }) => ({ method: "eth_getTransactionReceipt", params: [hash] })),
+    );
+    return new Set(
+      asked.filter(({ hash }, at) => readReceipt(answers[at], hash) !== undefined).map(({ record }) => record),
+    );
+  }
+
+  async #ask({ rpc }: TransactionNetwork, calls: readonly RpcCall[]): Promise<unknown[]> {
+    return (await requestMany(rpc, calls, this.#dependencies.rpcOptions)).map(resultOf);
+  }
+
+  #sinceOf({ id }: TransactionRecord, head: number): number {
+    const since = this.#usedSince.get(id) ?? head;
+    this.#usedSince.set(id, since);
+    return since;
+  }
+
+  /** The transaction is followed like an open one; the block that has it is recorded by that. */
+  async #reopen(record: TransactionRecord): Promise<void> {
+    this.#usedSince.delete(record.id);
+    const { writer, onFound } = this.#dependencies;
+    const reopened = await writer.change(ownerOf(record), record.id, ({ may_be_mined: mayBeMined, ...current }) =>
+      mayBeMined === true ? { ...current, watched: true } : undefined,
+    );
+    if (reopened !== undefined) onFound(reopened);
+  }
+
+  async #end(record: TransactionRecord): Promise<void> {
+    this.#usedSince.delete(record.id);
+    await this.#dependencies.writer.change(ownerOf(record), record.id, ({ may_be_mined: mayBeMined, ...current }) =>
+      mayBeMined === true ? current : undefined,
+    );
+  }
+}
