@@ -11,9 +11,8 @@ import { PROVER_STATUSES } from "./provisioning/lifecycle.js";
 
 export const MAIN_FILE_DEFAULT = "main.circom";
 
-/** Diagnostics of one prover at most; the last one says how many were left out. */
-export const DIAGNOSTICS_MAX = 100;
 export const DIAGNOSTIC_TEXT_LENGTH_MAX = 4096;
+export const DIAGNOSTIC_NOTES_MAX = 16;
 
 const Digest = Type.String({ pattern: "^[0-9a-f]{64}$", description: "SHA-256, lower-case hex" });
 const Status = Type.Enum([...PROVER_STATUSES], {
@@ -35,6 +34,12 @@ export const ProverDiagnostic = Type.Object(
     file: Type.Optional(Type.String({ maxLength: 256, description: "file of the source" })),
     line: Type.Optional(Type.Integer({ minimum: 1, description: "1-based" })),
     column: Type.Optional(Type.Integer({ minimum: 1, description: "1-based" })),
+    notes: Type.Optional(
+      Type.Array(Type.String({ maxLength: DIAGNOSTIC_TEXT_LENGTH_MAX }), {
+        maxItems: DIAGNOSTIC_NOTES_MAX,
+        description: "what else the compiler says: labels of other places, the chain of templates, advice",
+      }),
+    ),
   },
   { description: "a diagnostic" },
 );

@@ -13,3 +13,6 @@ export const SOURCE_PATH_CHARACTERS_MAX = 200;
  * the end.
  */
 export const SOURCE_PATH_PATTERN = "^(?:[A-Za-z0-9_][A-Za-z0-9_.-]*/)*[A-Za-z0-9_][A-Za-z0-9_.-]*\\.circom$";
+
+/** Findings of one compilation at most; the last one says how many are left out. */
+export const DIAGNOSTICS_MAX = 500;
