@@ -112,6 +112,36 @@ describe("registering a prover", () => {
     expect(await verify(byRule.id, proof, { y: "81" })).toBe(true);
   });
 
+  it.each([
+    "/main.circom",
+    "/etc/passwd",
+    "../main.circom",
+    "a/../main.circom",
+    "a\\b.circom",
+    "a\0.circom",
+    "",
+    `${"x".repeat(200)}.circom`,
+    ".",
+    "./a.circom",
+    "a//b.circom",
+    "a/",
+    "a.txt",
+    "__proto__",
+    "main.circom/b.circom",
+  ])("refuses the source path %j at once, before anything is stored", async (path) => {
+    const source = Object.fromEntries([
+      ["main.circom", "x"],
+      [path, "x"],
+    ]);
+    const { total } = test.provers.list(owner, PAGE);
+    expect(await failureOf(() => register(test.provers, owner, { source }))).toMatchObject({
+      code: "source_invalid",
+      status: 422,
+      details: [{ path: "source" }],
+    });
+    expect(test.provers.list(owner, PAGE).total).toBe(total);
+  });
+
   it("takes at most 256 KiB of source", async () => {
     expect(await failureOf(() => register(test.provers, owner, { source: "/".repeat(256 * 1024 + 1) }))).toMatchObject({
       code: "source_invalid",

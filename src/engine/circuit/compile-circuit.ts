@@ -8,12 +8,7 @@ import type { Diagnostic } from "./diagnostics.js";
 import { panicOf } from "./compiler-report.js";
 import { MemoryFs, MemoryFsLimitError } from "./memory-fs.js";
 import { R1csFormatError, readR1csHeader } from "./r1cs.js";
-import {
-  SOURCE_BYTES_MAX,
-  SOURCE_FILES_MAX,
-  SOURCE_PATH_CHARACTERS_MAX,
-  SOURCE_PATH_PATTERN,
-} from "./source-limits.js";
+import { SOURCE_BYTES_MAX, SOURCE_FILES_MAX, filesThatAreFolders, findPathFault } from "./source-limits.js";
 import type { ReadSources } from "./source-places.js";
 import { LIBRARY_PREFIX, loadToolchain } from "./toolchain.js";
 import type { Toolchain } from "./toolchain.js";
@@ -70,8 +65,6 @@ export const DEFAULT_COMPILE_LIMITS: CompileLimits = {
   constraintsMax: 65_536,
 };
 
-const SOURCE_PATH = new RegExp(SOURCE_PATH_PATTERN);
-
 /** circom's own names of the scalar fields. */
 const PRIME_NAMES = { BN254: "bn128" } as const satisfies Record<CompileRequest["curve"], string>;
 
@@ -117,20 +110,17 @@ function checkSources(request: CompileRequest): Diagnostic[] {
     return [ownError("source_too_long", `the source may have ${SOURCE_BYTES_MAX} bytes in all`)];
   const problems: Diagnostic[] = [];
   for (const [path] of entries) {
-    if (path.length > SOURCE_PATH_CHARACTERS_MAX || !SOURCE_PATH.test(path)) {
-      problems.push(
-        ownError(
-          "bad_path",
-          "a source path is relative, made of letters, digits, '.', '_' and '-', and ends in .circom",
-          { file: path },
-        ),
-      );
+    const fault = findPathFault(path);
+    if (fault !== undefined) {
+      problems.push(ownError("bad_path", `the source path ${fault}`, { file: path }));
     } else if (path.startsWith(LIBRARY_PREFIX)) {
       problems.push(
         ownError("reserved_path", `${LIBRARY_PREFIX} is the shipped library and cannot be replaced`, { file: path }),
       );
     }
   }
+  for (const path of filesThatAreFolders(entries.map(([path]) => path)))
+    problems.push(ownError("bad_path", "the source path is also a folder of another one", { file: path }));
   if (!Object.hasOwn(request.sources, request.main))
     problems.push(ownError("no_main_file", "the main file is not among the sources", { file: request.main }));
   return problems;
