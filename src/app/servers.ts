@@ -154,7 +154,7 @@ function boundRoutes(parts: AppParts): BoundRoute[] {
       ...bindRoutes(vaultRoutes, parts.vault.handlers),
       ...bindRoutes(auditRoutes, auditHandlers({ audit: parts.audit.log })),
       ...bindRoutes(lifecycleRoutes, parts.vault.lifecycleHandlers),
-      ...bindRoutes(proverRoutes, parts.provers.handlers),
+      ...bindRoutes(proverRoutes, parts.provers.handlers, parts.provers.bodyLimits),
       ...bindRoutes(chainRoutes, parts.chain.handlers),
       ...bindRoutes(eventRoutes, eventHandlers({ events: parts.events })),
     ],

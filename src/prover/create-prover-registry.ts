@@ -18,7 +18,7 @@ import type { VaultService } from "../vault/service.js";
 import { Catalog, parseProviderAliases } from "./catalog.js";
 import { CircuitInterfaces } from "./proofs/circuit-interfaces.js";
 import type { ProverCompute } from "./compute/compute.js";
-import { proverHandlers } from "./handlers.js";
+import { proverBodyLimits, proverHandlers } from "./handlers.js";
 import { KeyPins } from "./provisioning/key-pins.js";
 import { NoteStores } from "./proofs/note-stores.js";
 import { Proofs } from "./proofs/proofs.js";
@@ -61,6 +61,7 @@ interface ProverRegistryDependencies {
 export interface ProverRegistry {
   readonly service: ProverService;
   readonly handlers: HandlersFor<typeof proverRoutes>;
+  readonly bodyLimits: ReturnType<typeof proverBodyLimits>;
   /** Deletes files that no record names; at start, before any is written. Returns how many. */
   readonly removeOrphans: () => Promise<number>;
 }
@@ -107,6 +108,7 @@ export function createProverRegistry(
   return {
     service,
     handlers: proverHandlers({ provers: service }),
+    bodyLimits: proverBodyLimits({ provers: service }),
     removeOrphans: async () => await removeOrphans(artifacts, repository),
   };
 }

@@ -1,7 +1,16 @@
 /** Binds the routes of the prover registry to its service: names and shapes only. */
-import type { HandlersFor } from "../platform/contract/route.js";
-import type { proverRoutes } from "./routes.js";
+import type { BodyLimitsOf, HandlersFor } from "../platform/contract/route.js";
+import { witnessLimits, type proverRoutes } from "./routes.js";
 import type { ProverService } from "./service.js";
+
+/** Returns the limits of bodies with inputs, by the prover that the path names. */
+export function proverBodyLimits(dependencies: {
+  readonly provers: ProverService;
+}): Readonly<Record<"prove" | "verify", BodyLimitsOf>> {
+  const limits: BodyLimitsOf = (principal, { id }) =>
+    principal === undefined ? undefined : witnessLimits(dependencies.provers.valueCount(principal.subject, String(id)));
+  return { prove: limits, verify: limits };
+}
 
 /** Returns the handlers of all routes of the prover registry. */
 export function proverHandlers(dependencies: { readonly provers: ProverService }): HandlersFor<typeof proverRoutes> {
@@ -30,12 +39,8 @@ export function proverHandlers(dependencies: { readonly provers: ProverService }
     verify: async ({ principal, params, body, signal }) => {
       if (body?.batch !== undefined)
         return { status: 200, body: await provers.verifyBatch(principal.subject, params.id, { body, signal }) };
-      const result = await provers.verify(principal, params.id, {
-        inputs: body?.witness,
-        proof: body?.proof,
-        store: body?.store ?? false,
-        signal,
-      });
+      const { store = false, ...item } = body ?? {};
+      const result = await provers.verify(principal, params.id, { item, store, signal });
       return { status: 200, body: { result } };
     },
     getProverArtifact: async ({ principal, params }) => ({

@@ -143,7 +143,7 @@ const WitnessBody = Type.Object(
   {
     additionalProperties: true,
     description:
-      "input name -> value: decimal or 0x-hex text, a safe integer, an array of them, or an object for nested members",
+      "input name -> value: decimal or 0x-hex text, a safe integer, an array of them (nested, or all values of several dimensions in one list), or an object for nested members",
   },
 );
 
@@ -159,14 +159,43 @@ export const ProveQuery = closed({
 /** Proofs of one batch. */
 export const VERIFY_BATCH_ITEMS_MAX = 1000;
 
+const ProofForms = Type.Union([Type.String({ maxLength: 8192 }), Type.Object({}, { additionalProperties: true })], {
+  description: "hex as prove returns it, with or without 0x, or the proof object of snarkjs",
+});
+const SignalList = Type.Array(Type.Unknown(), {
+  description: "outputs, then public inputs, in the circuit's order; in place of `witness`, or to be compared with it",
+});
+const Ignored = Type.Optional(Type.Unknown({ description: "of prove's answer; ignored" }));
+
+/** A proof and what it proves: members of their own, or the answer of prove as it stands. */
 const PROOF_MEMBERS = {
   witness: Type.Optional(WitnessBody),
-  proof: Type.Optional(
-    Type.Union([Type.String({ maxLength: 8192 }), Type.Object({}, { additionalProperties: true })], {
-      description: "hex as prove returns it, with or without 0x, or the proof object of snarkjs",
-    }),
+  proof: Type.Optional(ProofForms),
+  public_signals: Type.Optional(SignalList),
+  publicSignals: Type.Optional(SignalList),
+  snarkjs: Type.Optional(
+    closed(
+      {
+        proof: Type.Optional(ProofForms),
+        public_signals: Type.Optional(SignalList),
+        publicSignals: Type.Optional(SignalList),
+      },
+      { description: "as prove answers it with `?format=snarkjs`; the same proof as `proof`, when both are given" },
+    ),
   ),
+  id: Ignored,
+  created_at: Ignored,
+  prover_id: Type.Optional(nullable(Uuid)),
+  hash: Ignored,
+  statement_hash: Ignored,
+  bytes: Ignored,
+  origin: Ignored,
+  note_index: Ignored,
+  timings: Ignored,
+  solidity: Ignored,
 };
+const ProofItem = closed(PROOF_MEMBERS);
+export type ProofItem = Static<typeof ProofItem>;
 export const VerifyBody = closed({
   ...PROOF_MEMBERS,
   store: Type.Optional(
@@ -176,7 +205,7 @@ export const VerifyBody = closed({
     }),
   ),
   batch: Type.Optional(
-    Type.Array(closed(PROOF_MEMBERS), {
+    Type.Array(ProofItem, {
       minItems: 1,
       maxItems: VERIFY_BATCH_ITEMS_MAX,
       description: "many proofs instead of one; the results are in the same order",

@@ -27,6 +27,7 @@ import {
 import type {
   CreateProver,
   Note,
+  ProofItem,
   ProofRecord,
   ProveResult,
   Prover,
@@ -199,6 +200,11 @@ export class ProverService {
     throw new AppError("prover_busy", { message: "the prover is in use; try again" });
   }
 
+  /** Returns the number of outputs and inputs of the prover's circuit; 0 while it is not known. */
+  valueCount(owner: Subject, id: string): number {
+    return this.#with.repository.find(owner, id)?.value.build.value_count ?? 0;
+  }
+
   /** Makes a proof; see `Proofs.prove`. */
   async prove(
     owner: Subject,
@@ -219,12 +225,7 @@ export class ProverService {
   async verify(
     principal: Principal,
     id: string,
-    request: {
-      readonly inputs: unknown;
-      readonly proof: unknown;
-      readonly store: boolean;
-      readonly signal: AbortSignal;
-    },
+    request: { readonly item: ProofItem; readonly store: boolean; readonly signal: AbortSignal },
   ): Promise<boolean> {
     if (request.store && !holdsAll(principal.permissions, PERMISSIONS.create))
       throw new AppError("forbidden", { message: "storing a proof needs the permission create" });
@@ -251,7 +252,7 @@ export class ProverService {
       throw invalidMember(path, message);
     }
     const results = await this.#with.proofs.verifyBatch(owner, id, {
-      items: batch.map(({ witness, proof }) => ({ inputs: witness, proof })),
+      items: batch,
       signal: request.signal,
     });
     return {
