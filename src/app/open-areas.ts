@@ -15,6 +15,7 @@ import { StartError } from "../platform/start-error.js";
 import { ComputePools } from "../prover/compute/compute-pools.js";
 import { PooledCompute } from "../prover/compute/pooled-compute.js";
 import { ResidentBytes } from "../prover/compute/resident-bytes.js";
+import type { RequireTenant } from "../platform/auth/said-owner.js";
 import { createProverRegistry, type ProverRegistry } from "../prover/create-prover-registry.js";
 import { createVault, type Vault } from "../vault/create-vault.js";
 import { openChain } from "./open-chain.js";
@@ -52,7 +53,10 @@ export async function openAreas(platform: Platform): Promise<Areas> {
   const sandbox = await openSandbox({ mode: config.sandbox }, { log });
   const tasks = new ProcessTasks({ sandbox });
   const pools = createPools(platform);
-  const provers = createProvers(platform, { pools, tasks, vault });
+  const requireTenant: RequireTenant = (principal, tenant, permissions) => {
+    access.require(principal, tenant, permissionBits(permissions));
+  };
+  const provers = createProvers(platform, { pools, tasks, vault, requireTenant });
   const references = new References();
   const identityParts = await openIdentity(config, dataDir, {
     store: audit.identityStore,
@@ -79,9 +83,7 @@ export async function openAreas(platform: Platform): Promise<Areas> {
     clock,
     log,
     references,
-    requireTenant: (principal, tenant, permissions) => {
-      access.require(principal, tenant, permissionBits(permissions));
-    },
+    requireTenant,
   });
   unsealed.on(() => chain.wake());
   ownerDeleted.on((owner) => chain.purge(owner));
@@ -149,7 +151,17 @@ function createPools({ config, log }: Platform): ComputePools {
 
 function createProvers(
   { config, audit, artifacts, jobs, events, clock, log }: Platform,
-  { pools, tasks, vault }: { readonly pools: ComputePools; readonly tasks: ProcessTasks; readonly vault: Vault },
+  {
+    pools,
+    tasks,
+    vault,
+    requireTenant,
+  }: {
+    readonly pools: ComputePools;
+    readonly tasks: ProcessTasks;
+    readonly vault: Vault;
+    readonly requireTenant: RequireTenant;
+  },
 ): ProverRegistry {
   const budgetBytes = config.key_memory_mb * MIB;
   const resident = new ResidentBytes({ budgetBytes }, { load: async (sha256) => await artifacts.readShared(sha256) });
@@ -164,6 +176,9 @@ function createProvers(
   );
   return createProverRegistry(
     { providerAliases: config.provider_aliases },
-    { store: audit.vaultStore, artifacts, jobs, compute, resident, vault: vault.service, events, clock, log },
+    {
+      ...{ store: audit.vaultStore, artifacts, jobs, compute, resident, vault: vault.service, events, clock, log },
+      requireTenant,
+    },
   );
 }

@@ -4,6 +4,7 @@
  */
 import { join } from "node:path";
 import type { Subject } from "../platform/auth/principal.js";
+import { requireSaidOwner, type RequireTenant } from "../platform/auth/said-owner.js";
 import type { Clock } from "../platform/clock.js";
 import type { HandlersFor } from "../platform/contract/route.js";
 import type { Events } from "../platform/events/events.js";
@@ -56,6 +57,8 @@ interface ProverRegistryDependencies {
   readonly events: Pick<Events, "commitOf">;
   readonly clock: Clock;
   readonly log: Log;
+  /** Throws unless the caller holds the permissions on an application or organization that a body names. */
+  readonly requireTenant: RequireTenant;
 }
 
 export interface ProverRegistry {
@@ -103,11 +106,19 @@ export function createProverRegistry(
       waitSecMax: WAIT_SEC_MAX,
       compilerName: compute.compilerName,
     },
-    { store, repository, artifacts, vault, catalog, builtIns, notes, proofs, watch, clock, queue },
+    {
+      ...{ store, repository, artifacts, vault, catalog, builtIns, notes, proofs, watch, clock, queue },
+      requireTenant: dependencies.requireTenant,
+    },
   );
   return {
     service,
-    handlers: proverHandlers({ provers: service }),
+    handlers: proverHandlers({
+      provers: service,
+      requireOwner: (principal, said) => {
+        requireSaidOwner(principal, said, dependencies.requireTenant);
+      },
+    }),
     bodyLimits: proverBodyLimits({ provers: service }),
     removeOrphans: async () => await removeOrphans(artifacts, repository),
   };

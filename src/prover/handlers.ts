@@ -1,4 +1,6 @@
-/** Binds the routes of the prover registry to its service: names and shapes only. */
+/** Binds the routes of the prover registry to its service: names, shapes, and what bodies say of their owner. */
+import type { Principal } from "../platform/auth/principal.js";
+import type { SaidOwner } from "../platform/auth/said-owner.js";
 import type { BodyLimitsOf, HandlersFor } from "../platform/contract/route.js";
 import { witnessLimits, type proverRoutes } from "./routes.js";
 import type { ProverService } from "./service.js";
@@ -13,11 +15,15 @@ export function proverBodyLimits(dependencies: {
 }
 
 /** Returns the handlers of all routes of the prover registry. */
-export function proverHandlers(dependencies: { readonly provers: ProverService }): HandlersFor<typeof proverRoutes> {
-  const { provers } = dependencies;
+export function proverHandlers(dependencies: {
+  readonly provers: ProverService;
+  readonly requireOwner: (principal: Principal, said: SaidOwner) => void;
+}): HandlersFor<typeof proverRoutes> {
+  const { provers, requireOwner } = dependencies;
   return {
     listProvers: ({ principal, query }) => ({ status: 200, ...provers.list(principal.subject, query) }),
     createProver: async ({ principal, body, preferWaitSec, signal }) => {
+      requireOwner(principal, body);
       const prover = await provers.create(principal.subject, body, { waitSec: preferWaitSec, signal });
       return { status: 202, body: prover, headers: { Location: `/api/v1/provers/${prover.id}` } };
     },
@@ -29,6 +35,7 @@ export function proverHandlers(dependencies: { readonly provers: ProverService }
     },
     // The API's member `witness` holds the inputs; everywhere else a witness is the full assignment.
     prove: async ({ principal, params, query, body, signal }) => {
+      provers.requireSaid(principal, params.id, body ?? {});
       const made = await provers.prove(principal.subject, params.id, {
         inputs: body?.witness,
         format: query.format,
@@ -37,6 +44,7 @@ export function proverHandlers(dependencies: { readonly provers: ProverService }
       return { status: 201, body: made, headers: { Location: `/api/v1/provers/${params.id}/proofs/${made.id}` } };
     },
     verify: async ({ principal, params, body, signal }) => {
+      provers.requireSaid(principal, params.id, body ?? {});
       if (body?.batch !== undefined)
         return { status: 200, body: await provers.verifyBatch(principal.subject, params.id, { body, signal }) };
       const { store = false, ...item } = body ?? {};

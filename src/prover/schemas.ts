@@ -1,6 +1,6 @@
 /** Shapes of the prover registry on the wire. Decisions about their members: DECISIONS.md, 'Prover registry'. */
 import Type, { type Static } from "typebox";
-import { Description, Name, Timestamp, Uuid, closed, nullable } from "../platform/contract/schemas.js";
+import { Description, Name, SAID_OWNER, Timestamp, Uuid, closed, nullable } from "../platform/contract/schemas.js";
 import {
   SOURCE_BYTES_MAX,
   SOURCE_FILES_MAX,
@@ -121,6 +121,8 @@ export const CreateProver = closed(
     description: Type.Optional(nullable(Description)),
     note_store_id: Type.Optional(nullable(Uuid)),
     nullifier_store_id: Type.Optional(nullable(NullifierStoreId)),
+    store_id: Type.Optional(nullable(Type.String({ ...Uuid, description: "the same as `note_store_id`" }))),
+    ...SAID_OWNER,
   },
   { description: "a prover to register" },
 );
@@ -147,7 +149,24 @@ const WitnessBody = Type.Object(
   },
 );
 
-export const ProveBody = closed({ witness: Type.Optional(WitnessBody) });
+const SaidText = Type.Optional(nullable(Type.String({ maxLength: 200, description: "the prover's own, or 422" })));
+const SaidId = Type.Optional(nullable(Type.String({ ...Uuid, description: "the prover's own, or 422" })));
+/** What existing clients repeat of a prover, and for whom they call; see said-prover.ts. */
+const SAID_PROVER = {
+  identifier: SaidText,
+  curve: SaidText,
+  provider: SaidText,
+  proving_scheme: SaidText,
+  prover_id: SaidId,
+  vault_id: SaidId,
+  store_id: SaidId,
+  note_store_id: SaidId,
+  nullifier_store_id: SaidId,
+  ...SAID_OWNER,
+};
+
+export const ProveBody = closed({ witness: Type.Optional(WitnessBody), ...SAID_PROVER });
+export type SaidProver = Omit<Static<typeof ProveBody>, "witness">;
 export const ProveQuery = closed({
   format: Type.Optional(
     Type.Union([Type.Literal("snarkjs"), Type.Literal("solidity")], {
@@ -196,8 +215,13 @@ const PROOF_MEMBERS = {
 };
 const ProofItem = closed(PROOF_MEMBERS);
 export type ProofItem = Static<typeof ProofItem>;
+/** Members of a request that verifies one proof; with `batch`, they are members of its items. */
+export const SINGLE_PROOF_MEMBERS: readonly string[] = Object.keys(PROOF_MEMBERS).filter(
+  (name) => !Object.hasOwn(SAID_PROVER, name),
+);
 export const VerifyBody = closed({
   ...PROOF_MEMBERS,
+  ...SAID_PROVER,
   store: Type.Optional(
     Type.Boolean({
       default: false,

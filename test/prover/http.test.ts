@@ -149,6 +149,67 @@ describe("verify", () => {
   });
 });
 
+describe("what existing clients repeat of a prover", () => {
+  const said = () => {
+    const { note_store_id, nullifier_store_id, vault_id } = registry.provers.get(OWNER, cubicId);
+    return {
+      identifier: "Cubic",
+      curve: "bn128",
+      provider: "gnark",
+      proving_scheme: "GROTH16",
+      store_id: note_store_id,
+      note_store_id,
+      nullifier_store_id,
+      vault_id,
+      prover_id: cubicId,
+      user_id: OWNER.id,
+      application_id: null,
+    };
+  };
+
+  it("is taken as said", async () => {
+    const made = await post(`${cubicId}/prove`, { witness: { X: "3", Y: "35" }, ...said() });
+    expect(made.status).toBe(201);
+    const item = { witness: { Y: "35" }, proof: made.body.proof };
+    expect(await post(`${cubicId}/verify`, { ...item, ...said() })).toEqual({ status: 200, body: { result: true } });
+    expect(await post(`${cubicId}/verify`, { batch: [item], ...said() })).toMatchObject({ body: { result: true } });
+  });
+
+  it("is refused where it means another prover, store or owner", async () => {
+    const { note_store_id: otherStore } = await provision(registry.provers, OWNER);
+    const nobodys = "7a4c1f2e-1111-4222-8333-000000000001";
+    const refused: [object, number, string][] = [
+      [{ identifier: "mimc" }, 422, "identifier"],
+      [{ curve: "BLS12_381" }, 422, "curve"],
+      [{ provider: "zokrates" }, 422, "provider"],
+      [{ proving_scheme: "plonk" }, 422, "proving_scheme"],
+      [{ store_id: otherStore }, 422, "store_id"],
+      [{ store_id: nobodys }, 404, "store_id"],
+      [{ prover_id: nobodys }, 422, "prover_id"],
+      [{ vault_id: nobodys }, 422, "vault_id"],
+      [{ user_id: nobodys }, 404, "user_id"],
+      [{ application_id: nobodys }, 404, "application_id"],
+    ];
+    for (const [members, status, path] of refused) {
+      const answer = await post(`${cubicId}/prove`, { witness: { X: "3", Y: "35" }, ...members });
+      expect(answer, path).toMatchObject({ status, body: { proof: null, errors: [{ path }] } });
+      const verified = await post(`${cubicId}/verify`, { witness: { Y: "35" }, proof: "00", ...members });
+      expect(verified, path).toMatchObject({ status, body: { result: false, errors: [{ path }] } });
+    }
+  });
+
+  it("may name the store and the owner of a new prover", async () => {
+    const { store_id, user_id } = said();
+    const response = await fetch(`${front.url}/api/v1/provers`, {
+      method: "POST",
+      headers: JSON_HEADERS,
+      body: JSON.stringify({ identifier: "cubic", proving_scheme: "groth16", curve: "BN254", store_id, user_id }),
+    });
+    expect(response.status).toBe(202);
+    expect(await response.json()).toMatchObject({ note_store_id: store_id });
+  });
+});
+
 describe("failures of prove and verify", () => {
   it.each([
     ["malformed JSON", "{", ""],
