@@ -53,7 +53,11 @@ export async function openAreas(platform: Platform): Promise<Areas> {
   const sandbox = await openSandbox({ mode: config.sandbox }, { log });
   const tasks = new ProcessTasks({ sandbox });
   const pools = createPools(platform);
-  const provers = createProvers(platform, { pools, tasks, vault });
+  // Identity is built after the provers, who ask it only with requests.
+  const requireTenant: RequireTenant = (...asked) => {
+    requireTenantBy(identityParts)(...asked);
+  };
+  const provers = createProvers(platform, { pools, tasks, vault, requireTenant });
   const references = new References();
   const identityParts = await openIdentity(config, dataDir, {
     store: audit.identityStore,
@@ -80,7 +84,7 @@ export async function openAreas(platform: Platform): Promise<Areas> {
     clock,
     log,
     references,
-    requireTenant: requireTenantBy(identityParts),
+    requireTenant,
   });
   unsealed.on(() => chain.wake());
   ownerDeleted.on((owner) => chain.purge(owner));
@@ -156,7 +160,17 @@ function createPools({ config, log }: Platform): ComputePools {
 
 function createProvers(
   { config, audit, artifacts, jobs, events, clock, log }: Platform,
-  { pools, tasks, vault }: { readonly pools: ComputePools; readonly tasks: ProcessTasks; readonly vault: Vault },
+  {
+    pools,
+    tasks,
+    vault,
+    requireTenant,
+  }: {
+    readonly pools: ComputePools;
+    readonly tasks: ProcessTasks;
+    readonly vault: Vault;
+    readonly requireTenant: RequireTenant;
+  },
 ): ProverRegistry {
   const budgetBytes = config.key_memory_mb * MIB;
   const resident = new ResidentBytes({ budgetBytes }, { load: async (sha256) => await artifacts.readShared(sha256) });
@@ -171,6 +185,9 @@ function createProvers(
   );
   return createProverRegistry(
     { providerAliases: config.provider_aliases },
-    { store: audit.vaultStore, artifacts, jobs, compute, resident, vault: vault.service, events, clock, log },
+    {
+      ...{ store: audit.vaultStore, artifacts, jobs, compute, resident, vault: vault.service, events, clock, log },
+      requireTenant,
+    },
   );
 }

@@ -162,7 +162,7 @@ function boundRoutes(parts: AppParts): BoundRoute[] {
       ...bindRoutes(vaultRoutes, parts.vault.handlers({ requireTenant: requireTenantBy(parts.identityParts) })),
       ...bindRoutes(auditRoutes, auditHandlers({ audit: parts.audit.log })),
       ...bindRoutes(lifecycleRoutes, parts.vault.lifecycleHandlers),
-      ...bindRoutes(proverRoutes, parts.provers.handlers),
+      ...bindRoutes(proverRoutes, parts.provers.handlers, parts.provers.bodyLimits),
       ...bindRoutes(chainRoutes, parts.chain.handlers),
       ...bindRoutes(eventRoutes, eventHandlers({ events: parts.events })),
     ],

@@ -86,15 +86,23 @@ interface HelpMessage {
 /** What computes pairings: the WebAssembly kernels, with the reference backend if they fail, or only the latter. */
 export type PairingBackend = "wasm" | "reference";
 
-export interface VerifyMessage {
+/** What one proof is said to prove, unchecked: by inputs, by public signals, or by both, which must then agree. */
+export interface UncheckedClaim {
+  /** The caller's inputs; only public members are read. */
+  readonly inputs?: unknown;
+  /** A list in circuit order, outputs first. */
+  readonly publicSignals?: unknown;
+  /** Hex in gnark's compressed form (with or without 0x), or a snarkjs proof object. */
+  readonly proof: unknown;
+  /** The proof in another form, which must be the same proof. */
+  readonly sameProof?: unknown;
+}
+
+export interface VerifyMessage extends UncheckedClaim {
   readonly circuit: CircuitInterface;
   readonly verifyingKey: SharedBytes;
   /** "reference" unless given. */
   readonly backend?: PairingBackend;
-  /** The caller's inputs, unchecked; only public members are read. */
-  readonly inputs: unknown;
-  /** Hex in gnark's compressed form (with or without 0x), or a snarkjs proof object. */
-  readonly proof: unknown;
 }
 
 export interface VerifyValue {
@@ -106,7 +114,7 @@ export interface VerifyValue {
 
 export interface VerifyBatchMessage extends Pick<VerifyMessage, "circuit" | "verifyingKey" | "backend"> {
   /** Few enough for some 60 ms of a thread; the service cuts batches into slices. */
-  readonly items: readonly Pick<VerifyMessage, "inputs" | "proof">[];
+  readonly items: readonly UncheckedClaim[];
 }
 
 export interface VerifyBatchValue {

@@ -3,8 +3,8 @@
  * them, and again on the reference backend if the kernels fail.
  */
 import { LRUCache } from "lru-cache";
-import { checkInputs } from "./circuit/inputs.js";
-import { publicSignalsFrom } from "./circuit/interface.js";
+import { checkInputs, checkPublicSignals } from "./circuit/inputs.js";
+import { publicSignalsFrom, type CircuitInterface } from "./circuit/interface.js";
 import { BN254 } from "./curves/bn254.js";
 import { decodeProofs, encodeProofHex } from "./encoding/groth16-proof.js";
 import { verifyingKeyFromJson } from "./encoding/groth16-verifying-key.js";
@@ -17,6 +17,7 @@ import type {
   SharedBytes,
   TaskFailure,
   TaskResult,
+  UncheckedClaim,
   VerifyBatchMessage,
   VerifyBatchValue,
   VerifyMessage,
@@ -94,23 +95,47 @@ async function withKey<Value>(
 /** Returns each item's proof and public signals, or what is wrong with the item. */
 function readClaims(
   { circuit }: Pick<VerifyMessage, "circuit">,
-  items: readonly Pick<VerifyMessage, "inputs" | "proof">[],
+  items: readonly UncheckedClaim[],
   { kernels }: PreparedVerifyingKey,
 ): TaskResult<ProofClaim>[] {
-  const checked = items.map(({ inputs }) => checkInputs(circuit, inputs, { publicOnly: true }));
+  const checked = items.map((item) => readSignals(circuit, item));
+  const sound = items.filter((_, i) => checked[i]?.ok === true);
   const proofs = decodeProofs(
-    items.filter((_, i) => checked[i]?.ok === true).map(({ proof }) => proof),
+    sound.map(({ proof }) => proof),
     kernels,
   );
+  const sameProofs = decodeProofs(
+    sound.flatMap(({ sameProof }) => (sameProof === undefined ? [] : [sameProof])),
+    kernels,
+  ).values();
   let next = 0;
   return checked.map((each) => {
-    if (!each.ok) return invalidWitness(each.details);
-    const decoded = proofs[next++];
-    if (decoded === undefined) throw new Error("invariant broken: every proof is decoded");
-    return decoded.ok
-      ? { ok: true, value: { proof: decoded.value, publicSignals: publicSignalsFrom(circuit, each.values) } }
-      : malformed(decoded.message);
+    if (!each.ok) return each;
+    const decoded = proofs[next];
+    const same = sound[next]?.sameProof === undefined ? decoded : sameProofs.next().value;
+    next += 1;
+    if (decoded === undefined || same === undefined) throw new Error("invariant broken: every proof is decoded");
+    if (!decoded.ok) return malformed(decoded.message);
+    if (!same.ok) return malformed(same.message);
+    if (encodeProofHex(same.value, BN254) !== encodeProofHex(decoded.value, BN254))
+      return malformed("the proof is given in two forms, which are different proofs");
+    return { ok: true, value: { proof: decoded.value, publicSignals: each.value } };
   });
+}
+
+/** Returns the public signals that a claim names, in circuit order. */
+function readSignals(circuit: CircuitInterface, { inputs, publicSignals }: UncheckedClaim): TaskResult<bigint[]> {
+  const listed = publicSignals === undefined ? undefined : checkPublicSignals(circuit, publicSignals);
+  if (listed?.ok === false) return invalidWitness(listed.details);
+  if (listed?.ok === true && inputs === undefined) return { ok: true, value: [...listed.signals] };
+  const checked = checkInputs(circuit, inputs, { publicOnly: true });
+  if (!checked.ok) return invalidWitness(checked.details);
+  const signals = publicSignalsFrom(circuit, checked.values);
+  if (listed?.ok === true && listed.signals.some((signal, i) => signal !== signals[i])) {
+    const message = "public_signals and the witness are different";
+    return invalidWitness([{ message, code: "witness_invalid", path: "public_signals" }]);
+  }
+  return { ok: true, value: signals };
 }
 
 function malformed(message: string): TaskFailure {

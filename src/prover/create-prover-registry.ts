@@ -4,6 +4,7 @@
  */
 import { join } from "node:path";
 import type { Subject } from "../platform/auth/principal.js";
+import { requireSaidOwner, type RequireTenant } from "../platform/auth/said-owner.js";
 import type { Clock } from "../platform/clock.js";
 import type { HandlersFor } from "../platform/contract/route.js";
 import type { Events } from "../platform/events/events.js";
@@ -18,7 +19,7 @@ import type { VaultService } from "../vault/service.js";
 import { Catalog, parseProviderAliases } from "./catalog.js";
 import { CircuitInterfaces } from "./proofs/circuit-interfaces.js";
 import type { ProverCompute } from "./compute/compute.js";
-import { proverHandlers } from "./handlers.js";
+import { proverBodyLimits, proverHandlers } from "./handlers.js";
 import { KeyPins } from "./provisioning/key-pins.js";
 import { NoteStores } from "./proofs/note-stores.js";
 import { Proofs } from "./proofs/proofs.js";
@@ -56,11 +57,14 @@ interface ProverRegistryDependencies {
   readonly events: Pick<Events, "commitOf">;
   readonly clock: Clock;
   readonly log: Log;
+  /** Throws unless the caller holds the permissions on an application or organization that a body names. */
+  readonly requireTenant: RequireTenant;
 }
 
 export interface ProverRegistry {
   readonly service: ProverService;
   readonly handlers: HandlersFor<typeof proverRoutes>;
+  readonly bodyLimits: ReturnType<typeof proverBodyLimits>;
   /** Deletes files that no record names; at start, before any is written. Returns how many. */
   readonly removeOrphans: () => Promise<number>;
 }
@@ -102,11 +106,20 @@ export function createProverRegistry(
       waitSecMax: WAIT_SEC_MAX,
       compilerName: compute.compilerName,
     },
-    { store, repository, artifacts, vault, catalog, builtIns, notes, proofs, watch, clock, queue },
+    {
+      ...{ store, repository, artifacts, vault, catalog, builtIns, notes, proofs, watch, clock, queue },
+      requireTenant: dependencies.requireTenant,
+    },
   );
   return {
     service,
-    handlers: proverHandlers({ provers: service }),
+    handlers: proverHandlers({
+      provers: service,
+      requireOwner: (principal, said) => {
+        requireSaidOwner(principal, said, dependencies.requireTenant);
+      },
+    }),
+    bodyLimits: proverBodyLimits({ provers: service }),
     removeOrphans: async () => await removeOrphans(artifacts, repository),
   };
 }

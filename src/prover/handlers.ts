@@ -1,14 +1,29 @@
-/** Binds the routes of the prover registry to its service: names and shapes only. */
-import type { HandlersFor } from "../platform/contract/route.js";
-import type { proverRoutes } from "./routes.js";
+/** Binds the routes of the prover registry to its service: names, shapes, and what bodies say of their owner. */
+import type { Principal } from "../platform/auth/principal.js";
+import type { SaidOwner } from "../platform/auth/said-owner.js";
+import type { BodyLimitsOf, HandlersFor } from "../platform/contract/route.js";
+import { witnessLimits, type proverRoutes } from "./routes.js";
 import type { ProverService } from "./service.js";
 
+/** Returns the limits of bodies with inputs, by the prover that the path names. */
+export function proverBodyLimits(dependencies: {
+  readonly provers: ProverService;
+}): Readonly<Record<"prove" | "verify", BodyLimitsOf>> {
+  const limits: BodyLimitsOf = (principal, { id }) =>
+    principal === undefined ? undefined : witnessLimits(dependencies.provers.valueCount(principal.subject, String(id)));
+  return { prove: limits, verify: limits };
+}
+
 /** Returns the handlers of all routes of the prover registry. */
-export function proverHandlers(dependencies: { readonly provers: ProverService }): HandlersFor<typeof proverRoutes> {
-  const { provers } = dependencies;
+export function proverHandlers(dependencies: {
+  readonly provers: ProverService;
+  readonly requireOwner: (principal: Principal, said: SaidOwner) => void;
+}): HandlersFor<typeof proverRoutes> {
+  const { provers, requireOwner } = dependencies;
   return {
     listProvers: ({ principal, query }) => ({ status: 200, ...provers.list(principal.subject, query) }),
     createProver: async ({ principal, body, preferWaitSec, signal }) => {
+      requireOwner(principal, body);
       const prover = await provers.create(principal.subject, body, { waitSec: preferWaitSec, signal });
       return { status: 202, body: prover, headers: { Location: `/api/v1/provers/${prover.id}` } };
     },
@@ -20,6 +35,7 @@ export function proverHandlers(dependencies: { readonly provers: ProverService }
     },
     // The API's member `witness` holds the inputs; everywhere else a witness is the full assignment.
     prove: async ({ principal, params, query, body, signal }) => {
+      provers.requireSaid(principal, params.id, body ?? {});
       const made = await provers.prove(principal.subject, params.id, {
         inputs: body?.witness,
         format: query.format,
@@ -28,14 +44,11 @@ export function proverHandlers(dependencies: { readonly provers: ProverService }
       return { status: 201, body: made, headers: { Location: `/api/v1/provers/${params.id}/proofs/${made.id}` } };
     },
     verify: async ({ principal, params, body, signal }) => {
+      provers.requireSaid(principal, params.id, body ?? {});
       if (body?.batch !== undefined)
         return { status: 200, body: await provers.verifyBatch(principal.subject, params.id, { body, signal }) };
-      const result = await provers.verify(principal, params.id, {
-        inputs: body?.witness,
-        proof: body?.proof,
-        store: body?.store ?? false,
-        signal,
-      });
+      const { store = false, ...item } = body ?? {};
+      const result = await provers.verify(principal, params.id, { item, store, signal });
       return { status: 200, body: { result } };
     },
     getProverArtifact: async ({ principal, params }) => ({

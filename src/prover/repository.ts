@@ -25,6 +25,8 @@ export type ArtifactSet = { readonly [Name in ArtifactName]?: { readonly sha256:
 export type CompiledCircuit = {
   readonly artifacts: ArtifactSet;
   readonly warnings: readonly ProverDiagnostic[];
+  /** Outputs and inputs in field elements; absent on circuits that were compiled before it was recorded. */
+  readonly value_count?: number;
 };
 
 /** What provisioning stores; never on the wire. */
@@ -36,6 +38,8 @@ interface ProverBuild {
   /** Vault key that notes are encrypted with. */
   readonly note_key_id: string;
   readonly artifacts: ArtifactSet;
+  /** Of the compiled circuit; see CompiledCircuit. */
+  readonly value_count?: number;
   /** Set once the keys among `artifacts` have passed all setup gates. */
   readonly gates_passed: boolean;
 }

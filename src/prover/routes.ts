@@ -1,6 +1,6 @@
 /** The routes of the prover registry, as plain values. */
 import Type from "typebox";
-import { defineRoute } from "../platform/contract/route.js";
+import { defineRoute, type BodyLimits } from "../platform/contract/route.js";
 import {
   ArtifactParams,
   CreateProver,
@@ -19,9 +19,16 @@ import {
   VerifyResult,
 } from "./schemas.js";
 
-/** Bodies with inputs: thousands of field elements as text. */
-const WITNESS_BODY_BYTES_MAX = 2 * 1024 * 1024;
-const WITNESS_TOKENS_MAX = 200_000;
+/** Bodies with inputs, whatever the circuit; `witnessLimits` says what one circuit takes. */
+const WITNESS_BODY_BYTES_MAX = 32 * 1024 * 1024;
+const WITNESS_TOKENS_MAX = 4_000_000;
+/** What a body with inputs may always have: several proofs of a circuit of thousands of inputs. */
+const WITNESS_BODY_BYTES_MIN = 2 * 1024 * 1024;
+const WITNESS_TOKENS_MIN = 200_000;
+/** A value of 80 characters and a name such as `Document.Items[1023]`, in quotes and with separators. */
+const VALUE_BYTES = 160;
+/** A name, a value, and the lists around it. */
+const VALUE_TOKENS = 4;
 /** Source of 256 KiB, with room for JSON's escapes (every line break takes two bytes). */
 const CREATE_BODY_BYTES_MAX = 1024 * 1024;
 /** A proof may wait for a thread and take a minute on a large circuit. */
@@ -37,6 +44,18 @@ const READ = { permissions: ["read"] } as const;
 const CREATE = { permissions: ["create"] } as const;
 const DELETE = { permissions: ["delete"] } as const;
 const proverJson = { description: "The prover", schema: Prover } as const;
+
+/**
+ * Returns the limits of a body with inputs: what the circuit can take, so that a hundred thousand inputs fit and a
+ * body that is too long for its circuit is refused before it is read.
+ * @param valueCount outputs and inputs of the circuit; 0 while they are not known
+ */
+export function witnessLimits(valueCount: number): BodyLimits {
+  return {
+    bodyBytesMax: Math.min(WITNESS_BODY_BYTES_MAX, Math.max(WITNESS_BODY_BYTES_MIN, valueCount * VALUE_BYTES)),
+    jsonTokensMax: Math.min(WITNESS_TOKENS_MAX, Math.max(WITNESS_TOKENS_MIN, valueCount * VALUE_TOKENS)),
+  };
+}
 
 export const proverRoutes = {
   listProvers: defineRoute({
@@ -64,6 +83,7 @@ export const proverRoutes = {
       "Answers at once; the circuit is compiled and set up afterwards. With `Prefer: wait=N` the answer waits up to N seconds (at most 60) for the end of provisioning. A nullifier store is reserved for the prover, but nothing is nullified yet.",
     body: CreateProver,
     bodyBytesMax: CREATE_BODY_BYTES_MAX,
+    userNames: true,
     deadlineMs: CREATE_DEADLINE_MS,
     responses: { 202: proverJson },
     errors: [
@@ -137,6 +157,7 @@ export const proverRoutes = {
     bodyOptional: true,
     bodyBytesMax: WITNESS_BODY_BYTES_MAX,
     jsonTokensMax: WITNESS_TOKENS_MAX,
+    userNames: true,
     deadlineMs: PROVE_DEADLINE_MS,
     errorMembers: { proof: null },
     responses: { 201: { description: "The proof; Location names its record", schema: ProveResult } },
@@ -172,6 +193,7 @@ export const proverRoutes = {
     bodyOptional: true,
     bodyBytesMax: WITNESS_BODY_BYTES_MAX,
     jsonTokensMax: WITNESS_TOKENS_MAX,
+    userNames: true,
     deadlineMs: VERIFY_DEADLINE_MS,
     errorMembers: { result: false },
     responses: { 200: { description: "True when the proof is valid for the public signals", schema: VerifyResult } },

@@ -1,6 +1,6 @@
 /** Shapes of the prover registry on the wire. Decisions about their members: DECISIONS.md, 'Prover registry'. */
 import Type, { type Static } from "typebox";
-import { Description, Name, Timestamp, Uuid, closed, nullable } from "../platform/contract/schemas.js";
+import { Description, Name, SAID_OWNER, Timestamp, Uuid, closed, nullable } from "../platform/contract/schemas.js";
 import {
   SOURCE_BYTES_MAX,
   SOURCE_FILES_MAX,
@@ -11,9 +11,8 @@ import { PROVER_STATUSES } from "./provisioning/lifecycle.js";
 
 export const MAIN_FILE_DEFAULT = "main.circom";
 
-/** Diagnostics of one prover at most; the last one says how many were left out. */
-export const DIAGNOSTICS_MAX = 100;
 export const DIAGNOSTIC_TEXT_LENGTH_MAX = 4096;
+export const DIAGNOSTIC_NOTES_MAX = 16;
 
 const Digest = Type.String({ pattern: "^[0-9a-f]{64}$", description: "SHA-256, lower-case hex" });
 const Status = Type.Enum([...PROVER_STATUSES], {
@@ -35,6 +34,12 @@ export const ProverDiagnostic = Type.Object(
     file: Type.Optional(Type.String({ maxLength: 256, description: "file of the source" })),
     line: Type.Optional(Type.Integer({ minimum: 1, description: "1-based" })),
     column: Type.Optional(Type.Integer({ minimum: 1, description: "1-based" })),
+    notes: Type.Optional(
+      Type.Array(Type.String({ maxLength: DIAGNOSTIC_TEXT_LENGTH_MAX }), {
+        maxItems: DIAGNOSTIC_NOTES_MAX,
+        description: "what else the compiler says: labels of other places, the chain of templates, advice",
+      }),
+    ),
   },
   { description: "a diagnostic" },
 );
@@ -116,6 +121,8 @@ export const CreateProver = closed(
     description: Type.Optional(nullable(Description)),
     note_store_id: Type.Optional(nullable(Uuid)),
     nullifier_store_id: Type.Optional(nullable(NullifierStoreId)),
+    store_id: Type.Optional(nullable(Type.String({ ...Uuid, description: "the same as `note_store_id`" }))),
+    ...SAID_OWNER,
   },
   { description: "a prover to register" },
 );
@@ -138,11 +145,28 @@ const WitnessBody = Type.Object(
   {
     additionalProperties: true,
     description:
-      "input name -> value: decimal or 0x-hex text, a safe integer, an array of them, or an object for nested members",
+      "input name -> value: decimal or 0x-hex text, a safe integer, an array of them (nested, or all values of several dimensions in one list), or an object for nested members",
   },
 );
 
-export const ProveBody = closed({ witness: Type.Optional(WitnessBody) });
+const SaidText = Type.Optional(nullable(Type.String({ maxLength: 200, description: "the prover's own, or 422" })));
+const SaidId = Type.Optional(nullable(Type.String({ ...Uuid, description: "the prover's own, or 422" })));
+/** What existing clients repeat of a prover, and for whom they call; see said-prover.ts. */
+const SAID_PROVER = {
+  identifier: SaidText,
+  curve: SaidText,
+  provider: SaidText,
+  proving_scheme: SaidText,
+  prover_id: SaidId,
+  vault_id: SaidId,
+  store_id: SaidId,
+  note_store_id: SaidId,
+  nullifier_store_id: SaidId,
+  ...SAID_OWNER,
+};
+
+export const ProveBody = closed({ witness: Type.Optional(WitnessBody), ...SAID_PROVER });
+export type SaidProver = Omit<Static<typeof ProveBody>, "witness">;
 export const ProveQuery = closed({
   format: Type.Optional(
     Type.Union([Type.Literal("snarkjs"), Type.Literal("solidity")], {
@@ -154,16 +178,50 @@ export const ProveQuery = closed({
 /** Proofs of one batch. */
 export const VERIFY_BATCH_ITEMS_MAX = 1000;
 
+const ProofForms = Type.Union([Type.String({ maxLength: 8192 }), Type.Object({}, { additionalProperties: true })], {
+  description: "hex as prove returns it, with or without 0x, or the proof object of snarkjs",
+});
+const SignalList = Type.Array(Type.Unknown(), {
+  description: "outputs, then public inputs, in the circuit's order; in place of `witness`, or to be compared with it",
+});
+const Ignored = Type.Optional(Type.Unknown({ description: "of prove's answer; ignored" }));
+
+/** A proof and what it proves: members of their own, or the answer of prove as it stands. */
 const PROOF_MEMBERS = {
   witness: Type.Optional(WitnessBody),
-  proof: Type.Optional(
-    Type.Union([Type.String({ maxLength: 8192 }), Type.Object({}, { additionalProperties: true })], {
-      description: "hex as prove returns it, with or without 0x, or the proof object of snarkjs",
-    }),
+  proof: Type.Optional(ProofForms),
+  public_signals: Type.Optional(SignalList),
+  publicSignals: Type.Optional(SignalList),
+  snarkjs: Type.Optional(
+    closed(
+      {
+        proof: Type.Optional(ProofForms),
+        public_signals: Type.Optional(SignalList),
+        publicSignals: Type.Optional(SignalList),
+      },
+      { description: "as prove answers it with `?format=snarkjs`; the same proof as `proof`, when both are given" },
+    ),
   ),
+  id: Ignored,
+  created_at: Ignored,
+  prover_id: Type.Optional(nullable(Uuid)),
+  hash: Ignored,
+  statement_hash: Ignored,
+  bytes: Ignored,
+  origin: Ignored,
+  note_index: Ignored,
+  timings: Ignored,
+  solidity: Ignored,
 };
+const ProofItem = closed(PROOF_MEMBERS);
+export type ProofItem = Static<typeof ProofItem>;
+/** Members of a request that verifies one proof; with `batch`, they are members of its items. */
+export const SINGLE_PROOF_MEMBERS: readonly string[] = Object.keys(PROOF_MEMBERS).filter(
+  (name) => !Object.hasOwn(SAID_PROVER, name),
+);
 export const VerifyBody = closed({
   ...PROOF_MEMBERS,
+  ...SAID_PROVER,
   store: Type.Optional(
     Type.Boolean({
       default: false,
@@ -171,7 +229,7 @@ export const VerifyBody = closed({
     }),
   ),
   batch: Type.Optional(
-    Type.Array(closed(PROOF_MEMBERS), {
+    Type.Array(ProofItem, {
       minItems: 1,
       maxItems: VERIFY_BATCH_ITEMS_MAX,
       description: "many proofs instead of one; the results are in the same order",

@@ -5,6 +5,7 @@
 import { AppError, invalidMember, notFound } from "../platform/errors.js";
 import { PERMISSIONS, holdsAll } from "../platform/auth/permissions.js";
 import type { Principal, Subject } from "../platform/auth/principal.js";
+import { requireSaidOwner, type RequireTenant } from "../platform/auth/said-owner.js";
 import { isoTimestamp, type Clock } from "../platform/clock.js";
 import type { FileAnswer } from "../platform/contract/route.js";
 import { newId } from "../platform/ids.js";
@@ -27,14 +28,18 @@ import {
 import type {
   CreateProver,
   Note,
+  ProofItem,
   ProofRecord,
   ProveResult,
   Prover,
   ProverFilters,
   ProverProgress,
+  SaidProver,
   VerifyBody,
   VerifyResult,
 } from "./schemas.js";
+import { requireSaidProver } from "./said-prover.js";
+import { SINGLE_PROOF_MEMBERS } from "./schemas.js";
 import { circuitHash, sourceOf, type BuiltInCircuits } from "./provisioning/sources.js";
 import type { StatusWatch } from "./provisioning/status-watch.js";
 import type { ProverVault } from "./vault-port.js";
@@ -71,6 +76,7 @@ interface ProverServiceDependencies {
   readonly proofs: Proofs;
   readonly watch: StatusWatch;
   readonly clock: Clock;
+  readonly requireTenant: RequireTenant;
   readonly queue: ProvisioningQueue;
 }
 
@@ -199,6 +205,24 @@ export class ProverService {
     throw new AppError("prover_busy", { message: "the prover is in use; try again" });
   }
 
+  /** Returns the number of outputs and inputs of the prover's circuit; 0 while it is not known. */
+  valueCount(owner: Subject, id: string): number {
+    return this.#with.repository.find(owner, id)?.value.build.value_count ?? 0;
+  }
+
+  /**
+   * Checks what a request says of its prover and of its owner.
+   * @throws AppError `invalid_request` for what contradicts the prover, `not_found` for what the caller does not have
+   */
+  requireSaid(principal: Principal, id: string, said: SaidProver): void {
+    const prover = proverOnWire(this.#find(principal.subject, id).value);
+    requireSaidOwner(principal, said, this.#with.requireTenant);
+    requireSaidProver(said, prover, {
+      catalog: this.#with.catalog,
+      hasStore: (storeId) => this.#with.notes.read(principal.subject, storeId) !== undefined,
+    });
+  }
+
   /** Makes a proof; see `Proofs.prove`. */
   async prove(
     owner: Subject,
@@ -219,12 +243,7 @@ export class ProverService {
   async verify(
     principal: Principal,
     id: string,
-    request: {
-      readonly inputs: unknown;
-      readonly proof: unknown;
-      readonly store: boolean;
-      readonly signal: AbortSignal;
-    },
+    request: { readonly item: ProofItem; readonly store: boolean; readonly signal: AbortSignal },
   ): Promise<boolean> {
     if (request.store && !holdsAll(principal.permissions, PERMISSIONS.create))
       throw new AppError("forbidden", { message: "storing a proof needs the permission create" });
@@ -243,7 +262,7 @@ export class ProverService {
   ): Promise<VerifyResult> {
     const { batch = [], ...single } = request.body;
     for (const [path, value] of Object.entries(single)) {
-      if (value === false) continue;
+      if (value === false || !(path === "store" || SINGLE_PROOF_MEMBERS.includes(path))) continue;
       const message =
         path === "store"
           ? "`store` is not possible with `batch`: proofs are stored one at a time"
@@ -251,7 +270,7 @@ export class ProverService {
       throw invalidMember(path, message);
     }
     const results = await this.#with.proofs.verifyBatch(owner, id, {
-      items: batch.map(({ witness, proof }) => ({ inputs: witness, proof })),
+      items: batch,
       signal: request.signal,
     });
     return {
@@ -303,6 +322,9 @@ export class ProverService {
     this.#requireRoom(owner);
     const id = newId();
     const name = request.name ?? circuit.identifier;
+    const notes = request.note_store_id ?? request.store_id ?? undefined;
+    if (typeof request.store_id === "string" && request.store_id !== notes)
+      throw invalidMember("store_id", "store_id and note_store_id name two stores");
     const source = await this.#with.artifacts.put(Buffer.from(JSON.stringify(circuit.source)));
     const vault = await this.#with.vault.prepareProverVault(owner, {
       vault: `prover ${name}`.slice(0, NAME_LENGTH_MAX),
@@ -312,7 +334,7 @@ export class ProverService {
       const stores = this.#with.notes.prepare(owner, {
         proverId: id,
         curve,
-        notes: request.note_store_id ?? undefined,
+        notes,
         nullifiers: request.nullifier_store_id ?? undefined,
       });
       const prover = this.#reusingCircuit({

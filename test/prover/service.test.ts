@@ -7,7 +7,7 @@ import { PERMISSIONS } from "../../src/platform/auth/permissions.js";
 import type { Subject } from "../../src/platform/auth/principal.js";
 import { newId } from "../../src/platform/ids.js";
 import { proverRoutes } from "../../src/prover/routes.js";
-import type { Prover } from "../../src/prover/schemas.js";
+import type { ProofItem, Prover } from "../../src/prover/schemas.js";
 import { hashProof } from "../../src/prover/proofs/public-inputs.js";
 import { removeFolder } from "../support/temporary-folder.js";
 import { subject } from "../vault/support.js";
@@ -38,10 +38,12 @@ afterAll(async () => {
   removeFolder(test.folder);
 });
 
+const itemOf = (proof: unknown, inputs: unknown): ProofItem =>
+  Object.fromEntries(Object.entries({ witness: inputs, proof }).filter(([, value]) => value !== undefined));
 const prove = (id: string, inputs: unknown = INPUTS, format?: "snarkjs" | "solidity") =>
   test.provers.prove(owner, id, { inputs, format, signal: never });
 const verify = (id: string, proof: unknown, inputs: unknown = { Y: "35" }, store = false) =>
-  test.provers.verify(principalOf(owner), id, { inputs, proof, store, signal: never });
+  test.provers.verify(principalOf(owner), id, { item: itemOf(proof, inputs), store, signal: never });
 
 describe("registering a prover", () => {
   it("takes names in any case, aliases of curve and provider, and absent optional members", async () => {
@@ -110,6 +112,36 @@ describe("registering a prover", () => {
     const { proof, public_signals } = await prove(byRule.id, { x: "9" });
     expect(public_signals).toEqual(["81"]);
     expect(await verify(byRule.id, proof, { y: "81" })).toBe(true);
+  });
+
+  it.each([
+    "/main.circom",
+    "/etc/passwd",
+    "../main.circom",
+    "a/../main.circom",
+    "a\\b.circom",
+    "a\0.circom",
+    "",
+    `${"x".repeat(200)}.circom`,
+    ".",
+    "./a.circom",
+    "a//b.circom",
+    "a/",
+    "a.txt",
+    "__proto__",
+    "main.circom/b.circom",
+  ])("refuses the source path %j at once, before anything is stored", async (path) => {
+    const source = Object.fromEntries([
+      ["main.circom", "x"],
+      [path, "x"],
+    ]);
+    const { total } = test.provers.list(owner, PAGE);
+    expect(await failureOf(() => register(test.provers, owner, { source }))).toMatchObject({
+      code: "source_invalid",
+      status: 422,
+      details: [{ path: "source" }],
+    });
+    expect(test.provers.list(owner, PAGE).total).toBe(total);
   });
 
   it("takes at most 256 KiB of source", async () => {
@@ -258,7 +290,11 @@ describe("proving and verifying", () => {
     });
     expect(
       await failureOf(() =>
-        test.provers.verify(principalOf(owner), cubic.id, { inputs: undefined, proof, store: false, signal: never }),
+        test.provers.verify(principalOf(owner), cubic.id, {
+          item: itemOf(proof, undefined),
+          store: false,
+          signal: never,
+        }),
       ),
     ).toMatchObject({ code: "witness_missing" });
     expect(await failureOf(() => verify(cubic.id, proof, {}))).toMatchObject({ code: "witness_invalid" });
@@ -341,7 +377,7 @@ describe("notes", () => {
     const reader = principalOf(owner, PERMISSIONS.authenticate | PERMISSIONS.read);
     expect(
       await failureOf(() =>
-        test.provers.verify(reader, prover.id, { inputs: { Y: "35" }, proof, store: true, signal: never }),
+        test.provers.verify(reader, prover.id, { item: itemOf(proof, { Y: "35" }), store: true, signal: never }),
       ),
     ).toMatchObject({ code: "forbidden", status: 403 });
     expect(await verify(prover.id, proof, { Y: "35" }, true)).toBe(true);
@@ -451,8 +487,7 @@ describe("other tenants", () => {
         () => test.provers.prove(stranger, cubic.id, { inputs: INPUTS, signal: never }),
         () =>
           test.provers.verify(principalOf(stranger), cubic.id, {
-            inputs: { Y: "35" },
-            proof: "00",
+            item: { witness: { Y: "35" }, proof: "00" },
             store: false,
             signal: never,
           }),

@@ -2,7 +2,7 @@
  * A prover registry over a real store, real artifacts, a real vault and real durable jobs, whose compute can be made to
  * stumble.
  */
-import { AppError } from "../../src/platform/errors.js";
+import { AppError, notFound } from "../../src/platform/errors.js";
 import type { Principal, Subject } from "../../src/platform/auth/principal.js";
 import { PERMISSIONS_MAX } from "../../src/platform/auth/permissions.js";
 import { systemClock } from "../../src/platform/clock.js";
@@ -82,6 +82,9 @@ export async function openTestRegistry(options: TestRegistryOptions = {}): Promi
       events: { commitOf: (drafts) => eventCommit(drafts, systemClock) },
       clock: systemClock,
       log,
+      requireTenant: (_principal, { kind }) => {
+        throw notFound(kind);
+      },
     },
   );
   if (options.idle !== true) await jobs.start();

@@ -5,14 +5,11 @@
  */
 import { boundDiagnostics, LIBRARY_FOLDER, ownError, parseDiagnostics, SOURCE_FOLDER } from "./diagnostics.js";
 import type { Diagnostic } from "./diagnostics.js";
+import { panicOf } from "./compiler-report.js";
 import { MemoryFs, MemoryFsLimitError } from "./memory-fs.js";
 import { R1csFormatError, readR1csHeader } from "./r1cs.js";
-import {
-  SOURCE_BYTES_MAX,
-  SOURCE_FILES_MAX,
-  SOURCE_PATH_CHARACTERS_MAX,
-  SOURCE_PATH_PATTERN,
-} from "./source-limits.js";
+import { SOURCE_BYTES_MAX, SOURCE_FILES_MAX, filesThatAreFolders, findPathFault } from "./source-limits.js";
+import type { ReadSources } from "./source-places.js";
 import { LIBRARY_PREFIX, loadToolchain } from "./toolchain.js";
 import type { Toolchain } from "./toolchain.js";
 import { WasmMemoryError, withMemoryMaximum } from "./wasm-memory.js";
@@ -68,14 +65,12 @@ export const DEFAULT_COMPILE_LIMITS: CompileLimits = {
   constraintsMax: 65_536,
 };
 
-const SOURCE_PATH = new RegExp(SOURCE_PATH_PATTERN);
-
 /** circom's own names of the scalar fields. */
 const PRIME_NAMES = { BN254: "bn128" } as const satisfies Record<CompileRequest["curve"], string>;
 
 const OUTPUT_FOLDER = "/out";
-/** More than all diagnostics that are kept. */
-const TERMINAL_BYTES_KEPT = 1024 * 1024;
+/** Ten thousand findings about a library must not hide those about the caller's own files. */
+const TERMINAL_BYTES_KEPT = 16 * 1024 * 1024;
 /** Enough for a hundred thousand analysis warnings, not for an endless loop that prints. */
 const TERMINAL_BYTES_MAX = 64 * 1024 * 1024;
 
@@ -115,20 +110,19 @@ function checkSources(request: CompileRequest): Diagnostic[] {
     return [ownError("source_too_long", `the source may have ${SOURCE_BYTES_MAX} bytes in all`)];
   const problems: Diagnostic[] = [];
   for (const [path] of entries) {
-    if (path.length > SOURCE_PATH_CHARACTERS_MAX || !SOURCE_PATH.test(path)) {
-      problems.push(
-        ownError(
-          "bad_path",
-          "a source path is relative, made of letters, digits, '.', '_' and '-', and ends in .circom",
-          path,
-        ),
-      );
+    const fault = findPathFault(path);
+    if (fault !== undefined) {
+      problems.push(ownError("bad_path", `the source path ${fault}`, { file: path }));
     } else if (path.startsWith(LIBRARY_PREFIX)) {
-      problems.push(ownError("reserved_path", `${LIBRARY_PREFIX} is the shipped library and cannot be replaced`, path));
+      problems.push(
+        ownError("reserved_path", `${LIBRARY_PREFIX} is the shipped library and cannot be replaced`, { file: path }),
+      );
     }
   }
+  for (const path of filesThatAreFolders(entries.map(([path]) => path)))
+    problems.push(ownError("bad_path", "the source path is also a folder of another one", { file: path }));
   if (!Object.hasOwn(request.sources, request.main))
-    problems.push(ownError("no_main_file", "the main file is not among the sources", request.main));
+    problems.push(ownError("no_main_file", "the main file is not among the sources", { file: request.main }));
   return problems;
 }
 
@@ -158,13 +152,14 @@ function runCompiler(toolchain: Toolchain, files: MemoryFs, request: CompileRequ
     runner.wasi.start(instance);
     return undefined;
   } catch (error) {
-    return failureOf(error, files);
+    return failureOf(error, files, request);
   }
 }
 
 /** The compiler always ends with an exception; exit code 0 is success. */
-function failureOf(error: unknown, files: MemoryFs): CompileFailure | undefined {
+function failureOf(error: unknown, files: MemoryFs, request: CompileRequest): CompileFailure | undefined {
   const text = files.terminalText(2);
+  const findings = (): Diagnostic[] => parseDiagnostics(text, sourcesOf(files, request));
   if (error instanceof MemoryFsLimitError) return tooLarge(error.message);
   if (error instanceof WebAssembly.RuntimeError) {
     // "memory allocation of N bytes failed", "capacity overflow" or a stack overflow: the circuit is too large, not
@@ -173,12 +168,18 @@ function failureOf(error: unknown, files: MemoryFs): CompileFailure | undefined 
       return tooLarge("the circuit needs more memory than a compile may take");
     if (/out of bounds|stack|call depth/i.test(error.message))
       return tooLarge("templates or functions are nested too deeply");
-    return invalid([...parseDiagnostics(text), ownError("compiler_failed", "the compiler crashed on this source")]);
+    const panic = panicOf(text);
+    const crash = ownError(
+      "compiler_failed",
+      "the compiler crashed on this source",
+      panic === undefined ? {} : { notes: [panic] },
+    );
+    return invalid([...findings(), crash]);
   }
   if (error instanceof RangeError) return tooLarge("templates or functions are nested too deeply");
   if (!isExit(error)) throw error;
   if (error.code === 0) return undefined;
-  const diagnostics = parseDiagnostics(text);
+  const diagnostics = findings();
   const hasErrors = diagnostics.some(({ severity }) => severity === "error");
   return invalid(
     hasErrors
@@ -206,7 +207,7 @@ function collectOutput(
       return tooLarge(`the circuit has ${constraintCount} constraints, ${limits.constraintsMax} are allowed`);
     }
     const limited = withMemoryMaximum(wasm, limits.witnessPagesMax);
-    const warnings = parseDiagnostics(files.terminalText(2));
+    const warnings = parseDiagnostics(files.terminalText(2), sourcesOf(files, request));
     return { ok: true, r1cs, wasm: limited, sym, warnings, compiler: toolchain.compilerName };
   } catch (error) {
     if (error instanceof WasmMemoryError && error.reason === "too_large")
@@ -219,6 +220,20 @@ function collectOutput(
       ]);
     throw error;
   }
+}
+
+/** What the compiler has read, as text. */
+function sourcesOf(files: MemoryFs, { main }: CompileRequest): ReadSources {
+  const mainPath = `${SOURCE_FOLDER}/${main}`;
+  return {
+    paths: files.readPaths,
+    mainPath,
+    lastPath: files.lastReadPath ?? mainPath,
+    textOf: (path) => {
+      const bytes = files.fileBytes(path);
+      return bytes === undefined ? undefined : Buffer.from(bytes).toString("utf8");
+    },
+  };
 }
 
 function invalid(diagnostics: readonly Diagnostic[]): CompileFailure {

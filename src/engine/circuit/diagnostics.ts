@@ -2,6 +2,9 @@
  * Turns the compiler's terminal text into diagnostics with file, line and column that can be stored and shown: without
  * escape sequences, with no paths but those of the source, bounded in number and length.
  */
+import { parseReport, type ReportedFinding, type ReportPlace } from "./compiler-report.js";
+import { DIAGNOSTICS_MAX } from "./source-limits.js";
+import { SourcePlaces, type ReadSources } from "./source-places.js";
 
 export interface Diagnostic {
   readonly severity: "error" | "warning";
@@ -17,6 +20,8 @@ export interface Diagnostic {
   readonly line?: number;
   /** From 1. */
   readonly column?: number;
+  /** What else the compiler says: labels of other places, the chain of templates, advice. */
+  readonly notes?: string[];
 }
 
 /** Where compile-circuit.ts puts the caller's files. */
@@ -24,83 +29,128 @@ export const SOURCE_FOLDER = "/src";
 /** Where compile-circuit.ts puts the libraries. */
 export const LIBRARY_FOLDER = "/lib";
 
-/** More than a person reads; a faulty template that is used a thousand times gives a thousand diagnostics. */
-export const DIAGNOSTICS_MAX = 50;
+/** Warnings about library files, which their user cannot mend. */
+export const LIBRARY_WARNINGS_MAX = 10;
+/**
+ * JSON characters of all diagnostics together. They are part of each prover in a list, and a hundred of them must fit
+ * an answer of 8 MiB.
+ */
+export const DIAGNOSTICS_CHARS_MAX = 60_000;
 /** The compiler quotes source text of any length in some messages. */
-const MESSAGE_CHARS_MAX = 400;
+const MESSAGE_CHARS_MAX = 800;
+const NOTE_CHARS_MAX = 800;
+const NOTES_MAX = 8;
 const FILE_CHARS_MAX = 256;
 
 const ESCAPE_SEQUENCE = /\u001b\[[0-9;]*[A-Za-z]/g;
 const CONTROL_CHARACTERS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
-const HEADER = /^(error|warning)\[(\w{1,12})\]: (.*)$/;
-const LOCATION = /┌─ "([^"]+)":(\d{1,9}):(\d{1,9})/;
-/** Lines that end a message: a source excerpt, a note, or an empty line. */
-const MESSAGE_END = /^\s*(┌─|│|\d+ │|=|$)/;
+/** A path that begins with one of the virtual folders; `pkg/lib/x.circom` has such a name in its middle. */
+const VIRTUAL_FOLDER = new RegExp(`(?<![\\w.@/-])(?:${SOURCE_FOLDER}|${LIBRARY_FOLDER})/`, "g");
+/** Packages that the source brings with it are libraries, too. */
+const LIBRARY_FILE = /^circomlib\/|(?:^|\/)node_modules\//;
 
-/** Reads all diagnostics of the compiler's output: errors first, then warnings, each in the order of appearance. */
-export function parseDiagnostics(terminalText: string): Diagnostic[] {
-  const lines = cleanText(terminalText).split("\n");
-  const found: Diagnostic[] = [];
-  for (let at = 0; at < lines.length; at += 1) {
-    const header = HEADER.exec((lines[at] ?? "").trim());
-    if (header !== null) found.push(readDiagnostic(header, lines, at));
+/**
+ * Reads the compiler's output: errors first, then warnings about the caller's own files, then a few about library
+ * files, both by their places. A finding that is repeated word for word is told once.
+ * @param sources what the compiler has read, for findings that it prints without a place
+ */
+export function parseDiagnostics(terminalText: string, sources: ReadSources): Diagnostic[] {
+  const places = new SourcePlaces(sources);
+  const all = new Map<string, Diagnostic>();
+  for (const finding of parseReport(cleanText(terminalText))) {
+    const diagnostic = diagnosticOf(finding, finding.place ?? placeOf(finding, places));
+    const { severity, code, message, file, line, column } = diagnostic;
+    const name = JSON.stringify([severity, code, message, file, line, column]);
+    // The same statement in a thousand instances of a template is one finding.
+    if (!all.has(name)) all.set(name, diagnostic);
   }
-  const errors = found.filter(({ severity }) => severity === "error");
-  const warnings = found.filter(({ severity }) => severity === "warning");
-  return boundDiagnostics([...errors, ...warnings]);
+  const found = [...all.values()];
+  // Sorted, because the compiler prints its analysis in an order that changes from run to run.
+  const warnings = found.filter(({ severity }) => severity === "warning").sort(byPlace);
+  return boundDiagnostics([
+    ...found.filter(({ severity }) => severity === "error"),
+    ...warnings.filter((warning) => !isAboutLibrary(warning)),
+    ...libraryWarnings(warnings.filter(isAboutLibrary)),
+  ]);
 }
 
-/** Cuts the list to its maximum; the last entry then says how many are left out. */
+/** Cuts the list to its maximum of entries and characters; the last entry then says how many are left out. */
 export function boundDiagnostics(diagnostics: readonly Diagnostic[]): Diagnostic[] {
-  if (diagnostics.length <= DIAGNOSTICS_MAX) return [...diagnostics];
-  const shown = diagnostics.slice(0, DIAGNOSTICS_MAX - 1);
+  const kept: Diagnostic[] = [];
+  let chars = 0;
+  for (const diagnostic of diagnostics) {
+    chars += JSON.stringify(diagnostic).length;
+    if (kept.length === DIAGNOSTICS_MAX || chars > DIAGNOSTICS_CHARS_MAX) break;
+    kept.push(diagnostic);
+  }
+  if (kept.length === diagnostics.length) return kept;
+  const shown = kept.slice(0, DIAGNOSTICS_MAX - 1);
   const message = `and ${diagnostics.length - shown.length} more`;
   return [...shown, { severity: diagnostics[shown.length]?.severity ?? "warning", code: "more", message }];
 }
 
 /** Makes an error of the engine, in the form of the compiler's. */
-export function ownError(code: string, message: string, file?: string): Diagnostic {
-  const cleaned = cut(cleanText(message), MESSAGE_CHARS_MAX);
+export function ownError(
+  code: string,
+  message: string,
+  more: { readonly file?: string | undefined; readonly notes?: readonly string[] } = {},
+): Diagnostic {
   return {
     severity: "error",
     code,
-    message: cleaned,
-    ...(file === undefined ? {} : { file: cut(cleanText(file), FILE_CHARS_MAX) }),
+    message: shown(message, MESSAGE_CHARS_MAX),
+    ...(more.file === undefined ? {} : { file: shown(more.file, FILE_CHARS_MAX) }),
+    ...(more.notes === undefined ? {} : { notes: more.notes.map((note) => shown(note, NOTE_CHARS_MAX)) }),
   };
 }
 
-function readDiagnostic(header: RegExpExecArray, lines: readonly string[], at: number): Diagnostic {
-  const [, severity, code = "", first = ""] = header;
-  const message = [first];
-  let next = at + 1;
-  for (; next < lines.length && !MESSAGE_END.test(lines[next] ?? ""); next += 1)
-    message.push((lines[next] ?? "").trim());
-  const location = LOCATION.exec(lines[next] ?? "");
+function byPlace(a: Diagnostic, b: Diagnostic): number {
+  const [fileA, fileB] = [a.file ?? "", b.file ?? ""];
+  if (fileA !== fileB) return fileA < fileB ? -1 : 1;
+  return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
+}
+
+function libraryWarnings(warnings: readonly Diagnostic[]): Diagnostic[] {
+  const kept = warnings.slice(0, LIBRARY_WARNINGS_MAX);
+  const rest = warnings.length - kept.length;
+  if (rest === 0) return kept;
+  return [...kept, { severity: "warning", code: "more", message: `and ${rest} more about library files` }];
+}
+
+function isAboutLibrary({ file }: Diagnostic): boolean {
+  return file !== undefined && LIBRARY_FILE.test(file);
+}
+
+function diagnosticOf({ severity, code, message, notes }: ReportedFinding, place: ReportPlace | undefined): Diagnostic {
   return {
-    severity: severity === "error" ? "error" : "warning",
+    severity,
     code,
-    message: cut(withoutPaths(message.join(" ").trim()), MESSAGE_CHARS_MAX),
-    ...(location === null ? {} : locationOf(location)),
+    message: shown(message, MESSAGE_CHARS_MAX),
+    ...(place === undefined ? {} : { file: shown(place.file, FILE_CHARS_MAX), line: place.line, column: place.column }),
+    ...(notes.length === 0 ? {} : { notes: notes.slice(0, NOTES_MAX).map((note) => shown(note, NOTE_CHARS_MAX)) }),
   };
 }
 
-function locationOf(location: RegExpExecArray): { file: string; line: number; column: number } {
-  return {
-    file: cut(withoutPaths(location[1] ?? ""), FILE_CHARS_MAX),
-    line: Number(location[2]),
-    column: Number(location[3]),
-  };
+/** Finds the place of a finding that the compiler prints without one, by the words of its message. */
+function placeOf({ message }: ReportedFinding, places: SourcePlaces): ReportPlace | undefined {
+  if (message === "No main specified in the project structure") return places.start();
+  const included = /^The file (.+) to be included has not been found$/.exec(message)?.[1];
+  if (included !== undefined) return places.include(included);
+  const version = /^File "([^"]+)" (?:requires|does not include) pragma/.exec(message)?.[1];
+  if (version !== undefined) return places.pragma(version);
+  const endless = /^In ([\w$]+) there are paths without return/.exec(message)?.[1];
+  if (endless !== undefined) return places.definition("function", endless);
+  const [, template, rest = ""] = /^In template "([\w$]+)\(.*?": (.*)$/.exec(message) ?? [];
+  if (template === undefined) return undefined;
+  return places.definition("template", template, /\bsignals? ([\w$]+)/.exec(rest)?.[1]);
 }
 
-/** Removes the virtual folders, which mean nothing to the reader. */
-function withoutPaths(text: string): string {
-  return text.replaceAll(`${SOURCE_FOLDER}/`, "").replaceAll(`${LIBRARY_FOLDER}/`, "");
+/** Text for the reader: without the virtual folders, which mean nothing to them, and bounded. */
+function shown(text: string, charsMax: number): string {
+  const plain = cleanText(text).replace(VIRTUAL_FOLDER, "");
+  return plain.length <= charsMax ? plain : `${plain.slice(0, charsMax - 1)}…`;
 }
 
 function cleanText(text: string): string {
   return text.replace(ESCAPE_SEQUENCE, "").replace(CONTROL_CHARACTERS, "");
-}
-
-function cut(text: string, charsMax: number): string {
-  return text.length <= charsMax ? text : `${text.slice(0, charsMax - 1)}…`;
 }

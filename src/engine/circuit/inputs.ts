@@ -40,8 +40,9 @@ const KEY = /^[A-Za-z_$][A-Za-z0-9_$]*(?:\[\d{1,9}\])*(?:\.[A-Za-z_$][A-Za-z0-9_
 const KEY_PART = /\[(\d+)\]|([A-Za-z_$][A-Za-z0-9_$]*)/g;
 
 /**
- * Matches inputs to signals by name. Arrays come as JSON arrays or as members `Name[i]`, bus members as objects or as
- * `A.B`; a value is a decimal or 0x-hex string or a safe integer, at least 0 and below the field's prime.
+ * Matches inputs to signals by name. Arrays come as JSON arrays, nested or with all values in one list, or as members
+ * `Name[i]`; bus members as objects or as `A.B`; a value is a decimal or 0x-hex string or a safe integer, at least 0
+ * and below the field's prime.
  * @param inputs parsed JSON
  * @returns values of the required signals, complete, or one problem per member at fault
  */
@@ -79,6 +80,52 @@ export function checkInputs(
   for (const slots of required.values()) reportMissing(slots, problems);
   if (problems.count > 0) return { ok: false, details: problems.list() };
   return { ok: true, values: new Map([...required].map(([name, { values }]) => [name, values])) };
+}
+
+/**
+ * Checks public signals that come as a list, as snarkjs has them: outputs, then public inputs, in circuit order.
+ * @param list parsed JSON
+ * @returns the values, complete, or one problem per element at fault
+ */
+export function checkPublicSignals(
+  circuit: CircuitInterface,
+  list: unknown,
+):
+  | { readonly ok: true; readonly signals: readonly bigint[] }
+  | { readonly ok: false; readonly details: InputProblem[] } {
+  const problems = new Problems();
+  const name = "public_signals";
+  const count = circuit.outputCount + circuit.publicInputCount;
+  const items: readonly unknown[] = Array.isArray(list) ? list : [];
+  if (!Array.isArray(list)) problems.add(name, `${name} must be a list of ${count} values`);
+  else if (items.length !== count) problems.add(name, `${name} has ${items.length} values, the circuit has ${count}`);
+  if (problems.count > 0) return { ok: false, details: problems.list() };
+  const prime = scalarFieldOf(circuit.curve);
+  const signals = items.map((item, i) => {
+    const parsed = parseFieldElement(item, prime);
+    if (typeof parsed !== "string") return parsed;
+    problems.add(`${name}[${i}]`, `${name}[${i}] ${parsed}`);
+    return 0n;
+  });
+  return problems.count > 0 ? { ok: false, details: problems.list() } : { ok: true, signals };
+}
+
+/**
+ * Returns whether parsed JSON has more than `countMax` values; an empty list or object counts as one. Takes time for
+ * `countMax` values at most, so that far too many are refused before they are copied or checked.
+ */
+export function hasMoreValues(inputs: unknown, countMax: number): boolean {
+  let count = 0;
+  const isOver = (value: unknown): boolean => {
+    const items: readonly unknown[] =
+      typeof value !== "object" || value === null ? [] : Array.isArray(value) ? value : Object.values(value);
+    if (items.length === 0) {
+      count += 1;
+      return count > countMax;
+    }
+    return items.some(isOver);
+  };
+  return isOver(inputs) && count > countMax;
 }
 
 /** Collects problems up to the limit and counts the rest. */
@@ -173,6 +220,10 @@ function fillArray(place: Place, value: unknown, context: FillContext): void {
     return;
   }
   const items: readonly unknown[] = value;
+  if (isFlat(place, items)) {
+    fillFlat(place, items, context);
+    return;
+  }
   if (items.length !== length) {
     refuse(place, `${place.path} has ${items.length} values, the circuit takes ${length}`, context);
     return;
@@ -181,6 +232,35 @@ function fillArray(place: Place, value: unknown, context: FillContext): void {
     const element = elementAt(place, i);
     if (element !== undefined) fill(element, items[i], context);
   }
+}
+
+/** Whether all values of an array of several dimensions come in one list, as snarkjs takes them. */
+function isFlat({ shape, dimension }: Place, items: readonly unknown[]): boolean {
+  const isNested = shape.dimensions.length - dimension > 1;
+  return isNested && shape.members === undefined && items.length > 0 && !items.some((item) => Array.isArray(item));
+}
+
+function fillFlat(place: Place, items: readonly unknown[], context: FillContext): void {
+  const size = sizeAt(place);
+  if (items.length !== size) {
+    const shape = place.shape.dimensions.slice(place.dimension).join(" x ");
+    refuse(
+      place,
+      `${place.path} has ${items.length} values in one list, the circuit takes ${size} (${shape})`,
+      context,
+    );
+    return;
+  }
+  const paths = elementPaths({ name: place.path, dimensions: place.shape.dimensions.slice(place.dimension) });
+  items.forEach((item, i) => {
+    const element: Place = {
+      shape: place.shape,
+      dimension: place.shape.dimensions.length,
+      offset: place.offset + i,
+      path: paths[i] ?? place.path,
+    };
+    fillValue(element, item, context);
+  });
 }
 
 function fillBus(place: Place, value: unknown, context: FillContext): void {

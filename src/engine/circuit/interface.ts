@@ -76,6 +76,11 @@ export function readCircuitInterface(header: R1csHeader, symBytes: Uint8Array): 
   return { curve: "BN254", wireCount, constraintCount, outputCount, publicInputCount, privateInputCount, signals };
 }
 
+/** Returns how many values a circuit has: outputs, public and private inputs. No inputs have more. */
+export function valuesOf({ outputCount, publicInputCount, privateInputCount }: CircuitInterface): number {
+  return outputCount + publicInputCount + privateInputCount;
+}
+
 /** Returns the number of field elements of a signal. */
 export function sizeOf(shape: SignalShape): number {
   const inner = shape.members === undefined ? 1 : shape.members.reduce((sum, member) => sum + sizeOf(member), 0);

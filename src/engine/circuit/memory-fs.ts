@@ -81,6 +81,8 @@ export class MemoryFs {
   readonly #files = new Map<string, MemoryFile>();
   readonly #folders = new Set<string>(["/"]);
   readonly #open = new Map<number, OpenFile>();
+  readonly #read = new Set<string>();
+  #lastRead: string | undefined;
   readonly #terminal = new Map<number, { text: Uint8Array[]; kept: number }>();
   #terminalBytes = 0;
   #fileBytes = 0;
@@ -112,10 +114,24 @@ export class MemoryFs {
     return Buffer.concat(this.#terminal.get(descriptor)?.text ?? []).toString("utf8");
   }
 
+  /** Paths of the files that were opened for reading, in the order of their first opening. */
+  get readPaths(): readonly string[] {
+    return [...this.#read];
+  }
+
+  /** Path of the file that was opened for reading last. */
+  get lastReadPath(): string | undefined {
+    return this.#lastRead;
+  }
+
   /** Opens a file or a folder. */
   openSync(path: string, flags: number): number {
     if (this.#open.size >= OPEN_FILES_MAX) throw fault("EMFILE");
     const opened = this.#folders.has(path) ? undefined : this.#openFile(path, flags);
+    if (opened !== undefined && (flags & (FLAGS.O_WRONLY | FLAGS.O_RDWR)) === 0) {
+      this.#read.add(path);
+      this.#lastRead = path;
+    }
     const descriptor = this.#nextDescriptor;
     this.#nextDescriptor += 1;
     this.#open.set(descriptor, { path, file: opened, appends: (flags & FLAGS.O_APPEND) !== 0, position: 0 });

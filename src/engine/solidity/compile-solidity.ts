@@ -174,7 +174,7 @@ function diagnosticOf(diagnostic: CompilerDiagnostic, sources: SolidityRequest["
     "File import callback not supported",
     "it is not among the files of the source",
   );
-  const { message, file } = ownError("", text, diagnostic.sourceLocation?.file);
+  const { message, file } = ownError("", text, { file: diagnostic.sourceLocation?.file });
   return {
     severity: diagnostic.severity === "error" ? "error" : "warning",
     code: diagnostic.errorCode ?? diagnostic.type,

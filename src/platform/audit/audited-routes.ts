@@ -72,13 +72,14 @@ export function auditedRoutes(
   bound: readonly BoundRoute[],
   dependencies: { readonly trail: AuditTrail; readonly audit: AuditPort },
 ): BoundRoute[] {
-  return bound.map(({ route, handler }) => {
+  return bound.map((each) => {
+    const { route, handler } = each;
     const mode = auditModeOf(route);
-    if (mode === "none") return { route, handler };
+    if (mode === "none") return each;
     const { trail, audit } = dependencies;
     const recorded = USES.has(route.id) ? trail.runUse.bind(trail) : trail.run.bind(trail);
     return {
-      route,
+      ...each,
       handler: (request: RequestView) =>
         recorded(contextOf(route, request, audit), mode, { work: () => handler(request as never), discard: wipe }),
     };

@@ -94,6 +94,11 @@ export interface RouteSpec {
   readonly bodyBytesMax?: number;
   /** Most names and values of the JSON body; 20,000 when absent. */
   readonly jsonTokensMax?: number;
+  /**
+   * Names below the top level of the body are the caller's own (signals of a circuit, paths of files): any name is
+   * allowed there, `constructor` and `__proto__` too, and longer ones than elsewhere.
+   */
+  readonly userNames?: true;
   /** Time from the request's arrival to the answer; after it the server answers 503 and aborts the work. */
   readonly deadlineMs?: number;
   /** A POST that creates something: accepts Idempotency-Key. Not for answers with secrets, which would be stored. */
@@ -255,18 +260,40 @@ export type AnyHandler = (request: never) => AnyReply | Promise<AnyReply>;
 export interface BoundRoute {
   readonly route: RouteSpec;
   readonly handler: AnyHandler;
+  readonly bodyLimits?: BodyLimitsOf;
+}
+
+/** What the body of one request may have. */
+export interface BodyLimits {
+  readonly bodyBytesMax: number;
+  readonly jsonTokensMax: number;
 }
 
 /**
+ * Returns the limits of a body by what the path names, within those of the route; undefined for the route's own. Called
+ * after the caller is known and before the body is read.
+ */
+export type BodyLimitsOf = (
+  principal: Principal | undefined,
+  params: Readonly<Record<string, unknown>>,
+) => BodyLimits | undefined;
+
+/**
  * Pairs each route of a group with its handler.
+ * @param bodyLimits limits of single bodies, by the name of the route
  * @returns what `createServer` takes as `routes`
  */
 export function bindRoutes<const Routes extends Readonly<Record<string, RouteSpec>>>(
   routes: Routes,
   handlers: HandlersFor<Routes>,
+  bodyLimits?: Readonly<Partial<Record<keyof Routes, BodyLimitsOf>>>,
 ): BoundRoute[] {
-  return (Object.keys(routes) as (keyof Routes)[]).map((name) => ({
-    route: routes[name] as RouteSpec,
-    handler: handlers[name],
-  }));
+  return (Object.keys(routes) as (keyof Routes)[]).map((name) => {
+    const limits = bodyLimits?.[name];
+    return {
+      route: routes[name] as RouteSpec,
+      handler: handlers[name],
+      ...(limits === undefined ? {} : { bodyLimits: limits }),
+    };
+  });
 }

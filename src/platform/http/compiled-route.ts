@@ -10,6 +10,7 @@ import {
   JSON_KEY_BYTES_MAX,
   JSON_NUMBER_BYTES_MAX,
   JSON_TOKENS_DEFAULT,
+  JSON_USER_KEY_BYTES_MAX,
   type HttpLimits,
 } from "./limits/limits.js";
 
@@ -35,8 +36,9 @@ export function compileBoundRoute(bound: BoundRoute, limits: Pick<HttpLimits, "d
     jsonLimits: {
       depthMax: JSON_DEPTH_MAX,
       tokensMax: route.jsonTokensMax ?? JSON_TOKENS_DEFAULT,
-      keyBytesMax: JSON_KEY_BYTES_MAX,
+      keyBytesMax: route.userNames === true ? JSON_USER_KEY_BYTES_MAX : JSON_KEY_BYTES_MAX,
       numberBytesMax: JSON_NUMBER_BYTES_MAX,
+      ...(route.userNames === undefined ? {} : { userNames: route.userNames }),
     },
     deadlineMs: route.deadlineMs ?? limits.deadlineMs,
     noStore: route.area === "vault" || route.area === "identity",

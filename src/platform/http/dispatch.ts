@@ -196,14 +196,23 @@ export class Dispatcher {
    * listens for.
    */
   #answerOf(exchange: Exchange, { hasRoom }: { readonly hasRoom: boolean }): Promise<Answer> {
-    const { head } = exchange;
-    const match = this.#routes.find(head.method, head.url);
+    const match = this.#findRoute(exchange);
     const { compiled } = match;
     exchange.route = compiled;
     exchange.deadlineAtMs = exchange.startedMs + compiled.deadlineMs;
     this.#admission.requireServing(compiled);
     if (!hasRoom) throw new AppError("too_many_requests", { message: "too many requests at once from this address" });
     return this.#stages(exchange, compiled, { match, body: collectBody(exchange, compiled, this.#bodies) });
+  }
+
+  #findRoute(exchange: Exchange): RouteMatch {
+    const { method, url } = exchange.head;
+    try {
+      return this.#routes.find(method, url);
+    } catch (error) {
+      exchange.errorMembers = this.#routes.meant(method, url)?.route.errorMembers;
+      throw error;
+    }
   }
 
   /** Caller, admission, input, handler, reply. Awaits only promises: an await costs every request its share. */
@@ -219,9 +228,11 @@ export class Dispatcher {
       this.#admission.admit(exchange, compiled, principal);
       isAdmitted = true;
       const params = this.#routes.paramsOf(match, head.method, head.url);
+      const ownLimits = body === undefined ? undefined : compiled.bodyLimits?.(principal, params);
+      if (ownLimits !== undefined) body?.narrow(ownLimits.bodyBytesMax);
       if (body !== undefined) bytes = await body.whole();
       const { members: query, pairs } = validator.query(head.query);
-      const input = { params, query, ...readBody(compiled, head, bytes), principal };
+      const input = { params, query, ...readBody(compiled, head, bytes, ownLimits), principal };
       const request = new CheckedRequest(exchange, compiled, input);
       // The client left while its request was being checked: nothing may be changed for it any more.
       if (!exchange.isOpen) throw deadlineExceeded("the client left before its request was handled");

@@ -64,6 +64,13 @@ export class RouteCache {
     return params;
   }
 
+  /** Returns the route that a malformed path was meant for, if its other segments tell. */
+  meant(method: string, url: string): CompiledRoute | undefined {
+    const segments = url.split("/").filter((segment) => segment !== "");
+    const found = METHODS.has(method) ? this.#router.find(method as HttpMethod, segments) : [];
+    return isFound(found) ? found.value : undefined;
+  }
+
   #search(method: string, url: string): RouteMatch {
     const path = canonicalPath(url);
     if (path === undefined)

@@ -1,7 +1,7 @@
 /**
  * Checks JSON bytes strictly before `JSON.parse` reads them: RFC 8259 grammar with limits on depth, tokens, names and
- * numbers, valid UTF-8, no duplicate names, no lone surrogates, no names that reach a prototype, no number that would
- * be rounded to a whole number. Never stores or repeats what it read.
+ * numbers, valid UTF-8, no duplicate names, no lone surrogates, no names that reach a prototype unless they are the
+ * caller's own, no number that would be rounded to a whole number. Never stores or repeats what it read.
  */
 import { isUtf8 } from "node:buffer";
 
@@ -11,6 +11,11 @@ export interface JsonLimits {
   readonly tokensMax: number;
   readonly keyBytesMax: number;
   readonly numberBytesMax: number;
+  /**
+   * True when names below the top level are the caller's own, such as those of signals: names that reach a prototype
+   * are then allowed there, and whoever reads them copies them only as own properties.
+   */
+  readonly userNames?: boolean;
 }
 
 /**
@@ -157,13 +162,17 @@ class Scan {
     const name = escaped
       ? (JSON.parse(this.#bytes.toString("utf8", start, this.#at)) as string)
       : this.#bytes.toString("utf8", start + 1, this.#at - 1);
-    if (FORBIDDEN_KEYS.has(name)) throw this.#fault("a member name that is not allowed");
+    if (FORBIDDEN_KEYS.has(name) && !this.#isUserName()) throw this.#fault("a member name that is not allowed");
     const names = this.#open[this.#open.length - 1];
     if (names?.has(name) === true) throw this.#fault("a member is given twice");
     names?.add(name);
     this.#space();
     if (this.#bytes[this.#at] !== COLON) throw this.#fault(this.#expected("a colon"));
     this.#at += 1;
+  }
+
+  #isUserName(): boolean {
+    return this.#limits.userNames === true && this.#open.length > 1;
   }
 
   #scalar(byte: number | undefined): void {

@@ -10,14 +10,17 @@ import { newId } from "../../platform/ids.js";
 import { mergeCommits } from "../../platform/store/commits.js";
 import type { StoreRecord } from "../../platform/store/store.js";
 import type { ResidentBytes } from "../compute/resident-bytes.js";
-import type { Groth16ProofJson, TaskFailure, TaskResult, VerifyValue } from "../../engine/protocol.js";
+import { hasMoreValues } from "../../engine/circuit/inputs.js";
+import { valuesOf, type CircuitInterface } from "../../engine/circuit/interface.js";
+import type { Groth16ProofJson, TaskFailure, TaskResult, UncheckedClaim, VerifyValue } from "../../engine/protocol.js";
 import type { ProverCompute } from "../compute/compute.js";
 import type { KeyPins } from "../provisioning/key-pins.js";
 import type { CircuitInterfaces } from "./circuit-interfaces.js";
 import type { NoteStores, StoredNote } from "./note-stores.js";
 import { noteDeposited } from "../prover-events.js";
 import type { ProverRepository, StoredProver } from "../repository.js";
-import type { Note, ProofRecord, ProveResult } from "../schemas.js";
+import type { Note, ProofItem, ProofRecord, ProveResult } from "../schemas.js";
+import { readClaim } from "./claims.js";
 import { solidityProof } from "./solidity-proof.js";
 import { hashProof, hashStatement, noteDigest, nullifierKey } from "./public-inputs.js";
 import type { ProverVault } from "../vault-port.js";
@@ -47,14 +50,11 @@ interface NoteContent {
   readonly public_signals: readonly string[];
 }
 
-/** A proof and the inputs that it is verified with, both unchecked. */
-export interface VerifyItem {
-  readonly inputs: unknown;
-  readonly proof: unknown;
-}
-
 /** A slice takes 20 to 60 ms of a thread that others wait for; a larger one saves less than 5 % a proof. */
 const VERIFY_SLICE_ITEMS = 64;
+
+/** Values beyond the circuit's that are checked one by one. */
+const SPARE_VALUES = 100;
 
 type Timings = ProofRecord["timings"];
 
@@ -84,12 +84,13 @@ export class Proofs {
   ): Promise<ProveResult> {
     const prover = this.#provisioned(owner, id);
     if (request.inputs === undefined) throw witnessMissing("witness required for proof generation");
+    const circuit = await this.#with.interfaces.get(artifact(prover, "interface.json"));
+    requireFewValues(circuit, request.inputs);
     const [provingKeySha256, verifyingKeySha256] = await Promise.all([
       this.#with.pins.read(owner, prover, "proving_key"),
       this.#with.pins.read(owner, prover, "verifying_key"),
     ]);
-    const [circuit, witnessProgram, provingKey, verifyingKey] = await Promise.all([
-      this.#with.interfaces.get(artifact(prover, "interface.json")),
+    const [witnessProgram, provingKey, verifyingKey] = await Promise.all([
       this.#with.resident.get(artifact(prover, "circuit.wasm")),
       this.#with.resident.get(provingKeySha256),
       this.#with.resident.get(verifyingKeySha256),
@@ -121,23 +122,19 @@ export class Proofs {
   async verify(
     owner: Subject,
     id: string,
-    request: {
-      readonly inputs: unknown;
-      readonly proof: unknown;
-      readonly store: boolean;
-      readonly signal: AbortSignal;
-    },
+    request: { readonly item: ProofItem; readonly store: boolean; readonly signal: AbortSignal },
   ): Promise<boolean> {
     const prover = this.#provisioned(owner, id);
-    const missing = missingFrom(request);
-    if (missing !== undefined) throw missing;
+    const claim = readClaim(request.item, id);
+    if (claim instanceof AppError) throw claim;
     const verifyingKeySha256 = await this.#with.pins.read(owner, prover, "verifying_key");
     const [circuit, verifyingKey] = await Promise.all([
       this.#with.interfaces.get(artifact(prover, "interface.json")),
       this.#with.resident.get(verifyingKeySha256),
     ]);
+    requireFewValues(circuit, claim.inputs, claim.publicSignals);
     const checked = await this.#with.compute.verify(
-      { circuit, verifyingKey, inputs: request.inputs, proof: request.proof },
+      { circuit, verifyingKey, ...claim },
       { signal: request.signal, deadlineMs: this.#options.verifyDeadlineMs },
     );
     if (!checked.ok) throw taskError(checked);
@@ -157,7 +154,7 @@ export class Proofs {
   async verifyBatch(
     owner: Subject,
     id: string,
-    request: { readonly items: readonly VerifyItem[]; readonly signal: AbortSignal },
+    request: { readonly items: readonly ProofItem[]; readonly signal: AbortSignal },
   ): Promise<(boolean | AppError)[]> {
     const prover = this.#provisioned(owner, id);
     const verifyingKeySha256 = await this.#with.pins.read(owner, prover, "verifying_key");
@@ -167,16 +164,18 @@ export class Proofs {
     ]);
     const results: (boolean | AppError)[] = [];
     for (let start = 0; start < request.items.length; start += VERIFY_SLICE_ITEMS) {
-      const slice = request.items.slice(start, start + VERIFY_SLICE_ITEMS);
+      const slice = request.items
+        .slice(start, start + VERIFY_SLICE_ITEMS)
+        .map((item) => boundedClaim(circuit, readClaim(item, id)));
       request.signal.throwIfAborted();
-      const complete = slice.filter((item) => missingFrom(item) === undefined);
+      const claims = slice.flatMap((claim) => (claim instanceof AppError ? [] : [claim]));
       const checked = await this.#with.compute.verifyBatch(
-        { circuit, verifyingKey, items: complete.map(({ inputs, proof }) => ({ inputs, proof })) },
+        { circuit, verifyingKey, items: claims },
         { signal: request.signal, deadlineMs: this.#options.verifyDeadlineMs },
       );
       if (!checked.ok) throw taskError(checked);
       const outcomes = checked.value.outcomes.values();
-      results.push(...slice.map((item) => missingFrom(item) ?? resultOf(outcomes.next().value)));
+      results.push(...slice.map((claim) => (claim instanceof AppError ? claim : resultOf(outcomes.next().value))));
     }
     return results;
   }
@@ -297,9 +296,27 @@ function artifact(prover: StoredProver, name: "interface.json" | "circuit.wasm")
   return found.sha256;
 }
 
-function missingFrom({ inputs, proof }: VerifyItem): AppError | undefined {
-  if (proof === undefined) return invalidMember("proof", "proof required for verification", "proof_malformed");
-  return inputs === undefined ? witnessMissing("witness required for verification") : undefined;
+/** A body of a million values is refused before it is copied to a thread. */
+function requireFewValues(circuit: CircuitInterface, ...inputs: readonly unknown[]): void {
+  // A few too many are left to the check of the inputs, which names them.
+  const countMax = 2 * valuesOf(circuit) + SPARE_VALUES;
+  if (!inputs.some((each) => each !== undefined && hasMoreValues(each, countMax))) return;
+  throw invalidMember(
+    "witness",
+    `the witness has many more values than the circuit's outputs and inputs, which are ${String(valuesOf(circuit))}`,
+    "witness_invalid",
+  );
+}
+
+function boundedClaim(circuit: CircuitInterface, claim: UncheckedClaim | AppError): UncheckedClaim | AppError {
+  if (claim instanceof AppError) return claim;
+  try {
+    requireFewValues(circuit, claim.inputs, claim.publicSignals);
+    return claim;
+  } catch (error) {
+    if (error instanceof AppError) return error;
+    throw error;
+  }
 }
 
 function resultOf(outcome: TaskResult<VerifyValue> | undefined): boolean | AppError {

@@ -2,7 +2,8 @@
  * Cuts the diagnostics of compilers and checks to printable text of bounded length before they are stored, because they
  * quote untrusted source.
  */
-import { DIAGNOSTICS_MAX, DIAGNOSTIC_TEXT_LENGTH_MAX, type ProverDiagnostic } from "../schemas.js";
+import { DIAGNOSTICS_MAX } from "../../engine/circuit/source-limits.js";
+import { DIAGNOSTIC_NOTES_MAX, DIAGNOSTIC_TEXT_LENGTH_MAX, type ProverDiagnostic } from "../schemas.js";
 
 const CODE_LENGTH_MAX = 64;
 const FILE_LENGTH_MAX = 256;
@@ -22,13 +23,16 @@ export function limitDiagnostics(diagnostics: readonly ProverDiagnostic[]): Prov
   return [...shown, diagnostic("more", `${String(diagnostics.length - shown.length)} more are not shown`)];
 }
 
-function limitDiagnostic({ message, code, file, line, column }: ProverDiagnostic): ProverDiagnostic {
+function limitDiagnostic({ message, code, file, line, column, notes }: ProverDiagnostic): ProverDiagnostic {
   return {
     message: printable(message, DIAGNOSTIC_TEXT_LENGTH_MAX),
     code: printable(code, CODE_LENGTH_MAX),
     ...(file === undefined ? {} : { file: printable(file, FILE_LENGTH_MAX) }),
     ...(line === undefined ? {} : { line }),
     ...(column === undefined ? {} : { column }),
+    ...(notes === undefined
+      ? {}
+      : { notes: notes.slice(0, DIAGNOSTIC_NOTES_MAX).map((note) => printable(note, DIAGNOSTIC_TEXT_LENGTH_MAX)) }),
   };
 }
 

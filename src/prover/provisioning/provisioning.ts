@@ -15,7 +15,7 @@ import type { GatesInput, ProverCompute, StoredFile } from "../compute/compute.j
 import { diagnostic, limitDiagnostics } from "./diagnostics.js";
 import type { KeyPins } from "./key-pins.js";
 import { isFinished, mayFollow, type ProverStatus } from "./lifecycle.js";
-import type { CircuitInterface } from "../../engine/circuit/interface.js";
+import { valuesOf, type CircuitInterface } from "../../engine/circuit/interface.js";
 import {
   scopeOf,
   type ArtifactName,
@@ -169,7 +169,7 @@ export class Provisioning {
       "circuit.sym": await this.#with.artifacts.put(sym),
       "interface.json": await this.#with.artifacts.put(Buffer.from(JSON.stringify(circuit))),
     };
-    return { artifacts, warnings: limitDiagnostics(warnings) };
+    return { artifacts, warnings: limitDiagnostics(warnings), value_count: valuesOf(circuit) };
   }
 
   async #setup(prover: StoredProver, lease: ProvisioningLease): Promise<void> {
@@ -317,7 +317,11 @@ export function withCompiled(prover: StoredProver, circuit: CompiledCircuit): St
   return {
     ...prover,
     warnings: [...circuit.warnings],
-    build: { ...prover.build, artifacts: { ...prover.build.artifacts, ...circuit.artifacts } },
+    build: {
+      ...prover.build,
+      artifacts: { ...prover.build.artifacts, ...circuit.artifacts },
+      ...(circuit.value_count === undefined ? {} : { value_count: circuit.value_count }),
+    },
   };
 }
 

@@ -5,8 +5,8 @@
 import { createHash } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { assert, invalidMember, type AppError } from "../../platform/errors.js";
-import { SOURCE_BYTES_MAX } from "../../engine/circuit/source-limits.js";
+import { AppError, assert, invalidMember, type ErrorDetail } from "../../platform/errors.js";
+import { SOURCE_BYTES_MAX, filesThatAreFolders, findPathFault } from "../../engine/circuit/source-limits.js";
 import { MAIN_FILE_DEFAULT, type CreateProver } from "../schemas.js";
 
 export type CircuitSource = {
@@ -28,6 +28,10 @@ interface NamedSource {
 }
 
 const IDENTIFIER = /^[a-z0-9_]{1,64}$/;
+/** Wrong paths that one answer names. */
+const PATH_FAULTS_MAX = 20;
+/** Characters of a wrong path that an answer repeats. */
+const PATH_SHOWN_LENGTH_MAX = 64;
 /** Digits of the hash in the identifier of a prover made from source: enough for people to tell circuits apart. */
 const IDENTIFIER_HASH_LENGTH = 16;
 
@@ -77,7 +81,7 @@ export class BuiltInCircuits {
 /**
  * Reads the circuit of a request: a built-in one by name, or the caller's own source.
  * @throws AppError `identifier_unknown`, or `source_invalid` when neither or both are given, or when the source is too
- *   long or has no main file
+ *   long, has no main file, or has a path that no file can have
  */
 export function sourceOf(
   request: Pick<CreateProver, "identifier" | "source" | "main">,
@@ -110,6 +114,7 @@ function ownSource(source: string | Readonly<Record<string, string>>, main: stri
   const files: Readonly<Record<string, string>> =
     typeof source === "string" ? { [main ?? MAIN_FILE_DEFAULT]: source } : source;
   const names = Object.keys(files);
+  requirePaths(names);
   const mainFile = main ?? (names.length === 1 ? names[0] : undefined) ?? MAIN_FILE_DEFAULT;
   if (!Object.hasOwn(files, mainFile))
     throw sourceInvalid(`the source has no file ${mainFile}; name the one with the main component in "main"`, "main");
@@ -120,6 +125,23 @@ function ownSource(source: string | Readonly<Record<string, string>>, main: stri
       "source",
     );
   return { files, main: mainFile };
+}
+
+/** Checked before anything is stored: the schema of the body cannot say it of the names of an object. */
+function requirePaths(names: readonly string[]): void {
+  const faults = new Map(
+    names.flatMap((name) => {
+      const fault = findPathFault(name);
+      return fault === undefined ? [] : [[name, fault] as const];
+    }),
+  );
+  for (const name of filesThatAreFolders(names)) faults.set(name, "is also a folder of another path");
+  const details = [...faults].slice(0, PATH_FAULTS_MAX).map(([name, fault]): ErrorDetail => {
+    const shown = name.slice(0, PATH_SHOWN_LENGTH_MAX).replace(/[^\x20-\x7e]/g, "?");
+    return { message: `the source path "${shown}" ${fault}`, code: "source_invalid", path: "source" };
+  });
+  const [first] = details;
+  if (first !== undefined) throw new AppError("source_invalid", { message: first.message, details });
 }
 
 function readSource(folder: string, main: string, shared: CircuitSource["files"]): CircuitSource {

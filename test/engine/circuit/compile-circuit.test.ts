@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { compileCircuit } from "../../../src/engine/circuit/compile-circuit.js";
-import { SOURCE_BYTES_MAX, SOURCE_FILES_MAX } from "../../../src/engine/circuit/source-limits.js";
+import { DIAGNOSTICS_MAX, SOURCE_BYTES_MAX, SOURCE_FILES_MAX } from "../../../src/engine/circuit/source-limits.js";
 import type { CompileResult } from "../../../src/engine/circuit/compile-circuit.js";
-import { DIAGNOSTICS_MAX, parseDiagnostics } from "../../../src/engine/circuit/diagnostics.js";
+import { DIAGNOSTICS_CHARS_MAX, parseDiagnostics } from "../../../src/engine/circuit/diagnostics.js";
 import { readR1csHeader } from "../../../src/engine/circuit/r1cs.js";
 
 const SQUARE =
@@ -49,7 +49,14 @@ describe("compileCircuit", () => {
       ok: false,
       code: "source_invalid",
       diagnostics: [
-        { severity: "error", code: "T2021", message: "Undeclared symbol", file: "lib/b.circom", line: 5, column: 9 },
+        {
+          severity: "error",
+          code: "T2021",
+          message: "Undeclared symbol: Using unknown symbol",
+          file: "lib/b.circom",
+          line: 5,
+          column: 9,
+        },
       ],
     });
   });
@@ -151,19 +158,31 @@ describe("compileCircuit", () => {
 });
 
 describe("parseDiagnostics", () => {
-  it("puts errors first, joins long messages, and drops excerpts, notes and colours", () => {
+  const nothingRead = {
+    paths: [],
+    mainPath: "/src/main.circom",
+    lastPath: "/src/main.circom",
+    textOf: () => undefined,
+  };
+  const parse = (text: string) => parseDiagnostics(text, nothingRead);
+
+  it("puts errors first, joins long messages, keeps notes, and drops excerpts and colours", () => {
     const text = [
       "\u001b[0m\u001b[1m\u001b[38;5;11mwarning[T3002]\u001b[0m\u001b[1m: Consider using <==.",
       " The second line.\u001b[0m",
       '  \u001b[0m\u001b[34m┌─\u001b[0m "/src/lib/a.circom":10:20',
       "  │",
       "10 │ z <-- a*a;",
+      "  │ ^^^^^^^^^ found here",
+      "  │",
       "  = call trace:",
       "    ->A",
       "",
       "\u001b[1merror[P1001]\u001b[0m: No main in /src/main.circom or /lib/circomlib/circuits/x.circom",
+      "",
+      "previous errors were found",
     ].join("\n");
-    expect(parseDiagnostics(text)).toEqual([
+    expect(parse(text)).toEqual([
       { severity: "error", code: "P1001", message: "No main in main.circom or circomlib/circuits/x.circom" },
       {
         severity: "warning",
@@ -172,14 +191,20 @@ describe("parseDiagnostics", () => {
         file: "lib/a.circom",
         line: 10,
         column: 20,
+        notes: ["call trace: ->A"],
       },
     ]);
   });
 
   it("bounds the number and the length of findings", () => {
-    const found = parseDiagnostics(Array.from({ length: 500 }, () => `error[T1]: ${"x".repeat(10_000)}`).join("\n"));
+    const found = parse(Array.from({ length: 600 }, (_, i) => `error[T1]: ${String(i)}`).join("\n"));
     expect(found).toHaveLength(DIAGNOSTICS_MAX);
-    expect(found.at(-1)?.message).toBe(`and ${500 - DIAGNOSTICS_MAX + 1} more`);
-    expect(Math.max(...found.map(({ message }) => message.length))).toBeLessThanOrEqual(400);
+    expect(found.at(-1)?.message).toBe(`and ${600 - DIAGNOSTICS_MAX + 1} more`);
+    const long = parse(
+      Array.from({ length: 600 }, (_, i) => `error[T1]: ${String(i)}${"x".repeat(10_000)}`).join("\n"),
+    );
+    expect(JSON.stringify(long).length).toBeLessThanOrEqual(DIAGNOSTICS_CHARS_MAX + 200);
+    expect(Math.max(...long.map(({ message }) => message.length))).toBeLessThanOrEqual(800);
+    expect(long.at(-1)?.message).toBe(`and ${600 - long.length + 1} more`);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { checkInputs, INPUT_PROBLEMS_MAX } from "../../../src/engine/circuit/inputs.js";
+import { checkInputs, hasMoreValues, INPUT_PROBLEMS_MAX } from "../../../src/engine/circuit/inputs.js";
 import {
   CircuitInterfaceError,
   elementPaths,
@@ -63,6 +63,14 @@ const GOOD = {
   ],
   secret: "0xff",
 };
+
+/** cube[2][2][3] */
+function cubePaths(): string[] {
+  const paths: string[] = [];
+  for (let i = 0; i < 2; i += 1)
+    for (let j = 0; j < 2; j += 1) for (let k = 0; k < 3; k += 1) paths.push(`cube[${i}][${j}][${k}]`);
+  return paths;
+}
 
 function titleOf(value: unknown): string {
   return typeof value === "string" && value.length > 40
@@ -131,6 +139,42 @@ describe("checkInputs for proving", () => {
       ["points", [5n, 6n, 7n, 8n, 9n, 10n]],
       ["secret", [255n]],
     ]);
+  });
+
+  it("takes arrays of several dimensions with all values in one list, as snarkjs does", () => {
+    const circuit = readCircuitInterface(header(0, 0, 12), sym(...cubePaths()));
+    const values = Array.from({ length: 12 }, (_, i) => i);
+    const nested = [0, 6].map((at) => [values.slice(at, at + 3), values.slice(at + 3, at + 6)]);
+    const expected = new Map([["cube", values.map(BigInt)]]);
+    for (const cube of [values, nested, nested.map((plane) => plane.flat())])
+      expect(checkInputs(circuit, { cube })).toEqual({ ok: true, values: expected });
+    expect(checkInputs(circuit, { "cube[0]": values.slice(0, 6), "cube[1]": values.slice(6) })).toEqual({
+      ok: true,
+      values: expected,
+    });
+    expect(checkInputs(CIRCUIT, { ...GOOD, grid: [1, 2, 3, 4] })).toEqual(checkInputs(CIRCUIT, GOOD));
+  });
+
+  it("names what is wrong with values in one list", () => {
+    expect(problems({ ...GOOD, grid: [1, 2, 3] })).toEqual([
+      ["grid", "grid has 3 values in one list, the circuit takes 4 (2 x 2)"],
+    ]);
+    expect(problems({ ...GOOD, grid: [1, -2, 3, "x"] })).toEqual([
+      ["grid[0][1]", "grid[0][1] must not be negative"],
+      ["grid[1][1]", "grid[1][1] must be a decimal or 0x-hex string"],
+    ]);
+    expect(problems({ ...GOOD, grid: [1, [2], 3, 4] })).toHaveLength(1);
+    expect(problems({ ...GOOD, points: [1, 2, 3, 4, 5, 6] }).map(([path]) => path)).toEqual(["points"]);
+  });
+
+  it("takes members with the names of every object's own", () => {
+    const names = ["constructor", "__proto__", "prototype", "toString", "hasOwnProperty", "valueOf"];
+    const circuit = readCircuitInterface(header(0, 0, names.length), sym(...names));
+    const inputs: unknown = JSON.parse(`{${names.map((name, i) => `"${name}": ${String(i)}`).join(", ")}}`);
+    const result = checkInputs(circuit, inputs);
+    expect(result.ok && [...result.values]).toEqual(names.map((name, i) => [name, [BigInt(i)]]));
+    const missing = checkInputs(circuit, {});
+    expect(!missing.ok && missing.details.map(({ path }) => path)).toEqual(names);
   });
 
   it("takes members by index and by dotted name, in any order and mixture", () => {
@@ -232,7 +276,7 @@ describe("checkInputs for proving", () => {
     expect(problems({ ...GOOD, points: [{ x: 1, y: [1, 2] }, 7] })).toEqual([
       ["points[1]", "points[1] must be an object of member names and values"],
     ]);
-    expect(problems({ ...GOOD, grid: [1, 2, 3, 4] })).toEqual([["grid", "grid has 4 values, the circuit takes 2"]]);
+    expect(problems({ ...GOOD, grid: [[1, 2]] })).toEqual([["grid", "grid has 1 values, the circuit takes 2"]]);
   });
 
   it.each(
@@ -304,6 +348,17 @@ describe("checkInputs for proving", () => {
     expect(problems({ ...GOOD, flags: new Array(1_000_000).fill("1") })).toEqual([
       ["flags", "flags has 1000000 values, the circuit takes 2"],
     ]);
+  });
+});
+
+describe("hasMoreValues", () => {
+  it("counts values in lists and objects, and nothing beyond the bound", () => {
+    expect(hasMoreValues({ a: [1, 2], b: { c: 3 }, d: "4" }, 4)).toBe(false);
+    expect(hasMoreValues({ a: [1, 2], b: { c: 3 }, d: "4" }, 3)).toBe(true);
+    expect(hasMoreValues({ a: [[], {}, []] }, 2)).toBe(true);
+    expect(hasMoreValues({ a: [[], {}, []] }, 3)).toBe(false);
+    expect(hasMoreValues("1", 1)).toBe(false);
+    expect(hasMoreValues({}, 0)).toBe(true);
   });
 });
 

@@ -18,8 +18,7 @@ it("proves membership in a Merkle tree of depth 20, and no other statement", asy
     const made = await test.provers.prove(owner, prover.id, { inputs: satisfying, signal: never });
     expect(made.timings!.prove_ms).toBeGreaterThan(0);
     const verified = await test.provers.verify(principalOf(owner), prover.id, {
-      inputs: satisfying,
-      proof: made.proof,
+      item: { witness: satisfying, proof: made.proof },
       store: false,
       signal: never,
     });

@@ -8,6 +8,24 @@ const WIDE = { depthMax: 1000, tokensMax: 100_000, keyBytesMax: 100_000, numberB
 const fault = (text: string | Buffer, limits = LIMITS): string | undefined =>
   findJsonFault(typeof text === "string" ? Buffer.from(text) : text, limits);
 
+describe("names that are the caller's own", () => {
+  const limits = { ...LIMITS, userNames: true };
+
+  it("may reach a prototype below the top level, and become own members", () => {
+    const text = '{"a":{"__proto__":1,"constructor":2,"b":[{"prototype":3}]}}';
+    expect(fault(text, limits)).toBeUndefined();
+    const { a } = parseJson(Buffer.from(text)) as { a: object };
+    expect(Object.entries(a)).toContainEqual(["__proto__", 1]);
+    expect(Object.getPrototypeOf(a)).toBe(Object.prototype);
+  });
+
+  it("may not at the top level, nor be given twice", () => {
+    expect(fault('{"__proto__":1}', limits)).toContain("not allowed");
+    expect(fault('[{"constructor":1}]', limits)).toBeUndefined();
+    expect(fault('{"a":{"constructor":1,"constructor":2}}', limits)).toContain("given twice");
+  });
+});
+
 describe("strict JSON (RFC 8259)", () => {
   it.each([
     "{}",

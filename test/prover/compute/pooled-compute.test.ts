@@ -41,8 +41,7 @@ describe("the registry on thread pools and processes", () => {
     const made = await test.provers.prove(owner, prover.id, { inputs: { X: "3", Y: "35" }, signal: never });
     const verify = async (inputs: object): Promise<boolean> =>
       await test.provers.verify(principalOf(owner), prover.id, {
-        inputs,
-        proof: made.proof,
+        item: { witness: inputs, proof: made.proof },
         store: false,
         signal: never,
       });

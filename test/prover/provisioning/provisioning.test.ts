@@ -88,7 +88,11 @@ function failing(step: "compile" | "setup" | "gates", times: number, error: () =
 async function proveAndVerify(test: TestRegistry, owner: Subject, id: string): Promise<void> {
   const { proof } = await test.provers.prove(owner, id, { inputs: { X: "3", Y: "35" }, signal: never });
   expect(
-    await test.provers.verify(principalOf(owner), id, { inputs: { Y: "35" }, proof, store: false, signal: never }),
+    await test.provers.verify(principalOf(owner), id, {
+      item: { witness: { Y: "35" }, proof },
+      store: false,
+      signal: never,
+    }),
   ).toBe(true);
 }
 

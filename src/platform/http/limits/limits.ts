@@ -34,6 +34,8 @@ export const JSON_TOKENS_DEFAULT = 20_000;
 /** No route needs deeper nesting, and it would cost stack in recursive code later. */
 export const JSON_DEPTH_MAX = 32;
 export const JSON_KEY_BYTES_MAX = 256;
+/** Names that the caller chose: paths of files, elements of nested arrays of signals. */
+export const JSON_USER_KEY_BYTES_MAX = 1024;
 /** Room for a field element in decimal (78 digits); `BigInt` of longer texts is quadratic. */
 export const JSON_NUMBER_BYTES_MAX = 80;
 

@@ -1,6 +1,7 @@
 /** The stage that turns a body's bytes into the handler's `body`: media type (415), JSON form (400), schema (422). */
 import { isUtf8 } from "node:buffer";
 import type { SentBody } from "../../contract/client-names.js";
+import type { BodyLimits } from "../../contract/route.js";
 import { parseQuery } from "../../contract/query.js";
 import { AppError } from "../../errors.js";
 import type { CompiledRoute } from "../compiled-route.js";
@@ -14,9 +15,15 @@ const ALONE: SentBody = { body: undefined, sentBack: {} };
 /**
  * Returns validated JSON, the bytes themselves on raw routes, or undefined when there is no body and the route allows
  * that; beside it the members of a record that the client sent back.
+ * @param ownLimits of this request, in place of the route's
  * @throws unsupported_media_type, malformed_json, malformed_request, invalid_request or unknown_member
  */
-export function readBody(compiled: CompiledRoute, head: RequestHead, bytes: Buffer): SentBody {
+export function readBody(
+  compiled: CompiledRoute,
+  head: RequestHead,
+  bytes: Buffer,
+  ownLimits?: Pick<BodyLimits, "jsonTokensMax">,
+): SentBody {
   const { route, validator } = compiled;
   const encoding = head.headers["content-encoding"];
   if (encoding !== undefined && encoding.trim().toLowerCase() !== "identity") {
@@ -36,7 +43,9 @@ export function readBody(compiled: CompiledRoute, head: RequestHead, bytes: Buff
   if (route.form === true && isForm(head.headers["content-type"])) return validator.body(parseForm(bytes));
   requireJson(head.headers["content-type"]);
   if (route.rawBody === true) return { body: bytes, sentBack: {} };
-  return validator.body(parsePlainJson(bytes, compiled.jsonLimits) ?? parseChecked(bytes, compiled.jsonLimits));
+  const limits =
+    ownLimits === undefined ? compiled.jsonLimits : { ...compiled.jsonLimits, tokensMax: ownLimits.jsonTokensMax };
+  return validator.body(parsePlainJson(bytes, limits) ?? parseChecked(bytes, limits));
 }
 
 function parseChecked(bytes: Buffer, limits: JsonLimits): unknown {

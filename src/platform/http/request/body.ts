@@ -57,7 +57,8 @@ export function collectBody(
 }
 
 export class BodyCollector {
-  readonly #bytesMax: number;
+  #bytesMax: number;
+  readonly #declaredBytes: number;
   readonly #budget: BodyBudget;
   #chunks: Buffer[] = [];
   #bytes = 0;
@@ -73,9 +74,21 @@ export class BodyCollector {
   constructor(options: CollectorOptions, dependencies: { budget: BodyBudget }) {
     this.#bytesMax = options.bytesMax;
     this.#budget = dependencies.budget;
-    this.#tooLarge = (options.declaredBytes ?? 0) > options.bytesMax;
-    if (this.#tooLarge && (options.declaredBytes ?? 0) - options.bytesMax > LINGER_BYTES_MAX)
-      this.#fail(this.#tooLargeError());
+    this.#declaredBytes = options.declaredBytes ?? 0;
+    this.#tooLarge = false;
+    this.#checkDeclared();
+  }
+
+  /** Lowers the cap, once it is known what the body is for. What came so far counts. */
+  narrow(bytesMax: number): void {
+    if (bytesMax >= this.#bytesMax) return;
+    this.#bytesMax = bytesMax;
+    if (this.#outcome instanceof AppError) return;
+    if (this.#bytes > bytesMax) {
+      this.#tooLarge = true;
+      if (this.#settled) this.#fail(this.#tooLargeError());
+    }
+    if (!this.#settled) this.#checkDeclared();
   }
 
   /** Listens for the chunks of the body. */
@@ -83,6 +96,12 @@ export class BodyCollector {
     response.onData((chunk, isLast) => {
       this.#push(chunk, { isLast });
     });
+  }
+
+  #checkDeclared(): void {
+    if (this.#declaredBytes <= this.#bytesMax) return;
+    this.#tooLarge = true;
+    if (this.#declaredBytes - this.#bytesMax > LINGER_BYTES_MAX) this.#fail(this.#tooLargeError());
   }
 
   #push(chunk: ArrayBuffer, { isLast }: { readonly isLast: boolean }): void {

@@ -3,6 +3,7 @@
  * after the client left can make the library end the process.
  */
 import type { Principal } from "../../auth/principal.js";
+import type { RouteSpec } from "../../contract/route.js";
 import type { CompiledRoute } from "../compiled-route.js";
 import type { RequestHead } from "./request-head.js";
 import type { RawResponse, UpgradeOffer } from "../uws.js";
@@ -36,6 +37,8 @@ export class Exchange {
   /** Monotonic time at which the reader of a long answer last took something. */
   progressAtMs = 0;
   route: CompiledRoute | undefined;
+  /** Members that a refusal carries without a route: those of the route that its malformed path was meant for. */
+  errorMembers: RouteSpec["errorMembers"];
   principal: Principal | undefined;
   /** `user:<uuid>` for the log. */
   subject: string | undefined;

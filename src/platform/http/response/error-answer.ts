@@ -70,7 +70,7 @@ function commonForm(exchange: Exchange, error: AppError): Answer {
       : {}),
     message,
     errors: error.details,
-    ...exchange.route?.route.errorMembers,
+    ...(exchange.route?.route.errorMembers ?? exchange.errorMembers),
   };
   return {
     status: error.status,

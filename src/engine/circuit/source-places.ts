@@ -1,0 +1,93 @@
+/**
+ * Finds statements in circom source by their words, for findings that the compiler prints without a place. No parser:
+ * it looks only for what the compiler has named.
+ */
+import type { ReportPlace } from "./compiler-report.js";
+
+/** The sources that the compiler has read, by the path that it knows. */
+export interface ReadSources {
+  /** In the order of reading. */
+  readonly paths: readonly string[];
+  readonly mainPath: string;
+  /** The file that the compiler read last. */
+  readonly lastPath: string;
+  readonly textOf: (path: string) => string | undefined;
+}
+
+type Definition = "template" | "function";
+
+const COMMENT = /\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/g;
+const DEFINITION = /\b(template|bus|function)\s+(?:(?:custom|parallel|extern_c)\s+)*([A-Za-z_$][\w$]*)/g;
+const INCLUDE = /\binclude\s*"([^"]*)"/g;
+
+/** Looks places up in the sources of one compilation; every file is read and cleared of comments once at most. */
+export class SourcePlaces {
+  readonly #sources: ReadSources;
+  readonly #codes = new Map<string, string>();
+  #definitions: Map<string, ReportPlace & { readonly offset: number }> | undefined;
+
+  constructor(sources: ReadSources) {
+    this.#sources = sources;
+  }
+
+  /** Finds the statement that includes `name`, in the file that the compiler read last. */
+  include(name: string): ReportPlace | undefined {
+    const path = this.#sources.lastPath;
+    const found = [...this.#code(path).matchAll(INCLUDE)].find(([, included]) => included === name);
+    return found === undefined ? undefined : this.#placeAt(path, found.index);
+  }
+
+  /** The start of the main file, for findings about the whole source. */
+  start(): ReportPlace {
+    return { file: this.#sources.mainPath, line: 1, column: 1 };
+  }
+
+  /** Finds the directive that names the language version; the start of the file when there is none. */
+  pragma(path: string): ReportPlace | undefined {
+    if (this.#sources.textOf(path) === undefined) return undefined;
+    return this.#placeAt(path, Math.max(0, this.#code(path).search(/\bpragma\s+circom\b/)));
+  }
+
+  /** Finds a definition; with `symbol`, the place in it that names this symbol first, which declares it. */
+  definition(kind: Definition, name: string, symbol?: string): ReportPlace | undefined {
+    this.#definitions ??= this.#findDefinitions();
+    const found = this.#definitions.get(`${kind} ${name}`);
+    if (found === undefined || symbol === undefined) return found;
+    const code = this.#code(found.file);
+    const declared = new RegExp(`(?<![\\w$])${symbol.replaceAll("$", "\\$")}(?![\\w$])`, "g");
+    const bodyAt = code.indexOf("{", found.offset);
+    declared.lastIndex = bodyAt < 0 ? found.offset : bodyAt;
+    const match = declared.exec(code);
+    return match === null ? found : this.#placeAt(found.file, match.index);
+  }
+
+  #findDefinitions(): Map<string, ReportPlace & { readonly offset: number }> {
+    const all = this.#sources.paths.flatMap((path) =>
+      [...this.#code(path).matchAll(DEFINITION)].map(
+        ({ index, 1: kind = "", 2: name = "" }) =>
+          [`${kind} ${name}`, { ...this.#placeAt(path, index), offset: index }] as const,
+      ),
+    );
+    return new Map(all.reverse());
+  }
+
+  /** The text with blanks in place of comments, so that offsets stay. */
+  #code(path: string): string {
+    const known = this.#codes.get(path);
+    if (known !== undefined) return known;
+    const text = this.#sources.textOf(path) ?? "";
+    const code = text.replace(COMMENT, (comment) => comment.replace(/[^\n]/g, " "));
+    this.#codes.set(path, code);
+    return code;
+  }
+
+  #placeAt(path: string, offset: number): ReportPlace {
+    const before = this.#code(path).slice(0, offset);
+    const lineStart = before.lastIndexOf("\n") + 1;
+    return {
+      file: path,
+      line: before.split("\n").length,
+      column: Array.from(before.slice(lineStart)).length + 1,
+    };
+  }
+}

@@ -1,0 +1,34 @@
+/**
+ * Reads what a request wants verified: a proof with its inputs, with its public signals as snarkjs has them, or the
+ * answer of prove as it stands. Where something is given twice, both must say the same.
+ */
+import { isDeepStrictEqual } from "node:util";
+import type { UncheckedClaim } from "../../engine/protocol.js";
+import { invalidMember, type AppError } from "../../platform/errors.js";
+import type { ProofItem } from "../schemas.js";
+
+/**
+ * Returns the claim of a request or of an item of a batch, or what is missing or contradicts itself in it.
+ * @param proverId of the prover that verifies
+ */
+export function readClaim(item: ProofItem, proverId: string): UncheckedClaim | AppError {
+  const { witness, proof, snarkjs, prover_id } = item;
+  if (typeof prover_id === "string" && prover_id.toLowerCase() !== proverId)
+    return invalidMember("prover_id", "this proof is of another prover");
+  const lists = [item.public_signals, item.publicSignals, snarkjs?.public_signals, snarkjs?.publicSignals].filter(
+    (list) => list !== undefined,
+  );
+  const [publicSignals] = lists;
+  if (lists.some((list) => !isDeepStrictEqual(list, publicSignals)))
+    return invalidMember("public_signals", "the public signals are given twice, and differ", "witness_invalid");
+  const [first, second] = [proof, snarkjs?.proof].filter((form) => form !== undefined);
+  if (first === undefined) return invalidMember("proof", "proof required for verification", "proof_malformed");
+  if (witness === undefined && publicSignals === undefined)
+    return invalidMember("witness", "witness required for verification", "witness_missing");
+  return {
+    proof: first,
+    ...(second === undefined ? {} : { sameProof: second }),
+    ...(witness === undefined ? {} : { inputs: witness }),
+    ...(publicSignals === undefined ? {} : { publicSignals }),
+  };
+}

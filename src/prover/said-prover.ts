@@ -1,0 +1,52 @@
+/**
+ * What existing clients repeat of a prover when they prove or verify: its kind, its stores, its owner. Nothing of it
+ * decides anything; where it contradicts the prover, the client means another one and is told so.
+ */
+import { missingReference } from "../platform/references.js";
+import { invalidMember } from "../platform/errors.js";
+import type { Catalog } from "./catalog.js";
+import type { Prover, SaidProver } from "./schemas.js";
+
+/** Members that name one thing of the prover, by the member of the prover's record. */
+const IDS = { prover_id: "id", vault_id: "vault_id" } as const;
+const STORES = { store_id: "note store", note_store_id: "note store", nullifier_store_id: "nullifier store" } as const;
+
+/**
+ * Checks what a body says of the prover that its path names.
+ * @param hasStore whether the caller has a store with this id
+ * @throws AppError `invalid_request` naming the member that contradicts, `not_found` for a store that the caller does
+ *   not have
+ */
+export function requireSaidProver(
+  said: SaidProver,
+  prover: Prover,
+  { catalog, hasStore }: { readonly catalog: Catalog; readonly hasStore: (id: string) => boolean },
+): void {
+  const kinds = {
+    identifier: (text: string) => text.trim().toLowerCase(),
+    curve: (text: string) => catalog.canonicalCurve(text),
+    provider: (text: string) => catalog.canonicalProvider(text),
+    proving_scheme: (text: string) => catalog.canonicalScheme(text),
+  };
+  for (const [name, canonical] of Object.entries(kinds) as [keyof typeof kinds, (text: string) => string][]) {
+    const text = said[name];
+    if (typeof text === "string" && canonical(text) !== prover[name])
+      throw invalidMember(name, `${name}: the prover's is ${prover[name]}`);
+  }
+  for (const [name, own] of Object.entries(IDS) as [keyof typeof IDS, "id" | "vault_id"][]) {
+    const id = said[name];
+    if (typeof id === "string" && id !== prover[own])
+      throw invalidMember(name, `${name}: the prover's is ${prover[own]}`);
+  }
+  requireSaidStores(said, prover, hasStore);
+}
+
+function requireSaidStores(said: SaidProver, prover: Prover, hasStore: (id: string) => boolean): void {
+  for (const [name, what] of Object.entries(STORES) as [keyof typeof STORES, string][]) {
+    const id = said[name];
+    const own = name === "nullifier_store_id" ? prover.nullifier_store_id : prover.note_store_id;
+    if (typeof id !== "string" || id === own) continue;
+    if (!hasStore(id)) throw missingReference(name, "store");
+    throw invalidMember(name, `${name}: the prover's ${what} is ${own}`);
+  }
+}

@@ -1,0 +1,248 @@
+/** The prover area over HTTP: what clients send as inputs and proofs, as they have it. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { bindRoutes } from "../../src/platform/contract/route.js";
+import { proverRoutes, witnessLimits } from "../../src/prover/routes.js";
+import type { ProveResult } from "../../src/prover/schemas.js";
+import { BEARER, JSON_HEADERS, startFront, type Front } from "../platform/http/support.js";
+import { openTestRegistry, provision, type TestRegistry } from "./support.js";
+
+/** Whom the tokens of the test server belong to. */
+const OWNER = { kind: "user", id: "7a4c1f2e-0000-4000-8000-00000000000a" } as const;
+const OBJECT_NAMES = ["constructor", "__proto__", "prototype", "toString", "hasOwnProperty"];
+
+let registry: TestRegistry;
+let front: Front;
+let cubicId: string;
+
+beforeAll(async () => {
+  registry = await openTestRegistry();
+  const { handlers, bodyLimits } = registry.registry;
+  front = await startFront({ routes: bindRoutes(proverRoutes, handlers, bodyLimits) });
+  ({ id: cubicId } = await provision(registry.provers, OWNER));
+});
+afterAll(async () => {
+  await front.server.stop({ graceMs: 0 });
+  await registry.close();
+});
+
+interface Answer {
+  readonly status: number;
+  readonly body: Record<string, unknown> & { readonly errors?: readonly { code: string; path?: string }[] };
+}
+
+async function post(path: string, body: unknown): Promise<Answer> {
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  const response = await fetch(`${front.url}/api/v1/provers/${path}`, {
+    method: "POST",
+    headers: JSON_HEADERS,
+    body: text,
+  });
+  return { status: response.status, body: (await response.json()) as Answer["body"] };
+}
+
+async function proveCubic(): Promise<ProveResult> {
+  const { body } = await post(`${cubicId}/prove?format=snarkjs`, { witness: { X: "3", Y: "35" } });
+  return body as unknown as ProveResult;
+}
+
+describe("inputs", () => {
+  it("may have the names of every object's own members", async () => {
+    const signals = OBJECT_NAMES.map((name) => `signal input ${name};`).join(" ");
+    const source = `pragma circom 2.1.6; template M() { ${signals} signal output valueOf; valueOf <== ${OBJECT_NAMES.join(" + ")}; } component main {public [__proto__]} = M();`;
+    const { id, status } = await provision(registry.provers, OWNER, { source });
+    expect(status).toBe("provisioned");
+    const inputs = `{${OBJECT_NAMES.map((name, i) => `"${name}": "${String(i + 1)}"`).join(", ")}}`;
+    const made = await post(`${id}/prove`, `{"witness": ${inputs}}`);
+    expect(made).toMatchObject({ status: 201, body: { public_signals: ["15", "2"] } });
+    const proof = JSON.stringify(made.body.proof);
+    const verified = await post(`${id}/verify`, `{"proof": ${proof}, "witness": {"valueOf": 15, "__proto__": 2}}`);
+    expect(verified).toEqual({ status: 200, body: { result: true } });
+    const other = await post(`${id}/verify`, `{"proof": ${proof}, "witness": {"valueOf": 15, "__proto__": 3}}`);
+    expect(other).toEqual({ status: 200, body: { result: false } });
+    expect(await post(`${id}/prove`, `{"__proto__": 1, "witness": ${inputs}}`)).toMatchObject({ status: 400 });
+  });
+
+  it("may be arrays of several dimensions in one list", async () => {
+    const source =
+      "pragma circom 2.1.6; template M() { signal input a[2][2]; signal output b; b <== a[0][1] * a[1][0]; } component main = M();";
+    const { id } = await provision(registry.provers, OWNER, { source });
+    for (const a of [
+      [1, 2, 3, 4],
+      [
+        [1, 2],
+        [3, 4],
+      ],
+    ])
+      expect(await post(`${id}/prove`, { witness: { a } })).toMatchObject({
+        status: 201,
+        body: { public_signals: ["6"] },
+      });
+  });
+
+  it("are refused before any work when there are more than the circuit has", async () => {
+    const many = await post(`${cubicId}/prove`, { witness: { X: Array.from({ length: 150_000 }, () => 1) } });
+    expect(many).toMatchObject({ status: 422, body: { proof: null, errors: [{ code: "witness_invalid" }] } });
+    expect(many.body.message).toContain("many more values than the circuit");
+    const item = { proof: "00", witness: { Y: [1, 2, 3, 4] } };
+    expect(await post(`${cubicId}/verify`, { batch: [item, item] })).toMatchObject({
+      status: 200,
+      body: { result: false, batch: [{ errors: [{ code: "witness_invalid" }] }, {}] },
+    });
+    const long = `{"witness": {"X": "${"1".repeat(witnessLimits(2).bodyBytesMax)}"}}`;
+    expect(await post(`${cubicId}/prove`, long)).toMatchObject({ status: 413, body: { proof: null } });
+  });
+
+  it("are bounded by the circuit and not by one number for all", () => {
+    expect(witnessLimits(0)).toEqual(witnessLimits(1000));
+    expect(witnessLimits(150_000).jsonTokensMax).toBeGreaterThanOrEqual(300_000);
+    expect(witnessLimits(150_000).bodyBytesMax).toBeGreaterThanOrEqual(150_000 * 81);
+    expect(witnessLimits(2 ** 30).bodyBytesMax).toBeLessThanOrEqual(64 * 2 ** 20);
+  });
+});
+
+describe("verify", () => {
+  it("takes what prove answers as it stands, and the parts that snarkjs has", async () => {
+    const made = await proveCubic();
+    const { snarkjs } = made;
+    const bodies: unknown[] = [
+      made,
+      snarkjs,
+      { proof: snarkjs!.proof, publicSignals: snarkjs!.public_signals },
+      { proof: made.proof, public_signals: ["35"] },
+      { proof: `0x${made.proof}`, publicSignals: [35] },
+      { snarkjs },
+      { ...made, witness: { X: "3", Y: "35" } },
+    ];
+    for (const body of bodies)
+      expect(await post(`${cubicId}/verify`, body), JSON.stringify(body)).toEqual({
+        status: 200,
+        body: { result: true },
+      });
+    expect(await post(`${cubicId}/verify`, { batch: bodies })).toEqual({
+      status: 200,
+      body: { result: true, batch: bodies.map(() => ({ result: true })) },
+    });
+  });
+
+  it("answers false for other public signals, and refuses what contradicts itself", async () => {
+    const made = await proveCubic();
+    const other = await proveCubic();
+    const signals = { proof: made.proof, public_signals: ["36"] };
+    expect(await post(`${cubicId}/verify`, signals)).toEqual({ status: 200, body: { result: false } });
+    const contradictions: [object, string, string][] = [
+      [{ ...made, snarkjs: { ...made.snarkjs, public_signals: ["36"] } }, "witness_invalid", "public_signals"],
+      [{ ...made, snarkjs: { ...made.snarkjs, proof: other.snarkjs!.proof } }, "proof_malformed", "proof"],
+      [{ ...made, witness: { Y: "36" } }, "witness_invalid", "public_signals"],
+      [{ ...made, publicSignals: ["36"] }, "witness_invalid", "public_signals"],
+      [{ ...made, prover_id: "7a4c1f2e-1111-4222-8333-000000000001" }, "invalid_request", "prover_id"],
+      [{ proof: made.proof, public_signals: ["35", "1"] }, "witness_invalid", "public_signals"],
+      [{ proof: made.proof, public_signals: ["-35"] }, "witness_invalid", "public_signals[0]"],
+      [{ proof: made.proof, public_signals: [] }, "witness_invalid", "public_signals"],
+      [{ proof: made.proof }, "witness_missing", "witness"],
+      [{ public_signals: ["35"] }, "proof_malformed", "proof"],
+    ];
+    for (const [body, code, path] of contradictions)
+      expect(await post(`${cubicId}/verify`, body), JSON.stringify(body)).toMatchObject({
+        status: 422,
+        body: { result: false, errors: [{ code, path }] },
+      });
+  });
+});
+
+describe("what existing clients repeat of a prover", () => {
+  const said = () => {
+    const { note_store_id, nullifier_store_id, vault_id } = registry.provers.get(OWNER, cubicId);
+    return {
+      identifier: "Cubic",
+      curve: "bn128",
+      provider: "gnark",
+      proving_scheme: "GROTH16",
+      store_id: note_store_id,
+      note_store_id,
+      nullifier_store_id,
+      vault_id,
+      prover_id: cubicId,
+      user_id: OWNER.id,
+      application_id: null,
+    };
+  };
+
+  it("is taken as said", async () => {
+    const made = await post(`${cubicId}/prove`, { witness: { X: "3", Y: "35" }, ...said() });
+    expect(made.status).toBe(201);
+    const item = { witness: { Y: "35" }, proof: made.body.proof };
+    expect(await post(`${cubicId}/verify`, { ...item, ...said() })).toEqual({ status: 200, body: { result: true } });
+    expect(await post(`${cubicId}/verify`, { batch: [item], ...said() })).toMatchObject({ body: { result: true } });
+  });
+
+  it("is refused where it means another prover, store or owner", async () => {
+    const { note_store_id: otherStore } = await provision(registry.provers, OWNER);
+    const nobodys = "7a4c1f2e-1111-4222-8333-000000000001";
+    const refused: [object, number, string][] = [
+      [{ identifier: "mimc" }, 422, "identifier"],
+      [{ curve: "BLS12_381" }, 422, "curve"],
+      [{ provider: "zokrates" }, 422, "provider"],
+      [{ proving_scheme: "plonk" }, 422, "proving_scheme"],
+      [{ store_id: otherStore }, 422, "store_id"],
+      [{ store_id: nobodys }, 404, "store_id"],
+      [{ prover_id: nobodys }, 422, "prover_id"],
+      [{ vault_id: nobodys }, 422, "vault_id"],
+      [{ user_id: nobodys }, 404, "user_id"],
+      [{ application_id: nobodys }, 404, "application_id"],
+    ];
+    for (const [members, status, path] of refused) {
+      const answer = await post(`${cubicId}/prove`, { witness: { X: "3", Y: "35" }, ...members });
+      expect(answer, path).toMatchObject({ status, body: { proof: null, errors: [{ path }] } });
+      const verified = await post(`${cubicId}/verify`, { witness: { Y: "35" }, proof: "00", ...members });
+      expect(verified, path).toMatchObject({ status, body: { result: false, errors: [{ path }] } });
+    }
+  });
+
+  it("may name the store and the owner of a new prover", async () => {
+    const { store_id, user_id } = said();
+    const response = await fetch(`${front.url}/api/v1/provers`, {
+      method: "POST",
+      headers: JSON_HEADERS,
+      body: JSON.stringify({ identifier: "cubic", proving_scheme: "groth16", curve: "BN254", store_id, user_id }),
+    });
+    expect(response.status).toBe(202);
+    expect(await response.json()).toMatchObject({ note_store_id: store_id });
+  });
+});
+
+describe("failures of prove and verify", () => {
+  it.each([
+    ["malformed JSON", "{", ""],
+    ["an id that is none", "{}", "not-a-uuid"],
+    ["a path that is none", "{}", "%zz"],
+    ["a NUL in the path", "{}", "%00"],
+    ["an unknown member", '{"x": 1}', ""],
+    ["a wrong query", "{}", "?format=x"],
+  ])("carry proof and result at %s", async (_name, body, id) => {
+    for (const [verb, members] of [
+      ["prove", { proof: null }],
+      ["verify", { result: false }],
+    ] as const) {
+      const path = id.startsWith("?") ? `${cubicId}/${verb}${id}` : `${id === "" ? cubicId : id}/${verb}`;
+      const answer = await post(path, body);
+      expect(answer.status, path).toBeGreaterThanOrEqual(400);
+      expect(answer.body, path).toMatchObject(members);
+    }
+  });
+});
+
+describe("lists", () => {
+  it("say how many there are in all, and filter by name", async () => {
+    await provision(registry.provers, OWNER, { name: "Named for a filter" });
+    const list = async (path: string) => {
+      const response = await fetch(`${front.url}/api/v1/provers${path}`, { headers: BEARER });
+      const total = response.headers.get("X-Total-Results-Count");
+      return { total, body: (await response.json()) as { name?: string }[] };
+    };
+    const named = await list("?name=Named+for+a+filter");
+    expect(named.total).toBe("1");
+    expect(named.body.map(({ name }) => name)).toEqual(["Named for a filter"]);
+    expect(await list("?name=nobody")).toEqual({ total: "0", body: [] });
+    expect(Number((await list(`/${cubicId}/proofs`)).total)).toBeGreaterThan(0);
+  });
+});
