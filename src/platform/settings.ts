@@ -392,7 +392,7 @@ export const SETTINGS = {
     env: "SEAL_UNSEAL_KEY_SECRET_PATH",
     flag: "seal-unseal-key-secret-path",
     schema: Path,
-    description: "container_secret: the file with the 24 words, closed to group and others",
+    description: "container_secret: the file with the 24 words, owned by root or the server's user, of mode 0400, 0440 or 0600",
   }),
   seal_unseal_vault_subscription_id: setting({
     env: "SEAL_UNSEAL_VAULT_SUBSCRIPTION_ID",
