@@ -8,7 +8,15 @@ import { ExpirySweep } from "../expiry-sweep.js";
 
 const TABLE = "login_throttle";
 
-export type CounterKind = "account" | "address" | "signup" | "reset_address" | "reset_account" | "invitation";
+export type CounterKind =
+  | "account"
+  | "address"
+  | "signup"
+  | "reset_address"
+  | "reset_account"
+  | "confirmation_address"
+  | "confirmation_account"
+  | "invitation";
 
 /** A type, not an interface, so that it is a StoreValue. */
 export type Counter = {

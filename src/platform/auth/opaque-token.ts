@@ -11,6 +11,7 @@ export const OPAQUE_PREFIXES = {
   client_secret: "pcs_",
   authorization_code: "pac_",
   password_reset: "ppr_",
+  email_confirmation: "pec_",
   invitation: "pit_",
   bootstrap: "pbt_",
 } as const;
