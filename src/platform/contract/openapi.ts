@@ -185,10 +185,21 @@ function headerParameters(route: RouteSpec): Json[] {
 function requestBody(route: RouteSpec, body: TSchema): JsonObject {
   const example = route.example?.body as Json;
   const media = { schema: plain(body), ...(example === undefined ? {} : { example }) };
+  const description = bodyDescription(route);
   return {
+    ...(description === "" ? {} : { description }),
     required: route.bodyOptional !== true,
     content: { [JSON_MEDIA]: media, ...(route.form === true ? { "application/x-www-form-urlencoded": media } : {}) },
   };
+}
+
+function bodyDescription({ anyCase, sendsBack }: RouteSpec): string {
+  return [
+    ...(anyCase === true || sendsBack !== undefined ? ["Names may also be in camel case, or with capitals."] : []),
+    ...(sendsBack === undefined
+      ? []
+      : ["Members of the record that cannot change may be sent back; ids, owners and types only as they are."]),
+  ].join(" ");
 }
 
 function successes(route: RouteSpec): JsonObject {

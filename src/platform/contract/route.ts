@@ -7,6 +7,7 @@ import type { Static, TObject, TSchema } from "typebox";
 import type { ErrorCode } from "../errors.js";
 import type { PermissionName } from "../auth/permissions.js";
 import type { Principal, SubjectKind } from "../auth/principal.js";
+import type { SentBack } from "./client-names.js";
 import type { StreamSource } from "./stream.js";
 import type { JsonText } from "../json/json-text.js";
 
@@ -70,6 +71,16 @@ export interface RouteSpec {
   readonly query?: TObject;
   /** Schema of the JSON body. Without one, POST and PUT accept no body or an empty object. */
   readonly body?: TSchema;
+  /**
+   * The record that a PUT changes, as its GET answers it. Existing clients send back the whole record: its members that
+   * `body` has not got are set aside unchecked, as the handler's `sentBack`. Also has the meaning of `anyCase`.
+   */
+  readonly sendsBack?: TObject;
+  /**
+   * Also takes the body's members, at its top level, in camel case or with capitals, as existing clients write them.
+   * Not for routes that sign, pay or handle keys.
+   */
+  readonly anyCase?: true;
   /** The body may be absent. */
   readonly bodyOptional?: boolean;
   /** The handler gets the bytes of the body unparsed, because they hold a secret that must never become a string. */
@@ -150,7 +161,15 @@ export type BodyOf<R extends RouteSpec> = R["rawBody"] extends true
     : StaticOr<R["body"], undefined>;
 
 /** What a handler gets: checked input, the caller, and a signal that aborts when the answer is no longer wanted. */
-export interface HandlerRequest<R extends RouteSpec> {
+export type HandlerRequest<R extends RouteSpec> = RequestMembers<R> &
+  (R["sendsBack"] extends TObject ? SendsBackMember : unknown);
+
+interface SendsBackMember {
+  /** Members of the record that cannot change, not checked: see `requireUnchanged` (client-names.ts). */
+  readonly sentBack: SentBack;
+}
+
+interface RequestMembers<R extends RouteSpec> {
   readonly params: ParamsOf<R>;
   readonly query: QueryOf<R>;
   readonly body: BodyOf<R>;

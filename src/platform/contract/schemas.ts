@@ -18,6 +18,78 @@ export function nullable<T extends TSchema>(schema: T) {
   return Type.Union([schema, Type.Null()]);
 }
 
+/** Most members of an object that keeps what it does not know; the limits of the body bound their content. */
+const KEPT_MEMBERS_MAX = 100;
+/** Ends of names of members that hold secrets, without regard to case and underscores. */
+const SECRET_NAMES = [
+  "password",
+  "passphrase",
+  "secret",
+  "credentials",
+  "privatekey",
+  "mnemonic",
+  "apikey",
+  "accesskey",
+];
+const SECRET_TOKENS = ["apitoken", "accesstoken", "authtoken", "bearertoken", "refreshtoken"];
+
+/**
+ * Returns the schema of an object that keeps members it does not know, as configurations of existing clients have them.
+ * It rejects what would be kept by mistake: a known member in another spelling, which its writer believes in force, and
+ * a name that says it holds a secret, which would be stored and answered as plain text.
+ */
+export function keptObject<T extends TProperties>(
+  properties: T,
+  {
+    patternProperties,
+    ...options
+  }: { description?: string; patternProperties?: Readonly<Record<string, TSchema>> } = {},
+) {
+  const names = Object.keys(properties);
+  const known = `(?!(?:${names.join("|")})$)`;
+  return Type.Object(properties, {
+    ...options,
+    additionalProperties: true,
+    maxProperties: KEPT_MEMBERS_MAX,
+    patternProperties: {
+      ...patternProperties,
+      [`^${known}(?:${names.map(anySpelling).join("|")})$`]: false,
+      [`^${known}.*(?:${[...SECRET_NAMES, ...SECRET_TOKENS].map(anySpelling).join("|")})$`]: false,
+    },
+  });
+}
+
+/** Returns a pattern for a name in any case and with underscores anywhere; JSON Schema's patterns have no flags. */
+function anySpelling(name: string): string {
+  return name
+    .replaceAll("_", "")
+    .split("")
+    .map((character) =>
+      /[a-z]/i.test(character) ? `[${character.toLowerCase()}${character.toUpperCase()}]` : character,
+    )
+    .join("_*");
+}
+
+/**
+ * Members by which existing clients say for whom something is made. `requireSaidOwner` and `saidOwner`
+ * (auth/said-owner.ts) check them against the caller.
+ */
+export const SAID_OWNER = {
+  user_id: Type.Optional(
+    Type.Union([Uuid, Type.Null()], { description: "the user of the token; another user is 404" }),
+  ),
+  application_id: Type.Optional(
+    Type.Union([Uuid, Type.Null()], {
+      description: "the application of the token, or one that the caller may act for",
+    }),
+  ),
+  organization_id: Type.Optional(
+    Type.Union([Uuid, Type.Null()], {
+      description: "the organization of the token, or one that the caller may act for",
+    }),
+  ),
+};
+
 /** A name for people, without control characters. */
 export const Name = Type.String({ minLength: 1, maxLength: 200, pattern: "^[^\\u0000-\\u001f\\u007f]+$" });
 /** A text for people, which may have several lines. */

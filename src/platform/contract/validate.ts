@@ -5,6 +5,7 @@
 import Type, { type TObject, type TSchema } from "typebox";
 import { Compile } from "typebox/compile";
 import { AppError, type ErrorDetail } from "../errors.js";
+import { clientNames, type SentBody } from "./client-names.js";
 import { explainRefusal } from "./explain.js";
 import { QueryReader, paramReader, parseQuery, type QueryPair } from "./query.js";
 import type { RouteSpec } from "./route.js";
@@ -27,10 +28,11 @@ export interface RouteValidator {
    */
   query(text: string): { readonly members: Record<string, unknown>; readonly pairs: readonly QueryPair[] };
   /**
-   * Checks a parsed body and returns it. Only UUIDs at its top level are turned into lower case.
+   * Checks a parsed body and returns it under the names of its route, with what was sent back beside it. Only UUIDs at
+   * its top level are turned into lower case.
    * @throws invalid_request or unknown_member
    */
-  body(value: unknown): unknown;
+  body(value: unknown): SentBody;
 }
 
 const NOTHING: TObject = closed({});
@@ -45,7 +47,7 @@ const NOTHING: TObject = closed({});
 export function compileRoute(route: RouteSpec): RouteValidator {
   const params = compileParams(route.params ?? NOTHING);
   const query = compileQuery(queryObject(route));
-  const body = compileBody(route.body ?? NOTHING);
+  const body = compileBody(route);
   const takesIdsOnly = Object.values<UuidSource>((route.params ?? NOTHING).properties).every(
     ({ format }) => format === "uuid",
   );
@@ -89,15 +91,21 @@ function compileQuery(schema: TObject): RouteValidator["query"] {
   };
 }
 
-function compileBody(schema: TSchema): RouteValidator["body"] {
+function compileBody(route: RouteSpec): RouteValidator["body"] {
+  const schema = route.body ?? NOTHING;
   const validator = Compile(schema);
   const lowerCase = lowerCaseUuids(schema);
+  const named = clientNames(route);
   return (value) => {
-    if (!validator.Check(value)) throw refusal("invalid_request", explainRefusal(schema, value, "the body"));
-    return typeof value === "object" && value !== null && !Array.isArray(value)
-      ? lowerCase(value as Record<string, unknown>)
-      : value;
+    const sent = isObject(value) ? named(value) : { body: value, sentBack: {} };
+    if (!validator.Check(sent.body)) throw refusal("invalid_request", explainRefusal(schema, sent.body, "the body"));
+    if (isObject(sent.body)) lowerCase(sent.body);
+    return sent;
   };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function refusal(code: "malformed_path" | "invalid_request", details: readonly ErrorDetail[]): AppError {

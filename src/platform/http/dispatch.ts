@@ -221,7 +221,7 @@ export class Dispatcher {
       const params = this.#routes.paramsOf(match, head.method, head.url);
       if (body !== undefined) bytes = await body.whole();
       const { members: query, pairs } = validator.query(head.query);
-      const input = { params, query, body: readBody(compiled, head, bytes), principal };
+      const input = { params, query, ...readBody(compiled, head, bytes), principal };
       const request = new CheckedRequest(exchange, compiled, input);
       // The client left while its request was being checked: nothing may be changed for it any more.
       if (!exchange.isOpen) throw deadlineExceeded("the client left before its request was handled");

@@ -98,9 +98,9 @@ describe("query members", () => {
 describe("bodies", () => {
   it("pass when they have the declared form", () => {
     expect(
-      validator.body({ kind: "a", owner_id: UPPER, items: [{ n: 1 }], source: { "main.circom": "x" } }),
+      validator.body({ kind: "a", owner_id: UPPER, items: [{ n: 1 }], source: { "main.circom": "x" } }).body,
     ).toMatchObject({ owner_id: UPPER.toLowerCase() });
-    expect(validator.body({ kind: "b", owner_id: null, source: "abc" })).toBeTruthy();
+    expect(validator.body({ kind: "b", owner_id: null, source: "abc" }).body).toBeTruthy();
   });
 
   it.each([

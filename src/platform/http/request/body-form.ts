@@ -1,5 +1,6 @@
 /** The stage that turns a body's bytes into the handler's `body`: media type (415), JSON form (400), schema (422). */
 import { isUtf8 } from "node:buffer";
+import type { SentBody } from "../../contract/client-names.js";
 import { parseQuery } from "../../contract/query.js";
 import { AppError } from "../../errors.js";
 import type { CompiledRoute } from "../compiled-route.js";
@@ -7,12 +8,15 @@ import { findJsonFault, parseJson, type JsonLimits } from "../../json/json-scan.
 import { parsePlainJson } from "../../json/plain-json.js";
 import type { RequestHead } from "./request-head.js";
 
+/** What a request without a body has. */
+const ALONE: SentBody = { body: undefined, sentBack: {} };
+
 /**
  * Returns validated JSON, the bytes themselves on raw routes, or undefined when there is no body and the route allows
- * that.
+ * that; beside it the members of a record that the client sent back.
  * @throws unsupported_media_type, malformed_json, malformed_request, invalid_request or unknown_member
  */
-export function readBody(compiled: CompiledRoute, head: RequestHead, bytes: Buffer): unknown {
+export function readBody(compiled: CompiledRoute, head: RequestHead, bytes: Buffer): SentBody {
   const { route, validator } = compiled;
   const encoding = head.headers["content-encoding"];
   if (encoding !== undefined && encoding.trim().toLowerCase() !== "identity") {
@@ -22,16 +26,16 @@ export function readBody(compiled: CompiledRoute, head: RequestHead, bytes: Buff
   }
   if (route.method === "GET" || (route.method === "DELETE" && route.body === undefined)) {
     // A body has no meaning here (RFC 9110 section 9.3); its bytes were read within the limit and dropped.
-    return undefined;
+    return ALONE;
   }
   if (bytes.length === 0) {
     if (route.body !== undefined && route.bodyOptional !== true)
       throw new AppError("invalid_request", { message: "the body: a JSON body is required" });
-    return route.rawBody === true ? bytes : undefined;
+    return route.rawBody === true ? { body: bytes, sentBack: {} } : ALONE;
   }
   if (route.form === true && isForm(head.headers["content-type"])) return validator.body(parseForm(bytes));
   requireJson(head.headers["content-type"]);
-  if (route.rawBody === true) return bytes;
+  if (route.rawBody === true) return { body: bytes, sentBack: {} };
   return validator.body(parsePlainJson(bytes, compiled.jsonLimits) ?? parseChecked(bytes, compiled.jsonLimits));
 }
 

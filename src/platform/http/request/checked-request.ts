@@ -1,5 +1,6 @@
 /** The request as its handler gets it; see HandlerRequest in contract/route.ts for the members. */
 import type { Principal } from "../../auth/principal.js";
+import type { SentBack } from "../../contract/client-names.js";
 import type { CompiledRoute } from "../compiled-route.js";
 import type { Exchange } from "./exchange.js";
 import { WAIT_SEC_MAX } from "../limits/limits.js";
@@ -10,6 +11,7 @@ export interface CheckedInput {
   readonly params: Readonly<Record<string, unknown>>;
   readonly query: Readonly<Record<string, unknown>>;
   readonly body: unknown;
+  readonly sentBack: SentBack;
   readonly principal: Principal | undefined;
 }
 
@@ -17,10 +19,11 @@ export interface CheckedInput {
 const WAIT_MARGIN_SEC = 1;
 
 /** A class because of `signal`, which few handlers read: a getter in an object literal costs more than all the rest. */
-export class CheckedRequest implements CheckedInput {
+export class CheckedRequest implements Omit<CheckedInput, "sentBack"> {
   readonly params: Readonly<Record<string, unknown>>;
   readonly query: Readonly<Record<string, unknown>>;
   readonly body: unknown;
+  readonly sentBack: SentBack | undefined;
   readonly principal: Principal | undefined;
   readonly bearer: string | undefined;
   readonly authorization: string | undefined;
@@ -33,13 +36,14 @@ export class CheckedRequest implements CheckedInput {
   constructor(
     exchange: Exchange,
     { route, deadlineMs }: CompiledRoute,
-    { params, query, body, principal }: CheckedInput,
+    { params, query, body, sentBack, principal }: CheckedInput,
   ) {
     const { head } = exchange;
     const isPublic = route.auth === "public";
     this.params = params;
     this.query = query;
     this.body = body;
+    this.sentBack = route.sendsBack === undefined ? undefined : sentBack;
     this.principal = principal;
     this.bearer = isPublic ? bearerToken(head) : undefined;
     this.authorization = isPublic && head.authorizationCount === 1 ? head.authorization : undefined;
