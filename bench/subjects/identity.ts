@@ -21,6 +21,7 @@ import { openStore } from "../../src/platform/store/lmdb/lmdb-store.js";
 import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
 import { endServerProcess, startServerProcess } from "../http-load.js";
 import type { BenchSubject, Report } from "../subject.js";
+import { References } from "../../src/platform/references.js";
 
 const ISSUER = "https://bench.test";
 const CREDENTIALS = { email: "bench@example.com", password: "only for measuring 1" };
@@ -58,6 +59,7 @@ async function benchTokens(folder: string, samples: number, report: Report): Pro
         log,
         mail: { send: () => Promise.resolve() },
         firstVault: () => Promise.resolve(undefined),
+        references: new References(),
         purges: [],
         events: { commitOf: (drafts) => eventCommit(drafts, clock) },
       },

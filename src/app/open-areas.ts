@@ -10,6 +10,7 @@ import { SubscriptionTokens } from "../platform/events/subscription-token.js";
 import { createPrivateFile, readPrivateFile } from "../platform/files/private-file.js";
 import { ProcessTasks } from "../platform/pool/process-task.js";
 import { openSandbox, type Sandbox } from "../platform/pool/sandbox.js";
+import { References } from "../platform/references.js";
 import { StartError } from "../platform/start-error.js";
 import { ComputePools } from "../prover/compute/compute-pools.js";
 import { PooledCompute } from "../prover/compute/pooled-compute.js";
@@ -53,6 +54,7 @@ export async function openAreas(platform: Platform): Promise<Areas> {
   const tasks = new ProcessTasks({ sandbox });
   const pools = createPools(platform);
   const provers = createProvers(platform, { pools, tasks, vault });
+  const references = new References();
   const identityParts = await openIdentity(config, dataDir, {
     store: audit.identityStore,
     clock,
@@ -61,6 +63,7 @@ export async function openAreas(platform: Platform): Promise<Areas> {
     vault: vault.service,
     provers: provers.service,
     ownerDeleted,
+    references,
   });
   const { access, bearers } = identityParts.identity.services;
   const subscriptionTokens = new SubscriptionTokens(
@@ -76,8 +79,9 @@ export async function openAreas(platform: Platform): Promise<Areas> {
     subscriptionTokens,
     clock,
     log,
-    requireApplication: (principal, id, permissions) => {
-      access.require(principal, { kind: "application", id }, permissionBits(permissions));
+    references,
+    requireTenant: (principal, tenant, permissions) => {
+      access.require(principal, tenant, permissionBits(permissions));
     },
   });
   unsealed.on(() => chain.wake());

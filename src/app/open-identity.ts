@@ -14,6 +14,7 @@ import type { Events } from "../platform/events/events.js";
 import type { Log } from "../platform/log.js";
 import { createFileMail } from "../platform/mail/file-mail.js";
 import type { MailDriver } from "../platform/mail/mail.js";
+import type { References } from "../platform/references.js";
 import type { Store, StoreCommit } from "../platform/store/store.js";
 import type { ProverRegistry } from "../prover/create-prover-registry.js";
 import type { VaultService } from "../vault/service.js";
@@ -27,6 +28,8 @@ export interface OpenIdentityDependencies {
   readonly provers: ProverRegistry["service"];
   /** Emitted when an owner is deleted, before its provers and vaults are: for areas that are built after identity. */
   readonly ownerDeleted: Signal<Subject>;
+  /** Look-ups of what bodies name by id, also in areas that are built after identity. */
+  readonly references: References;
 }
 
 export interface IdentityParts {
@@ -45,7 +48,7 @@ export async function openIdentity(
   dataDir: string,
   dependencies: OpenIdentityDependencies,
 ): Promise<IdentityParts> {
-  const { store, clock, log, events, vault, provers, ownerDeleted } = dependencies;
+  const { store, clock, log, events, vault, provers, ownerDeleted, references } = dependencies;
   const keys = await openSigningKeys(
     { path: join(dataDir, "signing-keys.json"), algorithm: config.signing_algorithm },
     { clock, log },
@@ -65,6 +68,7 @@ export async function openIdentity(
       clock,
       log,
       events,
+      references,
       mail: await mailDriver(config, dataDir, { clock, log }),
       firstVault: (owner, name) => firstVault(vault, owner, name),
       purges: [

@@ -3,6 +3,7 @@
  * their events, connectors, registrations.
  */
 import type { Subject } from "../platform/auth/principal.js";
+import type { RequireTenant } from "../platform/auth/said-owner.js";
 import type { Clock } from "../platform/clock.js";
 import type { HandlersFor } from "../platform/contract/route.js";
 import type { Events } from "../platform/events/events.js";
@@ -12,12 +13,12 @@ import type { Log } from "../platform/log.js";
 import type { ProcessTasks } from "../platform/pool/process-task.js";
 import { AllowList } from "../platform/net/address-rules.js";
 import { createEgressGuard, type EgressGuard } from "../platform/net/egress-guard.js";
+import type { References } from "../platform/references.js";
 import type { Store } from "../platform/store/store.js";
 import type { VaultService } from "../vault/service.js";
 import { accountHandlers } from "./accounts/account-handlers.js";
 import { TokenBalances } from "./accounts/token-balances.js";
 import { createConnectors, type Connectors } from "./connectors/create-connectors.js";
-import type { RequireApplication } from "./contracts/contract-ports.js";
 import { createContracts, type Contracts } from "./contracts/create-contracts.js";
 import { createContractEvents, type ContractEvents } from "./events/create-contract-events.js";
 import { HeadListeners } from "./head-listeners.js";
@@ -63,7 +64,9 @@ export interface ChainDependencies {
   readonly tasks: ProcessTasks;
   readonly events: Events;
   readonly subscriptionTokens: SubscriptionTokens;
-  readonly requireApplication: RequireApplication;
+  readonly requireTenant: RequireTenant;
+  /** Gets the look-ups of this area. */
+  readonly references: References;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -137,10 +140,7 @@ function createParts(options: ChainOptions, dependencies: ChainDependencies): Ch
   const { store, vault, events, clock, log, subscriptionTokens } = dependencies;
   const guards = createGuards(options);
   const [egress, operatorEgress] = guards;
-  const networks = createNetworks(
-    { publicUrls: options.publicUrls },
-    { store, vault, egress, operatorEgress, events, clock, log },
-  );
+  const networks = createNetworks({ publicUrls: options.publicUrls }, { ...dependencies, egress, operatorEgress });
   // What the watch of transactions sees of a chain is news for the follower of its logs.
   const heads = new HeadListeners();
   const transactions = createTransactions(

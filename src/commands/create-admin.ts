@@ -17,6 +17,7 @@ import { createLog } from "../platform/log.js";
 import { StartError } from "../platform/start-error.js";
 import { openStore } from "../platform/store/lmdb/lmdb-store.js";
 import { readPhrases } from "./read-phrases.js";
+import { References } from "../platform/references.js";
 
 interface CreateAdminInput {
   readonly dataDir: string;
@@ -54,6 +55,7 @@ export async function runCreateAdmin(input: CreateAdminInput): Promise<number> {
         log,
         mail: noMail,
         firstVault: () => Promise.resolve(undefined),
+        references: new References(),
         purges: [],
         events: { commitOf: (drafts) => eventCommit(drafts, clock) },
       },

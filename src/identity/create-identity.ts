@@ -14,6 +14,7 @@ import type { Events } from "../platform/events/events.js";
 import type { Log } from "../platform/log.js";
 import type { MailDriver } from "../platform/mail/mail.js";
 import { Outbox, type OutboxOptions } from "../platform/mail/outbox.js";
+import type { References } from "../platform/references.js";
 import type { Store } from "../platform/store/store.js";
 import { identityHandlers } from "./handlers.js";
 import { createHourlyLimits } from "./login/hourly-limit.js";
@@ -81,6 +82,8 @@ export interface IdentityDependencies {
   /** Makes the records of a new organization's vault; undefined while the vault is sealed. */
   readonly firstVault: FirstVault;
   readonly events: Pick<Events, "commitOf">;
+  /** Finds what bodies name by id in other areas. */
+  readonly references: References;
   /** Deletes what a subject owns in other areas. */
   readonly purges: readonly OwnerPurge[];
 }

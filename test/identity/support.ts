@@ -10,7 +10,8 @@ import type { SigningKeys } from "../../src/platform/auth/signing-keys.js";
 import type { GrantHeaders } from "../../src/identity/tokens/token-grants.js";
 import type { IdentityDependencies } from "../../src/identity/create-identity.js";
 import type { MailMessage } from "../../src/platform/mail/mail.js";
-import type { AppError } from "../../src/platform/errors.js";
+import { notFound, type AppError } from "../../src/platform/errors.js";
+import { References } from "../../src/platform/references.js";
 import { openStore } from "../../src/platform/store/lmdb/lmdb-store.js";
 import type { Store } from "../../src/platform/store/store.js";
 import { HeldClock, quietLog, temporaryFolder } from "../platform/auth/support.js";
@@ -18,6 +19,8 @@ import { HeldClock, quietLog, temporaryFolder } from "../platform/auth/support.j
 /** The smallest cost that Argon2 takes, so that the suite spends its time on behaviour. */
 export const CHEAP_HASH = { memoryKiB: 8, passes: 1, lanes: 1 };
 export const ADDRESS = "192.0.2.1";
+/** The only network that does not exist here. */
+export const ABSENT_NETWORK = "00000000-0000-4000-8000-000000000404";
 export const PASSWORD = "a long phrase of my own";
 export const ISSUER = "https://issuer.test";
 
@@ -59,6 +62,10 @@ export async function openHarness(
       return Promise.resolve();
     },
   };
+  const references = new References();
+  references.provide("network", (_subject, id) => {
+    if (id === ABSENT_NETWORK) throw notFound("network");
+  });
   const parts: IdentityDependencies = {
     store,
     keys,
@@ -66,6 +73,7 @@ export async function openHarness(
     log: quietLog,
     mail,
     firstVault: () => Promise.resolve(undefined),
+    references,
     purges: [],
     events: { commitOf: (drafts) => eventCommit(drafts, clock) },
     ...changes,

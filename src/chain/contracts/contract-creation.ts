@@ -3,20 +3,19 @@
  * source. Whatever is wrong with a request is found before anything is stored.
  */
 import type { Principal, Subject } from "../../platform/auth/principal.js";
+import { saidOwner, type RequireTenant } from "../../platform/auth/said-owner.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import { AppError, invalidMember } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
 import { checksumAddress, isChecksummed } from "../../crypto/ethereum/address.js";
+import type { References } from "../../platform/references.js";
 import type { Store, StoreCommit } from "../../platform/store/store.js";
 import { mergeCommits } from "../../platform/store/tables.js";
 import { signerOf } from "../accounts/signers.js";
-import type { Networks } from "../networks/network-port.js";
 import { artifactOf, sourceOf, type Artifact } from "./builds/artifact.js";
 import type { ContractBuilds } from "./builds/builds.js";
 import type { BuildPlan } from "./contract-records.js";
 import { typeByAbi } from "./builds/detection.js";
-import { contractOwner } from "./contract-owner.js";
-import type { RequireApplication } from "./contract-ports.js";
 import { contractOnWire, NO_ADDRESS, type ContractRepository } from "./contract-repository.js";
 import type { StoredContract } from "./contract-records.js";
 import type { Contract, ContractParamsInput, CreateContract } from "./contract-schemas.js";
@@ -26,10 +25,10 @@ import { signingOf } from "./signing-input.js";
 interface ContractCreationDependencies {
   readonly store: Store;
   readonly repository: ContractRepository;
-  readonly networks: Networks;
+  readonly references: References;
   readonly deployments: Deployments;
   readonly builds: ContractBuilds;
-  readonly requireApplication: RequireApplication;
+  readonly requireTenant: RequireTenant;
   readonly clock: Clock;
 }
 
@@ -93,21 +92,11 @@ export class ContractCreation {
   }
 
   /** Returns the owner of the new contract, once it may have one and everything that the request names exists. */
-  #ownerOf(
-    principal: Principal,
-    { application_id, organization_id, network_id, contract_id }: CreateContract,
-    { isDeployed }: { readonly isDeployed: boolean },
-  ): Subject {
-    const { networks, repository, requireApplication } = this.#dependencies;
-    const owner = contractOwner(
-      principal,
-      { applicationId: application_id ?? undefined, permissions: isDeployed ? ["create", "vault_use"] : ["create"] },
-      requireApplication,
-    );
-    if (typeof organization_id === "string" && organization_id !== owner.id)
-      throw new AppError("forbidden", { message: "a contract of an organization needs a token of the organization" });
-    networks.find(owner, network_id);
-    if (typeof contract_id === "string") repository.require(owner, contract_id);
+  #ownerOf(principal: Principal, request: CreateContract, { isDeployed }: { readonly isDeployed: boolean }): Subject {
+    const { references, repository, requireTenant } = this.#dependencies;
+    const permissions = isDeployed ? (["create", "vault_use"] as const) : (["create"] as const);
+    const owner = saidOwner(principal, request, { permissions, requireTenant });
+    references.require(owner, request, ["network_id", "contract_id"]);
     if (repository.count(owner) >= CONTRACTS_MAX)
       throw new AppError("contract_limit_reached", {
         message: `an owner has at most ${String(CONTRACTS_MAX)} contracts; delete some first`,

@@ -1,5 +1,6 @@
 /** Contracts of one owner: listed, read, changed and deleted. How they come about: contract-creation.ts. */
 import type { Principal, Subject } from "../../platform/auth/principal.js";
+import { saidOwner, type RequireTenant } from "../../platform/auth/said-owner.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import type { Store } from "../../platform/store/store.js";
 import { mergeCommits, retryOnConflict, type Page } from "../../platform/store/tables.js";
@@ -8,8 +9,6 @@ import type { ContractAbis } from "./abi/contract-abis.js";
 import type { ContractAccesses } from "./access-times.js";
 import type { ContractDescriptions } from "./builds/descriptions.js";
 import { typeByAbi } from "./builds/detection.js";
-import { contractOwner } from "./contract-owner.js";
-import type { RequireApplication } from "./contract-ports.js";
 import { contractOnWire, type ContractRepository } from "./contract-repository.js";
 import type { StoredContract } from "./contract-records.js";
 import type { Contract, ContractFilters, UpdateContract } from "./contract-schemas.js";
@@ -20,7 +19,7 @@ interface ContractServiceDependencies {
   readonly abis: ContractAbis;
   readonly accesses: ContractAccesses;
   readonly descriptions: ContractDescriptions;
-  readonly requireApplication: RequireApplication;
+  readonly requireTenant: RequireTenant;
   readonly clock: Clock;
 }
 
@@ -38,12 +37,8 @@ export class ContractService {
     principal: Principal,
     filters: ContractFilters & Page,
   ): Promise<{ readonly body: Contract[]; readonly total: number }> {
-    const { repository, accesses, descriptions, requireApplication } = this.#dependencies;
-    const owner = contractOwner(
-      principal,
-      { applicationId: filters.application_id, permissions: ["read"] },
-      requireApplication,
-    );
+    const { repository, accesses, descriptions, requireTenant } = this.#dependencies;
+    const owner = saidOwner(principal, filters, { permissions: ["read"], requireTenant });
     const leavesOutTokens = filters.filter_tokens ?? filters.type === undefined;
     const order = filters.sort === "recent" ? "recent" : "created";
     if (order === "recent") await accesses.flush();

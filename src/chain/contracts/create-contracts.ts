@@ -1,9 +1,11 @@
 /** Composes contracts: records, ABIs, deployments, builds, calls and tokens. */
+import type { RequireTenant } from "../../platform/auth/said-owner.js";
 import type { Clock } from "../../platform/clock.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
 import type { Jobs } from "../../platform/jobs/jobs.js";
 import type { Log } from "../../platform/log.js";
 import type { ProcessTasks } from "../../platform/pool/process-task.js";
+import type { References } from "../../platform/references.js";
 import type { Store } from "../../platform/store/store.js";
 import type { Networks } from "../networks/network-port.js";
 import type { Submissions } from "../transactions/submission-port.js";
@@ -15,7 +17,6 @@ import type { contractRoutes } from "./contract-routes.js";
 import { Deployments } from "./deployments.js";
 import { ContractDescriptions } from "./builds/descriptions.js";
 import { ContractExecutions } from "./executions.js";
-import type { RequireApplication } from "./contract-ports.js";
 import { ContractRepository } from "./contract-repository.js";
 import { ContractCreation } from "./contract-creation.js";
 import { ContractService } from "./contract-service.js";
@@ -29,7 +30,9 @@ interface ContractsDependencies {
   readonly log: Log;
   readonly networks: Networks;
   readonly submissions: Submissions;
-  readonly requireApplication: RequireApplication;
+  readonly requireTenant: RequireTenant;
+  /** Gets the look-up of contracts. */
+  readonly references: References;
 }
 
 export interface Contracts {
@@ -48,6 +51,7 @@ export interface Contracts {
  */
 export function createContracts(options: BuildOptions, dependencies: ContractsDependencies): Contracts {
   const repository = new ContractRepository(dependencies);
+  dependencies.references.provide("contract", (owner, id) => repository.require(owner, id));
   const abis = new ContractAbis({ repository });
   const accesses = new ContractAccesses({ ...dependencies, repository });
   const deployments = new Deployments({ ...dependencies, repository, abis });

@@ -3,6 +3,7 @@
  * have one id.
  */
 import type { Principal, Subject } from "../../platform/auth/principal.js";
+import { saidOwner, type RequireTenant } from "../../platform/auth/said-owner.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import { AppError, invalidMember, notFound } from "../../platform/errors.js";
 import type { Store } from "../../platform/store/store.js";
@@ -12,8 +13,6 @@ import type { CreateTokenContract, TokenContract, TokenFilters } from "./contrac
 import type { Deployments } from "./deployments.js";
 import { ownerMembers } from "../accounts/accounts.js";
 import { addressOf, type ContractCreation } from "./contract-creation.js";
-import { contractOwner } from "./contract-owner.js";
-import type { RequireApplication } from "./contract-ports.js";
 import { isToken, NO_ADDRESS, type ContractRepository } from "./contract-repository.js";
 import type { StoredContract } from "./contract-records.js";
 
@@ -23,7 +22,7 @@ interface TokenDependencies {
   readonly accesses: ContractAccesses;
   readonly deployments: Deployments;
   readonly creation: ContractCreation;
-  readonly requireApplication: RequireApplication;
+  readonly requireTenant: RequireTenant;
   readonly clock: Clock;
 }
 
@@ -69,11 +68,8 @@ export class TokenContracts {
    * cannot be asked
    */
   async create(principal: Principal, request: CreateTokenContract): Promise<TokenContract> {
-    const owner = contractOwner(
-      principal,
-      { applicationId: request.application_id ?? undefined, permissions: ["create"] },
-      this.#dependencies.requireApplication,
-    );
+    const { requireTenant } = this.#dependencies;
+    const owner = saidOwner(principal, request, { permissions: ["create"], requireTenant });
     const existing = this.#existing(owner, request);
     const place = existing ?? {
       owner,

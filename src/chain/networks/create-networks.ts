@@ -1,9 +1,11 @@
 /** Composes networks: records, the clients of their nodes, status. */
+import type { RequireTenant } from "../../platform/auth/said-owner.js";
 import type { Clock } from "../../platform/clock.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
 import type { Egress } from "../../platform/net/egress.js";
 import type { Events } from "../../platform/events/events.js";
 import type { Log } from "../../platform/log.js";
+import type { References } from "../../platform/references.js";
 import type { Store } from "../../platform/store/store.js";
 import type { VaultService } from "../../vault/service.js";
 import { NetworkCredentials } from "./network-credentials.js";
@@ -30,6 +32,9 @@ interface NetworksDependencies {
   /** For nodes of the operator. */
   readonly operatorEgress: Egress;
   readonly events: Events;
+  readonly requireTenant: RequireTenant;
+  /** Gets the look-up of networks. */
+  readonly references: References;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -60,10 +65,11 @@ export function createNetworks(options: NetworksOptions, dependencies: NetworksD
     clock,
     publicRecords: publicNetworks(options.publicUrls),
   });
+  dependencies.references.provide("network", (owner, id) => service.find(owner, id));
   const nodes = new NetworkNodes({ networks: service, repository, pool, egress, clock });
   return {
     service,
-    handlers: networkHandlers({ networks: service, nodes, status }),
+    handlers: networkHandlers({ ...dependencies, networks: service, nodes, status }),
     start: () => {
       status.start();
     },

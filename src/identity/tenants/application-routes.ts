@@ -55,7 +55,7 @@ export const applicationRoutes = {
     jsonTokensMax: RECORD_JSON_TOKENS_MAX,
     creates: true,
     responses: { 201: { description: "The application", schema: Application } },
-    errors: ["conflict"],
+    errors: ["not_found", "conflict"],
     example: { body: {} },
   }),
   getApplication: defineRoute({

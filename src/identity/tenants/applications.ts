@@ -8,6 +8,7 @@ import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import { AppError } from "../../platform/errors.js";
 import { isUuid, newId } from "../../platform/ids.js";
 import type { Log } from "../../platform/log.js";
+import type { References } from "../../platform/references.js";
 import { mergeCommits, type Page } from "../../platform/store/tables.js";
 import { tenantNotFound, type TenantAccess } from "./tenant-access.js";
 import { pageOf } from "../listing.js";
@@ -23,6 +24,7 @@ export interface ApplicationsDependencies {
   readonly access: TenantAccess;
   readonly memberships: Memberships;
   readonly deletion: SubjectDeletion;
+  readonly references: References;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -42,13 +44,16 @@ export class Applications {
 
   /**
    * Creates an application; the calling user or organization becomes its first member, with every permission on it.
-   * @throws forbidden for an application; conflict when the caller is a member of too many
+   * @throws forbidden for an application; not_found for a network that the caller cannot see; conflict when the caller
+   * is a member of too many
    */
   async create(principal: Principal, input: CreateApplicationInput): Promise<ApplicationJson> {
-    const { repository, tenants, memberships, clock, log } = this.#dependencies;
+    const { repository, tenants, memberships, references, clock, log } = this.#dependencies;
     const { subject } = principal;
     if (subject.kind === "application")
       throw new AppError("forbidden", { message: "an application cannot create applications" });
+    const network_id = input.network_id ?? networkOf(input.config);
+    references.require(subject, { network_id }, ["network_id"]);
     const id = newId();
     const application: ApplicationRecord = {
       id,
@@ -56,7 +61,7 @@ export class Applications {
       name: input.name ?? `Application ${id.slice(0, 8)}`,
       description: input.description ?? null,
       type: input.type ?? null,
-      network_id: input.network_id ?? networkOf(input.config),
+      network_id,
       user_id: subject.kind === "user" ? subject.id : (principal.actingUserId ?? null),
       organization_id: subject.kind === "organization" ? subject.id : null,
       config: configOf(input),

@@ -14,7 +14,8 @@ import { PERMISSIONS, permissionBits, type PermissionName } from "../../../src/p
 import type { Principal, Subject, SubjectKind } from "../../../src/platform/auth/principal.js";
 import { systemClock } from "../../../src/platform/clock.js";
 import { bindRoutes } from "../../../src/platform/contract/route.js";
-import { AppError } from "../../../src/platform/errors.js";
+import { AppError, notFound } from "../../../src/platform/errors.js";
+import { References } from "../../../src/platform/references.js";
 import { createServer } from "../../../src/platform/http/server.js";
 import { Jobs } from "../../../src/platform/jobs/jobs.js";
 import { ProcessTasks } from "../../../src/platform/pool/process-task.js";
@@ -105,6 +106,8 @@ export async function startContractsServer(): Promise<ContractsServer> {
       networks: { find: (_subject, id) => ({ id: record(id).id, chainId: anvil.chainId, rpc, confirmations: 1 }) },
     },
   );
+  const references = new References();
+  references.provide("network", (_subject, id) => record(id));
   const contracts = createContracts(
     { limits: { ...SOLIDITY_PROCESS_LIMITS, niceness: 0 } },
     {
@@ -115,8 +118,9 @@ export async function startContractsServer(): Promise<ContractsServer> {
       log,
       submissions: transactions.service,
       networks: { find: (_subject, id) => record(id), rpc: () => rpc },
-      requireApplication: () => {
-        throw new AppError("not_found", { message: "application not found" });
+      references,
+      requireTenant: (_principal, { kind }) => {
+        throw notFound(kind);
       },
     },
   );

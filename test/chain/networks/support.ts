@@ -9,6 +9,8 @@ import { systemClock } from "../../../src/platform/clock.js";
 import { AllowList } from "../../../src/platform/net/address-rules.js";
 import { createEgressGuard } from "../../../src/platform/net/egress-guard.js";
 import type { EventDraft, Events } from "../../../src/platform/events/events.js";
+import { notFound } from "../../../src/platform/errors.js";
+import { References } from "../../../src/platform/references.js";
 import { newId } from "../../../src/platform/ids.js";
 import type { Store } from "../../../src/platform/store/store.js";
 import { startAnvil, type Anvil } from "../../support/anvil.js";
@@ -119,7 +121,19 @@ export function networks(
   const log = recordedLog();
   const part = createNetworks(
     { publicUrls, intervalMs },
-    { store, vault: vault.vault, egress, operatorEgress: egress, events, clock: systemClock, log },
+    {
+      store,
+      vault: vault.vault,
+      egress,
+      operatorEgress: egress,
+      events,
+      requireTenant: (_principal, { kind }) => {
+        throw notFound(kind);
+      },
+      references: new References(),
+      clock: systemClock,
+      log,
+    },
   );
   return { part, said, log };
 }

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openHttpHarness, outcome, type HttpHarness, type IdentityApi, type Person } from "../http-support.js";
+import { ABSENT_NETWORK } from "../support.js";
 import { joinByInvitation, newApplication, newOrganization, recordsLeft, tokenFor } from "./support.js";
 
 let harness: HttpHarness;
@@ -82,6 +83,12 @@ describe("an application", () => {
       (await ada.api.updateApplication({ params: { id: body.id }, body: { network_id, name: "Engine" } })).status,
     ).toBe(204);
     expect((await ada.api.createApplication({ body: { config: { network_id } } })).body.network_id).toBe(network_id);
+  });
+
+  it("cannot name a network that its creator cannot see", async () => {
+    for (const body of [{ network_id: ABSENT_NETWORK }, { config: { network_id: ABSENT_NETWORK } }])
+      expect(await outcome(ada.api.createApplication({ body }))).toBe("404 not_found");
+    expect((await ada.api.listApplications({})).total).toBe(0);
   });
 
   it("is listed by filters, and a hidden one only on request", async () => {
