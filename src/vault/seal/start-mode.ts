@@ -85,7 +85,9 @@ function refuseDevelopmentMode(start: SealStart, { identity, phrase, remembered 
     throw new StartError(
       `${start.dataDir} has served in production, so that development mode, which unseals itself, is refused on it. ${way}`,
     );
-  if (start.makesOwnKey && identity.sentinel !== null && phrase?.opensStore !== true)
+  // A copy of a store of development mode comes without its phrase; it stays sealed, and nothing is lost by that.
+  const isOfDevelopment = remembered === "development" || phrase?.opensStore === true;
+  if (start.makesOwnKey && identity.sentinel !== null && !isOfDevelopment)
     throw new StartError(
       `The store in ${start.dataDir} has a seal key that development mode did not make, so that development mode is refused on it. ${way}`,
     );

@@ -115,7 +115,13 @@ describe("a folder of development mode", () => {
     }
     await rm(join(folder, DEVELOPMENT_PHRASE_FILE));
     expect(await start(own)).toMatch(/made by development mode/);
-    expect(await start(NOTHING)).toMatch(/a seal key that development mode did not make/);
+  });
+
+  it("opens in development mode as a copy without its phrase, and stays sealed", async () => {
+    expect(await start(NOTHING)).toBe("unsealed");
+    await rm(join(folder, DEVELOPMENT_PHRASE_FILE));
+    expect(await start(NOTHING)).toBe("sealed");
+    expect(await start(PRODUCTION)).toMatch(/made by development mode/);
   });
 
   it("is refused in production with a phrase that never opened its store", async () => {
