@@ -18,6 +18,7 @@ import { PooledCompute } from "../prover/compute/pooled-compute.js";
 import { ResidentBytes } from "../prover/compute/resident-bytes.js";
 import { createProverRegistry, type ProverRegistry } from "../prover/create-prover-registry.js";
 import { createVault, type Vault } from "../vault/create-vault.js";
+import { admitSealStart } from "../vault/seal/start-mode.js";
 import { openChain } from "./open-chain.js";
 import { openIdentity, type IdentityParts } from "./open-identity.js";
 import type { Platform } from "./open-platform.js";
@@ -127,6 +128,8 @@ async function openVault(
     config.mode === "development" &&
     config.seal_unseal_validation_hash === undefined &&
     config.seal_unseal_provider === undefined;
+  const { mode, seal_unseal_validation_hash: validationHash } = config;
+  await admitSealStart({ mode, makesOwnKey, dataDir, validationHash }, { store: audit.vaultStore, clock });
   const vault = await createVault(
     { queueLengthMax: VAULT_QUEUE_MAX, seal: makesOwnKey ? { developmentDataDir: dataDir } : { settings: config } },
     {

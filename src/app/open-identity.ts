@@ -68,6 +68,7 @@ export async function openIdentity(
   const identity = createIdentity(
     {
       issuer: config.issuer,
+      emailConfirmation: config.confirm_email ?? (config.mail_url === undefined ? "on_request" : "ask"),
       trustedIssuers,
       legal: { privacy_policy: config.privacy_policy_url, terms_of_service: config.terms_of_service_url },
       ...(config.rate_limits ? {} : { signupsPerHourMax: Infinity }),

@@ -34,6 +34,7 @@ import { IdTokens } from "./oauth/id-tokens.js";
 import type { LegalLinks } from "./oauth/legal-documents.js";
 import { TokenInspection } from "./oauth/token-inspection.js";
 import { UserInfo } from "./oauth/user-info.js";
+import { MailedTokens, type MailedTokenRecord, type MailedTokensDependencies } from "./mailed-tokens.js";
 import { IdentityRepository } from "./repository.js";
 import type { identityRoutes } from "./routes.js";
 import type { IdentityServices } from "./services.js";
@@ -52,7 +53,9 @@ import { jwkSet } from "./tokens/published-keys.js";
 import { Sessions } from "./tokens/sessions.js";
 import { TokenGrants } from "./tokens/token-grants.js";
 import { Tokens } from "./tokens/tokens.js";
+import { AccountNotices, type AccountNoticesDependencies } from "./users/account-notices.js";
 import { Bootstrap } from "./users/bootstrap.js";
+import { EmailConfirmation, type ConfirmationRecord, type EmailConfirmationMode } from "./users/email-confirmation.js";
 import { ExternalUsers } from "./users/external-users.js";
 import { SignUp } from "./users/sign-up.js";
 import { UserChanges } from "./users/user-changes.js";
@@ -69,6 +72,8 @@ export interface IdentityOptions {
   readonly outbox?: OutboxOptions;
   readonly trustedIssuers?: readonly TrustedIssuer[];
   readonly legal?: LegalLinks;
+  /** When addresses are confirmed; `on_request` by default. */
+  readonly emailConfirmation?: EmailConfirmationMode;
 }
 
 export interface IdentityDependencies {
@@ -108,6 +113,10 @@ export function createIdentity(options: IdentityOptions, dependencies: IdentityD
   };
 }
 
+/** A reset token opens the account, so that it lives as short as mail allows; a confirmation opens nothing. */
+const RESET_LIFE_MINUTES = 60;
+const CONFIRMATION_LIFE_MINUTES = 24 * 60;
+
 type Base = ReturnType<typeof createBase>;
 type TenantParts = ReturnType<typeof createTenantParts>;
 
@@ -139,6 +148,7 @@ function createServices(options: IdentityOptions, dependencies: IdentityDependen
     bootstrap,
     login,
     passwordReset: new PasswordReset({ ...hashing, serviceUrl: serviceUrlOf(issuer) }, parts),
+    emailConfirmation: parts.emailConfirmation,
     tokens: parts.tokens,
     personalTokens: parts.personalTokens,
     tokenGrants: new TokenGrants(oauthParts),
@@ -161,14 +171,39 @@ function createServices(options: IdentityOptions, dependencies: IdentityDependen
 /** The given dependencies, the repositories over them, and what limits the callers. */
 function createBase(options: IdentityOptions, dependencies: IdentityDependencies) {
   const counters = new ThrottleCounters(dependencies);
-  return {
+  const outbox = new Outbox(options.outbox ?? {}, dependencies);
+  const repository = new IdentityRepository(dependencies);
+  const parts = {
     ...dependencies,
-    repository: new IdentityRepository(dependencies),
+    repository,
+    outbox,
+    limits: createHourlyLimits({ signupsPerHourMax: options.signupsPerHourMax }, { ...dependencies, counters }),
+    ...createMailParts(options, { ...dependencies, repository, outbox }),
+  };
+  return {
+    ...parts,
     tenants: new TenantRepository(dependencies),
     hashGate: new PasswordHashLimiter(options.hashGate),
     throttle: new LoginThrottle(options.throttle ?? {}, { ...dependencies, counters }),
-    limits: createHourlyLimits({ signupsPerHourMax: options.signupsPerHourMax }, { ...dependencies, counters }),
-    outbox: new Outbox(options.outbox ?? {}, dependencies),
+    emailConfirmation: new EmailConfirmation(
+      { mode: options.emailConfirmation ?? "on_request", serviceUrl: serviceUrlOf(options.issuer) },
+      parts,
+    ),
+  };
+}
+
+/** What is mailed to users: tokens that they send back, and notices of what was changed. */
+function createMailParts({ issuer }: IdentityOptions, parts: MailedTokensDependencies & AccountNoticesDependencies) {
+  return {
+    resets: new MailedTokens<MailedTokenRecord>(
+      { kind: "password_reset", table: "password_reset", lifeMinutes: RESET_LIFE_MINUTES },
+      parts,
+    ),
+    confirmations: new MailedTokens<ConfirmationRecord>(
+      { kind: "email_confirmation", table: "email_confirmation", lifeMinutes: CONFIRMATION_LIFE_MINUTES },
+      parts,
+    ),
+    notices: new AccountNotices({ serviceUrl: serviceUrlOf(issuer) }, parts),
   };
 }
 

@@ -3,7 +3,7 @@
  * record reads as absent.
  */
 import type { Clock } from "../platform/clock.js";
-import type { Store, StoreCommit, StoreRecord, StoreValue } from "../platform/store/store.js";
+import type { Store, StoreCommit, StoreKey, StoreRecord, StoreValue } from "../platform/store/store.js";
 import { ExpirySweep } from "./expiry-sweep.js";
 
 /** A type, not an interface, so that records that extend it are StoreValues. */
@@ -39,6 +39,11 @@ export class ExpiringRecords<T extends Expiring & StoreValue> {
   find(id: string): StoreRecord<T> | undefined {
     const record = this.#store.get<T>([this.#table, id]);
     return record === undefined || record.value.expires_at_ms <= this.#clock.nowMs() ? undefined : record;
+  }
+
+  /** Returns the key of the record with this id. */
+  keyOf(id: string): StoreKey {
+    return [this.#table, id];
   }
 
   /** Returns the commit of a new record; it conflicts when there is one with this id already. */

@@ -41,6 +41,7 @@ function userHandlers({
   userChanges,
   login,
   passwordReset,
+  emailConfirmation,
 }: IdentityServices): HandlersFor<typeof userRoutes> {
   return {
     createUser: async ({ body, bearer, address }) => {
@@ -60,8 +61,8 @@ function userHandlers({
       await userChanges.update(principal, params.id, body, address);
       return { status: 204 };
     },
-    deleteUser: async ({ principal, params }) => {
-      await userChanges.delete(principal, params.id);
+    deleteUser: async ({ principal, params, body, address }) => {
+      await userChanges.delete(principal, params.id, { currentPassword: body?.current_password, address });
       return { status: 204 };
     },
     requestPasswordReset: async ({ body, address }) => {
@@ -70,6 +71,14 @@ function userHandlers({
     },
     resetPassword: async ({ params, body }) => {
       await passwordReset.reset(params.token, body.password);
+      return { status: 204 };
+    },
+    requestEmailConfirmation: async ({ body, address }) => {
+      await emailConfirmation.request(body.email, body.application_id, address);
+      return { status: 204 };
+    },
+    confirmEmail: async ({ params }) => {
+      await emailConfirmation.confirm(params.token);
       return { status: 204 };
     },
   };

@@ -95,6 +95,15 @@ export const UpdateUserBody = closed({
   privacy_policy_agreed_at: Type.Optional(Timestamp),
   terms_of_service_agreed_at: Type.Optional(Timestamp),
 });
+export const DeleteUserBody = closed({
+  current_password: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: PASSWORD_CHARACTERS_MAX,
+      description: "needed when the token is a personal access token or an OAuth client's",
+    }),
+  ),
+});
 export const UserQuery = closed({
   email: Type.Optional(
     Type.String({ maxLength: EMAIL_CHARACTERS_MAX, description: "returns only the user with this address" }),

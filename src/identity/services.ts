@@ -17,6 +17,7 @@ import type { BearerAuthentication } from "./tokens/bearer-authentication.js";
 import type { PersonalTokens } from "./tokens/personal-tokens.js";
 import type { TokenGrants } from "./tokens/token-grants.js";
 import type { Tokens } from "./tokens/tokens.js";
+import type { EmailConfirmation } from "./users/email-confirmation.js";
 import type { Bootstrap } from "./users/bootstrap.js";
 import type { SignUp } from "./users/sign-up.js";
 import type { UserChanges } from "./users/user-changes.js";
@@ -29,6 +30,7 @@ export interface IdentityServices {
   readonly bootstrap: Bootstrap;
   readonly login: Login;
   readonly passwordReset: PasswordReset;
+  readonly emailConfirmation: EmailConfirmation;
   readonly tokens: Tokens;
   readonly personalTokens: PersonalTokens;
   readonly tokenGrants: TokenGrants;

@@ -229,6 +229,10 @@ function checkTogether(config: Config): void {
       `Development mode listens on loopback only, not on ${open}: configure a seal key (SEAL_UNSEAL_VALIDATION_HASH) or set PROOFWRIGHT_MODE=production.`,
     );
   }
+  if (config.mode === "production" && config.confirm_email === "require" && config.mail_url === undefined)
+    throw new ConfigError(
+      "PROOFWRIGHT_CONFIRM_EMAIL=require needs PROOFWRIGHT_MAIL_URL: without mail nobody could confirm an address.",
+    );
   checkProxies(config);
   checkEgress(config);
   if (

@@ -41,6 +41,9 @@ export const ERROR_STATUS = {
   invalid_client: 401,
   invitation_invalid: 422,
   reset_token_invalid: 422,
+  confirmation_token_invalid: 422,
+  /** The password is right, and the address must be confirmed before a login. */
+  email_unconfirmed: 403,
   unsupported_grant: 422,
   /** The OAuth client may not use this grant. */
   unauthorized_client: 400,

@@ -45,6 +45,7 @@ export const SETTING_GROUPS: readonly { readonly title: string; readonly names: 
       "trusted_issuers",
       "mail_url",
       "mail_from",
+      "confirm_email",
       "privacy_policy_url",
       "terms_of_service_url",
     ],

@@ -183,6 +183,13 @@ export const SETTINGS = {
     default: "proofwright@localhost",
     description: "sender of the mails",
   }),
+  confirm_email: setting({
+    env: "PROOFWRIGHT_CONFIRM_EMAIL",
+    flag: "confirm-email",
+    schema: Type.Union([Type.Literal("on_request"), Type.Literal("ask"), Type.Literal("require")]),
+    description:
+      "when users confirm their e-mail addresses: `on_request` sends a mail only when asked to, `ask` also after a sign-up and a change of address, `require` lets nobody log in with a password before; default: `ask` with PROOFWRIGHT_MAIL_URL, else `on_request`",
+  }),
   privacy_policy_url: setting({
     env: "PROOFWRIGHT_PRIVACY_POLICY_URL",
     flag: "privacy-policy-url",
@@ -392,7 +399,8 @@ export const SETTINGS = {
     env: "SEAL_UNSEAL_KEY_SECRET_PATH",
     flag: "seal-unseal-key-secret-path",
     schema: Path,
-    description: "container_secret: the file with the 24 words, closed to group and others",
+    description:
+      "container_secret: the file with the 24 words, owned by root or the server's user, of mode 0400, 0440 or 0600",
   }),
   seal_unseal_vault_subscription_id: setting({
     env: "SEAL_UNSEAL_VAULT_SUBSCRIPTION_ID",

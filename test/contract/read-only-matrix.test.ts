@@ -36,6 +36,7 @@ const ANSWERS: Readonly<Record<string, readonly [number, string?]>> = {
   introspectToken: [401],
   revokeToken: [401],
   resetPassword: [422, "reset_token_invalid"],
+  confirmEmail: [422, "confirmation_token_invalid"],
   createApplicationUser: [204],
   updateApplicationUser: [204],
   createApplicationOrganization: [204],
@@ -80,6 +81,7 @@ const ANSWERS: Readonly<Record<string, readonly [number, string?]>> = {
   createConnectorSubscription: [201],
   // The same whether the address has an account or not, so it must not say that the mail cannot be stored.
   requestPasswordReset: [204],
+  requestEmailConfirmation: [204],
 };
 
 /** Inputs that would write, where the route's example would not. Logins have a test of their own. */

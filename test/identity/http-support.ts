@@ -33,7 +33,7 @@ export interface HttpHarness extends Harness {
   readonly logIn: (email: string, password: string) => Promise<string>;
   /** True for a token with which a request is accepted. */
   readonly isAlive: (token: string) => Promise<boolean>;
-  /** The token in the latest mail to an address; undefined when none was sent. */
+  /** The token in the latest mail with one to an address; undefined when none was sent. */
   readonly mailedToken: (to: string) => Promise<string | undefined>;
 }
 
@@ -115,8 +115,10 @@ export async function openHttpHarness(
     },
     mailedToken: async (to) => {
       await harness.identity.services.outbox.idle();
-      const text = harness.mails.filter((mail) => mail.to === to).at(-1)?.text;
-      return text === undefined ? undefined : /^ {2}(p[a-z]{2}_\S+)$/m.exec(text)?.[1];
+      const tokens = harness.mails.flatMap((mail) =>
+        mail.to === to ? [/^ {2}(p[a-z]{2}_\S+)$/m.exec(mail.text)?.[1] ?? []].flat() : [],
+      );
+      return tokens.at(-1);
     },
   };
 }

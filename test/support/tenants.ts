@@ -114,6 +114,7 @@ export async function newTenant({ server, anvil }: Ground, email: string): Promi
     "provers:index": "0",
     "provers:name": "verifying_key.json",
     "reset_password:token": "ppr_none",
+    "confirm_email:token": "pec_none",
     "oauth:id": application,
     "contracts:id": contract,
     "token_contracts:id": tokenContract,

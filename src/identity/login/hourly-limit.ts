@@ -1,6 +1,6 @@
 /**
- * Limits per hour: accounts and codes of devices per network address, reset mails per address and account, invitations
- * per subject. The counts survive a restart.
+ * Limits per hour: accounts and codes of devices per network address, reset and confirmation mails per address and
+ * account, invitations per subject. The counts survive a restart.
  */
 import type { Clock } from "../../platform/clock.js";
 import { AppError } from "../../platform/errors.js";
@@ -11,7 +11,7 @@ import { replaceCounter, type CounterKind, type ThrottleCounters } from "./throt
 
 /** Enough for a household or a class behind one address. */
 const SIGNUPS_PER_HOUR = 10;
-/** Reset mails that one address may ask for, and that one account gets: somebody who retries needs a few. */
+/** Mails of a kind that one address may ask for, and that one account gets: somebody who retries needs a few. */
 const RESETS_PER_ADDRESS = 20;
 const RESETS_PER_ACCOUNT = 5;
 /** Invitations of one subject: enough for a team, too few for a mailing list. */
@@ -35,6 +35,8 @@ export interface HourlyLimits {
   readonly signup: HourlyLimit;
   readonly resetByAddress: HourlyLimit;
   readonly resetByAccount: HourlyLimit;
+  readonly confirmationByAddress: HourlyLimit;
+  readonly confirmationByAccount: HourlyLimit;
   readonly invitation: HourlyLimit;
   readonly deviceCode: HourlyLimit;
   readonly userCode: HourlyLimit;
@@ -105,6 +107,8 @@ export function createHourlyLimits(
     signup: limit("signup", signupsPerHourMax, "too many new accounts from this address"),
     resetByAddress: limit("reset_address", RESETS_PER_ADDRESS, "too many resets from this address"),
     resetByAccount: limit("reset_account", RESETS_PER_ACCOUNT, "too many resets of this account"),
+    confirmationByAddress: limit("confirmation_address", RESETS_PER_ADDRESS, "too many mails asked for"),
+    confirmationByAccount: limit("confirmation_account", RESETS_PER_ACCOUNT, "too many mails to this account"),
     invitation: limit("invitation", INVITATIONS_PER_HOUR, "too many invitations"),
     deviceCode: limit("device_code", DEVICE_CODES_PER_HOUR, "too many device codes for this address"),
     userCode: limit("user_code", USER_CODES_PER_HOUR, "too many codes of devices from this address"),

@@ -25,6 +25,7 @@ import type { AuthenticateInput, TokenJson, UserJson } from "../schemas.js";
 import type { Invitations } from "../tenants/invitations.js";
 import { grantedScope } from "../tokens/scope.js";
 import type { PreparedSession, Sessions } from "../tokens/sessions.js";
+import type { EmailConfirmation } from "../users/email-confirmation.js";
 import { userJson } from "../users/users.js";
 import type { VirtualUserLogin } from "./virtual-user-login.js";
 
@@ -33,6 +34,7 @@ export interface LoginDependencies {
   readonly sessions: Sessions;
   readonly invitations: Invitations;
   readonly virtualUsers: VirtualUserLogin;
+  readonly emailConfirmation: Pick<EmailConfirmation, "requireConfirmed">;
   readonly throttle: LoginThrottle;
   readonly hashGate: PasswordHashLimiter;
   readonly clock: Clock;
@@ -83,8 +85,8 @@ export class Login {
    * Opens a session: with a password, and with an invitation that the login accepts; or without a password for a
    * virtual user of the application whose token is the bearer.
    * @param address network address of the caller, for throttling
-   * @throws invalid_credentials; too_many_requests with the time to wait; invitation_invalid; invalid_request,
-   *   unauthorized or forbidden without a password
+   * @throws invalid_credentials; email_unconfirmed; too_many_requests with the time to wait; invitation_invalid;
+   *   invalid_request, unauthorized or forbidden without a password
    */
   async logIn(input: AuthenticateInput, address: string, bearer?: string): Promise<LoggedIn> {
     const { invitations, virtualUsers, authenticate } = this.#dependencies;
@@ -108,9 +110,10 @@ export class Login {
     alongside?: (user: UserRecord) => StoreCommit,
   ): Promise<LoggedIn> {
     const { sessions, log } = this.#dependencies;
-    const { user, prepared } = await this.#attempt(input, address, (match, reservation) =>
-      this.#open(match, input.scope, reservation, alongside),
-    );
+    const { user, prepared } = await this.#attempt(input, address, async (match, reservation) => {
+      this.#requireConfirmed(match);
+      return await this.#open(match, input.scope, reservation, alongside);
+    });
     const token = await sessions.issueToken(prepared, user.permissions);
     log.info("login", { subject: `user:${user.id}` });
     return { user: userJson(user), token };
@@ -118,22 +121,29 @@ export class Login {
 
   /**
    * Checks a password without opening a session, with the same throttling.
-   * @throws invalid_credentials; too_many_requests with the time to wait
+   * @throws invalid_credentials; email_unconfirmed; too_many_requests with the time to wait
    */
   async check(input: PasswordAttempt, address: string): Promise<UserRecord> {
-    return this.#attempt(input, address, (match, reservation) => this.#recordSuccess(match, reservation));
+    return this.#attempt(input, address, async (match, reservation) => {
+      this.#requireConfirmed(match);
+      return await this.#recordSuccess(match, reservation);
+    });
   }
 
-  /** Checks the password of a known user. Throws as `check` does. */
+  /** Checks the password of a user who is logged in. Throws as `check` does, but needs no confirmed address. */
   async confirm(user: UserRecord, password: string, address: string): Promise<void> {
-    await this.check(
-      {
-        email: user.email,
-        password,
-        ...(user.application_id === undefined ? {} : { application_id: user.application_id }),
-      },
-      address,
-    );
+    const attempt = {
+      email: user.email,
+      password,
+      ...(user.application_id === undefined ? {} : { application_id: user.application_id }),
+    };
+    await this.#attempt(attempt, address, (match, reservation) => this.#recordSuccess(match, reservation));
+  }
+
+  /** Throws `email_unconfirmed`: only after the password was right, so that nobody else learns of the account. */
+  #requireConfirmed({ userId }: PasswordMatch): void {
+    const active = this.#findActive(userId);
+    if (active !== undefined) this.#dependencies.emailConfirmation.requireConfirmed(active.user);
   }
 
   async #attempt<R>(input: PasswordAttempt, address: string, settle: Settle<R>): Promise<R> {

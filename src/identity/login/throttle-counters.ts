@@ -9,7 +9,16 @@ import { ExpirySweep } from "../expiry-sweep.js";
 const TABLE = "login_throttle";
 
 export type CounterKind =
-  "account" | "address" | "signup" | "reset_address" | "reset_account" | "invitation" | "device_code" | "user_code";
+  | "account"
+  | "address"
+  | "signup"
+  | "reset_address"
+  | "reset_account"
+  | "confirmation_address"
+  | "confirmation_account"
+  | "invitation"
+  | "device_code"
+  | "user_code";
 
 /** A type, not an interface, so that it is a StoreValue. */
 export type Counter = {

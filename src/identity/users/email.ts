@@ -3,6 +3,7 @@
  * Unicode variants of an address mean one account and share one counter. Does not check whether mail arrives.
  */
 import { domainToASCII } from "node:url";
+import { invalidMember, type AppError } from "../../platform/errors.js";
 
 /** RFC 5321 section 4.5.3.1.3: a path of 256 octets less the angle brackets. */
 const ADDRESS_CHARACTERS_MAX = 254;
@@ -26,6 +27,11 @@ export function normalizeEmail(text: string): string | undefined {
   if (!DOMAIN.test(domain)) return undefined;
   const address = `${localPart}@${domain}`;
   return address.length <= ADDRESS_CHARACTERS_MAX ? address : undefined;
+}
+
+/** Says that an address has an account already. */
+export function emailTaken(): AppError {
+  return invalidMember("email", "a user with this e-mail address exists", "email_taken");
 }
 
 /** Applies NFKC, lower case and trim until nothing changes, because lower-casing may undo NFKC and the reverse. */

@@ -4,6 +4,15 @@
  */
 import type { MailMessage } from "../../platform/mail/mail.js";
 
+/** `address_requested`: another address takes effect when it is confirmed. */
+export type AccountChange = "password" | "address" | "address_requested";
+
+const CHANGE_TEXTS: Readonly<Record<AccountChange, string>> = {
+  password: "It has a new password, and everybody who was logged in is logged out.",
+  address: "It has another e-mail address; this one opens it no longer.",
+  address_requested: "It is to have another e-mail address, as soon as that one is confirmed.",
+};
+
 /** Returns the mail with the token of a password reset. */
 export function passwordResetMail(input: {
   readonly to: string;
@@ -23,6 +32,50 @@ export function passwordResetMail(input: {
       "",
       `It is sent as POST ${input.serviceUrl}/api/v1/reset_password/<token> with {"password": "..."}.`,
       "If it was not you, do nothing: the password stays as it is.",
+    ].join("\n"),
+  };
+}
+
+/** Returns the mail with the token that confirms an address. */
+export function emailConfirmationMail(input: {
+  readonly to: string;
+  readonly serviceUrl: string;
+  readonly token: string;
+  readonly minutes: number;
+}): MailMessage {
+  return {
+    to: input.to,
+    subject: "Confirm your e-mail address",
+    text: [
+      `Somebody gave this address for an account at ${input.serviceUrl}.`,
+      "",
+      `To confirm within ${String(input.minutes / 60)} hours that it is yours, use this token:`,
+      "",
+      `  ${input.token}`,
+      "",
+      `It is sent as POST ${input.serviceUrl}/api/v1/confirm_email/<token>.`,
+      "If it was not you, do nothing: the address stays unconfirmed.",
+    ].join("\n"),
+  };
+}
+
+/** Returns the mail that tells the owner of an account, at the address before the change, what was changed. */
+export function accountChangedMail(input: {
+  readonly to: string;
+  readonly serviceUrl: string;
+  readonly changes: readonly AccountChange[];
+}): MailMessage {
+  return {
+    to: input.to,
+    subject: "Your account was changed",
+    text: [
+      `The account of this address at ${input.serviceUrl} was changed:`,
+      "",
+      ...input.changes.map((change) => `  - ${CHANGE_TEXTS[change]}`),
+      "",
+      "If it was you, there is nothing to do.",
+      `If it was not, choose a new password with POST ${input.serviceUrl}/api/v1/reset_password, which also drops an`,
+      "address that waits for its confirmation; when this address opens the account no longer, write to the operator.",
     ].join("\n"),
   };
 }

@@ -1,6 +1,8 @@
 /**
  * Changes and deletes users. A new password or address would let the thief of a token keep the account, so it needs the
- * present password or a login of the last minutes. A new password, new permissions and deletion void all tokens.
+ * present password or a login of the last minutes, and the address from before is told by mail. A deletion needs the
+ * password when the token is one that programs keep for long. A new password, new permissions and deletion void all
+ * tokens.
  */
 import { hashPassword, type PasswordHashCost } from "../../crypto/hashes/password.js";
 import type { PasswordHashLimiter } from "../../platform/auth/password-hash-limiter.js";
@@ -27,8 +29,13 @@ import type { UpdateUserInput } from "../schemas.js";
 import type { Sessions } from "../tokens/sessions.js";
 import type { SubjectDeletion } from "../subject-deletion.js";
 import { addressThrottleKey } from "../login/throttle-keys.js";
+import type { MailedTokenRecord, MailedTokens } from "../mailed-tokens.js";
+import type { PersonalTokens } from "../tokens/personal-tokens.js";
 import type { Tokens } from "../tokens/tokens.js";
-import { emailTaken, permissionsNotAssignable, requireEmail, requireStrongPassword } from "./users.js";
+import type { AccountNotices } from "./account-notices.js";
+import type { EmailConfirmation } from "./email-confirmation.js";
+import { emailTaken } from "./email.js";
+import { permissionsNotAssignable, requireEmail, requireStrongPassword } from "./users.js";
 
 export interface UserChangesDependencies {
   readonly repository: IdentityRepository;
@@ -36,6 +43,10 @@ export interface UserChangesDependencies {
   readonly directory: Directory;
   readonly sessions: Sessions;
   readonly tokens: Tokens;
+  readonly personalTokens: PersonalTokens;
+  readonly resets: MailedTokens<MailedTokenRecord>;
+  readonly emailConfirmation: EmailConfirmation;
+  readonly notices: AccountNotices;
   readonly login: Login;
   readonly deletion: SubjectDeletion;
   readonly limits: Pick<HourlyLimits, "signup">;
@@ -52,6 +63,13 @@ const CLOCK_AHEAD_MS = 5 * 60 * 1000;
 const ADMINISTRATOR_ONLY_PERMISSIONS = PERMISSIONS_MAX & ~NEW_USER_PERMISSIONS;
 /** Permissions of a virtual user that its application's token must hold too, to act as the user. */
 const VIRTUAL_USER_GUARDED_PERMISSIONS = ADMINISTRATOR_ONLY_PERMISSIONS | TENANT_PERMISSIONS;
+
+/** What a caller shows of the password. */
+export interface PasswordProof {
+  readonly currentPassword: string | undefined;
+  /** Network address of the caller, for throttling. */
+  readonly address: string;
+}
 
 export class UserChanges {
   readonly #hashCost: PasswordHashCost;
@@ -71,7 +89,7 @@ export class UserChanges {
    *   `current_password`; too_many_requests
    */
   async update(principal: Principal, id: string, input: UpdateUserInput, address: string): Promise<void> {
-    const { repository, log } = this.#dependencies;
+    const { log } = this.#dependencies;
     const user = this.#changeable(principal, id, PERMISSIONS.user_update);
     const isAdministrator = holdsAny(principal, PERMISSIONS.user_update | PERMISSIONS.sudo);
     const newPermissions = input.permissions === user.permissions ? undefined : input.permissions;
@@ -90,26 +108,27 @@ export class UserChanges {
       password === undefined
         ? undefined
         : await this.#dependencies.hashGate.run(() => hashPassword(password, this.#hashCost));
-    const change = this.#recordChange(input, email);
-    const subject = { kind: "user", id } as const;
-    const voidsTokens = passwordHash !== undefined || newPermissions !== undefined;
-    await this.#commit(id, change, () =>
-      mergeCommits(
-        passwordHash === undefined ? {} : repository.setPasswordCommit(id, passwordHash),
-        voidsTokens ? this.#dependencies.tokens.voidCommit(subject) : {},
-      ),
-    );
-    if (voidsTokens) await this.#dependencies.sessions.endDerived(subject);
+    const waits = email !== user.email && this.#waitsForConfirmation(principal, user, email);
+    const changed = { email: waits ? user.email : email, passwordHash, voidsPermissions: newPermissions !== undefined };
+    const before = await this.#apply(id, input, changed);
+    if (waits) {
+      this.#dependencies.emailConfirmation.askForChange(before, email);
+      this.#dependencies.notices.tell(before.email, ["address_requested"]);
+    }
     log.info("user changed", { subject: `user:${id}` });
   }
 
   /**
    * Deletes a user and everything that only it owns: the caller itself, an application's virtual user, or anyone for
    * `user_delete` and `sudo`.
-   * @throws not_found, forbidden or permission_escalation as `update` does; vault_sealed
+   * @param proof the password, which a token that programs keep for long must come with to delete its own user
+   * @throws not_found, forbidden, permission_escalation, invalid_credentials or too_many_requests as `update` does;
+   *   vault_sealed
    */
-  async delete(principal: Principal, id: string): Promise<void> {
-    requireMayImpersonate(principal, this.#changeable(principal, id, PERMISSIONS.user_delete));
+  async delete(principal: Principal, id: string, proof: PasswordProof): Promise<void> {
+    const user = this.#changeable(principal, id, PERMISSIONS.user_delete);
+    requireMayImpersonate(principal, user);
+    if (isSelf(principal, user) && this.#isKeptByPrograms(principal)) await this.#requirePassword(user, proof);
     await this.#dependencies.deletion.deleteUser(id);
   }
 
@@ -117,18 +136,17 @@ export class UserChanges {
   #changeable(principal: Principal, id: string, administratorBit: number): UserRecord {
     const user = this.#dependencies.directory.findUser(principal, id);
     if (user === undefined) throw notFound("user");
-    const isSelf = principal.subject.kind === "user" && principal.subject.id === id;
-    if (isSelf || isVirtualUserOf(principal, user) || holdsAny(principal, administratorBit | PERMISSIONS.sudo))
+    if (
+      isSelf(principal, user) ||
+      isVirtualUserOf(principal, user) ||
+      holdsAny(principal, administratorBit | PERMISSIONS.sudo)
+    )
       return user;
     throw new AppError("forbidden", { message: "you can see this user, but not change it" });
   }
 
   /** Requires the present password, or a login of the last minutes. */
-  async #requireProof(
-    principal: Principal,
-    user: UserRecord,
-    proof: { readonly currentPassword: string | undefined; readonly address: string },
-  ): Promise<void> {
+  async #requireProof(principal: Principal, user: UserRecord, proof: PasswordProof): Promise<void> {
     const { repository, login, clock } = this.#dependencies;
     const { currentPassword, address } = proof;
     if (currentPassword !== undefined) {
@@ -141,6 +159,68 @@ export class UserChanges {
     throw new AppError("forbidden", {
       message: "changing the password or the address needs current_password, or a login of the last five minutes",
     });
+  }
+
+  /** True for a personal access token, a token that an OAuth client holds, and a session derived from either. */
+  #isKeptByPrograms({ subject, sessionId }: Principal): boolean {
+    const { repository, personalTokens } = this.#dependencies;
+    const isOne = (id: string): boolean =>
+      personalTokens.find(subject, id) !== undefined ||
+      repository.findSession(subject, id)?.value.client_id !== undefined;
+    const session = repository.findSession(subject, sessionId)?.value;
+    return isOne(sessionId) || (session?.derived?.from.some(({ id }) => isOne(id)) ?? false);
+  }
+
+  async #requirePassword(user: UserRecord, { currentPassword, address }: PasswordProof): Promise<void> {
+    if (currentPassword === undefined)
+      throw new AppError("forbidden", {
+        message: "deleting the account with this token needs current_password; or log in and use that token",
+      });
+    await this.#dependencies.login.confirm(user, currentPassword, address);
+  }
+
+  /** Writes the change with what follows from it, tells the address from before, and returns the user from before. */
+  async #apply(
+    id: string,
+    input: UpdateUserInput,
+    changed: {
+      readonly email: string;
+      readonly passwordHash: string | undefined;
+      readonly voidsPermissions: boolean;
+    },
+  ): Promise<UserRecord> {
+    const { repository, tokens, sessions, resets, notices, emailConfirmation } = this.#dependencies;
+    const { email, passwordHash } = changed;
+    const subject = { kind: "user", id } as const;
+    const voidsTokens = passwordHash !== undefined || changed.voidsPermissions;
+    const before = await this.#commit(id, this.#recordChange(input, email), (user) =>
+      mergeCommits(
+        passwordHash === undefined ? {} : repository.setPasswordCommit(id, passwordHash),
+        voidsTokens ? tokens.voidCommit(subject) : {},
+        // A reset token that was mailed to the old address must not open the account of the new one.
+        user.email === email ? {} : resets.voidCommit(id),
+      ),
+    );
+    if (voidsTokens) await sessions.endDerived(subject);
+    const hasNewAddress = before.email !== email;
+    if (hasNewAddress) emailConfirmation.ask({ ...before, email, email_verified: false });
+    notices.tell(before.email, [
+      ...(passwordHash === undefined ? [] : (["password"] as const)),
+      ...(hasNewAddress ? (["address"] as const) : []),
+    ]);
+    return before;
+  }
+
+  /**
+   * True when the user's own new address takes effect only when it is confirmed. Administrators and applications vouch
+   * for what they set. Throws `email_taken`.
+   */
+  #waitsForConfirmation(principal: Principal, user: UserRecord, email: string): boolean {
+    const { repository, emailConfirmation } = this.#dependencies;
+    const isOrdinary = user.application_id === undefined && user.external_issuer === undefined;
+    if (!emailConfirmation.isRequired || !isOrdinary || !isSelf(principal, user)) return false;
+    if (repository.findUserByEmail(email) !== undefined) throw emailTaken();
+    return true;
   }
 
   #recordChange(input: UpdateUserInput, email: string): (user: UserRecord) => UserRecord {
@@ -169,13 +249,21 @@ export class UserChanges {
     return isoTimestamp(ms);
   }
 
-  async #commit(id: string, change: (user: UserRecord) => UserRecord, alongside: () => StoreCommit): Promise<void> {
+  /** Changes the user as it is now, and returns it as it was before. */
+  async #commit(
+    id: string,
+    change: (user: UserRecord) => UserRecord,
+    alongside: (user: UserRecord) => StoreCommit,
+  ): Promise<UserRecord> {
     const { repository } = this.#dependencies;
-    await retryOnConflict(async () => {
+    return await retryOnConflict(async () => {
       const current = repository.findUser(id);
       if (current === undefined) throw notFound("user");
       try {
-        await repository.commit(mergeCommits(repository.updateUserCommit(current, change(current.value)), alongside()));
+        await repository.commit(
+          mergeCommits(repository.updateUserCommit(current, change(current.value)), alongside(current.value)),
+        );
+        return current.value;
       } catch (error) {
         if (error instanceof StoreConflict && repository.isEmailConflict(error.key)) throw emailTaken();
         throw error;
@@ -198,6 +286,10 @@ function requireMayImpersonate(principal: Principal, user: UserRecord): void {
     throw new AppError("permission_escalation", {
       message: `the user holds permissions that you do not: ${permissionNames(gained).join(", ")}`,
     });
+}
+
+function isSelf({ subject }: Principal, user: UserRecord): boolean {
+  return subject.kind === "user" && subject.id === user.id;
 }
 
 function isVirtualUserOf({ subject }: Principal, user: UserRecord): boolean {

@@ -7,11 +7,12 @@ import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import { AppError, invalidMember, notFound } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
 import type { Log } from "../../platform/log.js";
-import { StoreConflict, type StoreCommit, type StoreRecord } from "../../platform/store/store.js";
+import { StoreConflict, type StoreCommit } from "../../platform/store/store.js";
 import { mergeCommits, type Page } from "../../platform/store/tables.js";
 import type { TenantAccess } from "../tenants/tenant-access.js";
 import type { Directory } from "../tenants/directory.js";
-import { normalizeEmail } from "./email.js";
+import { emailTaken, normalizeEmail } from "./email.js";
+import type { EmailConfirmation } from "./email-confirmation.js";
 import type { HourlyLimits } from "../login/hourly-limit.js";
 import { invitationInvalid, type InvitationRecord, type Invitations } from "../tenants/invitations.js";
 import type { Memberships } from "../tenants/memberships.js";
@@ -26,6 +27,7 @@ export interface UsersDependencies {
   readonly directory: Directory;
   readonly memberships: Memberships;
   readonly invitations: Invitations;
+  readonly emailConfirmation: Pick<EmailConfirmation, "ask">;
   readonly limits: Pick<HourlyLimits, "signup">;
   readonly hashGate: PasswordHashLimiter;
   readonly clock: Clock;
@@ -64,7 +66,7 @@ export class Users {
    *   an application that may not create; too_many_requests
    */
   async create(request: CreateUserInput, address: string, origin: UserOrigin = {}): Promise<UserJson> {
-    const { repository, invitations, limits, hashGate, log } = this.#dependencies;
+    const { repository, invitations, emailConfirmation, limits, hashGate, log } = this.#dependencies;
     const permissions = origin.permissions ?? this.#grantedPermissions(request, origin.principal);
     const invitation = request.invitation_token === undefined ? undefined : invitations.find(request.invitation_token);
     const input = completed(request, invitation?.value);
@@ -73,7 +75,13 @@ export class Users {
     const password = passwordOf(input, { email, isOptional: applicationId !== undefined });
     if (applicationId === undefined && origin.skipsHourlyLimit !== true)
       await limits.signup.count(addressThrottleKey(address));
-    const user = this.#newUser(input, { email, permissions, applicationId, invitation });
+    const user = this.#newUser(input, {
+      email,
+      permissions,
+      applicationId,
+      // The invitation's token was mailed to this address, and the operator names the first administrator's.
+      isVerified: invitation !== undefined || origin.permissions !== undefined,
+    });
     if (invitation !== undefined && invitation.value.email !== email) throw invitationInvalid();
     const passwordHash =
       password === undefined ? undefined : await hashGate.run(() => hashPassword(password, this.#hashCost));
@@ -95,6 +103,7 @@ export class Users {
       throw error;
     }
     log.info("user created", { subject: `user:${user.id}` });
+    emailConfirmation.ask(user);
     return userJson(user);
   }
 
@@ -154,10 +163,10 @@ export class Users {
       readonly email: string;
       readonly permissions: number;
       readonly applicationId: string | undefined;
-      readonly invitation: StoreRecord<InvitationRecord> | undefined;
+      readonly isVerified: boolean;
     },
   ): UserRecord {
-    const { email, permissions, applicationId, invitation } = details;
+    const { email, permissions, applicationId, isVerified } = details;
     return {
       id: newId(),
       created_at: isoTimestamp(this.#dependencies.clock.nowMs()),
@@ -168,8 +177,7 @@ export class Users {
       privacy_policy_agreed_at: null,
       terms_of_service_agreed_at: null,
       ...(applicationId === undefined ? {} : { application_id: applicationId }),
-      // The invitation's token was mailed to this address.
-      ...(invitation === undefined ? {} : { email_verified: true }),
+      ...(isVerified ? { email_verified: true } : {}),
     };
   }
 
@@ -249,11 +257,6 @@ export function userJson(user: UserRecord): UserJson {
     privacy_policy_agreed_at: user.privacy_policy_agreed_at,
     terms_of_service_agreed_at: user.terms_of_service_agreed_at,
   };
-}
-
-/** Says that an address has an account already. */
-export function emailTaken(): AppError {
-  return invalidMember("email", "a user with this e-mail address exists", "email_taken");
 }
 
 /** Says that only an administrator may choose permissions. */

@@ -12,6 +12,7 @@ export const OPAQUE_PREFIXES = {
   authorization_code: "pac_",
   device_code: "pdc_",
   password_reset: "ppr_",
+  email_confirmation: "pec_",
   invitation: "pit_",
   bootstrap: "pbt_",
 } as const;

@@ -12,6 +12,7 @@ import { KEK_GENERATION, masterPlace } from "../worker/keyring.js";
 import type { KeyRecord, VaultRecord } from "../vault-records.js";
 import { WRAPPED_KEY } from "./providers/wrapped-key.js";
 import { SENTINEL_KEY } from "./sentinel.js";
+import { SEAL_MODE_KEY, type SealModeRecord } from "./start-mode.js";
 
 /** 32 bytes each; the caller wipes them. */
 export interface RekeyKeys {
@@ -67,5 +68,8 @@ export function rekeyStore(store: MigrationStore, { oldEntropy, newEntropy }: Re
   });
   // The key that a key-management service wrapped is the old one.
   store.delete(WRAPPED_KEY);
+  const mode = store.get(SEAL_MODE_KEY)?.value as unknown as SealModeRecord | undefined;
+  // The new key comes from the operator, so that the store may go into production.
+  if (mode?.mode === "development") store.delete(SEAL_MODE_KEY);
   return count;
 }

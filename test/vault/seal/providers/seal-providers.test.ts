@@ -1,7 +1,6 @@
 // Seal providers against doubles of the vendors' services over HTTP: what the SDKs send, and the result of every kind of
 // failure.
-import { chmod, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, chown, mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { systemClock } from "../../../../src/platform/clock.js";
@@ -13,10 +12,12 @@ import {
   legalSecretName,
   vaultUrl,
 } from "../../../../src/vault/seal/providers/cloud-key-vault.js";
+import { containerSecretProvider } from "../../../../src/vault/seal/providers/container-secret.js";
 import { crc32c, gcpKmsProvider } from "../../../../src/vault/seal/providers/gcp-kms.js";
 import type { SealProvider } from "../../../../src/vault/seal/providers/provider.js";
 import { loadSdk, SealProviderError } from "../../../../src/vault/seal/providers/provider-failure.js";
 import { selectSealProvider, type SealSettings } from "../../../../src/vault/seal/providers/select-provider.js";
+import { newFolder, removeFolder } from "../../../support/temporary-folder.js";
 import { openTestVault, OTHER_PHRASE, PHRASE, PHRASE_HASH, subject } from "../../support.js";
 import { awsKms, azureKeyVault, gcpKms, IDENTITY_HEADER, VendorDouble, type StoredSecret } from "./vendor-doubles.js";
 
@@ -42,11 +43,11 @@ function textOf(phrase: Uint8Array | undefined): string {
 
 describe("container_secret", () => {
   let folder: string;
-  beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), "proofwright-secret-"));
+  beforeEach(() => {
+    folder = newFolder("secret");
   });
-  afterEach(async () => {
-    await rm(folder, { recursive: true, force: true });
+  afterEach(() => {
+    removeFolder(folder);
   });
 
   const provider = async (path: string, name = "container_secret") =>
@@ -87,7 +88,7 @@ describe("container_secret", () => {
   it("stays sealed and says why: missing, readable by others, no phrase, another phrase", async () => {
     const cases: [string, RegExp][] = [
       [join(folder, "missing"), /cannot be read \(ENOENT\)/],
-      [await secretFile(PHRASE, 0o440), /group or others/],
+      [await secretFile(PHRASE, 0o444), /every user \(mode 0444\)/],
     ];
     for (const [path, reason] of cases) {
       const test = await openTestVault({ provider: await provider(path), unsealed: false });
@@ -101,6 +102,58 @@ describe("container_secret", () => {
     expect(await test.seal.unsealAutomatically()).toBe("sealed");
     expect(test.seal.automaticFailure).toEqual({ reason: "the seal key was not accepted", mayPass: false });
     await test.close();
+  });
+});
+
+describe("the file of container_secret", () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = newFolder("secret");
+  });
+  afterEach(() => {
+    removeFolder(folder);
+  });
+
+  const readAt = async (path: string) => await reasonOf(containerSecretProvider({ path, validationHash: PHRASE_HASH }));
+
+  async function fileOf(mode: number, name = "secret"): Promise<string> {
+    const path = join(folder, name);
+    await writeFile(path, PHRASE, { mode: 0o600 });
+    await chmod(path, mode);
+    return path;
+  }
+
+  it.each([0o400, 0o440, 0o600, 0o640])("is read with mode %o", async (mode) => {
+    expect(await readAt(await fileOf(mode))).toBe("gave its key");
+  });
+
+  it.each([
+    [0o444, /open to every user \(mode 0444\)/],
+    [0o404, /open to every user/],
+    [0o602, /open to every user/],
+    [0o644, /open to every user/],
+    [0o460, /changed by its group \(mode 0460\)/],
+    [0o660, /changed by its group/],
+    [0o450, /changed by its group/],
+  ])("is refused with mode %o and a sentence", async (mode, sentence) => {
+    expect(await readAt(await fileOf(mode))).toMatch(sentence);
+  });
+
+  it("is read through the links of Kubernetes, whose own modes say nothing", async () => {
+    const dated = join(folder, "..2026_01_01_00_00_00.1");
+    await mkdir(dated);
+    await fileOf(0o440, join("..2026_01_01_00_00_00.1", "phrase"));
+    await symlink("..2026_01_01_00_00_00.1", join(folder, "..data"));
+    await symlink(join("..data", "phrase"), join(folder, "phrase"));
+    expect(await readAt(join(folder, "phrase"))).toBe("gave its key");
+    await chmod(join(dated, "phrase"), 0o444);
+    expect(await readAt(join(folder, "phrase"))).toMatch(/open to every user/);
+  });
+
+  it.runIf(process.getuid?.() === 0)("is refused when another user than root or the server's owns it", async () => {
+    const path = await fileOf(0o440);
+    await chown(path, 4242, 0);
+    expect(await readAt(path)).toMatch(/belongs to another user/);
   });
 });
 
