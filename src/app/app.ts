@@ -42,7 +42,7 @@ export async function createApp(config: Config, dependencies: AppDependencies): 
   const parts: AppParts = {
     ...platform,
     ...areas,
-    metrics: new Metrics({ lanesWaiting: () => areas.pools.waiting() }),
+    metrics: new Metrics({ lanes: () => areas.pools.figures() }),
     requestHashKey: await secretKey(join(platform.dataDir, "request-hash-key")),
   };
   return {

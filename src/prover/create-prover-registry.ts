@@ -85,7 +85,11 @@ export function createProverRegistry(
   const catalog = new Catalog({ providerAliases: parseProviderAliases(options.providerAliases) });
   const builtIns = new BuiltInCircuits({ folder: join(PACKAGE_ROOT, "circuits") });
   const interfaces = new CircuitInterfaces({ read: async (sha256) => await artifacts.read(sha256) });
-  const notes = new NoteStores({ store, clock, appendNotes: async (message) => await compute.appendNotes(message) });
+  const notes = new NoteStores({
+    store,
+    clock,
+    appendNotes: async (message, owner) => await compute.appendNotes(message, { owner }),
+  });
   const pins = new KeyPins({ vault });
   const watch = new StatusWatch();
   const proofs = new Proofs(

@@ -3,7 +3,7 @@
  * returned only after its note and record are on disk.
  */
 import { AppError, assert, invalidMember, notFound } from "../../platform/errors.js";
-import type { Subject } from "../../platform/auth/principal.js";
+import { formatSubject, type Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import type { Events } from "../../platform/events/events.js";
 import { newId } from "../../platform/ids.js";
@@ -96,7 +96,7 @@ export class Proofs {
     ]);
     const result = await this.#with.compute.prove(
       { circuit, witnessProgram, provingKey, verifyingKey, inputs: request.inputs },
-      { signal: request.signal, deadlineMs: this.#options.proveDeadlineMs },
+      { owner: formatSubject(owner), signal: request.signal, deadlineMs: this.#options.proveDeadlineMs },
     );
     if (!result.ok) throw taskError(result);
     const { proof, proofJson, publicSignals, timings } = result.value;
@@ -138,7 +138,7 @@ export class Proofs {
     ]);
     const checked = await this.#with.compute.verify(
       { circuit, verifyingKey, inputs: request.inputs, proof: request.proof },
-      { signal: request.signal, deadlineMs: this.#options.verifyDeadlineMs },
+      { owner: formatSubject(owner), signal: request.signal, deadlineMs: this.#options.verifyDeadlineMs },
     );
     if (!checked.ok) throw taskError(checked);
     const { result, proof, publicSignals } = checked.value;
@@ -172,7 +172,7 @@ export class Proofs {
       const complete = slice.filter((item) => missingFrom(item) === undefined);
       const checked = await this.#with.compute.verifyBatch(
         { circuit, verifyingKey, items: complete.map(({ inputs, proof }) => ({ inputs, proof })) },
-        { signal: request.signal, deadlineMs: this.#options.verifyDeadlineMs },
+        { owner: formatSubject(owner), signal: request.signal, deadlineMs: this.#options.verifyDeadlineMs },
       );
       if (!checked.ok) throw taskError(checked);
       const outcomes = checked.value.outcomes.values();
