@@ -60,6 +60,11 @@ export class FairQueue<Item> {
     return new Set([...this.#lines.keys(), ...this.#running.keys()]).size;
   }
 
+  /** Owners with work that runs. */
+  get ownersRunning(): number {
+    return this.#running.size;
+  }
+
   /** Returns how much work of an owner waits. */
   waitingOf(owner: string): number {
     return this.#lines.get(owner)?.length ?? 0;
