@@ -2,8 +2,10 @@
  * The queued jobs of one kind in the order of their turns (concurrency/fair-queue.ts). The store has the jobs; this is
  * a view of one process, read anew before a job is started, so that the order by owner holds after a restart too.
  */
+import type { Clock } from "../clock.js";
 import { FairQueue, type Place } from "../concurrency/fair-queue.js";
 import { GiveWay } from "../concurrency/give-way.js";
+import type { LaneFigures } from "../pool/lane.js";
 import type { JobRunner } from "./job-runner.js";
 import type { Job } from "./job.js";
 
@@ -13,24 +15,39 @@ export interface NextJob {
   readonly owner: string;
 }
 
+interface QueuedJob {
+  readonly id: string;
+  /** When it was queued, by the wall clock. */
+  readonly sinceMs: number;
+}
+
+interface JobLineDependencies {
+  readonly clock: Clock;
+  /** Aborts the job of the owner that was started last, so that it waits for its turn again. */
+  readonly endYoungest: (owner: string) => void;
+}
+
 export class JobLine {
   readonly #runner: JobRunner;
-  readonly #queue = new FairQueue<string>();
-  readonly #places = new Map<string, Place<string>>();
+  readonly #clock: Clock;
+  readonly #queue = new FairQueue<QueuedJob>();
+  readonly #places = new Map<string, Place<QueuedJob>>();
   readonly #giveWay: GiveWay | undefined;
   #running = 0;
+  #started = 0;
+  #waitMs = 0;
 
-  /** @param endYoungest aborts the job of the owner that was started last, so that it waits for its turn again */
-  constructor(runner: JobRunner, endYoungest: (owner: string) => void) {
+  constructor(runner: JobRunner, { clock, endYoungest }: JobLineDependencies) {
     this.#runner = runner;
+    this.#clock = clock;
     const { giveWayMs } = runner;
     if (giveWayMs !== undefined)
       this.#giveWay = new GiveWay(this.#queue, { afterMs: giveWayMs, end: (owner) => endYoungest(owner) });
   }
 
-  /** Jobs that run. */
-  get running(): number {
-    return this.#running;
+  /** The figures for metrics, but for what waits: the store knows that. A job that is queued again starts again. */
+  get figures(): Omit<LaneFigures, "waiting"> {
+    return { running: this.#running, started: this.#started, refused: 0, waitSeconds: this.#waitMs / 1000 };
   }
 
   /** True when another job may run now. */
@@ -62,10 +79,13 @@ export class JobLine {
   next(): NextJob | undefined {
     const place = this.#queue.take();
     if (place === undefined) return undefined;
-    this.#places.delete(place.item);
+    const { id, sinceMs } = place.item;
+    this.#places.delete(id);
     this.#running += 1;
+    this.#started += 1;
+    this.#waitMs += Math.max(0, this.#clock.nowMs() - sinceMs);
     this.#giveWay?.check();
-    return { id: place.item, owner: place.owner };
+    return { id, owner: place.owner };
   }
 
   /** Counts a job as ended, however it ended. */
@@ -81,7 +101,8 @@ export class JobLine {
   }
 
   #add(job: Job, options: { readonly isFirst: boolean }): void {
-    const { place } = this.#queue.add(this.#runner.ownerOf?.(job) ?? "", job.id, options);
+    const queued: QueuedJob = { id: job.id, sinceMs: Date.parse(job.updated_at) };
+    const { place } = this.#queue.add(this.#runner.ownerOf?.(job) ?? "", queued, options);
     if (place !== undefined) this.#places.set(job.id, place);
   }
 }

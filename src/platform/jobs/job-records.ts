@@ -62,6 +62,11 @@ export class JobRecords {
     return this.#table.list("state", ["queued", kind]).rows;
   }
 
+  /** Returns how many jobs of a kind are queued. */
+  countQueued(kind: string): number {
+    return this.#table.count("state", ["queued", kind]);
+  }
+
   /** True when this process holds the lease of the job. */
   isLeased(job: Job): boolean {
     return job.state === "running" && job.boot_id === this.#bootId;

@@ -11,6 +11,7 @@ import type { Clock } from "../clock.js";
 import { assert } from "../errors.js";
 import type { Log } from "../log.js";
 import type { StoreCommit } from "../store/store.js";
+import type { LaneFigures } from "../pool/lane.js";
 import { JobRecords, type JobEvent, type JobRecordsDependencies } from "./job-records.js";
 import { codeOf, JobRun, type JobRunOptions } from "./job-run.js";
 import { JobLine, type NextJob } from "./job-line.js";
@@ -71,7 +72,8 @@ export class Jobs {
   /** Sets the one runner of a kind. Must be called before `start`. */
   register(kind: string, runner: JobRunner): void {
     assert(!this.#kinds.has(kind), `the job kind ${kind} has one runner`);
-    this.#kinds.set(kind, { runner, line: new JobLine(runner, (owner) => this.#endYoungest(kind, owner)) });
+    const endYoungest = (owner: string): void => this.#endYoungest(kind, owner);
+    this.#kinds.set(kind, { runner, line: new JobLine(runner, { clock: this.#clock, endYoungest }) });
   }
 
   /** Calls the listener for every change of state, phase and progress. Returns a function that ends it. */
@@ -102,6 +104,13 @@ export class Jobs {
         this.#launch(next, kind, runner);
       }
     }
+  }
+
+  /** What waits and runs of each kind, for metrics. */
+  figures(): Readonly<Record<string, LaneFigures>> {
+    return Object.fromEntries(
+      [...this.#kinds].map(([kind, { line }]) => [kind, { waiting: this.#records.countQueued(kind), ...line.figures }]),
+    );
   }
 
   /** Aborts a job if it runs, and deletes it. For a subject that is being deleted. */

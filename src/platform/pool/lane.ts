@@ -57,7 +57,7 @@ const SERVER = "";
 /** Weight of a new duration in the moving average for Retry-After: about the last ten tasks count. */
 const EWMA_SHARE = 0.2;
 /** No caller of the server waits longer for a single answer: by then, what is ahead now is done or given up. */
-const RETRY_AFTER_MAX_SEC = 120;
+export const RETRY_AFTER_MAX_SEC = 120;
 
 export class Lane {
   readonly #options: LaneOptions;
@@ -211,4 +211,15 @@ export class Lane {
     const youngest = this.#running.findLast((task) => task.owner === owner && task.giveWay !== undefined);
     youngest?.giveWay?.();
   }
+}
+
+/** Adds up the figures of two lanes that do the same work. */
+export function sumOfFigures(one: LaneFigures, other: LaneFigures): LaneFigures {
+  return {
+    waiting: one.waiting + other.waiting,
+    running: one.running + other.running,
+    started: one.started + other.started,
+    refused: one.refused + other.refused,
+    waitSeconds: one.waitSeconds + other.waitSeconds,
+  };
 }

@@ -6,7 +6,8 @@
  * sealed. A request waits for another
  *
  * - in its worker: a thread runs one message after the other (vault-worker.ts). A request goes to the prompt worker
- *   whose next message has room for it, or else to the one with the fewest requests;
+ *   whose next message has room for it, or else to the one with the fewest requests. What the thread has not got yet
+ *   waits in turns of the owners (request-queue.ts);
  * - in its message: requests of one turn of the event loop travel together, at most a millisecond of work, and are
  *   answered together (vault-worker.ts);
  * - in a joint request: requests of one turn for the same operation of the same key run as one, at most 1 ms of work or
@@ -21,6 +22,7 @@
  * Reads of records and lists never enter these threads.
  */
 import type { Log } from "../../platform/log.js";
+import { sumOfFigures, type LaneFigures } from "../../platform/pool/lane.js";
 import type {
   WorkerKind,
   VaultRequest,
@@ -46,6 +48,12 @@ export interface VaultWorkersOptions {
  * would get less than a tenth of a contended core.
  */
 const NICENESS: Readonly<Record<WorkerKind, number>> = { prompt: 0, bulk: 10 };
+
+/**
+ * A message to the bulk worker takes up to 10 ms. Two are at hand when one ends; another owner's request waits for no
+ * more.
+ */
+const BULK_MESSAGES_MAX = 3;
 
 /** Each takes milliseconds or more, whatever the key. */
 const BULK_TASKS: ReadonlySet<VaultTaskName> = new Set([
@@ -92,6 +100,12 @@ export class VaultWorkers implements VaultTaskRunner {
     await stopAll(old);
   }
 
+  /** What waits and runs, by kind of worker, for metrics; fresh threads count anew. */
+  figures(): Readonly<Record<WorkerKind, LaneFigures>> {
+    const prompt = this.#workers.prompt.map((worker) => worker.figures);
+    return { prompt: prompt.reduce(sumOfFigures), bulk: this.#workers.bulk.figures };
+  }
+
   /** Ends all threads for good. */
   async stop(): Promise<void> {
     await stopAll(this.#workers);
@@ -133,7 +147,12 @@ export class VaultWorkers implements VaultTaskRunner {
 
   #startWorker(kind: WorkerKind): VaultWorker {
     return new VaultWorker(
-      { name: `vault-${kind}`, queueLengthMax: this.#options.queueLengthMax, niceness: NICENESS[kind] },
+      {
+        name: `vault-${kind}`,
+        queueLengthMax: this.#options.queueLengthMax,
+        niceness: NICENESS[kind],
+        ...(kind === "bulk" ? { messagesMax: BULK_MESSAGES_MAX } : {}),
+      },
       { log: this.#log },
     );
   }
