@@ -41,6 +41,8 @@ export interface LaneFigures {
   readonly waitSeconds: number;
 }
 
+type OwnedTask = LaneTask & { readonly owner: string };
+
 interface Waiting {
   readonly begin: () => void;
   readonly refuse: (error: AppError) => void;
@@ -70,8 +72,6 @@ export class Lane {
   #started = 0;
   #refused = 0;
   #waitMs = 0;
-  /** Places that are taken; a task whose turn has come takes its place before it begins. */
-  #busy = 0;
   #stopped: AppError | undefined;
 
   constructor(options: LaneOptions) {
@@ -91,7 +91,7 @@ export class Lane {
   get figures(): LaneFigures {
     return {
       waiting: this.#queue.length,
-      running: this.#busy,
+      running: this.#running.length,
       started: this.#started,
       refused: this.#refused,
       waitSeconds: this.#waitMs / 1000,
@@ -100,7 +100,7 @@ export class Lane {
 
   /** Returns the seconds, 1 to 120, that the work takes which runs or waits before a new task of the owner. */
   retryAfterSec(owner: string = SERVER): number {
-    const tasks = this.#queue.aheadOf(owner) + this.#busy;
+    const tasks = this.#queue.aheadOf(owner) + this.#running.length;
     const seconds = (tasks * this.#expectedMs()) / this.#options.places / 1000;
     return Math.min(RETRY_AFTER_MAX_SEC, Math.max(1, Math.ceil(seconds)));
   }
@@ -114,22 +114,9 @@ export class Lane {
     const owner = task.owner ?? SERVER;
     task.signal?.throwIfAborted();
     if (this.#stopped !== undefined) throw this.#stopped;
-    if (this.#busy < this.#options.places) {
-      this.#queue.enter(owner);
-      this.#busy += 1;
-    } else await this.#turn(owner, task.signal);
-    const running: Running = { owner, startedMs: performance.now(), giveWay: task.giveWay };
-    this.#running.push(running);
-    this.#started += 1;
-    try {
-      return await work();
-    } finally {
-      this.#running.splice(this.#running.indexOf(running), 1);
-      this.#measure(performance.now() - running.startedMs);
-      this.#queue.release(owner);
-      this.#busy -= 1;
-      this.#beginNext();
-    }
+    if (this.#running.length >= this.#options.places) return await this.#turn({ ...task, owner }, work);
+    this.#queue.enter(owner);
+    return await this.#perform({ ...task, owner }, work);
   }
 
   /** Refuses all tasks from now on, those that wait included, with this error. */
@@ -142,19 +129,31 @@ export class Lane {
     this.#giveWay?.stop();
   }
 
-  /** Resolves when it is the task's turn; its place is taken by then. */
-  #turn(owner: string, signal: AbortSignal | undefined): Promise<void> {
+  /** Runs work whose place is taken, at once: a thread that has just become free waits for nothing else. */
+  async #perform<Value>({ owner, giveWay }: OwnedTask, work: () => Promise<Value>): Promise<Value> {
+    const running: Running = { owner, startedMs: performance.now(), giveWay };
+    this.#running.push(running);
+    this.#started += 1;
+    try {
+      return await work();
+    } finally {
+      this.#running.splice(this.#running.indexOf(running), 1);
+      this.#measure(performance.now() - running.startedMs);
+      this.#queue.release(owner);
+      this.#beginNext();
+    }
+  }
+
+  #turn<Value>(task: OwnedTask, work: () => Promise<Value>): Promise<Value> {
+    const { owner, signal } = task;
     const askedMs = performance.now();
     return new Promise((resolve, reject) => {
-      const settle = (): void => {
-        signal?.removeEventListener("abort", leave);
-        this.#giveWay?.check();
-      };
+      const settle = (): void => signal?.removeEventListener("abort", leave);
       const { place, displaced } = this.#queue.add(owner, {
         begin: () => {
           settle();
           this.#waitMs += performance.now() - askedMs;
-          resolve();
+          resolve(this.#perform(task, work));
         },
         refuse: (error) => {
           settle();
@@ -163,7 +162,7 @@ export class Lane {
       });
       const leave = (): void => {
         if (place === undefined || !this.#queue.remove(place)) return;
-        settle();
+        this.#giveWay?.check();
         reject(signal?.reason as Error);
       };
       if (place === undefined) {
@@ -177,10 +176,9 @@ export class Lane {
   }
 
   #beginNext(): void {
-    while (this.#busy < this.#options.places) {
+    while (this.#running.length < this.#options.places) {
       const next = this.#queue.take();
       if (next === undefined) break;
-      this.#busy += 1;
       next.item.begin();
     }
     this.#giveWay?.check();
