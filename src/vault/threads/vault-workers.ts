@@ -14,8 +14,8 @@
  *   4 ms where they share a check (joint-requests.ts);
  * - in a batch: the bulk worker runs slices of at most 10 ms, so that batches of several callers take turns
  *   (item-batches.ts). Within a slice or a joint request a refused item does not stop the others (batch.ts);
- * - for the generation of RSA keys: one at a time for the whole server (keys/keys.ts), on a thread of its own
- *   (rsa-threads.ts);
+ * - for the generation of RSA keys: one at a time for the whole server, in turns of the owners (keys/keys.ts), on a
+ *   thread of its own (rsa-threads.ts);
  * - for the next index of a wallet: one at a time for each wallet, because each takes a commit (keys/hd-wallets.ts);
  * - for a change of the seal: one at a time, and sealing waits up to 5 s for running operations (seal/seal.ts).
  *
@@ -51,9 +51,9 @@ const NICENESS: Readonly<Record<WorkerKind, number>> = { prompt: 0, bulk: 10 };
 
 /**
  * A message to the bulk worker takes up to 10 ms. Two are at hand when one ends; another owner's request waits for no
- * more.
+ * more. The fourth may be an RSA key, which is made elsewhere meanwhile.
  */
-const BULK_MESSAGES_MAX = 3;
+const BULK_MESSAGES_MAX = 4;
 
 /** Each takes milliseconds or more, whatever the key. */
 const BULK_TASKS: ReadonlySet<VaultTaskName> = new Set([
