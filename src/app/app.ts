@@ -5,9 +5,10 @@
 import { join } from "node:path";
 import type { Config } from "../platform/config.js";
 import { createMetricsServer } from "../platform/http/metrics-server.js";
+import type { LaneFigures } from "../platform/pool/lane.js";
 import { Metrics } from "../platform/metrics.js";
-import { openAreas, secretKey } from "./open-areas.js";
-import { openPlatform, type AppDependencies } from "./open-platform.js";
+import { openAreas, secretKey, type Areas } from "./open-areas.js";
+import { openPlatform, type AppDependencies, type Platform } from "./open-platform.js";
 import { createServers, type AppParts } from "./servers.js";
 import { startNotes } from "./start-notes.js";
 
@@ -42,7 +43,7 @@ export async function createApp(config: Config, dependencies: AppDependencies): 
   const parts: AppParts = {
     ...platform,
     ...areas,
-    metrics: new Metrics({ lanesWaiting: () => areas.pools.waiting() }),
+    metrics: new Metrics({ lanes: () => lanesOf(areas, platform) }),
     requestHashKey: await secretKey(join(platform.dataDir, "request-hash-key")),
   };
   return {
@@ -52,6 +53,12 @@ export async function createApp(config: Config, dependencies: AppDependencies): 
     },
     ...runnable(parts),
   };
+}
+
+/** Everything that waits in turns of the owners, by the name of its lane. */
+function lanesOf({ pools, vault }: Areas, { jobs }: Platform): Readonly<Record<string, LaneFigures>> {
+  const { prompt, bulk } = vault.figures();
+  return { ...pools.figures(), "vault-prompt": prompt, "vault-bulk": bulk, ...jobs.figures() };
 }
 
 function runnable(parts: AppParts): Pick<App, "start" | "stop"> {

@@ -2,11 +2,12 @@
  * Counters and histograms for Prometheus. Labels are route ids, methods, statuses and names of pools; never the id of a
  * record or a subject.
  */
+import type { LaneFigures } from "./pool/lane.js";
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
 
 export interface MetricsDependencies {
-  /** Returns the waiting tasks per pool; called at each scrape. */
-  readonly lanesWaiting?: () => Readonly<Record<string, number>>;
+  /** Returns what waits and runs in each lane; called at each scrape. */
+  readonly lanes?: () => Readonly<Record<string, LaneFigures>>;
 }
 
 /** From a cached read, a fraction of a millisecond, to a long proof. */
@@ -44,17 +45,7 @@ export class Metrics {
         this.set([...inFlight.values()].reduce((sum, count) => sum + count, 0));
       },
     });
-    const { lanesWaiting } = dependencies;
-    if (lanesWaiting === undefined) return;
-    new Gauge({
-      name: "proofwright_lane_waiting",
-      help: "Tasks waiting for a thread",
-      labelNames: ["lane"],
-      registers,
-      collect() {
-        for (const [lane, count] of Object.entries(lanesWaiting())) this.set({ lane }, count);
-      },
-    });
+    if (dependencies.lanes !== undefined) registerLanes(dependencies.lanes, registers);
   }
 
   /** Returns the recorder of one HTTP server; the figures of several servers are added up. */
@@ -82,4 +73,43 @@ export class Metrics {
   async render(): Promise<string> {
     return await this.#registry.metrics();
   }
+}
+
+/** The lanes keep their figures themselves; each scrape reads them. */
+function registerLanes(lanes: () => Readonly<Record<string, LaneFigures>>, registers: Registry[]): void {
+  const metrics: readonly (readonly [name: string, help: string, valueOf: (figures: LaneFigures) => number])[] = [
+    ["proofwright_lane_waiting", "Tasks waiting for a place", ({ waiting }) => waiting],
+    ["proofwright_lane_running", "Tasks that run", ({ running }) => running],
+  ];
+  const totals: typeof metrics = [
+    ["proofwright_lane_started_total", "Tasks that began", ({ started }) => started],
+    ["proofwright_lane_refused_total", "Tasks refused because the queue was full", ({ refused }) => refused],
+    [
+      "proofwright_lane_wait_seconds_total",
+      "Time that the tasks which began had waited",
+      ({ waitSeconds }) => waitSeconds,
+    ],
+  ];
+  const labelNames = ["lane"] as const;
+  for (const [name, help, valueOf] of metrics)
+    new Gauge({
+      name,
+      help,
+      labelNames,
+      registers,
+      collect() {
+        for (const [lane, figures] of Object.entries(lanes())) this.set({ lane }, valueOf(figures));
+      },
+    });
+  for (const [name, help, valueOf] of totals)
+    new Counter({
+      name,
+      help,
+      labelNames,
+      registers,
+      collect() {
+        this.reset();
+        for (const [lane, figures] of Object.entries(lanes())) this.inc({ lane }, valueOf(figures));
+      },
+    });
 }

@@ -220,7 +220,7 @@ export const SETTINGS = {
     flag: "prove-queue",
     schema: Type.Integer({ minimum: 1, maximum: 100_000 }),
     default: 256,
-    description: "proofs that may wait for a thread; one more is rejected with 503",
+    description: "proofs that may wait for a thread, of all owners; one more is rejected with 503",
   }),
   key_memory_mb: setting({
     env: "PROOFWRIGHT_KEY_MEMORY_MB",

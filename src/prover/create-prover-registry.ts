@@ -3,7 +3,7 @@
  * file of this area that builds the others.
  */
 import { join } from "node:path";
-import type { Subject } from "../platform/auth/principal.js";
+import { formatSubject, type Subject } from "../platform/auth/principal.js";
 import { requireSaidOwner, type RequireTenant } from "../platform/auth/said-owner.js";
 import type { Clock } from "../platform/clock.js";
 import type { HandlersFor } from "../platform/contract/route.js";
@@ -39,6 +39,8 @@ interface ProverRegistryOptions {
    * given.
    */
   readonly provisioningConcurrency?: number;
+  /** How long one owner may provision more than its share while another's prover waits. 2 s unless given. */
+  readonly provisioningGiveWayMs?: number;
   /** Provers of one owner in provisioning, 2 that run and 20 that wait. 22 unless given. */
   readonly pendingPerOwnerMax?: number;
   /** Provers of all owners in provisioning. 500 unless given. */
@@ -71,6 +73,8 @@ export interface ProverRegistry {
 
 const PROVISION_JOB = "provision_prover";
 const CONCURRENCY = 2;
+/** Small circuits take about as long; of a larger one that gives way, at most this much and one step are lost. */
+const GIVE_WAY_MS = 2_000;
 const PENDING_PER_OWNER_MAX = 22;
 const PENDING_MAX = 500;
 /** Verification takes milliseconds; a caller that has waited this long for a thread gets an answer instead. */
@@ -89,7 +93,11 @@ export function createProverRegistry(
   const catalog = new Catalog({ providerAliases: parseProviderAliases(options.providerAliases) });
   const builtIns = new BuiltInCircuits({ folder: join(PACKAGE_ROOT, "circuits") });
   const interfaces = new CircuitInterfaces({ read: async (sha256) => await artifacts.read(sha256) });
-  const notes = new NoteStores({ store, clock, appendNotes: async (message) => await compute.appendNotes(message) });
+  const notes = new NoteStores({
+    store,
+    clock,
+    appendNotes: async (message, owner) => await compute.appendNotes(message, { owner }),
+  });
   const pins = new KeyPins({ vault });
   const watch = new StatusWatch();
   const proofs = new Proofs(
@@ -97,7 +105,7 @@ export function createProverRegistry(
     { repository, notes, compute, resident, interfaces, pins, vault, events, clock },
   );
   const provisioning = new Provisioning({ repository, artifacts, compute, builtIns, pins, vault, events, clock, log });
-  registerJobs(jobs, { provisioning, watch, concurrency: options.provisioningConcurrency ?? CONCURRENCY });
+  registerJobs(jobs, options, { provisioning, watch });
   const queue = provisioningQueue(jobs);
   const service = new ProverService(
     {
@@ -127,14 +135,13 @@ export function createProverRegistry(
 /** A job has the id of its prover, so that either leads to the other. */
 function registerJobs(
   jobs: Jobs,
-  {
-    provisioning,
-    watch,
-    concurrency,
-  }: { readonly provisioning: Provisioning; readonly watch: StatusWatch; readonly concurrency: number },
+  options: ProverRegistryOptions,
+  { provisioning, watch }: { readonly provisioning: Provisioning; readonly watch: StatusWatch },
 ): void {
   jobs.register(PROVISION_JOB, {
-    concurrency,
+    concurrency: options.provisioningConcurrency ?? CONCURRENCY,
+    ownerOf: (job) => formatSubject(ownerOf(job)),
+    giveWayMs: options.provisioningGiveWayMs ?? GIVE_WAY_MS,
     run: async (job, context) => {
       await provisioning.run(ownerOf(job), job.id, {
         signal: context.signal,

@@ -18,6 +18,8 @@ import { SealAttempts } from "./seal/seal-attempts.js";
 import { selectSealProvider, type SealSource } from "./seal/providers/select-provider.js";
 import { VaultSeal, type SealChange, type SealState } from "./seal/seal.js";
 import { VaultService } from "./service.js";
+import type { LaneFigures } from "../platform/pool/lane.js";
+import type { WorkerKind } from "./protocol.js";
 import { VaultWorkers } from "./threads/vault-workers.js";
 
 export type VaultOptions = {
@@ -50,6 +52,8 @@ export interface Vault {
    * Never rejects.
    */
   start(): Promise<SealState>;
+  /** What waits and runs on the vault's threads, for metrics. */
+  figures(): Readonly<Record<WorkerKind, LaneFigures>>;
   /** Why the provider could not unseal, as a sentence. */
   sealFailure(): string | undefined;
   /** Seals because the service cannot keep its promises. Never rejects. */
@@ -114,6 +118,7 @@ export async function createVault(options: VaultOptions, dependencies: VaultDepe
       rounds.unref();
       return state;
     },
+    figures: () => worker.figures(),
     sealFailure: () => seal.automaticFailure?.reason,
     sealByFault: async (reason) => {
       await seal.sealByFault(reason);

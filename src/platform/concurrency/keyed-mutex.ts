@@ -1,11 +1,12 @@
 /**
  * What makes two requests wait for each other? Work under the same key of a `KeyedMutex` runs one after the other, in
- * order of arrival: logins and sign-ups of one address, refreshes of one session, derivations of one HD wallet, and new
- * RSA keys. It spares commits of one process that would only collide and be repeated; the store's checks still ensure
- * what must hold across processes.
+ * order of arrival: logins and sign-ups of one address, refreshes of one session, and derivations of one HD wallet. It
+ * spares commits of one process that would only collide and be repeated; the store's checks still ensure what must hold
+ * across processes.
  *
- * Requests also wait in three other places: for a password hash (auth/password-hash-limiter.ts), for a worker that
- * handles vault keys (vault/threads), and for the one writer of the store (store/write-queue.ts).
+ * Requests also wait in other places: for a password hash (auth/password-hash-limiter.ts), for a thread or a new RSA
+ * key (pool/lane.ts), for a worker that handles vault keys (vault/threads), and for the one writer of the store
+ * (store/write-queue.ts).
  */
 import { AppError } from "../errors.js";
 

@@ -57,9 +57,14 @@ export class JobRecords {
     return this.#table.list("subject", subjectKey).rows;
   }
 
-  /** Returns the oldest queued jobs of a kind. */
-  queued(kind: string, limit: number): Job[] {
-    return this.#table.list("state", ["queued", kind], { page: { page: 1, rpp: limit } }).rows;
+  /** Returns the queued jobs of a kind, oldest first. The services bound how many there are. */
+  queued(kind: string): Job[] {
+    return this.#table.list("state", ["queued", kind]).rows;
+  }
+
+  /** Returns how many jobs of a kind are queued. */
+  countQueued(kind: string): number {
+    return this.#table.count("state", ["queued", kind]);
   }
 
   /** True when this process holds the lease of the job. */

@@ -28,6 +28,13 @@ export interface JobRunner {
   readonly onFailed?: (job: Job, fault: JobFault) => StoreCommit | undefined;
   /** Jobs of this kind that run at a time. Default 1. */
   readonly concurrency?: number;
+  /** Whose turn a job takes, such as `user:<uuid>`. Without it all jobs of the kind are one owner's. */
+  readonly ownerOf?: (job: Job) => string;
+  /**
+   * How long an owner may run more jobs than its share while another's waits. Then the one that was started last is
+   * aborted and queued again; an owner's only running job never is. Without it no job gives way.
+   */
+  readonly giveWayMs?: number;
 }
 
 /** Thrown by a runner when the job can never succeed. The text is sent to the client. */

@@ -1,6 +1,7 @@
 /**
- * The queue of durable jobs: starts queued jobs, repeats those that a crash cut off, gives up those that fail again and
- * again, and stops without losing any. It knows kinds and phases only as words; their meaning is up to the runners.
+ * The queue of durable jobs: starts queued jobs in turns of their owners, repeats those that a crash cut off, gives up
+ * those that fail again and again, and stops without losing any. It knows kinds and phases only as words; their meaning
+ * is up to the runners.
  *
  * A job may fail ATTEMPTS_MAX times per phase. The end of the process is no failure of the job, because operators
  * restart servers. But a job that was running when the process ended CUT_OFFS_MAX times in one phase is taken for the
@@ -10,8 +11,10 @@ import type { Clock } from "../clock.js";
 import { assert } from "../errors.js";
 import type { Log } from "../log.js";
 import type { StoreCommit } from "../store/store.js";
+import type { LaneFigures } from "../pool/lane.js";
 import { JobRecords, type JobEvent, type JobRecordsDependencies } from "./job-records.js";
 import { codeOf, JobRun, type JobRunOptions } from "./job-run.js";
+import { JobLine, type NextJob } from "./job-line.js";
 import type { JobRunner } from "./job-runner.js";
 import type { Job, NewJob } from "./job.js";
 
@@ -19,10 +22,17 @@ const DEFAULT_OPTIONS: JobRunOptions = { retryDelayMs: 1_000, settleDelayMs: 1_0
 /** Pause of a job whose state could not be recorded, so that a fault of the program does not repeat without pause. */
 const FAULT_DELAY_MS = 60_000;
 
-interface RunningJob {
+interface RunningJob extends NextJob {
   readonly kind: string;
   readonly run: JobRun;
+  /** True once it was asked to give way to another owner's job. */
+  isGivingWay: boolean;
   readonly settled: Promise<void>;
+}
+
+interface Kind {
+  readonly runner: JobRunner;
+  readonly line: JobLine;
 }
 
 export class Jobs {
@@ -30,7 +40,7 @@ export class Jobs {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #records: JobRecords;
-  readonly #runners = new Map<string, JobRunner>();
+  readonly #kinds = new Map<string, Kind>();
   readonly #running = new Map<string, RunningJob>();
   /** Jobs that wait for their next attempt, with the timers that end the wait. */
   readonly #delayed = new Map<string, NodeJS.Timeout>();
@@ -61,8 +71,9 @@ export class Jobs {
 
   /** Sets the one runner of a kind. Must be called before `start`. */
   register(kind: string, runner: JobRunner): void {
-    assert(!this.#runners.has(kind), `the job kind ${kind} has one runner`);
-    this.#runners.set(kind, runner);
+    assert(!this.#kinds.has(kind), `the job kind ${kind} has one runner`);
+    const endYoungest = (owner: string): void => this.#endYoungest(kind, owner);
+    this.#kinds.set(kind, { runner, line: new JobLine(runner, { clock: this.#clock, endYoungest }) });
   }
 
   /** Calls the listener for every change of state, phase and progress. Returns a function that ends it. */
@@ -73,7 +84,7 @@ export class Jobs {
   /** Queues the jobs that earlier processes left running, deletes old ones, and begins to run jobs. */
   async start(): Promise<void> {
     assert(!this.#isStarted, "jobs start once");
-    for (const kind of this.#runners.keys()) await this.#records.requeueCutOff(kind);
+    for (const kind of this.#kinds.keys()) await this.#records.requeueCutOff(kind);
     await this.#records.prune();
     this.#isStarted = true;
     this.wake();
@@ -82,18 +93,24 @@ export class Jobs {
   /** Starts queued jobs as far as the runners have room. Cheap; must be called after each commit that queues one. */
   wake(): void {
     if (!this.#isStarted || this.#stopping !== undefined) return;
-    for (const [kind, runner] of this.#runners) {
-      let free = (runner.concurrency ?? 1) - this.#countRunning(kind);
-      if (free <= 0) continue;
-      // Delayed jobs and jobs that are being leased are still queued, and may be the oldest.
-      const skippedMax = this.#delayed.size + this.#running.size;
-      for (const { id } of this.#records.queued(kind, free + skippedMax)) {
-        if (free === 0) break;
-        if (this.#running.has(id) || this.#delayed.has(id)) continue;
-        this.#launch(id, kind, runner);
-        free -= 1;
+    for (const [kind, { runner, line }] of this.#kinds) {
+      if (!line.isWorthReading) continue;
+      // Jobs that are being leased are still queued.
+      const queued = this.#records.queued(kind);
+      line.refresh(queued.filter(({ id }) => !this.#running.has(id) && !this.#delayed.has(id)));
+      while (line.hasRoom) {
+        const next = line.next();
+        if (next === undefined) break;
+        this.#launch(next, kind, runner);
       }
     }
+  }
+
+  /** What waits and runs of each kind, for metrics. */
+  figures(): Readonly<Record<string, LaneFigures>> {
+    return Object.fromEntries(
+      [...this.#kinds].map(([kind, { line }]) => [kind, { waiting: this.#records.countQueued(kind), ...line.figures }]),
+    );
   }
 
   /** Aborts a job if it runs, and deletes it. For a subject that is being deleted. */
@@ -113,18 +130,23 @@ export class Jobs {
 
   async #stop(): Promise<void> {
     for (const id of this.#delayed.keys()) this.#endDelay(id);
+    for (const { line } of this.#kinds.values()) line.stop();
     const running = [...this.#running.values()];
     for (const { run } of running) run.abort("the server is stopping");
     await Promise.all(running.map(({ settled }) => settled));
   }
 
-  #countRunning(kind: string): number {
-    let count = 0;
-    for (const job of this.#running.values()) if (job.kind === kind) count += 1;
-    return count;
+  /** One at a time: the next may have to give way only when this one has settled. */
+  #endYoungest(kind: string, owner: string): void {
+    const ofKind = [...this.#running.values()].filter((job) => job.kind === kind);
+    const youngest = ofKind.findLast((job) => job.owner === owner);
+    if (youngest === undefined || ofKind.some(({ isGivingWay }) => isGivingWay)) return;
+    youngest.isGivingWay = true;
+    this.#log.info("job gives way to another owner's", { job_id: youngest.id, kind });
+    youngest.run.abort("another owner's job waits");
   }
 
-  #launch(id: string, kind: string, runner: JobRunner): void {
+  #launch({ id, owner }: NextJob, kind: string, runner: JobRunner): void {
     const run = new JobRun(id, this.#options, {
       records: this.#records,
       runner,
@@ -144,9 +166,10 @@ export class Jobs {
       })
       .finally(() => {
         this.#running.delete(id);
+        this.#kinds.get(kind)?.line.ended(owner);
         this.wake();
       });
-    this.#running.set(id, { kind, run, settled });
+    this.#running.set(id, { id, owner, kind, run, isGivingWay: false, settled });
   }
 
   /** Keeps a queued job from being started for this time. */

@@ -1,11 +1,14 @@
 /**
- * A Piscina pool with what it lacks: a bounded queue with a computed Retry-After, a deadline and an abort signal per
- * task, and one retry when a thread dies during a task without effects. The only importer of piscina. A thread runs one
- * task at a time, because an abort ends the whole thread and must not end another task.
+ * A Piscina pool with what it lacks: a bounded queue that is fair to the owners (lane.ts), a deadline and an abort
+ * signal per task, and one retry when a thread dies during a task without effects. The only importer of piscina. A
+ * thread runs one task at a time, because an abort ends the whole thread and must not end another task.
+ *
+ * Piscina's own queue stays empty: it does not count tasks that have an abort signal, and every request has one.
  */
 import { Piscina } from "piscina";
 import { AppError } from "../errors.js";
 import type { Log } from "../log.js";
+import { Lane, type LaneFigures } from "./lane.js";
 
 export interface ThreadPoolOptions {
   readonly name: string;
@@ -18,18 +21,31 @@ export interface ThreadPoolOptions {
   readonly niceness: number;
   /** Default 1. More only for a worker whose tasks are short, asynchronous and never aborted. */
   readonly tasksPerThread?: number;
+  /** How long an owner may keep more than its share of the threads; see LaneOptions. */
+  readonly giveWayMs?: number;
 }
 
 export interface RunOptions {
+  /** Whose turn the task takes, such as `user:<uuid>`; the server's own work by default. */
+  readonly owner?: string;
   readonly signal?: AbortSignal;
+  /** Time for waiting and running together. */
   readonly deadlineMs?: number;
+  /** When the time began, by `performance.now()`: earlier than now when the task is run once more. */
+  readonly sinceMs?: number;
   /** Runs the task once more when its thread died; only for tasks without effects. Default true. */
   readonly retryOnCrash?: boolean;
+  /** Lets the task be ended with `GaveWay` while another owner waits; only for tasks without effects. Default false. */
+  readonly mayGiveWay?: boolean;
+  /** Called when the task gets a thread; one that failed without it was never begun. */
+  readonly onBegin?: () => void;
 }
 
-/** Weight of a new duration in the moving average for Retry-After: about the last ten tasks count. */
-const EWMA_SHARE = 0.2;
-const RETRY_AFTER_MAX_SEC = 60;
+/** The task was ended because its owner had more than its share of the threads; it may be run again. */
+export class GaveWay extends Error {
+  override readonly name = "GaveWay";
+}
+
 /** V8 heap of one thread. Proving keys and WebAssembly memories lie outside of it. */
 const OLD_SPACE_MB_MAX = 2048;
 /**
@@ -42,19 +58,25 @@ const THREAD_FLAGS = ["--no-experimental-require-module"];
 export class ThreadPool {
   readonly #piscina: Piscina<unknown, unknown>;
   readonly #options: ThreadPoolOptions;
+  readonly #lane: Lane;
   readonly #log: Log;
-  #averageMs = 50;
   #stopping = false;
 
   constructor(options: ThreadPoolOptions, dependencies: { log: Log }) {
     this.#options = options;
     this.#log = dependencies.log;
+    const { name, threads, tasksPerThread = 1, queueLengthMax, giveWayMs } = options;
+    this.#lane = new Lane({
+      name,
+      places: threads * tasksPerThread,
+      queueLengthMax,
+      ...(giveWayMs === undefined ? {} : { giveWayMs }),
+    });
     this.#piscina = new Piscina<unknown, unknown>({
       filename: options.entry,
-      minThreads: options.threads,
-      maxThreads: options.threads,
-      maxQueue: options.queueLengthMax,
-      concurrentTasksPerWorker: options.tasksPerThread ?? 1,
+      minThreads: threads,
+      maxThreads: threads,
+      concurrentTasksPerWorker: tasksPerThread,
       idleTimeout: Infinity,
       atomics: "disabled",
       recordTiming: false,
@@ -66,13 +88,13 @@ export class ThreadPool {
     });
     // A thread that dies rejects its own task. The listener only logs, but without one 'error' would end the process.
     this.#piscina.on("error", () => {
-      this.#log.warn("worker thread failed", { lane: options.name });
+      this.#log.warn("worker thread failed", { lane: name });
     });
   }
 
   /** Tasks that wait for a thread. */
   get waiting(): number {
-    return this.#piscina.queueSize;
+    return this.#lane.waiting;
   }
 
   /** Threads that are running. */
@@ -80,10 +102,14 @@ export class ThreadPool {
     return this.#piscina.threads.length;
   }
 
-  /** Returns the seconds that the current queue takes, 1 to 60, after which a rejected caller may try again. */
-  retryAfterSec(): number {
-    const queuedMs = ((this.waiting + 1) * this.#averageMs) / this.#options.threads;
-    return Math.min(RETRY_AFTER_MAX_SEC, Math.max(1, Math.ceil(queuedMs / 1000)));
+  /** What waits and runs, for metrics. */
+  get figures(): LaneFigures {
+    return this.#lane.figures;
+  }
+
+  /** Returns the seconds, 1 to 120, after which a refused caller may try again. */
+  retryAfterSec(owner?: string): number {
+    return this.#lane.retryAfterSec(owner);
   }
 
   /**
@@ -92,26 +118,32 @@ export class ThreadPool {
    * @throws overloaded when the queue is full
    * @throws deadline_exceeded when the deadline passed
    * @throws shutting_down when the pool is stopping
+   * @throws GaveWay when the task may give way and did
    * @throws the signal's reason when the caller aborted
    */
   async run<Value>(message: unknown, options: RunOptions = {}): Promise<Value> {
-    if (this.#stopping) throw new AppError("shutting_down", { message: "the server is stopping", retryAfterSec: 5 });
+    if (this.#stopping) throw stopping();
     options.signal?.throwIfAborted();
-    const deadline = options.deadlineMs === undefined ? undefined : AbortSignal.timeout(options.deadlineMs);
-    const signals = [options.signal, deadline].filter((signal) => signal !== undefined);
-    const startedMs = performance.now();
+    const deadline = deadlineOf(options);
+    const gaveWay = options.mayGiveWay === true ? new AbortController() : undefined;
+    const signal = anyOf([options.signal, deadline]);
+    const ending = anyOf([signal, gaveWay?.signal]);
     try {
-      const value = await this.#attempt<Value>(message, signals, { mayRetry: options.retryOnCrash ?? true });
-      this.#averageMs += EWMA_SHARE * (performance.now() - startedMs - this.#averageMs);
-      return value;
+      return await this.#lane.run(
+        {
+          ...(options.owner === undefined ? {} : { owner: options.owner }),
+          ...(signal === undefined ? {} : { signal }),
+          ...(gaveWay === undefined ? {} : { giveWay: () => gaveWay.abort() }),
+        },
+        async () => {
+          options.onBegin?.();
+          return await this.#attempt<Value>(message, ending, { mayRetry: options.retryOnCrash ?? true });
+        },
+      );
     } catch (error) {
       if (options.signal?.aborted === true) throw options.signal.reason;
-      if (deadline?.aborted === true) {
-        throw new AppError("deadline_exceeded", {
-          message: `${this.#options.name}: the task did not end within ${String(options.deadlineMs)} ms`,
-          retryAfterSec: this.retryAfterSec(),
-        });
-      }
+      if (deadline?.aborted === true) throw this.#tooLate(options, error);
+      if (gaveWay?.signal.aborted === true) throw new GaveWay("the thread was needed for another owner");
       throw error;
     }
   }
@@ -119,34 +151,50 @@ export class ThreadPool {
   /** Ends the pool: waiting tasks are rejected, running ones are terminated. */
   async stop(): Promise<void> {
     this.#stopping = true;
+    this.#lane.stop(stopping());
     await this.#piscina.destroy();
   }
 
   async #attempt<Value>(
     message: unknown,
-    signals: readonly AbortSignal[],
+    signal: AbortSignal | undefined,
     { mayRetry }: { readonly mayRetry: boolean },
   ): Promise<Value> {
     try {
-      const options = signals.length === 0 ? {} : { signal: AbortSignal.any([...signals]) };
-      return (await this.#piscina.run(message, options)) as Value;
+      return (await this.#piscina.run(message, signal === undefined ? {} : { signal })) as Value;
     } catch (error) {
-      if (signals.some((signal) => signal.aborted)) throw error;
-      if (isQueueFull(error)) {
-        throw new AppError("overloaded", {
-          message: `${this.#options.name}: the queue is full, try again later`,
-          retryAfterSec: this.retryAfterSec(),
-        });
-      }
-      if (this.#stopping)
-        throw new AppError("shutting_down", { message: "the server is stopping", retryAfterSec: 5, cause: error });
+      if (signal?.aborted === true) throw error;
+      if (this.#stopping) throw stopping(error);
       this.#log.error("task lost with its thread", { lane: this.#options.name, error });
-      if (mayRetry) return await this.#attempt<Value>(message, signals, { mayRetry: false });
+      if (mayRetry) return await this.#attempt<Value>(message, signal, { mayRetry: false });
       throw new AppError("internal_error", { message: `${this.#options.name}: the worker failed`, cause: error });
     }
   }
+
+  #tooLate({ owner, deadlineMs }: RunOptions, cause: unknown): AppError {
+    return new AppError("deadline_exceeded", {
+      message: `${this.#options.name}: the task did not end within ${String(deadlineMs)} ms`,
+      retryAfterSec: this.retryAfterSec(owner),
+      cause,
+    });
+  }
 }
 
-function isQueueFull(error: unknown): boolean {
-  return error instanceof Error && /queue is at limit|No task queue available/i.test(error.message);
+function deadlineOf({ deadlineMs, sinceMs }: RunOptions): AbortSignal | undefined {
+  if (deadlineMs === undefined) return undefined;
+  const usedMs = sinceMs === undefined ? 0 : performance.now() - sinceMs;
+  return AbortSignal.timeout(Math.max(0, Math.ceil(deadlineMs - usedMs)));
+}
+
+function anyOf(signals: readonly (AbortSignal | undefined)[]): AbortSignal | undefined {
+  const given = signals.filter((signal) => signal !== undefined);
+  return given.length < 2 ? given[0] : AbortSignal.any(given);
+}
+
+function stopping(cause?: unknown): AppError {
+  return new AppError("shutting_down", {
+    message: "the server is stopping",
+    retryAfterSec: 5,
+    ...(cause === undefined ? {} : { cause }),
+  });
 }

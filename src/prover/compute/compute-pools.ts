@@ -19,6 +19,7 @@ import type {
 import { AppError } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
 import { workerPath } from "../../platform/files/package-root.js";
+import type { LaneFigures } from "../../platform/pool/lane.js";
 import { ThreadPool, type RunOptions } from "../../platform/pool/thread-pool.js";
 
 type PoolName = "interactive" | "prove";
@@ -31,6 +32,8 @@ interface ComputePoolsOptions {
   readonly interactiveQueueLengthMax: number;
   /** Threads that may help one proof; 0 keeps every proof on one thread. */
   readonly proveHelpersMax?: number;
+  /** How long one owner's proofs may keep more than their share of the threads while another owner's wait. */
+  readonly giveWayMs?: number;
   /** Compiled worker entry; the server's own by default. */
   readonly entry?: string;
 }
@@ -52,6 +55,11 @@ const INTERACTIVE_NICENESS = 2;
  * prove`.
  */
 const HELP_DOMAIN_POWER_MIN = 10;
+/**
+ * An ordinary proof takes a second or two and is left to its end; a witness program that never ends must not keep
+ * several threads from the other owners until its deadline.
+ */
+const GIVE_WAY_MS = 10_000;
 
 export class ComputePools {
   readonly #pools: Readonly<Record<PoolName, ThreadPool>>;
@@ -81,6 +89,7 @@ export class ComputePools {
           threads: options.proveThreads,
           queueLengthMax: options.proveQueueLengthMax,
           niceness: PROVE_NICENESS,
+          giveWayMs: options.giveWayMs ?? GIVE_WAY_MS,
         },
         dependencies,
       ),
@@ -109,8 +118,12 @@ export class ComputePools {
     }
   }
 
-  /** Runs the task `prove`, with the idle threads of its pool as helpers; otherwise as `run`. */
-  async prove(message: ProveMessage, options: ProveOptions = {}): Promise<TaskResult<ProveValue>> {
+  /**
+   * Runs the task `prove`, with the idle threads of its pool as helpers; otherwise as `run`.
+   * @throws GaveWay when the thread was needed for another owner: prove again, with the key opened anew
+   */
+  async prove(message: ProveMessage, given: ProveOptions = {}): Promise<TaskResult<ProveValue>> {
+    const options = { sinceMs: performance.now(), mayGiveWay: true, ...given };
     const team = createTeam();
     const helpers = message.openKey === undefined ? 0 : this.#helpersFor(message.openKey);
     try {
@@ -119,7 +132,7 @@ export class ComputePools {
         retryOnCrash: false,
       });
       if (helpers > 0) this.#teams.add(team);
-      for (let i = 0; i < helpers; i += 1) void this.#help(message.openKey, team, options.onThreadLost);
+      for (let i = 0; i < helpers; i += 1) void this.#help(message.openKey, team, options);
       return await leading;
     } catch (error) {
       if (!(error instanceof AppError && error.code === "internal_error")) throw error;
@@ -142,9 +155,9 @@ export class ComputePools {
     await Promise.all(warmups);
   }
 
-  /** Queued tasks by pool, for metrics. */
-  waiting(): Readonly<Record<PoolName, number>> {
-    return { interactive: this.#pools.interactive.waiting, prove: this.#pools.prove.waiting };
+  /** What waits and runs in each pool, for metrics. */
+  figures(): Readonly<Record<PoolName, LaneFigures>> {
+    return { interactive: this.#pools.interactive.figures, prove: this.#pools.prove.figures };
   }
 
   /** Ends all threads; tasks that still run or wait are rejected. */
@@ -166,11 +179,12 @@ export class ComputePools {
   async #help(
     openKey: OpenKey | undefined,
     team: SharedArrayBuffer,
-    onThreadLost: (() => void) | undefined,
+    { owner, onThreadLost }: ProveOptions,
   ): Promise<void> {
     if (openKey === undefined) return;
     try {
-      await this.run("prove", "help", { openKey, team }, { retryOnCrash: false });
+      const turn = owner === undefined ? {} : { owner };
+      await this.run("prove", "help", { openKey, team }, { ...turn, retryOnCrash: false });
     } catch {
       // The pool has logged the error. The helper's part may be half done, so the proof must not use it.
       failTeam(team);

@@ -19,6 +19,8 @@ import type { ProverDiagnostic } from "../schemas.js";
 import type { CircuitSource } from "../provisioning/sources.js";
 
 export interface ComputeOptions {
+  /** Whose turn the work takes where several owners wait, such as `user:<uuid>`. */
+  readonly owner?: string;
   readonly signal?: AbortSignal;
   readonly deadlineMs?: number;
   /** Called with the share of a long step that is done, 0 to 1. */

@@ -4,6 +4,7 @@
  * request fails because of it.
  */
 import { LRUCache } from "lru-cache";
+import { AppError } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
 import type { Log } from "../../platform/log.js";
 import type { OpenKey, SharedBytes } from "../../engine/protocol.js";
@@ -41,15 +42,19 @@ export class OpenKeys {
 
   /**
    * Returns the open key, or undefined when the reference backend has to prove. The first call for a key takes about a
-   * second per million points.
+   * second per million points, in the owner's turn.
+   * @throws overloaded when the queue is full: the proof would wait in the same one
    */
-  async get(provingKey: SharedBytes): Promise<OpenKey | undefined> {
+  async get(provingKey: SharedBytes, owner?: string): Promise<OpenKey | undefined> {
     const { sha256 } = provingKey;
     const open = this.#open.get(sha256);
     if (open !== undefined) return open;
-    const opening = this.#opening.get(sha256) ?? this.#openNow(provingKey);
+    const opening = this.#opening.get(sha256) ?? this.#openNow(provingKey, owner);
     this.#opening.set(sha256, opening);
-    const opened = await opening;
+    const opened = await opening.catch((error: unknown) => {
+      if (this.#opening.get(sha256) === opening) this.#opening.delete(sha256);
+      throw error;
+    });
     // Not kept when the key was dropped meanwhile.
     if (this.#opening.get(sha256) === opening) {
       this.#opening.delete(sha256);
@@ -64,13 +69,15 @@ export class OpenKeys {
     this.#open.delete(sha256);
   }
 
-  async #openNow(provingKey: SharedBytes): Promise<OpenKey | undefined> {
+  async #openNow(provingKey: SharedBytes, owner: string | undefined): Promise<OpenKey | undefined> {
     try {
-      const opened = await this.#with.pools.run("prove", "open_key", { provingKey, workspaces: this.#workspaces });
+      const message = { provingKey, workspaces: this.#workspaces };
+      const opened = await this.#with.pools.run("prove", "open_key", message, owner === undefined ? {} : { owner });
       if (!opened.ok) throw new Error(opened.message);
       return { id: newId(), key: opened.value };
     } catch (error) {
-      // A full queue is temporary, a kernel that cannot run here is not; the next request tries again in both cases.
+      if (error instanceof AppError && error.code === "overloaded") throw error;
+      // A kernel that cannot run here; the next request tries again.
       this.#with.log.warn("a proving key could not be opened; the reference backend proves", {
         kind: "kernels",
         error,

@@ -7,8 +7,9 @@ import { AppError } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
 import { COMPILE_PROCESS_LIMITS, compileInProcess } from "./compile-task.js";
 import { checkKeyInProcess } from "./gates-task.js";
-import type { ComputePools } from "./compute-pools.js";
+import type { ComputePools, ProveOptions } from "./compute-pools.js";
 import { OpenKeys, type OpenKeysOptions } from "./open-keys.js";
+import { GaveWay } from "../../platform/pool/thread-pool.js";
 import type { ProcessTaskFailure, ProcessTaskLimits, ProcessTasks } from "../../platform/pool/process-task.js";
 import { setupInProcess } from "./setup-task.js";
 import { DEFAULT_COMPILE_LIMITS, type CompileLimits } from "../../engine/circuit/compile-circuit.js";
@@ -150,20 +151,36 @@ export class PooledCompute implements ProverCompute {
   }
 
   /** Proves in the pool `prove`, with the key open for the kernels where possible. */
-  async prove(message: ProveMessage, options?: ComputeOptions): Promise<TaskResult<ProveValue>> {
-    const openKey = await this.#openKeys?.get(message.provingKey);
+  async prove(message: ProveMessage, options: ComputeOptions = {}): Promise<TaskResult<ProveValue>> {
+    const sinceMs = performance.now();
+    for (;;) {
+      try {
+        return await this.#proveOnce(message, { ...options, sinceMs });
+      } catch (error) {
+        // Another owner needed the thread: the proof waits for its turn again, within the same deadline.
+        if (!(error instanceof GaveWay)) throw error;
+      }
+    }
+  }
+
+  async #proveOnce(message: ProveMessage, options: ProveOptions): Promise<TaskResult<ProveValue>> {
+    const openKey = await this.#openKeys?.get(message.provingKey, options.owner);
     // A thread that is lost during a proof never gives its workspace of the key back.
     const onThreadLost = (): void => {
       this.#openKeys?.drop(message.provingKey.sha256);
     };
+    const begun = { value: false };
     try {
       return await this.#pools.prove(openKey === undefined ? message : { ...message, openKey }, {
         ...options,
         onThreadLost,
+        onBegin: () => {
+          begun.value = true;
+        },
       });
     } catch (error) {
-      // A refused task never had a thread; any other failure may have ended one.
-      if (!(error instanceof AppError && error.code === "overloaded")) onThreadLost();
+      // Whatever the failure is, it may have ended a thread; a task that only waited had none.
+      if (begun.value) onThreadLost();
       throw error;
     }
   }
@@ -187,8 +204,9 @@ export class PooledCompute implements ProverCompute {
    * Hashes notes into the tree in the pool `interactive`.
    * @throws AppError `internal_error` when the task fails, `deadline_exceeded` after 30 s
    */
-  async appendNotes(message: AppendNotesMessage): Promise<AppendNotesValue> {
-    const result = await this.#pools.run("interactive", "append_notes", message, { deadlineMs: NOTES_DEADLINE_MS });
+  async appendNotes(message: AppendNotesMessage, options: ComputeOptions = {}): Promise<AppendNotesValue> {
+    const limits = { ...options, deadlineMs: NOTES_DEADLINE_MS };
+    const result = await this.#pools.run("interactive", "append_notes", message, limits);
     if (!result.ok) throw new AppError("internal_error", { message: "the note tree could not be hashed" });
     return result.value;
   }

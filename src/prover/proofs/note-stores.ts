@@ -4,7 +4,7 @@
  * Sees no plaintext and no key.
  */
 import { AppError, assert, invalidMember, notFound } from "../../platform/errors.js";
-import { ownerKey, type Subject } from "../../platform/auth/principal.js";
+import { formatSubject, ownerKey, type Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import { newId } from "../../platform/ids.js";
 import {
@@ -67,7 +67,7 @@ interface NoteStoresDependencies {
   readonly store: Store;
   readonly clock: Clock;
   /** Hashes notes into the tree, outside of the event loop. */
-  readonly appendNotes: (message: AppendNotesMessage) => Promise<AppendNotesValue>;
+  readonly appendNotes: (message: AppendNotesMessage, owner: string) => Promise<AppendNotesValue>;
 }
 
 /** 2^32 notes. */
@@ -216,10 +216,10 @@ export class NoteStores {
       if (record === undefined || tree === undefined) throw notFound("note store");
       if (tree.size + checked.length > 2 ** tree.depth)
         throw new AppError("note_store_full", { message: "the note store is full; name another one for new provers" });
-      const appended = await this.#dependencies.appendNotes({
-        state: tree,
-        digests: checked.map(({ waiting }) => waiting.pending.digest),
-      });
+      const appended = await this.#dependencies.appendNotes(
+        { state: tree, digests: checked.map(({ waiting }) => waiting.pending.digest) },
+        formatSubject(owner),
+      );
       try {
         await this.#dependencies.store.commit(
           mergeCommits(

@@ -3,7 +3,7 @@
  * returned only after its note and record are on disk.
  */
 import { AppError, assert, invalidMember, notFound } from "../../platform/errors.js";
-import type { Subject } from "../../platform/auth/principal.js";
+import { formatSubject, type Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import type { Events } from "../../platform/events/events.js";
 import { newId } from "../../platform/ids.js";
@@ -97,7 +97,7 @@ export class Proofs {
     ]);
     const result = await this.#with.compute.prove(
       { circuit, witnessProgram, provingKey, verifyingKey, inputs: request.inputs },
-      { signal: request.signal, deadlineMs: this.#options.proveDeadlineMs },
+      { owner: formatSubject(owner), signal: request.signal, deadlineMs: this.#options.proveDeadlineMs },
     );
     if (!result.ok) throw taskError(result);
     const { proof, proofJson, publicSignals, timings } = result.value;
@@ -135,7 +135,7 @@ export class Proofs {
     requireFewValues(circuit, claim.inputs, claim.publicSignals);
     const checked = await this.#with.compute.verify(
       { circuit, verifyingKey, ...claim },
-      { signal: request.signal, deadlineMs: this.#options.verifyDeadlineMs },
+      { owner: formatSubject(owner), signal: request.signal, deadlineMs: this.#options.verifyDeadlineMs },
     );
     if (!checked.ok) throw taskError(checked);
     const { result, proof, publicSignals } = checked.value;
@@ -171,7 +171,7 @@ export class Proofs {
       const claims = slice.flatMap((claim) => (claim instanceof AppError ? [] : [claim]));
       const checked = await this.#with.compute.verifyBatch(
         { circuit, verifyingKey, items: claims },
-        { signal: request.signal, deadlineMs: this.#options.verifyDeadlineMs },
+        { owner: formatSubject(owner), signal: request.signal, deadlineMs: this.#options.verifyDeadlineMs },
       );
       if (!checked.ok) throw taskError(checked);
       const outcomes = checked.value.outcomes.values();

@@ -2,9 +2,9 @@
  * Keys of a vault: finding, generating and deleting them. What is done with a key: key-operations.ts. Material stays in
  * the vault's threads.
  */
-import type { Subject } from "../../platform/auth/principal.js";
+import { formatSubject, type Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
-import { KeyedMutex } from "../../platform/concurrency/keyed-mutex.js";
+import { Lane } from "../../platform/pool/lane.js";
 import { AppError, invalidMember } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
 import type { StoreCommit } from "../../platform/store/store.js";
@@ -33,7 +33,6 @@ export interface KeysDependencies {
 
 /** RSA keys that may wait to be generated: each takes up to seconds of a core, and one is generated at a time. */
 const SLOW_KEYS_WAITING_MAX = 32;
-const SLOW_KEYS = "slow keys";
 
 /** The keys of all vaults. */
 export class Keys {
@@ -41,7 +40,7 @@ export class Keys {
   readonly #seal: VaultSeal;
   readonly #clock: Clock;
   readonly #vaults: Vaults;
-  readonly #slowKeys = new KeyedMutex({ waitingMax: SLOW_KEYS_WAITING_MAX });
+  readonly #slowKeys = new Lane({ name: "RSA keys", places: 1, queueLengthMax: SLOW_KEYS_WAITING_MAX });
 
   constructor(dependencies: KeysDependencies) {
     this.#repository = dependencies.repository;
@@ -65,7 +64,8 @@ export class Keys {
 
   /**
    * Generates a key, to be written by the caller's commit.
-   * @throws key_spec_unknown, `key_type_mismatch`, `option_unsupported`, `not_found`
+   * @throws key_spec_unknown, `key_type_mismatch`, `option_unsupported`, `not_found`, `overloaded` when too many RSA
+   *   keys wait
    */
   async prepare(
     owner: Subject,
@@ -85,7 +85,8 @@ export class Keys {
       worker: workerKindFor(spec),
     };
     const generate = async (): Promise<WrittenKey> => await this.#seal.run("create_key", message, keyId);
-    const written = spec.isSlowToGenerate === true ? await this.#slowKeys.run(SLOW_KEYS, generate) : await generate();
+    const turn = { owner: formatSubject(owner) };
+    const written = spec.isSlowToGenerate === true ? await this.#slowKeys.run(turn, generate) : await generate();
     const record = newKeyRecord(
       { id: keyId, created_at: isoTimestamp(this.#clock.nowMs()), vault_id: vaultId },
       spec,

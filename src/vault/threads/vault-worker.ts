@@ -5,9 +5,10 @@
 import { AppError } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
 import { workerPath } from "../../platform/files/package-root.js";
+import type { LaneFigures } from "../../platform/pool/lane.js";
 import { ThreadPool } from "../../platform/pool/thread-pool.js";
 import { splitResult, joinRequests, separateAfterFault, type JointRequest } from "./joint-requests.js";
-import { findKeySpec } from "../key-specs/table.js";
+import { costOf, MESSAGE_US, RequestQueue, type WaitingRequest } from "./request-queue.js";
 import type { VaultRequest, VaultTaskResult } from "../protocol.js";
 
 export interface VaultWorkerOptions {
@@ -15,30 +16,33 @@ export interface VaultWorkerOptions {
   /** Requests that may wait; one more is rejected with `overloaded` (503). */
   readonly queueLengthMax: number;
   readonly niceness: number;
+  /**
+   * Messages given to the thread ahead of time. 16 unless given; fewer where a message takes long, because what the
+   * thread has got, another owner's request waits for.
+   */
+  readonly messagesMax?: number;
 }
 
-interface Waiting {
-  readonly request: VaultRequest;
-  readonly resolve: (result: VaultTaskResult<unknown>) => void;
-  readonly reject: (error: unknown) => void;
-}
-
-/** Messages given to the thread ahead of time, so that it does not wait for a round trip between two of them. */
+/** So many that the thread does not wait for a round trip between two of them. */
 const MESSAGES_IN_THREAD = 16;
-/** Longest work of one message, whose first answer waits for the last. */
-const MESSAGE_US = 1_000;
+/**
+ * A busy thread gets more when this share of its messages has been answered: requests that wait together can be joined,
+ * and joint ones cost less.
+ */
+const ROOM_SHARE = 0.25;
 
 export class VaultWorker {
   readonly #pool: ThreadPool;
-  readonly #options: VaultWorkerOptions;
+  readonly #messagesMax: number;
+  readonly #queue: RequestQueue;
   readonly #log: Log;
-  #outbox: Waiting[] = [];
-  /** Work in the outbox, in microseconds. */
-  #outboxUs = 0;
-  #pending = 0;
+  #messages = 0;
+  #isFlushScheduled = false;
+  #isStopped = false;
 
   constructor(options: VaultWorkerOptions, dependencies: { log: Log }) {
-    this.#options = options;
+    this.#messagesMax = options.messagesMax ?? MESSAGES_IN_THREAD;
+    this.#queue = new RequestQueue({ name: options.name, lengthMax: options.queueLengthMax });
     this.#log = dependencies.log;
     this.#pool = new ThreadPool(
       {
@@ -46,7 +50,8 @@ export class VaultWorker {
         entry: workerPath("vault.worker"),
         threads: 1,
         tasksPerThread: MESSAGES_IN_THREAD,
-        queueLengthMax: options.queueLengthMax,
+        // The requests are counted before they become messages.
+        queueLengthMax: Infinity,
         niceness: options.niceness,
       },
       dependencies,
@@ -55,76 +60,94 @@ export class VaultWorker {
 
   /** Requests that were accepted and are not answered yet. */
   get pending(): number {
-    return this.#pending;
+    return this.#queue.pending;
+  }
+
+  /** What waits and runs, for metrics. */
+  get figures(): LaneFigures {
+    return this.#queue.figures;
   }
 
   /** Whether a message is about to leave that has room for the request. */
   hasRoomFor(request: VaultRequest): boolean {
-    return this.#outbox.length > 0 && this.#outboxUs + costOf(request) <= MESSAGE_US;
+    return this.#queue.length > 0 && this.#queue.waitingUs + costOf(request) <= MESSAGE_US;
   }
 
   /** Runs a request. Rejects with `overloaded` when too many wait, and when the thread ends before it answers. */
   run(request: VaultRequest): Promise<VaultTaskResult<unknown>> {
     return new Promise((resolve, reject) => {
-      if (this.#pending >= this.#options.queueLengthMax + MESSAGES_IN_THREAD) {
-        throw new AppError("overloaded", {
-          message: `${this.#options.name}: the queue is full, try again later`,
-          retryAfterSec: this.#pool.retryAfterSec(),
-        });
-      }
-      this.#pending += 1;
-      this.#outbox.push({ request, resolve, reject });
-      this.#outboxUs += costOf(request);
-      if (this.#outbox.length === 1) this.#scheduleFlush();
+      if (this.#isStopped) throw stopped();
+      this.#queue.add({ request, resolve, reject });
+      this.#scheduleFlush();
     });
   }
 
   /** Ends the thread with everything in its memory. */
   async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#queue.refuseAll(stopped());
     await this.#pool.stop();
   }
 
   /** Sends after all ready promises have run, so that requests of one read from the network travel together. */
   #scheduleFlush(): void {
+    if (this.#isFlushScheduled || this.#queue.length === 0) return;
+    const room = this.#messagesMax - this.#messages;
+    if (room < Math.max(1, Math.floor(this.#messagesMax * ROOM_SHARE))) return;
+    this.#isFlushScheduled = true;
     setImmediate(() => {
-      const outbox = this.#outbox;
-      this.#outbox = [];
-      this.#outboxUs = 0;
-      for (const group of groupsOf(joinRequests(outbox))) void this.#send(group);
+      this.#isFlushScheduled = false;
+      const requests = this.#queue.take((this.#messagesMax - this.#messages) * MESSAGE_US);
+      for (const group of groupsOf(joinRequests(requests))) void this.#send(group);
     });
   }
 
   /** Never rejects. */
-  async #send(group: readonly JointRequest<Waiting>[]): Promise<void> {
+  async #send(group: readonly JointRequest<WaitingRequest>[]): Promise<void> {
+    const sentMs = performance.now();
+    const answered: WaitingRequest[] = [];
+    this.#messages += 1;
     try {
       const results = await this.#pool.run<VaultTaskResult<unknown>[]>(group.map(({ request }) => request));
       for (const [index, joint] of group.entries()) {
         const separated = separateAfterFault(joint, results[index]);
-        if (separated === undefined) settle(joint.waiting, splitResult(joint, results[index]));
-        else this.#sendAgain(separated, results[index]);
+        if (separated !== undefined) {
+          this.#sendAgain(separated, results[index]);
+          continue;
+        }
+        answered.push(...joint.waiting);
+        settle(joint.waiting, splitResult(joint, results[index]));
       }
       // The pool may keep the array until the next full garbage collection; emptied, it does not keep the answers.
       results.length = 0;
     } catch (error) {
-      for (const { waiting } of group) for (const { reject } of waiting) reject(error);
+      for (const { waiting } of group) {
+        answered.push(...waiting);
+        for (const { reject } of waiting) reject(error);
+      }
     } finally {
-      for (const { waiting } of group) this.#pending -= waiting.length;
+      this.#messages -= 1;
+      this.#queue.ended(answered, sentMs);
+      this.#scheduleFlush();
     }
   }
 
   /** Sends each alone. Logs the fault here, because it may occur only when they are joined. */
-  #sendAgain(separated: readonly JointRequest<Waiting>[], result: VaultTaskResult<unknown> | undefined): void {
+  #sendAgain(separated: readonly JointRequest<WaitingRequest>[], result: VaultTaskResult<unknown> | undefined): void {
     const stack = result?.ok === false ? result.frames : undefined;
     this.#log.error("joined vault operations failed unexpectedly and are run one by one", {
       count: separated.length,
       ...(stack === undefined ? {} : { stack }),
     });
-    this.#pending += separated.length;
     void this.#send(separated);
   }
 }
 
-function settle(waiting: readonly Waiting[], results: readonly (VaultTaskResult<unknown> | undefined)[]): void {
+function stopped(): AppError {
+  return new AppError("shutting_down", { message: "the server is stopping", retryAfterSec: 5 });
+}
+
+function settle(waiting: readonly WaitingRequest[], results: readonly (VaultTaskResult<unknown> | undefined)[]): void {
   for (let index = 0; index < waiting.length; index += 1) {
     const result = results[index];
     if (result === undefined) waiting[index]?.reject(new Error("each request of a message has a result"));
@@ -133,8 +156,8 @@ function settle(waiting: readonly Waiting[], results: readonly (VaultTaskResult<
 }
 
 /** Groups consecutive requests that together fit into one message; a long one goes alone. */
-function groupsOf(requests: readonly JointRequest<Waiting>[]): JointRequest<Waiting>[][] {
-  const groups: JointRequest<Waiting>[][] = [];
+function groupsOf(requests: readonly JointRequest<WaitingRequest>[]): JointRequest<WaitingRequest>[][] {
+  const groups: JointRequest<WaitingRequest>[][] = [];
   let roomUs = 0;
   for (const one of requests) {
     const costUs = costOf(one.request);
@@ -148,10 +171,4 @@ function groupsOf(requests: readonly JointRequest<Waiting>[]): JointRequest<Wait
     }
   }
   return groups;
-}
-
-/** Returns the work in microseconds; a task that is no operation of a key counts as a whole message. */
-function costOf(request: VaultRequest): number {
-  if (request.task !== "operate") return MESSAGE_US;
-  return (findKeySpec(request.message.key.spec)?.operationUs ?? MESSAGE_US) * request.message.items.length;
 }

@@ -6,21 +6,23 @@
  * sealed. A request waits for another
  *
  * - in its worker: a thread runs one message after the other (vault-worker.ts). A request goes to the prompt worker
- *   whose next message has room for it, or else to the one with the fewest requests;
+ *   whose next message has room for it, or else to the one with the fewest requests. What the thread has not got yet
+ *   waits in turns of the owners (request-queue.ts);
  * - in its message: requests of one turn of the event loop travel together, at most a millisecond of work, and are
  *   answered together (vault-worker.ts);
  * - in a joint request: requests of one turn for the same operation of the same key run as one, at most 1 ms of work or
  *   4 ms where they share a check (joint-requests.ts);
  * - in a batch: the bulk worker runs slices of at most 10 ms, so that batches of several callers take turns
  *   (item-batches.ts). Within a slice or a joint request a refused item does not stop the others (batch.ts);
- * - for the generation of RSA keys: one at a time for the whole server (keys/keys.ts), on a thread of its own
- *   (rsa-threads.ts);
+ * - for the generation of RSA keys: one at a time for the whole server, in turns of the owners (keys/keys.ts), on a
+ *   thread of its own (rsa-threads.ts);
  * - for the next index of a wallet: one at a time for each wallet, because each takes a commit (keys/hd-wallets.ts);
  * - for a change of the seal: one at a time, and sealing waits up to 5 s for running operations (seal/seal.ts).
  *
  * Reads of records and lists never enter these threads.
  */
 import type { Log } from "../../platform/log.js";
+import { sumOfFigures, type LaneFigures } from "../../platform/pool/lane.js";
 import type {
   WorkerKind,
   VaultRequest,
@@ -46,6 +48,12 @@ export interface VaultWorkersOptions {
  * would get less than a tenth of a contended core.
  */
 const NICENESS: Readonly<Record<WorkerKind, number>> = { prompt: 0, bulk: 10 };
+
+/**
+ * A message to the bulk worker takes up to 10 ms. Two are at hand when one ends; another owner's request waits for no
+ * more. The fourth may be an RSA key, which is made elsewhere meanwhile.
+ */
+const BULK_MESSAGES_MAX = 4;
 
 /** Each takes milliseconds or more, whatever the key. */
 const BULK_TASKS: ReadonlySet<VaultTaskName> = new Set([
@@ -94,6 +102,12 @@ export class VaultWorkers implements VaultTaskRunner {
     await stopAll(old);
   }
 
+  /** What waits and runs, by kind of worker, for metrics; fresh threads count anew. */
+  figures(): Readonly<Record<WorkerKind, LaneFigures>> {
+    const prompt = this.#workers.prompt.map((worker) => worker.figures);
+    return { prompt: prompt.reduce(sumOfFigures), bulk: this.#workers.bulk.figures };
+  }
+
   /** Ends all threads for good. */
   async stop(): Promise<void> {
     await stopAll(this.#workers);
@@ -135,7 +149,12 @@ export class VaultWorkers implements VaultTaskRunner {
 
   #startWorker(kind: WorkerKind): VaultWorker {
     return new VaultWorker(
-      { name: `vault-${kind}`, queueLengthMax: this.#options.queueLengthMax, niceness: NICENESS[kind] },
+      {
+        name: `vault-${kind}`,
+        queueLengthMax: this.#options.queueLengthMax,
+        niceness: NICENESS[kind],
+        ...(kind === "bulk" ? { messagesMax: BULK_MESSAGES_MAX } : {}),
+      },
       { log: this.#log },
     );
   }

@@ -2,7 +2,12 @@ import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
 import { AppError } from "../../../src/platform/errors.js";
 import { createLog } from "../../../src/platform/log.js";
-import { ThreadPool, type ThreadPoolOptions } from "../../../src/platform/pool/thread-pool.js";
+import {
+  GaveWay,
+  ThreadPool,
+  type RunOptions,
+  type ThreadPoolOptions,
+} from "../../../src/platform/pool/thread-pool.js";
 
 const entry = fileURLToPath(new URL("../../support/pool-fixture.worker.mjs", import.meta.url));
 const open: ThreadPool[] = [];
@@ -57,6 +62,31 @@ describe("thread pool", () => {
     openGate(gate);
     await Promise.all(running);
     expect(await pool.run({ act: "echo" })).toHaveProperty("threadId");
+  });
+
+  it.each([
+    ["a signal", (): RunOptions => ({ signal: new AbortController().signal })],
+    ["a deadline", (): RunOptions => ({ deadlineMs: 60_000 })],
+  ])("counts waiting tasks that have %s", async (_name, options) => {
+    const pool = createPool({ threads: 2 });
+    const gate = newGate();
+    const outcomes = Array.from({ length: 12 }, async () => await codeOf(pool.run({ act: "wait", gate }, options())));
+    expect(pool.waiting).toBe(2);
+    expect(await Promise.all(outcomes.slice(4))).toEqual(Array.from({ length: 8 }, () => "overloaded"));
+    openGate(gate);
+    expect(await Promise.all(outcomes.slice(0, 4))).toEqual(Array.from({ length: 4 }, () => "undefined"));
+  });
+
+  it("ends endless tasks of one owner for another that waits, and leaves one alone", async () => {
+    const pool = createPool({ threads: 2, giveWayMs: 0 });
+    const caller = new AbortController();
+    const task = { owner: "a", mayGiveWay: true, signal: caller.signal };
+    const [older, younger] = [pool.run({ act: "loop" }, task), pool.run({ act: "loop" }, task)];
+    const other = pool.run({ act: "echo" }, { owner: "b" });
+    await expect(younger).rejects.toThrow(GaveWay);
+    expect(await other).toHaveProperty("threadId");
+    caller.abort(new Error("client gone"));
+    await expect(older).rejects.toThrow("client gone");
   });
 
   it("ends an endless task at its deadline and serves the next", async () => {

@@ -97,7 +97,9 @@ describe("the service's own routes", () => {
 
 describe("metrics", () => {
   it("are served on an address of their own and nowhere else", async () => {
-    const metrics = new Metrics({ lanesWaiting: () => ({ prove: 3 }) });
+    const metrics = new Metrics({
+      lanes: () => ({ prove: { waiting: 3, running: 2, started: 9, refused: 1, waitSeconds: 4.5 } }),
+    });
     const [one, two] = [metrics.forServer(), metrics.forServer()];
     one.requestEnded("listThings", "GET", 200, 0.002);
     one.requestEnded("listThings", "GET", 0, 1);
@@ -109,7 +111,10 @@ describe("metrics", () => {
     expect(text).toContain('proofwright_http_request_seconds_count{route="listThings",method="GET",status="200"} 1');
     expect(text).toContain('proofwright_http_abandoned_total{route="listThings"} 1');
     expect(text).toContain("proofwright_http_requests_in_flight 5");
+    for (const figure of ["waiting", "running", "started_total", "refused_total", "wait_seconds_total"])
+      expect(text).toContain(`proofwright_lane_${figure}{lane="prove"}`);
     expect(text).toContain('proofwright_lane_waiting{lane="prove"} 3');
+    expect(text).toContain('proofwright_lane_wait_seconds_total{lane="prove"} 4.5');
     expect(text).toContain("nodejs_eventloop_lag_p99_seconds");
     expect((await fetch(`http://127.0.0.1:${String(port)}/`)).status).toBe(404);
     expect((await fetch(`${front.url}/metrics`)).status).toBe(404);

@@ -75,6 +75,31 @@ describe("requests that come together", () => {
   });
 });
 
+describe("an owner with many requests", () => {
+  it("does not make another owner's request wait for all of them", async () => {
+    const test = await openTestVault();
+    try {
+      const [busy, other] = await Promise.all(
+        [subject(), subject()].map(async (owner) => {
+          const vaultId = (await test.vault.createVault(owner, { name: "v" })).id;
+          const { id: keyId } = await test.vault.createKey(owner, vaultId, { spec: "secp256k1", name: "k" });
+          return async () => await test.vault.operations.sign({ owner, vaultId, keyId }, { message: digest(1) });
+        }),
+      );
+      let answered = 0;
+      const many = Array.from({ length: 200 }, async () => {
+        await busy!();
+        answered += 1;
+      });
+      await other!();
+      expect(answered).toBeLessThan(100);
+      await Promise.all(many);
+    } finally {
+      await test.close();
+    }
+  });
+});
+
 describe("a key that was just used", () => {
   it("is gone, switched off or another's at once", async () => {
     const owner = subject();

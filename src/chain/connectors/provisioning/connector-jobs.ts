@@ -1,5 +1,5 @@
 /** The durable jobs of connectors: how they are queued and waited for, and which code runs them. */
-import type { Subject } from "../../../platform/auth/principal.js";
+import { formatSubject, type Subject } from "../../../platform/auth/principal.js";
 import type { Job } from "../../../platform/jobs/job.js";
 import type { JobContext } from "../../../platform/jobs/job-runner.js";
 import type { Jobs } from "../../../platform/jobs/jobs.js";
@@ -10,6 +10,8 @@ type ConnectorJobKind = "provision_connector" | "deprovision_connector";
 
 /** Provisioning waits for peers and providers and takes no processor time. */
 const JOBS_AT_ONCE = 8;
+/** How long one owner's connectors may take more than their share while another owner's wait. */
+const GIVE_WAY_MS = 10_000;
 const OPEN_STATES: readonly string[] = ["queued", "running"];
 
 export class ConnectorJobs {
@@ -73,8 +75,13 @@ export class ConnectorJobs {
 
 /** Registers the runners of both kinds of job. Must be called before the jobs start. */
 export function registerConnectorJobs(jobs: Jobs, provisioning: Provisioning): void {
-  jobs.register("provision_connector" satisfies ConnectorJobKind, {
+  const turns = {
     concurrency: JOBS_AT_ONCE,
+    ownerOf: (job: Job): string => formatSubject(connectorOfJob(job).owner),
+    giveWayMs: GIVE_WAY_MS,
+  };
+  jobs.register("provision_connector" satisfies ConnectorJobKind, {
+    ...turns,
     run: async (job, context) => {
       const { owner, id } = connectorOfJob(job);
       await provisioning.provision(owner, id, leaseOf(context));
@@ -85,7 +92,7 @@ export function registerConnectorJobs(jobs: Jobs, provisioning: Provisioning): v
     },
   });
   jobs.register("deprovision_connector" satisfies ConnectorJobKind, {
-    concurrency: JOBS_AT_ONCE,
+    ...turns,
     run: async (job, context) => {
       const { owner, id } = connectorOfJob(job);
       await provisioning.deprovision(owner, id, leaseOf(context));

@@ -3,7 +3,7 @@
  * Each contract's plan is stored beside its record until the job has settled it, so that a kill at any point costs one
  * compile and nothing else.
  */
-import type { Subject } from "../../../platform/auth/principal.js";
+import { formatSubject, type Subject } from "../../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../../platform/clock.js";
 import { AppError } from "../../../platform/errors.js";
 import type { Job } from "../../../platform/jobs/job.js";
@@ -40,6 +40,8 @@ interface BuildDependencies {
 const KIND = "contract_build";
 /** Compiles at a time. Each takes a core for seconds, at low priority. */
 const CONCURRENCY = 2;
+/** How long one owner may compile more than its share while another waits; most sources take less. */
+const GIVE_WAY_MS = 2_000;
 
 type Compiled = ReturnType<typeof artifactOfCompiled>;
 
@@ -52,6 +54,8 @@ export class ContractBuilds {
     this.#dependencies = dependencies;
     dependencies.jobs.register(KIND, {
       concurrency: CONCURRENCY,
+      ownerOf: (job) => formatSubject(contractOf(job).owner),
+      giveWayMs: GIVE_WAY_MS,
       run: async (job, context) => {
         await this.#run(job, context);
       },
@@ -78,7 +82,7 @@ export class ContractBuilds {
   }
 
   async #run(job: Job, { signal }: JobContext): Promise<void> {
-    const { owner, id } = job.input as unknown as { readonly owner: Subject; readonly id: string };
+    const { owner, id } = contractOf(job);
     const plan = this.#dependencies.repository.build(owner, id);
     // Without a plan, the contract was deleted, or settled by a run whose end was not recorded.
     if (plan === undefined) return;
@@ -205,7 +209,7 @@ export class ContractBuilds {
   }
 
   #givenUp(job: Job, finding: ContractFinding): StoreCommit | undefined {
-    const { owner, id } = job.input as unknown as { readonly owner: Subject; readonly id: string };
+    const { owner, id } = contractOf(job);
     const current = this.#dependencies.repository.find(owner, id);
     return current?.value.status === "compiling" ? this.#failed(current, [finding]) : undefined;
   }
@@ -225,6 +229,11 @@ export class ContractBuilds {
   #now(): string {
     return isoTimestamp(this.#dependencies.clock.nowMs());
   }
+}
+
+/** Returns the contract that a job builds: the input is what `prepare` queued. */
+function contractOf(job: Job): { readonly owner: Subject; readonly id: string } {
+  return job.input as unknown as { readonly owner: Subject; readonly id: string };
 }
 
 /** Returns an expected failure as findings of the contract; throws any other, which fails the job. */

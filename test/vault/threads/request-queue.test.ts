@@ -1,0 +1,79 @@
+// The requests that wait for a vault worker: turns of the owners, room for what is next, and honest refusals.
+import { describe, expect, it } from "vitest";
+import { costOf, MESSAGE_US, RequestQueue } from "../../../src/vault/threads/request-queue.js";
+import type { KeyReference, VaultRequest } from "../../../src/vault/protocol.js";
+
+const key: KeyReference = {
+  keyId: "k",
+  spec: "secp256k1",
+  type: "asymmetric",
+  usage: "sign/verify",
+  generation: 1,
+  envelope: "e",
+};
+
+class TestQueue {
+  readonly queue: RequestQueue;
+  readonly rejected: unknown[] = [];
+  readonly #names = new Map<VaultRequest, string>();
+
+  constructor(lengthMax = 100) {
+    this.queue = new RequestQueue({ name: "vault-prompt", lengthMax });
+  }
+
+  /** A request named `a1` is of owner `a`. */
+  add(name: string, request: VaultRequest = operate(name)): void {
+    this.#names.set(request, name);
+    this.queue.add({
+      request,
+      resolve: () => undefined,
+      reject: (error) => this.rejected.push(error),
+    });
+  }
+
+  /** Takes requests and says which, by name. */
+  take(roomUs: number): string[] {
+    const taken = this.queue.take(roomUs);
+    this.queue.ended(taken, performance.now());
+    return taken.map(({ request }) => this.#names.get(request) ?? "");
+  }
+}
+
+function operate(name: string): VaultRequest {
+  const vault = { vaultId: "v", owner: `user:${name.charAt(0)}`, masterKeyId: "m", masterEnvelope: "e", generation: 1 };
+  return {
+    task: "operate",
+    message: { vault, key, earlier: [], operation: "sign", items: [{ message: name }], worker: "prompt" },
+  };
+}
+
+describe("requests that wait for a vault worker", () => {
+  it("are taken in turns of the owners, as many as there is room for, each owner's together", () => {
+    const test = new TestQueue();
+    for (const name of ["a1", "a2", "a3", "a4", "b1", "c1", "b2"]) test.add(name);
+    expect(test.queue.waitingUs).toBe(7 * costOf(operate("a1")));
+    expect(test.take(5 * costOf(operate("a1")))).toEqual(["a1", "a2", "b1", "b2", "c1"]);
+    expect([test.take(1), test.take(MESSAGE_US), test.take(MESSAGE_US)]).toEqual([["a3"], ["a4"], []]);
+    expect([test.queue.waitingUs, test.queue.pending]).toEqual([0, 0]);
+    expect(test.queue.figures).toMatchObject({ waiting: 0, running: 0, started: 7, refused: 0 });
+  });
+
+  it("of the server itself take a turn of their own, apart from public verification", () => {
+    const test = new TestQueue();
+    for (let index = 0; index < 50; index += 1)
+      test.add("public", { task: "bls_aggregate", message: { signatures: [] } });
+    test.add("server", { task: "lock", message: null });
+    expect(test.take(2 * MESSAGE_US)).toEqual(["public", "server"]);
+  });
+
+  it("are refused beyond the queue, the newest of the owner with the most for one with less", () => {
+    const test = new TestQueue(3);
+    for (const name of ["a1", "a2", "a3", "a4", "b1"]) test.add(name);
+    expect(test.rejected).toMatchObject([
+      { code: "overloaded", retryAfterSec: 1, message: "vault-prompt: the queue is full, try again in 1 s" },
+      { code: "overloaded" },
+    ]);
+    expect(test.take(Infinity)).toEqual(["a1", "a2", "b1"]);
+    expect([test.queue.waitingUs, test.queue.figures.refused]).toEqual([0, 2]);
+  });
+});
