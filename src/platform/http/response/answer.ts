@@ -33,17 +33,17 @@ export interface Answer {
 export const JSON_TYPE = "application/json; charset=UTF-8";
 
 /**
- * Existing clients depend on exactly these headers. The pair of `*` and Access-Control-Allow-Credentials is harmless:
+ * Existing clients depend on these headers. The pair of `*` and Access-Control-Allow-Credentials is harmless:
  * the origin is never reflected, and there are no cookies.
  */
 const EVERY_ANSWER: readonly (readonly [string, string])[] = [
   [
     "Access-Control-Allow-Headers",
-    "Accept, Accept-Encoding, Authorization, Cache-Control, Content-Length, Content-Type, Origin, User-Agent, X-CSRF-Token, X-Requested-With",
+    "Accept, Accept-Encoding, Authorization, Cache-Control, Content-Length, Content-Type, Idempotency-Key, Origin, User-Agent, X-CSRF-Token, X-Requested-With",
   ],
   ["Access-Control-Allow-Methods", "GET, POST, PUT, DELETE, OPTIONS"],
   ["Access-Control-Allow-Origin", "*"],
-  ["Access-Control-Expose-Headers", "X-Total-Results-Count"],
+  ["Access-Control-Expose-Headers", "Link, Location, Retry-After, X-Total-Results-Count"],
   ["X-Content-Type-Options", "nosniff"],
 ];
 /**
