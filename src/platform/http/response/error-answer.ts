@@ -28,6 +28,8 @@ const CLOSING_CODES: ReadonlySet<string> = new Set([
   "malformed_path",
   "malformed_request",
   "body_too_large",
+  "request_timeout",
+  "upgrade_required",
 ]);
 
 /**
@@ -104,6 +106,8 @@ function errorHeaders(error: AppError): [string, string][] {
   }
   // RFC 9110 section 15.5.2. Not with `invalid_credentials`: a rejected password has nothing to do with bearer tokens.
   if (error.code === "unauthorized") headers.push(["WWW-Authenticate", "Bearer"]);
+  // RFC 9110 section 15.5.22 and RFC 6455 section 4.4.
+  if (error.code === "upgrade_required") headers.push(["Upgrade", "websocket"], ["Sec-WebSocket-Version", "13"]);
   if (error instanceof MethodNotAllowed) headers.push(["Allow", error.allow.join(", ")]);
   return headers;
 }
