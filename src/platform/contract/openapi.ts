@@ -2,6 +2,7 @@
 import type { TObject, TSchema } from "typebox";
 import { PERMISSIONS } from "../auth/permissions.js";
 import { ERROR_STATUS, type ErrorCode } from "../errors.js";
+import { HEAD_BYTES_MAX, HEAD_FIELDS_MAX } from "./head-limits.js";
 import type { Area, ResponseSpec, RouteSpec } from "./route.js";
 import { ErrorBody } from "./schemas.js";
 import { queryObject } from "./validate.js";
@@ -56,7 +57,13 @@ function errorCodes(route: RouteSpec): ErrorCode[] {
   if (route.auth !== "public") codes.add("unauthorized").add("forbidden");
   if (route.needsUnsealed === true) codes.add("vault_sealed");
   if (route.method !== "GET")
-    codes.add("body_too_large").add("conflict").add("storage_full").add("storage_failed").add("audit_unavailable");
+    codes
+      .add("body_too_large")
+      .add("request_timeout")
+      .add("conflict")
+      .add("storage_full")
+      .add("storage_failed")
+      .add("audit_unavailable");
   // A POST without a schema accepts an empty object, so any other body is checked too.
   if (route.body !== undefined || route.method === "POST" || route.method === "PUT")
     codes.add("malformed_json").add("unsupported_media_type");
@@ -272,7 +279,14 @@ function failures(route: RouteSpec): JsonObject {
   }
   const declared = new Set(Object.keys(route.responses).map(Number));
   const entries = [...byStatus].filter(([status]) => !declared.has(status)).sort(([a], [b]) => a - b);
-  return Object.fromEntries(entries.map(([status, codes]) => [String(status), failure(route, status, codes)]));
+  return {
+    ...Object.fromEntries(entries.map(([status, codes]) => [String(status), failure(route, status, codes)])),
+    // Answered before anything is known of the request, so it is no JSON.
+    "431": {
+      description: `The request line and the headers have more than ${String(HEAD_BYTES_MAX)} bytes, or there are more than ${String(HEAD_FIELDS_MAX)} headers`,
+      content: { "text/html": { schema: { type: "string" } } },
+    },
+  };
 }
 
 function failure(route: RouteSpec, status: number, codes: readonly ErrorCode[]): JsonObject {

@@ -68,5 +68,6 @@ export const eventRoutes = {
       ),
     }),
     responses: { 200: { description: "Events, until one side ends the stream", stream: "text/event-stream" } },
+    errors: ["upgrade_required"],
   }),
 } as const;

@@ -15,13 +15,13 @@ import { Admission, shuttingDown } from "./limits/admission.js";
 import { HandlerRunner } from "./limits/handler-runner.js";
 import type { IdempotencyStore } from "./limits/idempotency.js";
 import { InFlight } from "./limits/in-flight.js";
-import type { HttpLimits } from "./limits/limits.js";
+import { UNUSED_BODY_MS, type HttpLimits } from "./limits/limits.js";
 import { readBody } from "./request/body-form.js";
 import { BodyBudget, collectBody, type BodyCollector } from "./request/body.js";
 import { CallerReader, type Authenticate } from "./request/caller.js";
 import { CheckedRequest } from "./request/checked-request.js";
 import { Exchange } from "./request/exchange.js";
-import { readHead, saneRequestId } from "./request/request-head.js";
+import { readHead, requireSoundHead, saneRequestId } from "./request/request-head.js";
 import type { Answer } from "./response/answer.js";
 import { asAppError } from "./response/error-answer.js";
 import { replyAnswer } from "./response/reply.js";
@@ -105,6 +105,9 @@ export class Dispatcher {
         onDeadline: (exchange) => {
           this.#responder.giveUp(exchange, deadlineExceeded("the work took longer than its time"));
         },
+        onStalledBody: (exchange) => {
+          this.#responder.giveUp(exchange, bodyTimeout());
+        },
       },
     );
     this.#streams = new StreamOpener({
@@ -131,8 +134,7 @@ export class Dispatcher {
     });
     try {
       exchange = this.#readHead(response, request, upgrade);
-      if (exchange === undefined) response.close();
-      else void this.#serve(exchange);
+      void this.#serve(exchange);
     } catch (error) {
       this.#requestLog.notTaken(asAppError(error, "").bug);
       response.close();
@@ -156,10 +158,8 @@ export class Dispatcher {
     }
   }
 
-  /** Returns undefined for a head whose framing is ambiguous: its connection is closed without an answer. */
-  #readHead(response: RawResponse, request: RawRequest, upgrade: UpgradeOffer | undefined): Exchange | undefined {
+  #readHead(response: RawResponse, request: RawRequest, upgrade: UpgradeOffer | undefined): Exchange {
     const head = readHead(request);
-    if (head.ambiguous) return undefined;
     const { limits, trustedProxies } = this.#options;
     const startedMs = this.#dependencies.clock.monotonicMs();
     return new Exchange({
@@ -183,6 +183,7 @@ export class Dispatcher {
     try {
       const hasRoom = this.inFlight.add(exchange);
       this.#requestLog.inFlight(this.inFlight.size);
+      requireSoundHead(exchange.head, { isUpgrade: exchange.upgrade !== undefined });
       const answer = exchange.head.method === "OPTIONS" ? { status: 204 } : await this.#answerOf(exchange, { hasRoom });
       const sending = this.#responder.send(exchange, answer);
       if (sending !== undefined) await sending;
@@ -202,7 +203,8 @@ export class Dispatcher {
     exchange.deadlineAtMs = exchange.startedMs + compiled.deadlineMs;
     this.#admission.requireServing(compiled);
     if (!hasRoom) throw new AppError("too_many_requests", { message: "too many requests at once from this address" });
-    return this.#stages(exchange, compiled, { match, body: collectBody(exchange, compiled, this.#bodies) });
+    const body = collectBody(exchange, compiled, { budget: this.#bodies, pace: this.#options.limits });
+    return this.#stages(exchange, compiled, { match, body });
   }
 
   #findRoute(exchange: Exchange): RouteMatch {
@@ -242,6 +244,7 @@ export class Dispatcher {
       return answer instanceof Promise ? await answer : answer;
     } catch (error) {
       if (!isAdmitted) this.#reportRefusal(exchange, route, error);
+      if (body?.isRead === false) await dropRest(exchange, body);
       throw error;
     } finally {
       if (route.rawBody === true) bytes.fill(0);
@@ -254,6 +257,20 @@ export class Dispatcher {
     const { subject, requestId, address } = exchange;
     this.#dependencies.onRefused?.({ route, code: error.code, subject, requestId, address });
   }
+}
+
+/**
+ * Reads and drops what is left of a body that will not be used, so that its sender sees the answer instead of a reset.
+ * The connection of a body that does not end soon ends with the answer: the library sets no idle timeout on one whose
+ * answer came before its request's last byte.
+ */
+async function dropRest(exchange: Exchange, body: BodyCollector): Promise<void> {
+  await body.drop(UNUSED_BODY_MS);
+  if (!body.isRead && exchange.isOpen) exchange.endsConnection = true;
+}
+
+function bodyTimeout(): AppError {
+  return new AppError("request_timeout", { message: "the body came too slowly or ended early" });
 }
 
 function deadlineExceeded(message: string): AppError {

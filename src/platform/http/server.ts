@@ -1,5 +1,6 @@
 /** A server on one address: compiles its routes, listens, and stops without losing admitted requests. */
 import { randomBytes } from "node:crypto";
+import { nextTurn } from "../concurrency/next-turn.js";
 import type { Area, BoundRoute } from "../contract/route.js";
 import { TrustedProxies } from "../net/client-address.js";
 import { Dispatcher, type DispatchDependencies } from "./dispatch.js";
@@ -103,9 +104,7 @@ export function createServer(options: ServerOptions, dependencies: ServerDepende
       // Closing sooner would cut off the messages that say why the streams ended.
       await endMessages;
       // The last answer may have been written inside a callback of the library, and is sent only when that returns.
-      await new Promise((resolve) => {
-        setImmediate(resolve);
-      });
+      await nextTurn();
       app.close();
     },
   };

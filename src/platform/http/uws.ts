@@ -2,6 +2,7 @@
  * The only importer of uWebSockets.js: a small app over it with one handler for every request. Knows nothing of routes,
  * answers or errors. The library parses RFC 9112; request/request-head.ts stops what it accepts by mistake.
  */
+import "./limits/head-limit.js";
 import { App, SSLApp, us_listen_socket_close, us_socket_local_port } from "uWebSockets.js";
 import { StartError } from "../start-error.js";
 import type { HttpResponse, TemplatedApp, us_listen_socket } from "uWebSockets.js";

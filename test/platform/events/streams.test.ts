@@ -15,7 +15,7 @@ import { createServer, type Server } from "../../../src/platform/http/server.js"
 import { openStore, type DurableStore } from "../../../src/platform/store/lmdb/lmdb-store.js";
 import { openSocket, openSse, type StreamReader } from "../../support/event-streams.js";
 import { createLog } from "../../../src/platform/log.js";
-import { until } from "../http/support.js";
+import { rawExchange, until } from "../http/support.js";
 import { newFolder, removeFolder } from "../../support/temporary-folder.js";
 
 const silentLog = createLog("silent");
@@ -215,7 +215,56 @@ describe.each(Object.keys(TRANSPORTS) as (keyof typeof TRANSPORTS)[])("over %s",
   });
 });
 
+describe("server-sent events", () => {
+  it("end with their connection where the client asked for that", async () => {
+    const socket = net.connect(Number(new URL(url).port), "127.0.0.1");
+    let received = "";
+    socket.on("data", (chunk: Buffer) => {
+      received += chunk.toString("latin1");
+    });
+    const closed = new Promise((resolve) => {
+      socket.on("close", resolve);
+    });
+    socket.write("GET /api/v1/events HTTP/1.1\r\nHost: x\r\nAuthorization: bearer ada\r\nConnection: close\r\n\r\n");
+    await until(() => received.includes("event: ready"));
+    tokens.delete("ada");
+    await closed;
+    expect(received).toContain("\r\nConnection: close\r\n");
+    expect(received).toContain('event: end\ndata: {"type":"end","reason":"token_revoked"}');
+  });
+});
+
 describe("a WebSocket", () => {
+  const handshake = (version: string, ...lines: readonly string[]): string =>
+    [
+      "GET /api/v1/events HTTP/1.1",
+      "Host: x",
+      "Authorization: bearer ada",
+      "Connection: Upgrade",
+      "Upgrade: websocket",
+      "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+      `Sec-WebSocket-Version: ${version}`,
+      ...lines,
+      "",
+      "",
+    ].join("\r\n");
+  const raw = async (bytes: string): Promise<string> => await rawExchange(Number(new URL(url).port), bytes);
+
+  it.each(["8", "12", "14", "13, 8", ""])(
+    "of version %j is refused with 426, which names the one spoken",
+    async (version) => {
+      const text = await raw(handshake(version));
+      expect(text).toMatch(/^HTTP\/1\.1 426 [^]*\r\nConnection: close\r\n[^]*"upgrade_required"/);
+      expect(text).toContain("\r\nSec-WebSocket-Version: 13\r\n");
+      expect(text).toContain("\r\nUpgrade: websocket\r\n");
+    },
+  );
+
+  it("is not opened by a handshake with a body", async () => {
+    for (const framing of ["Content-Length: 2", "Transfer-Encoding: chunked"])
+      expect(await raw(handshake("13", framing))).toMatch(/^HTTP\/1\.1 400 [^]*"malformed_request"/);
+  });
+
   it.each(["protocol", "message"] as const)("takes the token by %s", async (how) => {
     const reader = await openSocket(url, { token: "ada", subjects: ["a.>"] }, how);
     await publish("a.b", [ADA]);

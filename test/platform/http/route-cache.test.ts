@@ -34,9 +34,9 @@ function visit(method: string, url: string): unknown {
 
 describe("paths that are kept", () => {
   it("gives the same for a path that comes again, as it was sent", () => {
-    for (const url of [`/keys/${ID}`, `/keys/${ID.toUpperCase()}`, `//keys/${ID}/`]) {
+    for (const url of [`/keys/${ID}`, `/keys/${ID.toUpperCase()}`, `/keys/${ID}/`]) {
       const first = visit("GET", url);
-      expect(first).toEqual(["GET", url.startsWith("//") ? `/keys/${ID}` : url, { id: ID }]);
+      expect(first).toEqual(["GET", url.endsWith("/") ? `/keys/${ID}` : url, { id: ID }]);
       expect(visit("GET", url)).toEqual(first);
       expect(routes.find("GET", url)).toBe(routes.find("GET", url));
     }

@@ -54,7 +54,7 @@ describe("smuggling corpus", () => {
     ["HTTP/1.0", `GET /api/v1/things HTTP/1.0\r\nHost: a\r\n${AUTH}\r\n\r\n`],
     [
       "a header that is too large",
-      `GET /api/v1/things HTTP/1.1\r\nHost: a\r\nX: ${"a".repeat(5000)}\r\n\r\n${SMUGGLED}`,
+      `GET /api/v1/things HTTP/1.1\r\nHost: a\r\nX: ${"a".repeat(9000)}\r\n\r\n${SMUGGLED}`,
     ],
   ])("serves nothing after %s", async (_name, bytes) => {
     const before = front.ended.length;
@@ -65,13 +65,36 @@ describe("smuggling corpus", () => {
     expect((await fetch(`${front.url}/api/v1/things`, { headers: BEARER })).status).toBe(200);
   });
 
-  it("serves a sound chunked body and what follows it", async () => {
-    const text = await rawExchange(
-      front.port,
-      head("Transfer-Encoding: chunked") +
-        "2\r\n{}\r\n0\r\n\r\n" +
-        SMUGGLED.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n"),
-    );
-    expect([...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map((match) => match[1])).toEqual(["200", "200"]);
+  it.each([
+    ["a trailer", "2\r\n{}\r\n0\r\na:"],
+    ["wrong bytes behind a chunk", "2\r\n{}XX0\r\n\r\n"],
+    ["a bare line feed behind a size", "2\n{}\r\n0\r\n\r\n"],
+    ["a sound body", "2\r\n{}\r\n0\r\n\r\n"],
+  ])("serves nothing after a chunked body with %s", async (_name, body) => {
+    for (const hidden of [SMUGGLED, SMUGGLED.repeat(3)]) {
+      const bytes = `${head("Transfer-Encoding: chunked")}${body}${hidden}`;
+      for (const pieces of [[bytes], bytes.match(/[^]/g) ?? []]) {
+        const before = front.ended.length;
+        const text = await rawExchange(front.port, ...pieces);
+        expect(text).not.toContain("smuggled");
+        expect(front.ended.length).toBeLessThanOrEqual(before + 1);
+      }
+    }
+  });
+
+  it("answers a sound chunked body and closes", async () => {
+    const text = await rawExchange(front.port, head("Transfer-Encoding: chunked") + "2\r\n{}\r\n0\r\n\r\n");
+    expect(text).toMatch(/^HTTP\/1\.1 200 [^]*\r\nConnection: close\r\n[^]*\r\n\r\n\{\}$/);
+  });
+
+  it.each([
+    ["Chunked in another case", ["Transfer-Encoding: Chunked"]],
+    ["chunked, chunked", ["Transfer-Encoding: chunked, chunked"]],
+    ["xchunked", ["Transfer-Encoding: xchunked"]],
+    ["two equal lengths", ["Content-Length: 2", "Content-Length: 2"]],
+    ["an empty length", ["Content-Length:"]],
+  ])("answers 400 to %s and closes", async (_name, lines) => {
+    const text = await rawExchange(front.port, head(...lines));
+    expect(text).toMatch(/^HTTP\/1\.1 400 [^]*\r\nConnection: close\r\n[^]*"malformed_request"/);
   });
 });

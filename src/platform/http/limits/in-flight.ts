@@ -9,10 +9,18 @@ export interface InFlightOptions {
   readonly perAddressMax: number;
 }
 
+export interface InFlightDependencies {
+  readonly clock: Clock;
+  readonly onDeadline: (exchange: Exchange) => void;
+  /** Called for a request whose body comes too slowly. */
+  readonly onStalledBody: (exchange: Exchange) => void;
+}
+
 export class InFlight {
   readonly #options: InFlightOptions;
   readonly #clock: Clock;
   readonly #onDeadline: (exchange: Exchange) => void;
+  readonly #onStalledBody: (exchange: Exchange) => void;
   /**
    * Each exchange knows its index here. Not a Set: a Set in V8's old generation allocates new tables as its entries
    * change, and each table left behind keeps its requests alive until the next full collection, so that all requests
@@ -23,10 +31,11 @@ export class InFlight {
   #timer: NodeJS.Timeout | undefined;
   #onEmpty: (() => void) | undefined;
 
-  constructor(options: InFlightOptions, dependencies: { clock: Clock; onDeadline: (exchange: Exchange) => void }) {
+  constructor(options: InFlightOptions, dependencies: InFlightDependencies) {
     this.#options = options;
     this.#clock = dependencies.clock;
     this.#onDeadline = dependencies.onDeadline;
+    this.#onStalledBody = dependencies.onStalledBody;
   }
 
   get size(): number {
@@ -104,6 +113,7 @@ export class InFlight {
     const nowMs = this.#clock.monotonicMs();
     for (const exchange of this.list()) {
       if (exchange.isOpen && nowMs >= exchange.deadlineAtMs) this.#onDeadline(exchange);
+      else if (exchange.isOpen && exchange.body?.isStalled(nowMs) === true) this.#onStalledBody(exchange);
       else if (exchange.isSending && nowMs - exchange.progressAtMs > this.#options.stallMs) exchange.response.close();
     }
   }

@@ -5,6 +5,9 @@ export interface HttpLimits {
   readonly requestsPerAddressMax: number;
   readonly bodiesInFlightBytesMax: number;
   readonly deadlineMs: number;
+  /** A body must bring `bodyWindowBytes` in each window of this length until it is complete. */
+  readonly bodyWindowMs: number;
+  readonly bodyWindowBytes: number;
   readonly readsPerSec: number;
   readonly writesPerSec: number;
   /** False switches off throttling per subject and per address; for load tests only. */
@@ -22,6 +25,9 @@ export const HTTP_LIMITS: HttpLimits = {
   bodiesInFlightBytesMax: 64 * 1024 * 1024,
   /** Long enough for a busy disk, short enough that a stuck request frees its slot; proving sets its own. */
   deadlineMs: 15_000,
+  /** 16 KiB/s, as the library asks; in a shorter window than its 8 to 12 s, after which it closes without an answer. */
+  bodyWindowMs: 7000,
+  bodyWindowBytes: 7 * 16 * 1024,
   readsPerSec: 200,
   writesPerSec: 100,
   rateLimits: true,
@@ -41,6 +47,8 @@ export const JSON_NUMBER_BYTES_MAX = 80;
 
 /** A body that is too long is still read this far, so that its sender sees the 413 before the connection closes. */
 export const LINGER_BYTES_MAX = 1024 * 1024;
+/** Time for the rest of a body that will not be used because its request was refused. */
+export const UNUSED_BODY_MS = 1000;
 /** Interval of the deadline check, and with it the precision of deadlines. */
 export const DEADLINE_TICK_MS = 100;
 /** Upper bound of `Prefer: wait=N`; the deadline of a route limits it further. */

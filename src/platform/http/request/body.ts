@@ -4,10 +4,10 @@
  * overwritten, because they may hold secrets.
  */
 import { AppError } from "../../errors.js";
-import { LINGER_BYTES_MAX } from "../limits/limits.js";
+import { LINGER_BYTES_MAX, type HttpLimits } from "../limits/limits.js";
 import type { CompiledRoute } from "../compiled-route.js";
 import type { RawResponse } from "../uws.js";
-import type { Exchange } from "./exchange.js";
+import type { Exchange, IncomingBody } from "./exchange.js";
 
 /** Memory that all bodies may take together. */
 export class BodyBudget {
@@ -31,7 +31,11 @@ export class BodyBudget {
   }
 }
 
-interface CollectorOptions {
+/** How slow the sender of a body may be. */
+export type BodyPace = Pick<HttpLimits, "bodyWindowMs" | "bodyWindowBytes">;
+
+interface CollectorOptions extends BodyPace {
+  readonly startedMs: number;
   readonly bytesMax: number;
   /** Content-Length, where there is one. */
   readonly declaredBytes: number | undefined;
@@ -44,22 +48,29 @@ interface CollectorOptions {
 export function collectBody(
   exchange: Exchange,
   { bodyBytesMax }: CompiledRoute,
-  budget: BodyBudget,
+  { budget, pace }: { readonly budget: BodyBudget; readonly pace: BodyPace },
 ): BodyCollector | undefined {
-  const { head, response } = exchange;
+  const { head, response, startedMs } = exchange;
   if (!head.hasBody) return undefined;
-  const body = new BodyCollector({ bytesMax: bodyBytesMax, declaredBytes: head.contentLength }, { budget });
+  const { bodyWindowMs, bodyWindowBytes } = pace;
+  const body = new BodyCollector(
+    { bodyWindowMs, bodyWindowBytes, startedMs, bytesMax: bodyBytesMax, declaredBytes: head.contentLength },
+    { budget },
+  );
   body.attach(response);
-  exchange.whenClosed(() => {
-    body.abandon();
-  });
+  exchange.body = body;
   return body;
 }
 
-export class BodyCollector {
+export class BodyCollector implements IncomingBody {
   #bytesMax: number;
   readonly #declaredBytes: number;
+  readonly #pace: BodyPace;
   readonly #budget: BodyBudget;
+  #isRead = false;
+  /** Bytes that came since `#windowStartMs`. */
+  #windowBytes = 0;
+  #windowStartMs: number;
   #chunks: Buffer[] = [];
   #bytes = 0;
   /** Bytes of a body over its cap that were read and dropped. */
@@ -68,11 +79,15 @@ export class BodyCollector {
   #settled = false;
   /** The body or its failure, once known. */
   #outcome: Buffer | AppError | undefined;
+  /** Settles the promise of `drop`. */
+  #onRead: (() => void) | undefined;
   /** Settles the promise of `whole`. */
   #onOutcome: ((outcome: Buffer | AppError) => void) | undefined;
 
   constructor(options: CollectorOptions, dependencies: { budget: BodyBudget }) {
     this.#bytesMax = options.bytesMax;
+    this.#pace = options;
+    this.#windowStartMs = options.startedMs;
     this.#budget = dependencies.budget;
     this.#declaredBytes = options.declaredBytes ?? 0;
     this.#tooLarge = false;
@@ -91,6 +106,19 @@ export class BodyCollector {
     if (!this.#settled) this.#checkDeclared();
   }
 
+  get isRead(): boolean {
+    return this.#isRead;
+  }
+
+  /** True when less came in the last window than must come in each. */
+  isStalled(nowMs: number): boolean {
+    if (this.#isRead || nowMs - this.#windowStartMs < this.#pace.bodyWindowMs) return false;
+    if (this.#windowBytes < this.#pace.bodyWindowBytes) return true;
+    this.#windowStartMs = nowMs;
+    this.#windowBytes = 0;
+    return false;
+  }
+
   /** Listens for the chunks of the body. */
   attach(response: RawResponse): void {
     response.onData((chunk, isLast) => {
@@ -105,6 +133,9 @@ export class BodyCollector {
   }
 
   #push(chunk: ArrayBuffer, { isLast }: { readonly isLast: boolean }): void {
+    this.#isRead = isLast;
+    this.#windowBytes += chunk.byteLength;
+    if (isLast) this.#onRead?.();
     if (this.#settled) return;
     if (this.#tooLarge || this.#bytes + chunk.byteLength > this.#bytesMax) {
       this.#linger(chunk.byteLength, { isLast });
@@ -136,7 +167,21 @@ export class BodyCollector {
 
   /** Rejects the pending reader: the client left, or was answered before its body was complete. */
   abandon(): void {
+    this.#onRead?.();
     if (!this.#settled) this.#fail(new AppError("malformed_request", { message: "the body ended early" }));
+  }
+
+  /** Drops what has come and what still comes. Resolves when the last byte has come, or after `waitMs`. */
+  async drop(waitMs: number): Promise<void> {
+    this.release();
+    if (this.#isRead) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, waitMs);
+      this.#onRead = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
   }
 
   /** Returns the memory to the budget. Further chunks are dropped. */

@@ -13,6 +13,16 @@ import type { RawResponse, UpgradeOffer } from "../uws.js";
  */
 type ExchangeState = "open" | "sending" | "done";
 
+/** A request's body while it comes in. */
+export interface IncomingBody {
+  /** Its last byte has come: the next byte of the connection is the next request's. */
+  readonly isRead: boolean;
+  /** True when its sender is too slow. */
+  isStalled(nowMs: number): boolean;
+  /** Gives up collecting it. */
+  abandon(): void;
+}
+
 export interface ExchangeOptions {
   readonly response: RawResponse;
   readonly head: RequestHead;
@@ -34,6 +44,10 @@ export class Exchange {
   readonly startedMs: number;
   readonly upgrade: UpgradeOffer | undefined;
   deadlineAtMs: number;
+  /** Collects the request's body, where there is one and its route is known. */
+  body: IncomingBody | undefined;
+  /** Its answer is the last one of the connection, which is closed behind it. */
+  endsConnection: boolean;
   /** Monotonic time at which the reader of a long answer last took something. */
   progressAtMs = 0;
   route: CompiledRoute | undefined;
@@ -60,6 +74,7 @@ export class Exchange {
     this.startedMs = options.startedMs;
     this.deadlineAtMs = options.deadlineAtMs;
     this.upgrade = options.upgrade;
+    this.endsConnection = options.head.endsConnection;
     this.#onDone = options.onDone;
   }
 
@@ -89,10 +104,7 @@ export class Exchange {
     this.#state = "sending";
   }
 
-  /**
-   * Runs the callback at the end of the exchange, whichever way it ends. A later callback replaces the earlier one:
-   * first the collector of the request's body registers, later the sender of the answer's.
-   */
+  /** Runs the callback at the end of the exchange, whichever way it ends. A later callback replaces the earlier one. */
   whenClosed(callback: () => void): void {
     this.#onClosed = callback;
   }
@@ -111,8 +123,16 @@ export class Exchange {
 
   /** Ends the exchange because the connection is closed; the response must not be touched from here on. */
   clientGone(): void {
+    if (this.#state === "done") return;
     this.#end();
     this.abort();
+  }
+
+  /** Ends the exchange and its connection: the last byte of the last answer was handed to the socket. */
+  finishAndClose(): void {
+    if (this.#state === "done") return;
+    this.finish(this.status);
+    this.response.close();
   }
 
   /** Closes the connection, cutting a body short, unless the exchange is done. */
@@ -123,6 +143,7 @@ export class Exchange {
   #end(): void {
     if (this.#state === "done") return;
     this.#state = "done";
+    this.body?.abandon();
     this.#onClosed?.();
     this.#onDone(this);
   }

@@ -1,8 +1,9 @@
 /**
  * The stage that reads a request's head: copies what is needed while the library allows reading it, and detects heads
  * that two parsers could read differently (request smuggling, RFC 9112 section 6.3; the library accepts duplicate
- * Content-Length and any Transfer-Encoding).
+ * Content-Length and any Transfer-Encoding). Decides also whether the request is the last one of its connection.
  */
+import { AppError } from "../../errors.js";
 import type { RawRequest } from "../uws.js";
 
 export interface RequestHead {
@@ -10,8 +11,13 @@ export interface RequestHead {
   readonly method: string;
   readonly url: string;
   readonly query: string;
-  /** The framing is ambiguous: the connection has to be closed without an answer to this or a later request. */
-  readonly ambiguous: boolean;
+  /** What is wrong with the framing; two parsers could disagree where the body ends. */
+  readonly framingFault: string | undefined;
+  /**
+   * No later request of the connection may be served: the client said so (RFC 9112 section 9.6), the framing is
+   * ambiguous, or the body is chunked, whose end the library does not check.
+   */
+  readonly endsConnection: boolean;
   /** A body follows: Content-Length above 0, or chunked. */
   readonly hasBody: boolean;
   /** Content-Length in bytes; undefined when absent or chunked. */
@@ -36,34 +42,43 @@ const HEADER_NAMES = [
   "if-range",
   "range",
   "last-event-id",
+  "sec-websocket-version",
 ] as const;
 type HeaderName = (typeof HEADER_NAMES)[number];
 
 const READ_HEADERS: ReadonlySet<string> = new Set(HEADER_NAMES);
 /** Numbers of fifteen digits are exact in a double. */
 const CONTENT_LENGTH = /^[0-9]{1,15}$/;
+const CLOSE_OPTION = /(?:^|,)[ \t]*close[ \t]*(?:$|,)/i;
+
+const BOTH_LENGTHS = "the request has both Content-Length and Transfer-Encoding";
+const BAD_LENGTH = "Content-Length: expected one number of at most 15 digits";
+const BAD_CODING = 'Transfer-Encoding: expected "chunked" and nothing else';
 
 interface Framing {
   /** Content-Length as sent. */
   length: string | undefined;
   isChunked: boolean;
-  isAmbiguous: boolean;
+  fault: string | undefined;
+  saysClose: boolean;
 }
 
 /** Reads the head. Must be called inside the library's handler and before any await. */
 export function readHead(request: RawRequest): RequestHead {
   const headers: Partial<Record<HeaderName, string>> = {};
-  const framing: Framing = { length: undefined, isChunked: false, isAmbiguous: false };
+  const framing: Framing = { length: undefined, isChunked: false, fault: undefined, saysClose: false };
   let authorization: string | undefined;
   let authorizationCount = 0;
   let forwardedFor: string | undefined;
   request.forEach((name, value) => {
     if (name === "content-length") {
-      if (framing.length !== undefined || !CONTENT_LENGTH.test(value)) framing.isAmbiguous = true;
+      if (framing.length !== undefined || !CONTENT_LENGTH.test(value)) framing.fault = BAD_LENGTH;
       framing.length = value;
     } else if (name === "transfer-encoding") {
-      if (framing.isChunked || value !== "chunked") framing.isAmbiguous = true;
+      if (framing.isChunked || value !== "chunked") framing.fault = BAD_CODING;
       framing.isChunked = true;
+    } else if (name === "connection") {
+      if (CLOSE_OPTION.test(value)) framing.saysClose = true;
     } else if (name === "authorization") {
       authorizationCount += 1;
       authorization ??= value;
@@ -74,11 +89,13 @@ export function readHead(request: RawRequest): RequestHead {
     }
   });
   const contentLength = framing.length === undefined ? undefined : Number(framing.length);
+  const framingFault = framing.isChunked && framing.length !== undefined ? BOTH_LENGTHS : framing.fault;
   return {
     method: request.getCaseSensitiveMethod(),
     url: request.getUrl(),
     query: request.getQuery() ?? "",
-    ambiguous: framing.isAmbiguous || (framing.isChunked && framing.length !== undefined),
+    framingFault,
+    endsConnection: framing.saysClose || framing.isChunked || framingFault !== undefined,
     hasBody: framing.isChunked || (contentLength ?? 0) > 0,
     contentLength,
     authorization,
@@ -86,6 +103,20 @@ export function readHead(request: RawRequest): RequestHead {
     forwardedFor,
     headers,
   };
+}
+
+/**
+ * Refuses a head that must not be served, whatever its route.
+ * @param isUpgrade the library takes it for the handshake of a WebSocket, whatever its version
+ * @throws malformed_request for ambiguous framing, and for a handshake with a body
+ * @throws upgrade_required for a version of the WebSocket protocol other than 13 (RFC 6455 section 4.4)
+ */
+export function requireSoundHead(head: RequestHead, { isUpgrade }: { readonly isUpgrade: boolean }): void {
+  if (head.framingFault !== undefined) throw new AppError("malformed_request", { message: head.framingFault });
+  if (!isUpgrade) return;
+  if (head.hasBody) throw new AppError("malformed_request", { message: "a WebSocket handshake has no body" });
+  if (head.headers["sec-websocket-version"] !== "13")
+    throw new AppError("upgrade_required", { message: "Sec-WebSocket-Version: only version 13 is spoken" });
 }
 
 /**

@@ -18,12 +18,11 @@ export interface CanonicalPath {
 
 /**
  * Returns the canonical path; undefined for dot segments, empty segments inside, `%2F`, `%5C`, NUL and other control
- * characters, and for percent encoding that is not canonical. A second slash at the start and a slash at the end are
- * accepted: existing clients send `//api/v1/...` when their base path starts with a slash.
+ * characters, and for percent encoding that is not canonical. One slash at the end is accepted.
  */
 export function canonicalPath(url: string): CanonicalPath | undefined {
-  if (!PATH.test(url)) return undefined;
-  const withoutStart = url.slice(url.startsWith("//") ? 2 : 1);
+  if (!PATH.test(url) || url.startsWith("//")) return undefined;
+  const withoutStart = url.slice(1);
   const inner = withoutStart.endsWith("/") ? withoutStart.slice(0, -1) : withoutStart;
   const path = `/${inner}`;
   if (inner === "") return { segments: [], path };

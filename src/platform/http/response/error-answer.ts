@@ -29,6 +29,8 @@ const CLOSING_CODES: ReadonlySet<string> = new Set([
   "malformed_path",
   "malformed_request",
   "body_too_large",
+  "request_timeout",
+  "upgrade_required",
 ]);
 
 /**
@@ -105,6 +107,8 @@ function errorHeaders(exchange: Exchange, error: AppError): [string, string][] {
   }
   const challenge = bearerChallenge(exchange, error);
   if (challenge !== undefined) headers.push(["WWW-Authenticate", challenge]);
+  // RFC 9110 section 15.5.22 and RFC 6455 section 4.4.
+  if (error.code === "upgrade_required") headers.push(["Upgrade", "websocket"], ["Sec-WebSocket-Version", "13"]);
   if (error instanceof MethodNotAllowed) headers.push(["Allow", error.allow.join(", ")]);
   return headers;
 }

@@ -2,9 +2,10 @@
 import type { Clock } from "../../clock.js";
 import type { AppError } from "../../errors.js";
 import type { Exchange } from "../request/exchange.js";
-import { sendAnswer, type Answer } from "./answer.js";
+import type { Answer } from "./answer.js";
 import { asAppError, errorAnswer } from "./error-answer.js";
 import type { RequestLog } from "./request-log.js";
+import { sendAnswer } from "./send-answer.js";
 import type { StreamOpener } from "./stream-opener.js";
 
 export interface ResponderDependencies {
@@ -29,9 +30,10 @@ export class Responder {
   send(exchange: Exchange, answer: Answer): Promise<void> | undefined {
     const { clock, streams, isDraining } = this.#dependencies;
     let sending: Promise<void> | undefined;
+    // Once for all: the answer that is under way must not change its mind.
+    if (exchange.isOpen && (answer.closes === true || isDraining())) exchange.endsConnection = true;
     try {
-      if (answer.stream === undefined)
-        sending = sendAnswer(exchange, isDraining() ? { ...answer, closes: true } : answer, clock);
+      if (answer.stream === undefined) sending = sendAnswer(exchange, answer, clock);
       else streams.open(exchange, answer, answer.stream);
       return sending?.finally(() => {
         wipe(exchange, answer);

@@ -2,6 +2,7 @@
  * Sends a stream as server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html). Buffers one
  * message at most: the source waits while the reader is behind.
  */
+import { nextTurn } from "../../concurrency/next-turn.js";
 import type { OpenStream, StreamEnd, StreamMessage, StreamSink, StreamSource } from "../../contract/stream.js";
 import { writeHead, type Answer } from "./answer.js";
 import type { Exchange } from "../request/exchange.js";
@@ -95,6 +96,14 @@ export class StreamAnswer implements StreamSink {
   #finish(text: string): void {
     const exchange = this.#exchange;
     if (!exchange.isSending) return;
+    if (exchange.endsConnection) {
+      if (text !== "") this.#write(text);
+      // As the last answer of a connection, the stream is never finished in the library's eyes; see `sendAnswer`.
+      void nextTurn().then(() => {
+        exchange.finishAndClose();
+      });
+      return;
+    }
     // Without closing the connection: if told to close, the library drops the text.
     exchange.response.cork(() => {
       exchange.response.end(text);

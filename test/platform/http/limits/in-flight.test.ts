@@ -23,7 +23,7 @@ function exchangeFrom(address: string): Exchange {
 function inFlight(): InFlight {
   return new InFlight(
     { stallMs: 1000, perAddressMax: PER_ADDRESS_MAX },
-    { clock: systemClock, onDeadline: () => undefined },
+    { clock: systemClock, onDeadline: () => undefined, onStalledBody: () => undefined },
   );
 }
 
