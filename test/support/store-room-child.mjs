@@ -1,5 +1,6 @@
 // Writes to a store until room has been made at the end of its file, and kills itself before the commit that would fill
-// it: either before its transaction, or in it, after everything has been put. Says which commits were acknowledged.
+// it: either before its transaction, or in it, after everything has been put. Says which commits were acknowledged, and
+// dies after the first of them at the earliest.
 // Arguments: data folder, "before" or "within", number of the first commit.
 import { statSync, writeSync } from "node:fs";
 import { join } from "node:path";
@@ -12,6 +13,7 @@ const [path, moment, first] = process.argv.slice(2);
 const environment = openEnvironment(path);
 const options = { path, dataBytesMax: 2 ** 40, reserveBytes: 0 };
 const storage = systemStorage(options, environment);
+let acknowledged = 0;
 
 function hasRoom() {
   return statSync(join(path, DATA_FILE)).size > measureSpace(environment, path).endBytes;
@@ -29,7 +31,7 @@ const writer = new LmdbWriter(options, {
   storage: {
     freeBytes: () => storage.freeBytes(),
     transact: (body) => {
-      const dies = hasRoom();
+      const dies = acknowledged > 0 && hasRoom();
       if (dies && moment === "before") die();
       storage.transact(() => {
         body();
@@ -44,4 +46,5 @@ for (let number = Number(first); ; number += 1) {
   const [failure] = writer.apply(unpackCommits(packer.take()));
   if (failure !== undefined) throw new Error(JSON.stringify(failure));
   writeSync(1, `${number}\n`);
+  acknowledged += 1;
 }
