@@ -227,8 +227,8 @@ function usesOf({ transactions, contracts, connectors, oracles, bridges }: Chain
     use("contracts", (owner, id) => contracts.service.ofNetwork(owner, id, one).total),
     use("transactions", (owner, id) => transactions.service.list(owner, { network_id: id }, one).total),
     use("connectors", (owner, id) => connectors.service.list(owner, { ...one, network_id: id }).total),
-    use("oracles", (owner, id) => oracles.list(owner, id, one).total),
-    use("bridges", (owner, id) => bridges.list(owner, id, one).total),
+    use("oracles", (owner, id) => oracles.list(owner, { ...one, network_id: id }).total),
+    use("bridges", (owner, id) => bridges.list(owner, { ...one, network_id: id }).total),
   ];
 }
 

@@ -25,6 +25,8 @@ import {
 } from "../support/tenants.js";
 
 interface Answer {
+  readonly total: string | null;
+  readonly isList: boolean;
   readonly status: number;
   readonly code: string | undefined;
   readonly message: string | undefined;
@@ -83,7 +85,14 @@ async function call(route: RouteSpec, path: string, token: string | undefined, b
     response.status >= 400 && text.startsWith("{")
       ? (JSON.parse(text) as { message?: string; errors?: readonly { code: string }[] })
       : {};
-  return { status: response.status, code: parsed.errors?.[0]?.code, message: parsed.message };
+  const total = response.headers.get("x-total-results-count");
+  return {
+    status: response.status,
+    total,
+    isList: text.startsWith("["),
+    code: parsed.errors?.[0]?.code,
+    message: parsed.message,
+  };
 }
 
 function queryOf(route: RouteSpec): string {
@@ -107,6 +116,15 @@ const PUBLIC = ROUTE_LIST.filter((route) => route.auth === "public");
 const NESTED = GUARDED.filter((route) => idParameters(route).length > 1);
 const named = (routes: readonly RouteSpec[]): [string, RouteSpec][] =>
   routes.map((route) => [`${route.method} ${route.path}`, route]);
+
+/** Every list says how many results it has, whether it has pages or not. */
+function expectCount(route: RouteSpec, { status, isList, total }: Answer): void {
+  const declared =
+    route.list === true || (route.responses[200]?.schema as { type?: string } | undefined)?.type === "array";
+  if (status !== 200) return;
+  if (isList) expect(declared, `${route.id}: is declared as a list`).toBe(true);
+  if (declared) expect(total, `${route.id}: X-Total-Results-Count`).toMatch(/^[0-9]+$/);
+}
 
 describe("a guarded route", () => {
   it.each(named(GUARDED))(
@@ -225,6 +243,7 @@ describe("a guarded route", () => {
         `${route.method} ${route.path}: ${String(answer.status)} ${answer.message ?? ""}`,
       ).not.toContain(answer.code);
       expect(answer.status, route.id).toBeLessThan(500);
+      expectCount(route, answer);
     }
   });
 });
@@ -239,6 +258,7 @@ describe("a public route", () => {
     );
     expect(answer.code).not.toBe("unauthorized");
     expect(answer.status).toBeLessThan(500);
+    expectCount(route, answer);
   });
 });
 

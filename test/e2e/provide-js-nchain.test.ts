@@ -107,7 +107,7 @@ describe("provide-js NChain", () => {
     expect(await application.fetchNetworkNodeLogs!(network, node.id, {})).toHaveProperty("logs");
     await application.deleteNetworkNode!(network, node.id);
     expect((await application.fetchNetworkNodes!(network, {})).results).toHaveLength(1);
-    expect((await user.fetchNetworks!({ public: true })).totalResultsCount).toBe(9);
+    expect((await user.fetchNetworks!({ public: true })).totalResultsCount).toBe(3);
   });
 
   it("makes accounts and wallets, sends transactions, deploys and calls contracts", async () => {

@@ -51,12 +51,13 @@ export interface EntityNote {
 }
 
 export interface ConnectorFilter {
+  readonly name?: string | undefined;
   readonly type?: string | undefined;
   readonly network_id?: string | undefined;
   readonly status?: string | undefined;
 }
 
-const FILTERS = ["type", "network_id", "status"] as const;
+const FILTERS = ["name", "type", "network_id", "status"] as const;
 const NOTE_TABLES = ["connector_entity", "connector_entity#connector"] as const;
 
 export class ConnectorRepository {

@@ -3,6 +3,7 @@ import Type, { type Static, type TNull, type TProperties, type TUnion } from "ty
 import {
   Description,
   Name,
+  NameFilter,
   SAID_OWNER,
   Timestamp,
   Uuid,
@@ -312,6 +313,7 @@ export const ContainerLogs = Type.Object({
 export type ContainerLogs = Static<typeof ContainerLogs>;
 
 export const ConnectorFilters = closed({
+  name: Type.Optional(NameFilter),
   type: Type.Optional(Type.String({ maxLength: 64 })),
   network_id: Type.Optional(Uuid),
   status: Type.Optional(Type.String({ maxLength: 32 })),

@@ -79,7 +79,7 @@ export class ConnectorService {
     const type = query.type === undefined ? undefined : (findConnectorType(query.type) ?? query.type);
     const { rows, total } = this.#dependencies.repository.list(
       owner,
-      { type, network_id: query.network_id, status: query.status },
+      { name: query.name, type, network_id: query.network_id, status: query.status },
       { page: query.page, rpp: query.rpp },
     );
     return { body: rows.map(connectorOnWire), total };

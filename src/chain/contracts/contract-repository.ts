@@ -20,6 +20,9 @@ interface ContractFilter {
   readonly tokens: "all" | "none" | "only";
   readonly networkId?: string | undefined;
   readonly type?: string | undefined;
+  readonly name?: string | undefined;
+  /** The token's name, which may differ from the contract's. */
+  readonly tokenName?: string | undefined;
 }
 
 /** Address of a contract that is not deployed. */
@@ -77,12 +80,19 @@ export class ContractRepository {
   }
 
   /** Returns the owner's contracts, oldest first, or last used first; all of them without a page. */
-  list(owner: Subject, { order, tokens, networkId, type }: ContractFilter, page?: Page): Listing<StoredContract> {
+  list(
+    owner: Subject,
+    { order, tokens, networkId, type, name, tokenName }: ContractFilter,
+    page?: Page,
+  ): Listing<StoredContract> {
     const index = order === "recent" ? "recent" : tokens === "all" ? "owner" : tokens === "none" ? "plain" : "token";
-    const needsFilter = networkId !== undefined || type !== undefined || (order === "recent" && tokens !== "all");
+    const given = [networkId, type, name, tokenName].some((member) => member !== undefined);
+    const needsFilter = given || (order === "recent" && tokens !== "all");
     const filter = (contract: StoredContract): boolean =>
       (networkId === undefined || contract.network_id === networkId) &&
       (type === undefined || contract.type === type) &&
+      (name === undefined || contract.name === name) &&
+      (tokenName === undefined || (contract.token?.name ?? contract.name) === tokenName) &&
       (tokens === "all" || isToken(contract) === (tokens === "only"));
     return this.#table.list(index, ownerKey(owner), {
       ...(page === undefined ? {} : { page }),

@@ -1,6 +1,6 @@
 /** Shapes of contracts and token contracts on the wire. */
 import Type, { type Static } from "typebox";
-import { Name, SAID_OWNER, Timestamp, Uuid, closed, nullable } from "../../platform/contract/schemas.js";
+import { Name, NameFilter, SAID_OWNER, Timestamp, Uuid, closed, nullable } from "../../platform/contract/schemas.js";
 import { EVM_VERSIONS } from "../../engine/solidity/evm-versions.js";
 import { Address, Hash as BlockHash, HdPathText, Quantity, Ref } from "../transactions/transaction-schemas.js";
 
@@ -201,6 +201,7 @@ export const UpdateContract = closed(
 export type UpdateContract = Static<typeof UpdateContract>;
 
 export const ContractFilters = closed({
+  name: Type.Optional(NameFilter),
   application_id: Type.Optional(Uuid),
   network_id: Type.Optional(Uuid),
   type: Type.Optional(Type.String({ maxLength: 64 })),
@@ -332,6 +333,10 @@ export const CreateTokenContract = closed(
   },
 );
 export type CreateTokenContract = Static<typeof CreateTokenContract>;
-export const TokenFilters = closed({ network_id: Type.Optional(Uuid), sort: Type.Optional(Type.Literal("recent")) });
+export const TokenFilters = closed({
+  name: Type.Optional(NameFilter),
+  network_id: Type.Optional(Uuid),
+  sort: Type.Optional(Type.Literal("recent")),
+});
 export type TokenFilters = Static<typeof TokenFilters>;
 export const TokenIdParams = closed({ id: Uuid });

@@ -46,7 +46,13 @@ export class ContractService {
     if (order === "recent") await accesses.flush();
     const { rows, total } = repository.list(
       owner,
-      { order, tokens: leavesOutTokens ? "none" : "all", networkId: filters.network_id, type: filters.type },
+      {
+        order,
+        tokens: leavesOutTokens ? "none" : "all",
+        networkId: filters.network_id,
+        type: filters.type,
+        name: filters.name,
+      },
       filters,
     );
     for (const row of rows) descriptions.use(row);
@@ -73,7 +79,8 @@ export class ContractService {
    */
   async update(owner: Subject, idOrAddress: string, { name, type, params }: UpdateContract): Promise<void> {
     const { repository, store } = this.#dependencies;
-    const { abi: given, ...sentBack } = params ?? {};
+    // The name among them may be the contract's own, which this request may change.
+    const { abi: given, name: _name, ...sentBack } = { name: undefined, ...params };
     this.#requireStored(owner, idOrAddress, sentBack);
     const abi = given === undefined ? undefined : readAbi(given, "params.abi");
     await retryOnConflict(async () => {

@@ -38,13 +38,13 @@ export class TokenContracts {
   /** Returns one page, oldest first, or last used first with `sort: "recent"`. */
   async list(
     owner: Subject,
-    { network_id: networkId, sort, ...page }: TokenFilters & Page,
+    { name, network_id: networkId, sort, ...page }: TokenFilters & Page,
   ): Promise<{ readonly body: TokenContract[]; readonly total: number }> {
     const { repository, accesses } = this.#dependencies;
     if (sort === "recent") await accesses.flush();
     const { rows, total } = repository.list(
       owner,
-      { order: sort === "recent" ? "recent" : "created", tokens: "only", networkId },
+      { order: sort === "recent" ? "recent" : "created", tokens: "only", networkId, tokenName: name },
       page,
     );
     return { body: rows.map((row) => this.#onWire(row)), total };

@@ -5,6 +5,7 @@ import {
   Description,
   keptObject,
   Name,
+  NameFilter,
   nullable,
   SAID_OWNER,
   Timestamp,
@@ -172,6 +173,7 @@ export const NetworkListQuery = closed({
   layer1: Type.Optional(Flag),
   layer2: Type.Optional(Flag),
   layer3: Type.Optional(Flag),
+  name: Type.Optional(NameFilter),
 });
 export const NetworkParams = closed({ id: Uuid });
 export const NetworkNodeParams = closed({ id: Uuid, node_id: Uuid });

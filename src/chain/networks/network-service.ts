@@ -270,7 +270,8 @@ function urlsOf({ config }: Pick<NetworkRecord, "config">): string[] {
   return [...(config.json_rpc_url === undefined ? [] : [config.json_rpc_url]), ...(config.json_rpc_urls ?? [])];
 }
 
-function passesFilters(network: NetworkRecord, { cloneable, layer1, layer2, layer3 }: NetworkFilters): boolean {
+function passesFilters(network: NetworkRecord, { name, cloneable, layer1, layer2, layer3 }: NetworkFilters): boolean {
+  if (name !== undefined && network.name !== name) return false;
   if (cloneable !== undefined && network.cloneable !== cloneable) return false;
   // The first layer in the filter decides.
   if (layer1 !== undefined) return (!network.layer2 && !network.layer3) === layer1;

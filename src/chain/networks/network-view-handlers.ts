@@ -74,11 +74,11 @@ export function networkViewHandlers({
     }),
     listNetworkOracles: ({ principal: { subject }, params: { id }, query }) => ({
       status: 200,
-      ...oracles.list(subject, networks.find(subject, id).id, query),
+      ...oracles.list(subject, { ...query, network_id: networks.find(subject, id).id }),
     }),
     listNetworkBridges: ({ principal: { subject }, params: { id }, query }) => ({
       status: 200,
-      ...bridges.list(subject, networks.find(subject, id).id, query),
+      ...bridges.list(subject, { ...query, network_id: networks.find(subject, id).id }),
     }),
   };
 }

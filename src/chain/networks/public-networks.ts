@@ -12,8 +12,11 @@ interface PublicNetwork {
   readonly chain: string;
   readonly isProduction?: true;
   readonly isLayer2?: true;
-  /** No longer run as far as is known; listed because clients ask for its id. */
-  readonly isRetired?: true;
+  /**
+   * No longer run as far as is known: found by its id, which existing clients have, but listed and used only where the
+   * operator names a node of it.
+   */
+  readonly hasEnded?: true;
   readonly explorer?: string;
 }
 
@@ -35,7 +38,34 @@ const PUBLIC_NETWORKS: readonly PublicNetwork[] = [
     chainId: 5,
     currency: "ETH",
     chain: "goerli",
-    isRetired: true,
+    hasEnded: true,
+  },
+  {
+    id: "66d44f30-9092-4182-a3c4-bc02736d6ae5",
+    key: "ropsten",
+    name: "Ethereum Ropsten testnet",
+    chainId: 3,
+    currency: "ETH",
+    chain: "ropsten",
+    hasEnded: true,
+  },
+  {
+    id: "07102258-5e49-480e-86af-6d0c3260827d",
+    key: "rinkeby",
+    name: "Ethereum Rinkeby testnet",
+    chainId: 4,
+    currency: "ETH",
+    chain: "rinkeby",
+    hasEnded: true,
+  },
+  {
+    id: "8d31bf48-df6b-4a71-9d7c-3cb291111e27",
+    key: "kovan",
+    name: "Ethereum Kovan testnet",
+    chainId: 42,
+    currency: "ETH",
+    chain: "kovan",
+    hasEnded: true,
   },
   {
     id: "ffc9a168-1327-4ddc-8af9-2301da82cccb",
@@ -65,7 +95,7 @@ const PUBLIC_NETWORKS: readonly PublicNetwork[] = [
     currency: "MATIC",
     chain: "mumbai",
     isLayer2: true,
-    isRetired: true,
+    hasEnded: true,
   },
   {
     id: "f6d2383b-8e0b-48d8-b539-cfdc13c7b970",
@@ -74,7 +104,7 @@ const PUBLIC_NETWORKS: readonly PublicNetwork[] = [
     chainId: 0,
     currency: "PRVD",
     chain: "prvd",
-    isRetired: true,
+    hasEnded: true,
   },
   {
     id: "27795197-2a45-4a84-aed2-218a737d77f2",
@@ -83,7 +113,7 @@ const PUBLIC_NETWORKS: readonly PublicNetwork[] = [
     chainId: 0,
     currency: "PRVD",
     chain: "peachtree",
-    isRetired: true,
+    hasEnded: true,
   },
   {
     id: "d818afb9-df2f-4e46-963a-f7b6cb7655d2",
@@ -92,6 +122,7 @@ const PUBLIC_NETWORKS: readonly PublicNetwork[] = [
     chainId: 44_787,
     currency: "CELO",
     chain: "alfajores",
+    hasEnded: true,
   },
   {
     id: "d186de3a-48e9-4d99-8e60-adb98ae87a0c",
@@ -100,7 +131,7 @@ const PUBLIC_NETWORKS: readonly PublicNetwork[] = [
     chainId: 0,
     currency: "BSN",
     chain: "bsn",
-    isRetired: true,
+    hasEnded: true,
   },
 ];
 /** Older than any stored record. */
@@ -115,15 +146,15 @@ export const MAINNET_ID = "deca2436-21ba-4ff5-b225-ad1b0b2f5c59";
 /** Returns the records, with the operator's URLs (by key) in their configuration. */
 export function publicNetworks(urls: ReadonlyMap<string, readonly string[]>): NetworkRecord[] {
   return PUBLIC_NETWORKS.map(
-    ({ id, key, name, chainId, currency, chain, isProduction, isLayer2, isRetired, explorer }) => ({
+    ({ id, key, name, chainId, currency, chain, isProduction, isLayer2, hasEnded, explorer }) => ({
       id,
       created_at: CREATED_AT,
       owner: null,
       name,
-      description: isRetired === true ? "no longer run by its operators" : null,
+      description: hasEnded === true ? "no longer run by its operators" : null,
       is_production: isProduction === true,
       cloneable: false,
-      enabled: true,
+      enabled: hasEnded !== true || urls.has(key),
       layer2: isLayer2 === true,
       layer3: false,
       chain_id: String(chainId),

@@ -4,7 +4,16 @@
  */
 import Type, { type Static } from "typebox";
 import { defineRoute } from "../../platform/contract/route.js";
-import { closed, Description, Name, nullable, SAID_OWNER, Timestamp, Uuid } from "../../platform/contract/schemas.js";
+import {
+  closed,
+  Description,
+  Name,
+  NameFilter,
+  nullable,
+  SAID_OWNER,
+  Timestamp,
+  Uuid,
+} from "../../platform/contract/schemas.js";
 
 const Params = Type.Record(Type.String(), Type.Unknown(), { maxProperties: 100 });
 const Url = Type.String({ minLength: 1, maxLength: 1000, pattern: "^https?://[^\\s]+$" });
@@ -55,7 +64,7 @@ const CreateBridgeBody = closed({
   params: Type.Optional(nullable(Params)),
   ...SAID_OWNER,
 });
-const RegistrationQuery = closed({ network_id: Type.Optional(Uuid) });
+const RegistrationQuery = closed({ network_id: Type.Optional(Uuid), name: Type.Optional(NameFilter) });
 const RegistrationParams = closed({ id: Uuid });
 
 const Usd = Type.Optional(Type.Number({ description: "US dollars; absent when the feed does not answer" }));

@@ -33,6 +33,17 @@ interface NewRow extends TableRow {
 
 interface RegistrationRow extends NewRow {
   readonly network_id: string;
+  readonly name: string;
+}
+
+interface RegistrationFilters {
+  readonly network_id?: string | undefined;
+  readonly name?: string | undefined;
+}
+
+interface Listed<Row> {
+  readonly body: Row[];
+  readonly total: number;
 }
 
 /** One kind of registration. */
@@ -118,12 +129,13 @@ export class Registrations<Input extends { readonly network_id: string }, Row ex
     return row;
   }
 
-  /** Returns one page, oldest first, of one network or of all. */
-  list(owner: Subject, networkId: string | undefined, page: Page): { body: Row[]; total: number } {
+  /** Returns one page, oldest first, of one network or of all, and of one name or of all. */
+  list(owner: Subject, { network_id: networkId, name, ...page }: RegistrationFilters & Page): Listed<Row> {
+    const options = { page, ...(name === undefined ? {} : { filter: (row: Row) => row.name === name }) };
     const { rows, total } =
       networkId === undefined
-        ? this.#table.list("owner", ownerKey(owner), { page })
-        : this.#table.list("network", [...ownerKey(owner), networkId], { page });
+        ? this.#table.list("owner", ownerKey(owner), options)
+        : this.#table.list("network", [...ownerKey(owner), networkId], options);
     return { body: rows, total };
   }
 
@@ -188,9 +200,9 @@ function handlersOf<Input extends { readonly network_id: string }, Row extends R
   { requireTenant, references }: { readonly requireTenant: RequireTenant; readonly references: References },
 ) {
   return {
-    list: ({ principal, query }: { principal: Principal; query: Page & { readonly network_id?: string } }) => ({
+    list: ({ principal, query }: { principal: Principal; query: Page & RegistrationFilters }) => ({
       status: 200 as const,
-      ...registrations.list(principal.subject, query.network_id, query),
+      ...registrations.list(principal.subject, query),
     }),
     create: async ({ principal, body }: { principal: Principal; body: Input & SaidOwner }) => {
       requireSaidOwner(principal, body, requireTenant);

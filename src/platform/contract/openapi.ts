@@ -250,11 +250,17 @@ function successContent(spec: ResponseSpec): JsonObject {
 function successHeaders(route: RouteSpec, status: number, spec: ResponseSpec): JsonObject {
   return headers(
     "X-Request-Id",
-    ...(route.list === true ? (["X-Total-Results-Count", "Link"] as const) : []),
+    ...(isList(route, spec) ? (["X-Total-Results-Count"] as const) : []),
+    ...(route.list === true ? (["Link"] as const) : []),
     ...(status === 201 || status === 202 ? (["Location"] as const) : []),
     ...(spec.file === undefined ? [] : (["ETag"] as const)),
     ...(status === 503 ? (["Retry-After"] as const) : []),
   );
+}
+
+/** True for an answer whose results are counted: a page of a list, or a list that has no pages. */
+function isList(route: RouteSpec, { schema }: ResponseSpec): boolean {
+  return route.list === true || (route.method === "GET" && (schema as { type?: string } | undefined)?.type === "array");
 }
 
 function headers(...names: readonly (keyof typeof HEADERS)[]): JsonObject {

@@ -92,6 +92,8 @@ export const SAID_OWNER = {
 
 /** A name for people, without control characters. */
 export const Name = Type.String({ minLength: 1, maxLength: 200, pattern: "^[^\\u0000-\\u001f\\u007f]+$" });
+/** Query member of lists of things with names. */
+export const NameFilter = Type.String({ minLength: 1, maxLength: 200, description: "only those of exactly this name" });
 /** A text for people, which may have several lines. */
 export const Description = Type.String({
   maxLength: 2000,

@@ -2,6 +2,9 @@
 import type { QueryPair } from "../contract/query.js";
 import { LINK_HEADER_BYTES_MAX } from "./limits/limits.js";
 
+/** Header of every answer that is a list. */
+export const TOTAL_HEADER = "X-Total-Results-Count";
+
 export interface ListPage {
   /** Canonical path of the request. */
   readonly path: string;
@@ -19,7 +22,7 @@ export interface ListPage {
  * Returns X-Total-Results-Count and Link. Link is left out where long queries would make it longer than clients accept.
  */
 export function listHeaders(of: ListPage): [string, string][] {
-  const headers: [string, string][] = [["X-Total-Results-Count", String(of.total)]];
+  const headers: [string, string][] = [[TOTAL_HEADER, String(of.total)]];
   const last = Math.max(1, Math.ceil(of.total / of.rpp));
   const links = [
     link(of, 1, "first"),

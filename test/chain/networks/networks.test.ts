@@ -221,6 +221,18 @@ describe("records", () => {
     expect(service.get(ada, id).config).not.toHaveProperty("websocket_url");
   });
 
+  it("that ended are found by their id, and listed and asked only where the operator names a node", () => {
+    const ROPSTEN = "66d44f30-9092-4182-a3c4-bc02736d6ae5";
+    const names = (bench: Bench): string[] =>
+      bench.part.service.list(ada, { public: true }, PAGE).body.map(({ config }) => String(config["chain"]));
+    const plain = networks();
+    expect(names(plain)).toEqual(["ethereum", "sepolia", "polygon"]);
+    expect(plain.part.service.get(ada, ROPSTEN)).toMatchObject({ chain_id: "3", enabled: false });
+    expect(() => plain.part.service.rpc(plain.part.service.find(ada, ROPSTEN))).toThrow("disabled");
+    const kept = networks(new Map([["goerli", ["https://goerli.example.com"]]]));
+    expect(names(kept)).toEqual(["ethereum", "goerli", "sepolia", "polygon"]);
+  });
+
   it("that name another subject are seen by it, listed in order, and changed by their owner only", async () => {
     const {
       part: { service },
@@ -258,7 +270,7 @@ describe("records", () => {
     expect(service.list(eve, {}, PAGE).total).toBe(0);
     expect(service.get(eve, MAINNET)).toMatchObject({ chain_id: "1", user_id: null });
     await expect(service.update(ada, MAINNET, { name: "mine" }, SIGNAL)).rejects.toMatchObject({ code: "forbidden" });
-    expect(service.list(ada, { public: true }, PAGE).total).toBe(9);
+    expect(service.list(ada, { public: true }, PAGE).total).toBe(3);
     await service.purge(ada);
     expect(service.list(ada, {}, PAGE).total).toBe(0);
   });

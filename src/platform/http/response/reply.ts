@@ -7,7 +7,7 @@ import { JSON_TYPE, type Answer } from "./answer.js";
 import type { CompiledRoute } from "../compiled-route.js";
 import type { Exchange } from "../request/exchange.js";
 import { fileAnswer } from "./file-answer.js";
-import { listHeaders } from "../paging.js";
+import { listHeaders, TOTAL_HEADER } from "../paging.js";
 
 /** The request's path and query, for the links of a list. */
 export interface ListRequest {
@@ -56,6 +56,7 @@ export function replyAnswer(
     return { status: reply.status, contentType: spec.bytes, headers, body: reply.bytes, noStore };
   }
   if (route.list === true) headers.push(...pageHeaders(reply, list));
+  else if (route.method === "GET" && Array.isArray(reply.body)) headers.push([TOTAL_HEADER, String(reply.body.length)]);
   if (reply.body === undefined) return { status: reply.status, headers, noStore };
   const body = reply.body instanceof JsonText ? reply.body.text : JSON.stringify(reply.body);
   return { status: reply.status, contentType: JSON_TYPE, headers, body, noStore };
