@@ -1,8 +1,8 @@
 /**
  * `proofwright backup`: a consistent copy of a data folder, also while a server runs on it. The snapshot of the store
  * comes first; artifacts are named by content and never change, so that copying them afterwards misses nothing that the
- * snapshot refers to. Token signing keys and the development seal key are left out: a restored server makes new signing
- * keys, which ends all sessions.
+ * snapshot refers to. The keys that sign access and id tokens and the development seal key are left out: a restored
+ * server makes new signing keys, which ends all sessions.
  */
 import { createHash } from "node:crypto";
 import { createReadStream, existsSync } from "node:fs";

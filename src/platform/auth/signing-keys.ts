@@ -101,12 +101,8 @@ export async function openSigningKeys(
   const algorithm = options.algorithm ?? "EdDSA";
   let content = await readSigningKeyFile(options.path);
   if (content === undefined) {
-    const first: SigningKeyFile = {
-      version: 1,
-      current: await generateKey(algorithm, clock),
-      next: await generateKey(algorithm, clock),
-      previous: [],
-    };
+    const [current, next] = await Promise.all([generateKey(algorithm, clock), generateKey(algorithm, clock)]);
+    const first: SigningKeyFile = { version: 1, current, next, previous: [] };
     const created = await createSigningKeyFile(options.path, first);
     content = created ? first : await readSigningKeyFile(options.path);
     if (content === undefined)
