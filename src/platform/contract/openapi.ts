@@ -3,6 +3,7 @@ import type { TObject, TSchema } from "typebox";
 import { PERMISSIONS } from "../auth/permissions.js";
 import { ERROR_STATUS, type ErrorCode } from "../errors.js";
 import { HEAD_BYTES_MAX, HEAD_FIELDS_MAX } from "./head-limits.js";
+import { pascalCase, SharedFailures, SharedSchemas, type Json, type JsonObject } from "./openapi-components.js";
 import type { Area, ResponseSpec, RouteSpec } from "./route.js";
 import { ErrorBody } from "./schemas.js";
 import { queryObject } from "./validate.js";
@@ -12,9 +13,6 @@ export interface OpenApiInfo {
   readonly title: string;
   readonly version: string;
 }
-
-type Json = string | number | boolean | null | undefined | readonly Json[] | { readonly [member: string]: Json };
-type JsonObject = { readonly [member: string]: Json };
 
 const JSON_MEDIA = "application/json";
 const AREA_TEXT: Readonly<Record<Area, string>> = {
@@ -79,10 +77,27 @@ function errorCodes(route: RouteSpec): ErrorCode[] {
  */
 export function openApiDocument(info: OpenApiInfo, routes: readonly RouteSpec[]): JsonObject {
   const areas = [...new Set(routes.map(({ area }) => area))];
+  const shared = { schemas: new SharedSchemas(), failures: new SharedFailures() };
+  const counting: Placing = {
+    schema: (schema) => {
+      const plainSchema = plain(schema);
+      shared.schemas.count(plainSchema);
+      return plainSchema;
+    },
+    failure: (failure) => {
+      shared.failures.count(failure);
+      return failure;
+    },
+  };
+  for (const route of routes) operation(route, counting);
+  const placing: Placing = {
+    schema: (schema, place) => shared.schemas.place(plain(schema), place),
+    failure: (failure, status, codes) => shared.failures.place(failure, status, codes),
+  };
   const paths: Record<string, Record<string, Json>> = {};
   for (const route of routes) {
     const path = route.path.replace(/:([a-z_]+)/g, "{$1}");
-    (paths[path] ??= {})[route.method.toLowerCase()] = operation(route);
+    (paths[path] ??= {})[route.method.toLowerCase()] = operation(route, placing);
   }
   return {
     openapi: "3.1.0",
@@ -105,7 +120,8 @@ export function openApiDocument(info: OpenApiInfo, routes: readonly RouteSpec[])
         },
       },
       headers: HEADERS,
-      schemas: { Error: plain(ErrorBody) },
+      schemas: { Error: plain(ErrorBody), ...sorted(shared.schemas.components) },
+      responses: sorted(shared.failures.components),
     },
     "x-permissions": { ...PERMISSIONS },
   };
@@ -124,7 +140,14 @@ function permissionTable(): string {
   ].join("\n");
 }
 
-function operation(route: RouteSpec): JsonObject {
+/** How the parts of an operation become parts of the document: counted first, then placed or referred to. */
+interface Placing {
+  /** @param place PascalCase; names the schema where it becomes a component */
+  schema(schema: TSchema, place: string): JsonObject;
+  failure(failure: JsonObject, status: number, codes: readonly ErrorCode[]): JsonObject;
+}
+
+function operation(route: RouteSpec, placing: Placing): JsonObject {
   const { auth } = route;
   const needs =
     auth === "public"
@@ -142,8 +165,8 @@ function operation(route: RouteSpec): JsonObject {
       ...objectParameters(queryObject(route), "query"),
       ...headerParameters(route),
     ],
-    ...(route.body === undefined ? {} : { requestBody: requestBody(route, route.body) }),
-    responses: { ...successes(route), ...failures(route) },
+    ...(route.body === undefined ? {} : { requestBody: requestBody(route, route.body, placing) }),
+    responses: { ...successes(route, placing), ...failures(route, placing) },
   };
 }
 
@@ -189,9 +212,10 @@ function headerParameters(route: RouteSpec): Json[] {
   ];
 }
 
-function requestBody(route: RouteSpec, body: TSchema): JsonObject {
+function requestBody(route: RouteSpec, body: TSchema, placing: Placing): JsonObject {
   const example = route.example?.body as Json;
-  const media = { schema: plain(body), ...(example === undefined ? {} : { example }) };
+  const schema = placing.schema(body, `${pascalCase(route.id)}Body`);
+  const media = { schema, ...(example === undefined ? {} : { example }) };
   const description = bodyDescription(route);
   return {
     ...(description === "" ? {} : { description }),
@@ -209,21 +233,21 @@ function bodyDescription({ anyCase, sendsBack }: RouteSpec): string {
   ].join(" ");
 }
 
-function successes(route: RouteSpec): JsonObject {
+function successes(route: RouteSpec, placing: Placing): JsonObject {
   const answers: Record<string, Json> = {};
   for (const [status, spec] of Object.entries(route.responses)) {
     answers[status] = {
       description: spec.description,
       headers: successHeaders(route, Number(status), spec),
-      ...successContent(spec),
+      ...successContent(spec, spec.schema && placing.schema(spec.schema, `${pascalCase(route.id)}${status}`)),
     };
     if (spec.file !== undefined) Object.assign(answers, fileAnswers(spec));
   }
   return answers;
 }
 
-function successContent(spec: ResponseSpec): JsonObject {
-  const schema = spec.schema === undefined ? undefined : plain(spec.schema);
+/** @param schema of the body, or a reference to it */
+function successContent(spec: ResponseSpec, schema?: JsonObject): JsonObject {
   if (spec.file !== undefined) return { content: { [spec.file]: { schema: { type: "string", format: "binary" } } } };
   if (spec.stream !== undefined)
     return {
@@ -276,8 +300,14 @@ function fileAnswers(spec: ResponseSpec): JsonObject {
   };
 }
 
+/** Answered before anything is known of the request, so it is no JSON. */
+const HEAD_TOO_LARGE: JsonObject = {
+  description: `The request line and the headers have more than ${String(HEAD_BYTES_MAX)} bytes, or there are more than ${String(HEAD_FIELDS_MAX)} headers`,
+  content: { "text/html": { schema: { type: "string" } } },
+};
+
 /** Returns one response per status, with its codes listed. */
-function failures(route: RouteSpec): JsonObject {
+function failures(route: RouteSpec, placing: Placing): JsonObject {
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of errorCodes(route).filter((each) => route.oauthErrors?.[each] === undefined)) {
     const status = ERROR_STATUS[code];
@@ -286,12 +316,10 @@ function failures(route: RouteSpec): JsonObject {
   const declared = new Set(Object.keys(route.responses).map(Number));
   const entries = [...byStatus].filter(([status]) => !declared.has(status)).sort(([a], [b]) => a - b);
   return {
-    ...Object.fromEntries(entries.map(([status, codes]) => [String(status), failure(route, status, codes)])),
-    // Answered before anything is known of the request, so it is no JSON.
-    "431": {
-      description: `The request line and the headers have more than ${String(HEAD_BYTES_MAX)} bytes, or there are more than ${String(HEAD_FIELDS_MAX)} headers`,
-      content: { "text/html": { schema: { type: "string" } } },
-    },
+    ...Object.fromEntries(
+      entries.map(([status, codes]) => [String(status), placing.failure(failure(route, status, codes), status, codes)]),
+    ),
+    "431": placing.failure(HEAD_TOO_LARGE, 431, []),
   };
 }
 
@@ -317,6 +345,11 @@ function failure(route: RouteSpec, status: number, codes: readonly ErrorCode[]):
     content: { [JSON_MEDIA]: { schema }, "application/problem+json": { schema } },
     "x-codes": codes,
   };
+}
+
+/** By name, so that a component stays in its place when an operation before it changes. */
+function sorted(components: Readonly<Record<string, JsonObject>>): JsonObject {
+  return Object.fromEntries(Object.entries(components).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /** Returns a schema as plain JSON, without the symbols that its builder adds. */

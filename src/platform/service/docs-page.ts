@@ -24,12 +24,16 @@ export const DOCS_SCRIPT = `
 const make = (tag, text, className) => { const node = document.createElement(tag); if (text !== undefined) node.textContent = text; if (className) node.className = className; return node; };
 const section = (parent, title, value) => { parent.append(make("h3", title), make("pre", typeof value === "string" ? value : JSON.stringify(value, null, 2))); };
 const rows = (parent, title, list) => { const table = make("table"); for (const cells of list) { const row = make("tr"); for (const cell of cells) row.append(make("td", cell)); table.append(row); } parent.append(make("h3", title), table); };
+const expand = (value, api) => Array.isArray(value) ? value.map((item) => expand(item, api))
+  : value === null || typeof value !== "object" ? value
+  : typeof value.$ref === "string" ? expand(value.$ref.slice(2).split("/").reduce((node, name) => node[name], api), api)
+  : Object.fromEntries(Object.entries(value).map(([name, member]) => [name, expand(member, api)]));
 function fill(body, operation) {
   if (operation.description) body.append(make("p", operation.description));
   const parameters = operation.parameters ?? [];
   if (parameters.length > 0) rows(body, "Parameters", parameters.map((p) => [p.name + (p.required ? " *" : ""), p.in, p.description ?? JSON.stringify(p.schema)]));
   const request = operation.requestBody?.content?.["application/json"];
-  if (request) { section(body, "Request body", request.schema); if (request.example !== undefined) section(body, "Example", request.example); }
+  if (request) { section(body, "Request body", request.schema); if (request.example !== undefined) section(body, "Example", request.example); for (const { summary, value } of Object.values(request.examples ?? {})) section(body, summary, value); }
   for (const [status, response] of Object.entries(operation.responses)) {
     const content = Object.entries(response.content ?? {})[0];
     section(body, status + "  " + response.description.split("\\n")[0], content ? (content[1].schema ?? content[0]) : "no body");
@@ -47,7 +51,7 @@ function show(api) {
       const entry = make("details"), head = make("summary"), body = make("div", undefined, "body");
       head.append(make("b", method.toUpperCase(), "method"), make("code", path), make("span", operation.summary));
       entry.append(head, body);
-      entry.addEventListener("toggle", () => { if (entry.open && body.childNodes.length === 0) fill(body, operation); });
+      entry.addEventListener("toggle", () => { if (entry.open && body.childNodes.length === 0) fill(body, expand(operation, api)); });
       entries.push({ entry, group, text: (method + " " + path + " " + operation.summary + " " + operation.operationId).toLowerCase() });
       group.append(entry);
     }

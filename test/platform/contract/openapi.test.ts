@@ -22,13 +22,31 @@ interface Document {
   openapi: string;
   info: { description: string };
   paths: Record<string, Record<string, Operation>>;
+  components: Record<string, Record<string, unknown>>;
   "x-permissions": Record<string, number>;
 }
 
 const INFO = { title: "Proofwright", version: "1.2.3" };
 const documentOf = (routes: Readonly<Record<string, RouteSpec>>): Document =>
   openApiDocument(INFO, Object.values(routes)) as unknown as Document;
-const document = documentOf({ ...testRoutes, ...serviceRoutes });
+
+const REFERENCE = /^#\/components\/(schemas|responses|headers)\/([A-Za-z0-9._-]+)$/;
+/** Replaces the references to shared schemas and failures, but for those that every document has. */
+function expanded(value: unknown, { components }: Document): unknown {
+  if (Array.isArray(value)) return value.map((item) => expanded(item, { components } as Document));
+  if (typeof value !== "object" || value === null) return value;
+  const [, kind, name] = REFERENCE.exec((value as { $ref?: string }).$ref ?? "") ?? [];
+  if (kind !== undefined && kind !== "headers" && name !== "Error") {
+    const target = components[kind]![name!];
+    expect(target, `${kind}/${name!}`).toBeDefined();
+    return expanded(target, { components } as Document);
+  }
+  return Object.fromEntries(
+    Object.entries(value).map(([member, inner]) => [member, expanded(inner, { components } as Document)]),
+  );
+}
+const whole = documentOf({ ...testRoutes, ...serviceRoutes });
+const document = expanded(whole, whole) as Document;
 const operation = (path: string, method: string): Operation => document.paths[path]![method]!;
 
 describe("the OpenAPI document", () => {
@@ -113,5 +131,40 @@ describe("the OpenAPI document", () => {
     expect(operation("/api/v1/echo", "post").responses["422"]!.content!["application/json"]!.schema).toMatchObject({
       allOf: [{ $ref: "#/components/schemas/Error" }, { required: ["proof"], properties: { proof: { const: null } } }],
     });
+  });
+
+  it("holds what repeats once, under names that last, and says the same as without references", () => {
+    const all = documentOf(apiRoutes);
+    const text = JSON.stringify(all);
+    for (const kind of ["schemas", "responses"]) {
+      for (const [name, part] of Object.entries(all.components[kind]!)) {
+        const uses = text.split(`"#/components/${kind}/${name}"`).length - 1;
+        const isTitled = typeof (part as { title?: string }).title === "string";
+        expect(uses, `${kind}/${name}`).toBeGreaterThanOrEqual(isTitled || name === "Error" ? 1 : 2);
+      }
+    }
+    expect(text.match(/"\$ref":"[^"]*"/g)!.length).toBeGreaterThan(1000);
+    const open = expanded(all, all) as Document;
+    for (const route of Object.values<RouteSpec>(apiRoutes)) {
+      const found = open.paths[route.path.replace(/:([a-z_]+)/g, "{$1}")]![route.method.toLowerCase()]!;
+      const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+      if (route.body !== undefined && !JSON.stringify(route.body).includes('"x-published-as"'))
+        expect(found.requestBody!.content["application/json"]!.schema, route.id).toEqual(plain(route.body));
+      for (const [status, { schema, bytes }] of Object.entries(route.responses)) {
+        if (schema !== undefined && bytes === undefined)
+          expect(found.responses[status]!.content!["application/json"]!.schema, route.id).toEqual(plain(schema));
+      }
+      for (const [status, failure] of Object.entries(found.responses))
+        if (Number(status) >= 400 && route.responses[Number(status)] === undefined && status !== "416")
+          expect(failure, `${route.id} ${status}`).toHaveProperty("x-codes");
+    }
+  });
+
+  it("keeps the names of components when a route is added before them", () => {
+    const routes = Object.entries(apiRoutes);
+    const names = (part: typeof routes): string[] =>
+      Object.keys(documentOf(Object.fromEntries(part)).components["responses"]!);
+    const all = new Set(names(routes));
+    for (const name of names(routes.slice(20))) expect(all, name).toContain(name);
   });
 });
