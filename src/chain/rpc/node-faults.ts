@@ -10,7 +10,7 @@ const INTERNAL_ERROR = -32_603;
 const NODE_TEXT_CHARACTERS_MAX = 200;
 /** How clients and the proxies of hosted nodes say that they failed. */
 const FAULTS =
-  /internal (server )?error|server error|upstream|gateway|unavailable|not available|timed? ?out|timeout|temporar|header not found|missing trie node|unknown block|database|syncing|sync is still in progress|too many requests|rate limit/i;
+  /internal error|server error|upstream|gateway|unavailable|not available|timed? ?out|timeout|temporar|header not found|missing trie node|database|syncing|sync is still in progress|too many requests|rate limit/i;
 /**
  * How they say that they executed a call or an estimate and that it failed, besides a revert: geth, erigon and reth with
  * the names of core/vm/errors.go, nethermind, besu and anvil with their own.
