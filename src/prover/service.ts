@@ -40,7 +40,7 @@ import type {
 } from "./schemas.js";
 import { requireSaidProver } from "./said-prover.js";
 import { SINGLE_PROOF_MEMBERS } from "./schemas.js";
-import { circuitHash, sourceOf, type BuiltInCircuits } from "./provisioning/sources.js";
+import { circuitHash, sourceOf, type BuiltInCircuits, type SourceLimits } from "./provisioning/sources.js";
 import type { StatusWatch } from "./provisioning/status-watch.js";
 import type { ProverVault } from "./vault-port.js";
 
@@ -51,6 +51,7 @@ interface ProverServiceOptions {
   readonly pendingMax: number;
   /** Longest wait of a create with `Prefer: wait`, in seconds. */
   readonly waitSecMax: number;
+  readonly source: SourceLimits;
   /** Compiler, version and flags: part of a compiled circuit's name. */
   readonly compilerName: string;
 }
@@ -318,7 +319,7 @@ export class ProverService {
   async #register(owner: Subject, request: CreateProver): Promise<Prover> {
     const triple = this.#with.catalog.resolve({ ...request, provider: request.provider ?? DEFAULT_PROVIDER });
     const { curve } = triple;
-    const circuit = sourceOf(request, this.#with.builtIns);
+    const circuit = sourceOf(request, { builtIns: this.#with.builtIns, limits: this.#options.source });
     this.#requireRoom(owner);
     const id = newId();
     const name = request.name ?? circuit.identifier;
