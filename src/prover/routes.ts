@@ -8,6 +8,7 @@ import {
   CreateProver,
   Note,
   NoteParams,
+  ProofFilters,
   ProofParams,
   ProofRecord,
   ProveBody,
@@ -245,7 +246,10 @@ export const proverRoutes = {
     summary: "List the proofs of a prover",
     auth: READ,
     list: true,
+    description:
+      "Proofs with this hash are the same bytes; those with this statement hash prove the same, as anyone can re-randomise a proof.",
     params: ProverIdParams,
+    query: ProofFilters,
     responses: { 200: { description: "Proof records, oldest first", schema: Type.Array(ProofRecord) } },
     errors: ["not_found"],
   }),

@@ -28,6 +28,7 @@ import {
 import type {
   CreateProver,
   Note,
+  ProofFilters,
   ProofItem,
   ProofRecord,
   ProveResult,
@@ -297,10 +298,10 @@ export class ProverService {
     return { path: this.#with.artifacts.resolve(sha256), bytes, sha256, contentType: download.contentType };
   }
 
-  /** Returns one page of the prover's proof records, oldest first. */
-  listProofs(owner: Subject, id: string, page: Page): Listed<ProofRecord> {
+  /** Returns one page of the prover's proof records, oldest first; filters compare for equality. */
+  listProofs(owner: Subject, id: string, query: ProofFilters & Page): Listed<ProofRecord> {
     this.#find(owner, id);
-    return this.#with.repository.listProofs(owner, id, page);
+    return this.#with.repository.listProofs(owner, id, query);
   }
 
   /** @throws AppError `not_found` when the prover or the record does not exist */

@@ -263,6 +263,12 @@ describe("lists", () => {
     expect(named.total).toBe("1");
     expect(named.body.map(({ name }) => name)).toEqual(["Named for a filter"]);
     expect(await list("?name=nobody")).toEqual({ total: "0", body: [] });
-    expect(Number((await list(`/${cubicId}/proofs`)).total)).toBeGreaterThan(0);
+    const [first, second] = [await proveCubic(), await proveCubic()];
+    const found = async (query: string) => await list(`/${cubicId}/proofs?${query}`);
+    expect(await found(`hash=${first.hash}`)).toMatchObject({ total: "1", body: [{ id: first.id }] });
+    const same = await found(`statement_hash=${second.statement_hash}&rpp=100`);
+    expect(same.total).toBe((await found("")).total);
+    expect(await found(`hash=${first.hash}&origin=verify`)).toEqual({ total: "0", body: [] });
+    expect(await found(`hash=${"0".repeat(64)}`)).toEqual({ total: "0", body: [] });
   });
 });
