@@ -187,7 +187,10 @@ function createProvers(
     { pools, tasks, log },
   );
   return createProverRegistry(
-    { providerAliases: config.provider_aliases },
+    {
+      providerAliases: config.provider_aliases,
+      source: { bytesMax: config.source_max_mb * MIB, filesMax: config.source_max_files },
+    },
     {
       ...{ store: audit.vaultStore, artifacts, jobs, compute, resident, vault: vault.service, events, clock, log },
       requireTenant,

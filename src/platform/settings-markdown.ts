@@ -62,7 +62,10 @@ export const SETTING_GROUPS: readonly { readonly title: string; readonly names: 
       "provider_aliases",
     ],
   },
-  { title: "Compilers", names: ["sandbox", "compile_memory_mb", "compile_seconds"] },
+  {
+    title: "Compilers",
+    names: ["sandbox", "source_max_mb", "source_max_files", "compile_memory_mb", "compile_seconds"],
+  },
   {
     title: "Events",
     names: ["event_streams", "event_streams_per_subject", "events_max", "events_days", "event_confirmations"],

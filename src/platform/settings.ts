@@ -246,6 +246,21 @@ export const SETTINGS = {
     unit: "constraints",
     description: "largest circuit that may be registered",
   }),
+  source_max_mb: setting({
+    env: "PROOFWRIGHT_SOURCE_MAX_MB",
+    flag: "source-max-mb",
+    schema: Type.Integer({ minimum: 1, maximum: 16 }),
+    default: 8,
+    unit: "MiB",
+    description: "longest source of one circuit, all its files together",
+  }),
+  source_max_files: setting({
+    env: "PROOFWRIGHT_SOURCE_MAX_FILES",
+    flag: "source-max-files",
+    schema: Type.Integer({ minimum: 1, maximum: 5000 }),
+    default: 2000,
+    description: "most files of one circuit's source",
+  }),
   compile_memory_mb: setting({
     env: "PROOFWRIGHT_COMPILE_MEMORY_MB",
     flag: "compile-memory-mb",

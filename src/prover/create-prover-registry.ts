@@ -5,6 +5,7 @@
 import { join } from "node:path";
 import { formatSubject, type Subject } from "../platform/auth/principal.js";
 import { requireSaidOwner, type RequireTenant } from "../platform/auth/said-owner.js";
+import { SOURCE_FILES_DEFAULT, SOURCE_MEGABYTES_DEFAULT } from "../engine/circuit/source-limits.js";
 import type { Clock } from "../platform/clock.js";
 import type { HandlersFor } from "../platform/contract/route.js";
 import type { Events } from "../platform/events/events.js";
@@ -27,7 +28,7 @@ import { Provisioning, PROVISIONING_PHASES } from "./provisioning/provisioning.j
 import { ProverRepository } from "./repository.js";
 import { PROVE_DEADLINE_MS, WAIT_SEC_MAX, type proverRoutes } from "./routes.js";
 import { ProverService, type ProvisioningQueue } from "./service.js";
-import { BuiltInCircuits } from "./provisioning/sources.js";
+import { BuiltInCircuits, type SourceLimits } from "./provisioning/sources.js";
 import { StatusWatch } from "./provisioning/status-watch.js";
 import { proverVault } from "./vault-port.js";
 
@@ -45,6 +46,8 @@ interface ProverRegistryOptions {
   readonly pendingPerOwnerMax?: number;
   /** Provers of all owners in provisioning. 500 unless given. */
   readonly pendingMax?: number;
+  /** Of the source of one circuit; 8 MiB and 2,000 files unless given. */
+  readonly source?: SourceLimits;
 }
 
 interface ProverRegistryDependencies {
@@ -71,6 +74,10 @@ export interface ProverRegistry {
   readonly removeOrphans: () => Promise<number>;
 }
 
+const SOURCE_LIMITS: SourceLimits = {
+  bytesMax: SOURCE_MEGABYTES_DEFAULT * 2 ** 20,
+  filesMax: SOURCE_FILES_DEFAULT,
+};
 const PROVISION_JOB = "provision_prover";
 const CONCURRENCY = 2;
 /** Small circuits take about as long; of a larger one that gives way, at most this much and one step are lost. */
@@ -107,8 +114,10 @@ export function createProverRegistry(
   const provisioning = new Provisioning({ repository, artifacts, compute, builtIns, pins, vault, events, clock, log });
   registerJobs(jobs, options, { provisioning, watch });
   const queue = provisioningQueue(jobs);
+  const source = options.source ?? SOURCE_LIMITS;
   const service = new ProverService(
     {
+      source,
       pendingPerOwnerMax: options.pendingPerOwnerMax ?? PENDING_PER_OWNER_MAX,
       pendingMax: options.pendingMax ?? PENDING_MAX,
       waitSecMax: WAIT_SEC_MAX,
@@ -127,7 +136,7 @@ export function createProverRegistry(
         requireSaidOwner(principal, said, dependencies.requireTenant);
       },
     }),
-    bodyLimits: proverBodyLimits({ provers: service }),
+    bodyLimits: proverBodyLimits({ source }, { provers: service }),
     removeOrphans: async () => await removeOrphans(artifacts, repository),
   };
 }

@@ -2,16 +2,18 @@
 import type { Principal } from "../platform/auth/principal.js";
 import type { SaidOwner } from "../platform/auth/said-owner.js";
 import type { BodyLimitsOf, HandlersFor } from "../platform/contract/route.js";
-import { witnessLimits, type proverRoutes } from "./routes.js";
+import { createLimits, witnessLimits, type proverRoutes } from "./routes.js";
+import type { SourceLimits } from "./provisioning/sources.js";
 import type { ProverService } from "./service.js";
 
-/** Returns the limits of bodies with inputs, by the prover that the path names. */
-export function proverBodyLimits(dependencies: {
-  readonly provers: ProverService;
-}): Readonly<Record<"prove" | "verify", BodyLimitsOf>> {
+/** Returns the limits of bodies with inputs, by the prover that the path names, and of those with source. */
+export function proverBodyLimits(
+  { source }: { readonly source: SourceLimits },
+  dependencies: { readonly provers: ProverService },
+): Readonly<Record<"createProver" | "prove" | "verify", BodyLimitsOf>> {
   const limits: BodyLimitsOf = (principal, { id }) =>
     principal === undefined ? undefined : witnessLimits(dependencies.provers.valueCount(principal.subject, String(id)));
-  return { prove: limits, verify: limits };
+  return { createProver: () => createLimits(source), prove: limits, verify: limits };
 }
 
 /** Returns the handlers of all routes of the prover registry. */

@@ -6,7 +6,7 @@ import { ownerKey, type Subject } from "../platform/auth/principal.js";
 import type { Store, StoreCommit, StoreKey, StorePut, StoreRecord } from "../platform/store/store.js";
 import { defineTable, mergeCommits, type Page, type Table } from "../platform/store/tables.js";
 import { isFinished } from "./provisioning/lifecycle.js";
-import type { ProverDiagnostic, ProofRecord, Prover, ProverFilters } from "./schemas.js";
+import type { ProofFilters, ProverDiagnostic, ProofRecord, Prover, ProverFilters } from "./schemas.js";
 
 /** Files of a prover, by the name of their download; `source.json` is for compiling and cannot be downloaded. */
 export type ArtifactName =
@@ -60,6 +60,7 @@ export interface Listed<T> {
 }
 
 const FILTER_MEMBERS = ["curve", "identifier", "provider", "proving_scheme", "status", "name"] as const;
+const PROOF_FILTER_MEMBERS = ["hash", "statement_hash", "origin"] as const;
 const TABLES = { prover: "prover", proof: "proof", circuit: "circuit", artifactUse: "artifact_use" } as const;
 
 export class ProverRepository {
@@ -146,9 +147,14 @@ export class ProverRepository {
     return found === undefined ? undefined : proofOnWire(found.value);
   }
 
-  /** Lists one page of a prover's proof records, oldest first. */
-  listProofs(owner: Subject, proverId: string, page: Page): Listed<ProofRecord> {
-    const { rows, total } = this.#proofs.list("prover", proverKey(owner, proverId), { page });
+  /** Lists one page of a prover's proof records, oldest first; filters compare for equality. */
+  listProofs(owner: Subject, proverId: string, query: ProofFilters & Page): Listed<ProofRecord> {
+    const members = PROOF_FILTER_MEMBERS.filter((member) => query[member] !== undefined);
+    const filter =
+      members.length === 0
+        ? {}
+        : { filter: (proof: StoredProof): boolean => members.every((member) => query[member] === proof[member]) };
+    const { rows, total } = this.#proofs.list("prover", proverKey(owner, proverId), { page: query, ...filter });
     return { body: rows.map(proofOnWire), total };
   }
 

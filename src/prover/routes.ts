@@ -1,11 +1,14 @@
 /** The routes of the prover registry, as plain values. */
 import Type from "typebox";
 import { defineRoute, type BodyLimits } from "../platform/contract/route.js";
+import { SOURCE_BYTES_MAX } from "../engine/circuit/source-limits.js";
+import type { SourceLimits } from "./provisioning/sources.js";
 import {
   ArtifactParams,
   CreateProver,
   Note,
   NoteParams,
+  ProofFilters,
   ProofParams,
   ProofRecord,
   ProveBody,
@@ -29,8 +32,11 @@ const WITNESS_TOKENS_MIN = 200_000;
 const VALUE_BYTES = 160;
 /** A name, a value, and the lists around it. */
 const VALUE_TOKENS = 4;
-/** Source of 256 KiB, with room for JSON's escapes (every line break takes two bytes). */
-const CREATE_BODY_BYTES_MAX = 1024 * 1024;
+/** Beside the source: names of files and the members of the prover. */
+const CREATE_SPARE_BYTES = 256 * 1024;
+const CREATE_TOKENS = 100;
+/** JSON's escapes take two bytes of every line break and quote. */
+const CREATE_BODY_BYTES_MAX = 2 * SOURCE_BYTES_MAX + CREATE_SPARE_BYTES;
 /** A proof may wait for a thread and take a minute on a large circuit. */
 export const PROVE_DEADLINE_MS = 120_000;
 /** The longest wait, in seconds, of `Prefer: wait=N`; the deadline of create leaves room for it. */
@@ -55,6 +61,11 @@ export function witnessLimits(valueCount: number): BodyLimits {
     bodyBytesMax: Math.min(WITNESS_BODY_BYTES_MAX, Math.max(WITNESS_BODY_BYTES_MIN, valueCount * VALUE_BYTES)),
     jsonTokensMax: Math.min(WITNESS_TOKENS_MAX, Math.max(WITNESS_TOKENS_MIN, valueCount * VALUE_TOKENS)),
   };
+}
+
+/** Returns the limits of a body with source, by those of the source. */
+export function createLimits({ bytesMax, filesMax }: SourceLimits): BodyLimits {
+  return { bodyBytesMax: 2 * bytesMax + CREATE_SPARE_BYTES, jsonTokensMax: 2 * filesMax + CREATE_TOKENS };
 }
 
 export const proverRoutes = {
@@ -235,7 +246,10 @@ export const proverRoutes = {
     summary: "List the proofs of a prover",
     auth: READ,
     list: true,
+    description:
+      "Proofs with this hash are the same bytes; those with this statement hash prove the same, as anyone can re-randomise a proof.",
     params: ProverIdParams,
+    query: ProofFilters,
     responses: { 200: { description: "Proof records, oldest first", schema: Type.Array(ProofRecord) } },
     errors: ["not_found"],
   }),

@@ -140,6 +140,14 @@ export const ProverFilters = closed({
 });
 export type ProverFilters = Static<typeof ProverFilters>;
 
+/** Filters of a prover's proofs. */
+export const ProofFilters = closed({
+  hash: Type.Optional(Type.String({ ...Digest, description: "SHA-256 of the proof's bytes" })),
+  statement_hash: Type.Optional(Type.String({ ...Digest, description: "what is proven" })),
+  origin: Type.Optional(Type.Union([Type.Literal("prove"), Type.Literal("verify")])),
+});
+export type ProofFilters = Static<typeof ProofFilters>;
+
 const WitnessBody = Type.Object(
   {},
   {

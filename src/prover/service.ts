@@ -28,6 +28,7 @@ import {
 import type {
   CreateProver,
   Note,
+  ProofFilters,
   ProofItem,
   ProofRecord,
   ProveResult,
@@ -40,7 +41,7 @@ import type {
 } from "./schemas.js";
 import { requireSaidProver } from "./said-prover.js";
 import { SINGLE_PROOF_MEMBERS } from "./schemas.js";
-import { circuitHash, sourceOf, type BuiltInCircuits } from "./provisioning/sources.js";
+import { circuitHash, sourceOf, type BuiltInCircuits, type SourceLimits } from "./provisioning/sources.js";
 import type { StatusWatch } from "./provisioning/status-watch.js";
 import type { ProverVault } from "./vault-port.js";
 
@@ -51,6 +52,7 @@ interface ProverServiceOptions {
   readonly pendingMax: number;
   /** Longest wait of a create with `Prefer: wait`, in seconds. */
   readonly waitSecMax: number;
+  readonly source: SourceLimits;
   /** Compiler, version and flags: part of a compiled circuit's name. */
   readonly compilerName: string;
 }
@@ -296,10 +298,10 @@ export class ProverService {
     return { path: this.#with.artifacts.resolve(sha256), bytes, sha256, contentType: download.contentType };
   }
 
-  /** Returns one page of the prover's proof records, oldest first. */
-  listProofs(owner: Subject, id: string, page: Page): Listed<ProofRecord> {
+  /** Returns one page of the prover's proof records, oldest first; filters compare for equality. */
+  listProofs(owner: Subject, id: string, query: ProofFilters & Page): Listed<ProofRecord> {
     this.#find(owner, id);
-    return this.#with.repository.listProofs(owner, id, page);
+    return this.#with.repository.listProofs(owner, id, query);
   }
 
   /** @throws AppError `not_found` when the prover or the record does not exist */
@@ -318,7 +320,7 @@ export class ProverService {
   async #register(owner: Subject, request: CreateProver): Promise<Prover> {
     const triple = this.#with.catalog.resolve({ ...request, provider: request.provider ?? DEFAULT_PROVIDER });
     const { curve } = triple;
-    const circuit = sourceOf(request, this.#with.builtIns);
+    const circuit = sourceOf(request, { builtIns: this.#with.builtIns, limits: this.#options.source });
     this.#requireRoom(owner);
     const id = newId();
     const name = request.name ?? circuit.identifier;

@@ -210,6 +210,26 @@ describe("what existing clients repeat of a prover", () => {
   });
 });
 
+describe("source", () => {
+  it("of eight megabytes is taken, and one of more is refused", async () => {
+    const base = { proving_scheme: "groth16", curve: "BN254" };
+    const template = "template M() { signal input a; signal output b; b <== a * a; } component main = M();";
+    const constants = `// ${"0123456789\n// ".repeat(580_000)}`;
+    const create = async (source: object): Promise<number> => {
+      const body = JSON.stringify({ ...base, source });
+      const response = await fetch(`${front.url}/api/v1/provers`, { method: "POST", headers: JSON_HEADERS, body });
+      return response.status;
+    };
+    const files = Object.fromEntries(Array.from({ length: 1998 }, (_, i) => [`lib/f${String(i)}.circom`, "//"]));
+    expect(await create({ "main.circom": template, "constants.circom": constants, ...files })).toBe(202);
+    expect(await create({ "main.circom": template, "constants.circom": constants + constants.slice(0, 10 ** 6) })).toBe(
+      422,
+    );
+    expect(await create({ "main.circom": template, ...files, "x.circom": "//", "y.circom": "//" })).toBe(422);
+    expect(await create({ "main.circom": template, [`${"x/".repeat(200)}a.circom`]: "//" })).toBe(422);
+  });
+});
+
 describe("failures of prove and verify", () => {
   it.each([
     ["malformed JSON", "{", ""],
@@ -243,6 +263,12 @@ describe("lists", () => {
     expect(named.total).toBe("1");
     expect(named.body.map(({ name }) => name)).toEqual(["Named for a filter"]);
     expect(await list("?name=nobody")).toEqual({ total: "0", body: [] });
-    expect(Number((await list(`/${cubicId}/proofs`)).total)).toBeGreaterThan(0);
+    const [first, second] = [await proveCubic(), await proveCubic()];
+    const found = async (query: string) => await list(`/${cubicId}/proofs?${query}`);
+    expect(await found(`hash=${first.hash}`)).toMatchObject({ total: "1", body: [{ id: first.id }] });
+    const same = await found(`statement_hash=${second.statement_hash}&rpp=100`);
+    expect(same.total).toBe((await found("")).total);
+    expect(await found(`hash=${first.hash}&origin=verify`)).toEqual({ total: "0", body: [] });
+    expect(await found(`hash=${"0".repeat(64)}`)).toEqual({ total: "0", body: [] });
   });
 });

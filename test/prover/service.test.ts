@@ -144,14 +144,17 @@ describe("registering a prover", () => {
     expect(test.provers.list(owner, PAGE).total).toBe(total);
   });
 
-  it("takes at most 256 KiB of source", async () => {
-    expect(await failureOf(() => register(test.provers, owner, { source: "/".repeat(256 * 1024 + 1) }))).toMatchObject({
-      code: "source_invalid",
-    });
-    const two = { "main.circom": "/".repeat(128 * 1024), "b.circom": "/".repeat(128 * 1024 + 1) };
-    expect(await failureOf(() => register(test.provers, owner, { source: two }))).toMatchObject({
-      code: "source_invalid",
-    });
+  it("takes as many bytes and files of source as the settings say", async () => {
+    const small = await openTestRegistry({ idle: true, source: { bytesMax: 1000, filesMax: 3 } });
+    const who = subject();
+    const files = (count: number, bytes: number): Record<string, string> =>
+      Object.fromEntries(
+        Array.from({ length: count }, (_, i) => [`${i === 0 ? "main" : `f${String(i)}`}.circom`, "/".repeat(bytes)]),
+      );
+    expect(await register(small.provers, who, { source: files(2, 500) })).toMatchObject({ status: "init" });
+    for (const source of ["/".repeat(1001), files(2, 501), files(4, 10)])
+      expect(await failureOf(() => register(small.provers, who, { source }))).toMatchObject({ code: "source_invalid" });
+    await small.close();
   });
 
   it("writes nothing when it refuses", async () => {

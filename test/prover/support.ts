@@ -14,6 +14,7 @@ import { openArtifacts, type Artifacts } from "../../src/platform/store/artifact
 import type { Store } from "../../src/platform/store/store.js";
 import { createProverRegistry, type ProverRegistry } from "../../src/prover/create-prover-registry.js";
 import type { ProverCompute } from "../../src/prover/compute/compute.js";
+import type { SourceLimits } from "../../src/prover/provisioning/sources.js";
 import type { CreateProver, Prover } from "../../src/prover/schemas.js";
 import type { ProverService } from "../../src/prover/service.js";
 import { recordedLog, type RecordedLog } from "../support/silent-log.js";
@@ -40,6 +41,7 @@ export interface TestRegistryOptions {
   readonly provisioningConcurrency?: number;
   readonly pendingPerOwnerMax?: number;
   readonly pendingMax?: number;
+  readonly source?: SourceLimits;
   readonly unsealed?: boolean;
   /** Jobs are left alone until the test starts them. */
   readonly idle?: boolean;
@@ -71,6 +73,7 @@ export async function openTestRegistry(options: TestRegistryOptions = {}): Promi
       ...(provisioningConcurrency === undefined ? {} : { provisioningConcurrency }),
       ...(pendingPerOwnerMax === undefined ? {} : { pendingPerOwnerMax }),
       ...(pendingMax === undefined ? {} : { pendingMax }),
+      ...(options.source === undefined ? {} : { source: options.source }),
     },
     {
       store,

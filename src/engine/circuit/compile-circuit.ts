@@ -10,7 +10,8 @@ import { MemoryFs, MemoryFsLimitError } from "./memory-fs.js";
 import { R1csFormatError, readR1csHeader } from "./r1cs.js";
 import { SOURCE_BYTES_MAX, SOURCE_FILES_MAX, filesThatAreFolders, findPathFault } from "./source-limits.js";
 import type { ReadSources } from "./source-places.js";
-import { LIBRARY_PREFIX, loadToolchain } from "./toolchain.js";
+import { layOutSources } from "./source-tree.js";
+import { loadToolchain } from "./toolchain.js";
 import type { Toolchain } from "./toolchain.js";
 import { WasmMemoryError, withMemoryMaximum } from "./wasm-memory.js";
 
@@ -93,10 +94,10 @@ export async function compileCircuit(
     terminalBytesMax: TERMINAL_BYTES_MAX,
   });
   for (const [path, bytes] of toolchain.library) files.addFile(`${LIBRARY_FOLDER}/${path}`, bytes);
-  for (const [path, text] of Object.entries(request.sources))
-    files.addFile(`${SOURCE_FOLDER}/${path}`, Buffer.from(text, "utf8"));
+  const tree = layOutSources(request.sources, (path) => toolchain.library.has(path));
+  for (const [path, text] of tree.files) files.addFile(path, Buffer.from(text, "utf8"));
   files.addFolder(OUTPUT_FOLDER);
-  const failure = runCompiler(toolchain, files, request);
+  const failure = runCompiler(toolchain, files, { request, searched: tree.searched });
   return failure ?? collectOutput(files, request, toolchain, limits);
 }
 
@@ -113,10 +114,6 @@ function checkSources(request: CompileRequest): Diagnostic[] {
     const fault = findPathFault(path);
     if (fault !== undefined) {
       problems.push(ownError("bad_path", `the source path ${fault}`, { file: path }));
-    } else if (path.startsWith(LIBRARY_PREFIX)) {
-      problems.push(
-        ownError("reserved_path", `${LIBRARY_PREFIX} is the shipped library and cannot be replaced`, { file: path }),
-      );
     }
   }
   for (const path of filesThatAreFolders(entries.map(([path]) => path)))
@@ -126,7 +123,11 @@ function checkSources(request: CompileRequest): Diagnostic[] {
   return problems;
 }
 
-function runCompiler(toolchain: Toolchain, files: MemoryFs, request: CompileRequest): CompileFailure | undefined {
+function runCompiler(
+  toolchain: Toolchain,
+  files: MemoryFs,
+  { request, searched }: { readonly request: CompileRequest; readonly searched: readonly string[] },
+): CompileFailure | undefined {
   const { CircomRunner, bindings } = toolchain.circom;
   const flags = [
     "--r1cs",
@@ -136,8 +137,7 @@ function runCompiler(toolchain: Toolchain, files: MemoryFs, request: CompileRequ
     `--O${String(request.optimization ?? 2)}`,
     "-p",
     PRIME_NAMES[request.curve],
-    "-l",
-    LIBRARY_FOLDER,
+    ...searched.flatMap((folder) => ["-l", folder]),
     "-o",
     OUTPUT_FOLDER,
   ];

@@ -3,16 +3,21 @@
  * is included from the server's own copy and does not count.
  */
 
-/** UTF-8 bytes of all files together: several times the largest circuits that people write by hand. */
-export const SOURCE_BYTES_MAX = 256 * 1024;
-/** Files of one circuit; the whole of circomlib has 58. */
-export const SOURCE_FILES_MAX = 64;
+/**
+ * UTF-8 bytes of all files together, whatever the settings: with JSON's escapes, what the server can hold of one body.
+ */
+export const SOURCE_BYTES_MAX = 16 * 1024 * 1024;
+/** Files of one circuit, whatever the settings. */
+export const SOURCE_FILES_MAX = 5000;
+/** Room for several packages with circomlib among them, whose Poseidon constants alone have 1.9 MB. */
+export const SOURCE_MEGABYTES_DEFAULT = 8;
+export const SOURCE_FILES_DEFAULT = 2000;
 export const SOURCE_PATH_CHARACTERS_MAX = 200;
 /**
  * A path inside the source: relative, `/` between its parts, no part that is empty or starts with a dot, `.circom` at
- * the end.
+ * the end. Scopes of packages begin with `@`.
  */
-export const SOURCE_PATH_PATTERN = "^(?:[A-Za-z0-9_][A-Za-z0-9_.-]*/)*[A-Za-z0-9_][A-Za-z0-9_.-]*\\.circom$";
+export const SOURCE_PATH_PATTERN = "^(?:[A-Za-z0-9_@][A-Za-z0-9_.@+-]*/)*[A-Za-z0-9_@][A-Za-z0-9_.@+-]*\\.circom$";
 
 /** Findings of one compilation at most; the last one says how many are left out. */
 export const DIAGNOSTICS_MAX = 500;
@@ -32,7 +37,7 @@ export function findPathFault(path: string): string | undefined {
   if (parts.some((part) => part === "." || part === "..")) return "has a part '.' or '..'";
   if (SOURCE_PATH.test(path)) return undefined;
   return path.endsWith(".circom")
-    ? "has a part with characters other than letters, digits, '.', '_' and '-', or one that starts with '.' or '-'"
+    ? "has a part with characters other than letters, digits and ._-@+, or one that starts with '.', '-' or '+'"
     : "does not end in .circom";
 }
 

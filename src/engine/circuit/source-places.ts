@@ -20,6 +20,11 @@ const COMMENT = /\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/g;
 const DEFINITION = /\b(template|bus|function)\s+(?:(?:custom|parallel|extern_c)\s+)*([A-Za-z_$][\w$]*)/g;
 const INCLUDE = /\binclude\s*"([^"]*)"/g;
 
+/** Returns the code with blanks in place of comments, so that offsets, lines and columns stay. */
+export function withoutComments(text: string): string {
+  return text.replace(COMMENT, (comment) => comment.replace(/[^\n]/g, " "));
+}
+
 /** Looks places up in the sources of one compilation; every file is read and cleared of comments once at most. */
 export class SourcePlaces {
   readonly #sources: ReadSources;
@@ -71,12 +76,10 @@ export class SourcePlaces {
     return new Map(all.reverse());
   }
 
-  /** The text with blanks in place of comments, so that offsets stay. */
   #code(path: string): string {
     const known = this.#codes.get(path);
     if (known !== undefined) return known;
-    const text = this.#sources.textOf(path) ?? "";
-    const code = text.replace(COMMENT, (comment) => comment.replace(/[^\n]/g, " "));
+    const code = withoutComments(this.#sources.textOf(path) ?? "");
     this.#codes.set(path, code);
     return code;
   }

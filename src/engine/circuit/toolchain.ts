@@ -36,8 +36,8 @@ export interface Toolchain {
   readonly library: ReadonlyMap<string, Uint8Array>;
 }
 
-/** The include prefix of the shipped library; a caller's own file cannot take its place. */
-export const LIBRARY_PREFIX = "circomlib/";
+/** The include prefix of the shipped library. */
+const LIBRARY_PREFIX = "circomlib/";
 
 /** Returns name and version of the compiler, such as `circom2 0.2.23`, without loading it. */
 export function readCompilerName(): string {

@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { AppError, assert, invalidMember, type ErrorDetail } from "../../platform/errors.js";
-import { SOURCE_BYTES_MAX, filesThatAreFolders, findPathFault } from "../../engine/circuit/source-limits.js";
+import { filesThatAreFolders, findPathFault } from "../../engine/circuit/source-limits.js";
 import { MAIN_FILE_DEFAULT, type CreateProver } from "../schemas.js";
 
 export type CircuitSource = {
@@ -15,6 +15,13 @@ export type CircuitSource = {
   /** The file with the main component. */
   readonly main: string;
 };
+
+/** What the source of one circuit may have, by the settings. */
+export interface SourceLimits {
+  /** UTF-8 bytes of all files together. */
+  readonly bytesMax: number;
+  readonly filesMax: number;
+}
 
 /** A source, its name and its hash. */
 interface NamedSource {
@@ -85,7 +92,7 @@ export class BuiltInCircuits {
  */
 export function sourceOf(
   request: Pick<CreateProver, "identifier" | "source" | "main">,
-  builtIns: BuiltInCircuits,
+  { builtIns, limits }: { readonly builtIns: BuiltInCircuits; readonly limits: SourceLimits },
 ): NamedSource {
   const { identifier, source } = request;
   if (typeof identifier === "string") {
@@ -96,7 +103,7 @@ export function sourceOf(
     return builtIns.get(identifier);
   }
   if (source === undefined || source === null) throw sourceInvalid("give identifier or source", "identifier");
-  const own = ownSource(source, request.main ?? undefined);
+  const own = ownSource(source, request.main ?? undefined, limits);
   const hash = hashSource(own);
   return { identifier: `source-${hash.slice(0, IDENTIFIER_HASH_LENGTH)}`, isBuiltIn: false, source: own, hash };
 }
@@ -110,20 +117,26 @@ export function circuitHash(circuit: Pick<NamedSource, "hash">, curve: string, c
   return createHash("sha256").update(`pv/v1/circuit\n${circuit.hash}\n${curve}\n${compilerName}`).digest("hex");
 }
 
-function ownSource(source: string | Readonly<Record<string, string>>, main: string | undefined): CircuitSource {
+function ownSource(
+  source: string | Readonly<Record<string, string>>,
+  main: string | undefined,
+  { bytesMax, filesMax }: SourceLimits,
+): CircuitSource {
   const files: Readonly<Record<string, string>> =
     typeof source === "string" ? { [main ?? MAIN_FILE_DEFAULT]: source } : source;
   const names = Object.keys(files);
+  if (names.length > filesMax)
+    throw sourceInvalid(
+      `the source has ${String(names.length)} files, at most ${String(filesMax)} are allowed`,
+      "source",
+    );
   requirePaths(names);
   const mainFile = main ?? (names.length === 1 ? names[0] : undefined) ?? MAIN_FILE_DEFAULT;
   if (!Object.hasOwn(files, mainFile))
     throw sourceInvalid(`the source has no file ${mainFile}; name the one with the main component in "main"`, "main");
   const bytes = names.reduce((total, name) => total + Buffer.byteLength(files[name] ?? ""), 0);
-  if (bytes > SOURCE_BYTES_MAX)
-    throw sourceInvalid(
-      `the source has ${String(bytes)} bytes, at most ${String(SOURCE_BYTES_MAX)} are allowed`,
-      "source",
-    );
+  if (bytes > bytesMax)
+    throw sourceInvalid(`the source has ${String(bytes)} bytes, at most ${String(bytesMax)} are allowed`, "source");
   return { files, main: mainFile };
 }
 
