@@ -1,5 +1,6 @@
 /** Handlers of the identity routes: from a validated request to the service and back. No logic. */
 import type { SigningKeys } from "../platform/auth/signing-keys.js";
+import { requireUnchanged } from "../platform/contract/client-names.js";
 import type { HandlersFor } from "../platform/contract/route.js";
 import type { LegalLinks } from "./oauth/legal-documents.js";
 import { oauthHandlers } from "./oauth/oauth-handlers.js";
@@ -54,7 +55,8 @@ function userHandlers({
       return { status: 200, body, total };
     },
     getUser: ({ principal, params }) => ({ status: 200, body: users.get(principal, params.id) }),
-    updateUser: async ({ principal, params, body, address }) => {
+    updateUser: async ({ principal, params, body, sentBack, address }) => {
+      requireUnchanged(sentBack, params, ["id"]);
       await userChanges.update(principal, params.id, body, address);
       return { status: 204 };
     },
@@ -103,6 +105,9 @@ function tokenHandlers({ services, keys }: IdentityHandlersDependencies): Handle
       body: await personalTokens.create(principal, body),
     }),
     getJwks: () => ({ status: 200, body: jwkSet(keys) }),
-    listPublishedKeys: () => ({ status: 200, body: publishedKeys(keys) }),
+    listPublishedKeys: () => {
+      const body = publishedKeys(keys);
+      return { status: 200, body, headers: { "x-total-results-count": String(body.length) } };
+    },
   };
 }
