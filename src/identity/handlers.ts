@@ -1,5 +1,6 @@
 /** Handlers of the identity routes: from a validated request to the service and back. No logic. */
 import type { SigningKeys } from "../platform/auth/signing-keys.js";
+import { requireUnchanged } from "../platform/contract/client-names.js";
 import type { HandlersFor } from "../platform/contract/route.js";
 import type { LegalLinks } from "./oauth/legal-documents.js";
 import { deviceHandlers } from "./oauth/device/device-handlers.js";
@@ -57,7 +58,8 @@ function userHandlers({
       return { status: 200, body, total };
     },
     getUser: ({ principal, params }) => ({ status: 200, body: users.get(principal, params.id) }),
-    updateUser: async ({ principal, params, body, address }) => {
+    updateUser: async ({ principal, params, body, sentBack, address }) => {
+      requireUnchanged(sentBack, params, ["id"]);
       await userChanges.update(principal, params.id, body, address);
       return { status: 204 };
     },
@@ -106,6 +108,9 @@ function tokenHandlers({ services, keys, idTokenKeys }: IdentityHandlersDependen
       body: await personalTokens.create(principal, body),
     }),
     getJwks: () => ({ status: 200, body: jwkSet(keys, idTokenKeys) }),
-    listPublishedKeys: () => ({ status: 200, body: publishedKeys(keys, idTokenKeys) }),
+    listPublishedKeys: () => {
+      const body = publishedKeys(keys, idTokenKeys);
+      return { status: 200, body, headers: { "x-total-results-count": String(body.length) } };
+    },
   };
 }

@@ -6,6 +6,16 @@ export function byCreation(one: TableRow, other: TableRow): number {
   return one.created_at + one.id < other.created_at + other.id ? -1 : 1;
 }
 
+/** A list's filter by name; absent or undefined: every name. */
+export interface NameFilter {
+  readonly name?: string | undefined;
+}
+
+/** Returns true for a record of this name, and for every record when no name is asked for. */
+export function isNamed(record: { readonly name: string }, name: string | undefined): boolean {
+  return name === undefined || record.name === name;
+}
+
 /** Returns one page of rows, oldest first, and how many there are in all. */
 export function pageOf<T extends TableRow>(
   rows: readonly T[],

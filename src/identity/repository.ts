@@ -148,9 +148,9 @@ export class IdentityRepository {
     return this.#users.get([id]);
   }
 
-  /** Returns a page of all users, oldest first. */
-  listUsers(page: Page): Listing<UserRecord> {
-    return this.#users.list("all", [], { page });
+  /** Returns a page of all users, or of those that the filter keeps, oldest first. */
+  listUsers(page: Page, filter?: (user: UserRecord) => boolean): Listing<UserRecord> {
+    return this.#users.list("all", [], { page, ...(filter === undefined ? {} : { filter }) });
   }
 
   /**

@@ -17,10 +17,11 @@ const Password = Type.String({
   maxLength: PASSWORD_CHARACTERS_MAX,
   description: "8 to 128 characters after Unicode normalization (NFKC); no common password",
 });
+export const PERSON_NAME_CHARACTERS_MAX = 100;
 /** The name of a person: no control characters, no lone surrogates, no white space at the ends. */
 const PersonName = Type.String({
   minLength: 1,
-  maxLength: 100,
+  maxLength: PERSON_NAME_CHARACTERS_MAX,
   pattern: "^(?!\\s)(?:[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]|[\\ud800-\\udbff][\\udc00-\\udfff])+$(?<!\\s)",
 });
 const Scope = Type.String({
@@ -81,6 +82,13 @@ export const CreateUserBody = closed({
 
 export const UpdateUserBody = closed({
   email: Type.Optional(Email),
+  name: Type.Optional(
+    Type.String({
+      ...PersonName,
+      maxLength: 2 * PERSON_NAME_CHARACTERS_MAX + 1,
+      description: "first and last name, divided at the first space; `first_name` and `last_name` win over it",
+    }),
+  ),
   first_name: Type.Optional(PersonName),
   last_name: Type.Optional(PersonName),
   password: Type.Optional(Password),
@@ -92,8 +100,8 @@ export const UpdateUserBody = closed({
     }),
   ),
   permissions: Type.Optional(Permissions),
-  privacy_policy_agreed_at: Type.Optional(Timestamp),
-  terms_of_service_agreed_at: Type.Optional(Timestamp),
+  privacy_policy_agreed_at: Type.Optional(nullable(Timestamp)),
+  terms_of_service_agreed_at: Type.Optional(nullable(Timestamp)),
 });
 export const DeleteUserBody = closed({
   current_password: Type.Optional(
@@ -105,6 +113,7 @@ export const DeleteUserBody = closed({
   ),
 });
 export const UserQuery = closed({
+  name: Type.Optional(Type.String({ maxLength: 201, description: "returns only users with this first and last name" })),
   email: Type.Optional(
     Type.String({ maxLength: EMAIL_CHARACTERS_MAX, description: "returns only the user with this address" }),
   ),

@@ -30,8 +30,8 @@ function recordHandlers({
       return { status: 201, body: application, headers: { location: `/api/v1/applications/${application.id}` } };
     },
     getApplication: ({ principal, params }) => ({ status: 200, body: applications.get(principal, params.id) }),
-    updateApplication: async ({ principal, params, body }) => {
-      await applications.update(principal, params.id, body);
+    updateApplication: async ({ principal, params, body, sentBack }) => {
+      await applications.update(principal, params.id, body, sentBack);
       return { status: 204 };
     },
     deleteApplication: async ({ principal, params }) => {
@@ -78,10 +78,10 @@ function organizationHandlers({
   | "deleteApplicationOrganization"
 > {
   return {
-    listApplicationOrganizations: ({ principal, params, query }) => {
-      const { rows, total } = memberships.listOrganizations(principal, application(params.id), query);
-      return { status: 200, body: rows, total };
-    },
+    listApplicationOrganizations: ({ principal, params, query }) => ({
+      status: 200,
+      ...memberships.listOrganizations(principal, application(params.id), query),
+    }),
     createApplicationOrganization: async ({ principal, params, body }) => {
       const member = { kind: "organization", id: body.organization_id } as const;
       await memberships.add(principal, application(params.id), member, body.permissions);

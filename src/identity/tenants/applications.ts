@@ -4,19 +4,21 @@
  */
 import { PERMISSIONS, TENANT_PERMISSIONS, holdsAll } from "../../platform/auth/permissions.js";
 import { formatSubject, type Principal } from "../../platform/auth/principal.js";
+import { requireSaidOwner } from "../../platform/auth/said-owner.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
+import { requireUnchanged, type SentBack } from "../../platform/contract/client-names.js";
 import { AppError } from "../../platform/errors.js";
 import { isUuid, newId } from "../../platform/ids.js";
 import type { Log } from "../../platform/log.js";
 import type { References } from "../../platform/references.js";
 import { mergeCommits, type Page } from "../../platform/store/tables.js";
-import { tenantNotFound, type TenantAccess } from "./tenant-access.js";
-import { pageOf } from "../listing.js";
+import { requireTenantBy, tenantNotFound, type TenantAccess } from "./tenant-access.js";
+import { isNamed, pageOf, type NameFilter } from "../listing.js";
 import type { Memberships } from "./memberships.js";
 import type { IdentityRepository } from "../repository.js";
 import type { SubjectDeletion } from "../subject-deletion.js";
 import type { ApplicationRecord, Member, Tenant, TenantRepository } from "./tenant-repository.js";
-import type { ApplicationJson, CreateApplicationInput } from "./tenant-schemas.js";
+import type { ApplicationJson, CreateApplicationInput, UpdateApplicationInput } from "./tenant-schemas.js";
 
 export interface ApplicationsDependencies {
   readonly repository: IdentityRepository;
@@ -29,7 +31,7 @@ export interface ApplicationsDependencies {
   readonly log: Log;
 }
 
-export interface ApplicationFilters {
+export interface ApplicationFilters extends NameFilter {
   readonly network_id?: string;
   readonly type?: string;
   readonly hidden?: boolean;
@@ -44,14 +46,15 @@ export class Applications {
 
   /**
    * Creates an application; the calling user or organization becomes its first member, with every permission on it.
-   * @throws forbidden for an application; not_found for a network that the caller cannot see; conflict when the caller
-   * is a member of too many
+   * @throws forbidden for an application; not_found for a network or owner that the caller cannot see; conflict when the
+   *   caller is a member of too many
    */
   async create(principal: Principal, input: CreateApplicationInput): Promise<ApplicationJson> {
-    const { repository, tenants, memberships, references, clock, log } = this.#dependencies;
+    const { repository, tenants, access, memberships, references, clock, log } = this.#dependencies;
     const { subject } = principal;
     if (subject.kind === "application")
       throw new AppError("forbidden", { message: "an application cannot create applications" });
+    requireSaidOwner(principal, input, requireTenantBy(access));
     const network_id = input.network_id ?? networkOf(input.config);
     references.require(subject, { network_id }, ["network_id"]);
     const id = newId();
@@ -63,7 +66,7 @@ export class Applications {
       type: input.type ?? null,
       network_id,
       user_id: subject.kind === "user" ? subject.id : (principal.actingUserId ?? null),
-      organization_id: subject.kind === "organization" ? subject.id : null,
+      organization_id: subject.kind === "organization" ? subject.id : (input.organization_id ?? null),
       config: configOf(input),
       hidden: input.hidden ?? false,
     };
@@ -87,6 +90,7 @@ export class Applications {
    */
   list(principal: Principal, filters: ApplicationFilters, page: Page): { body: ApplicationJson[]; total: number } {
     const matches = (row: ApplicationRecord): boolean =>
+      isNamed(row, filters.name) &&
       row.hidden === (filters.hidden ?? false) &&
       (filters.type === undefined || row.type === filters.type) &&
       (filters.network_id === undefined || row.network_id === filters.network_id);
@@ -110,13 +114,21 @@ export class Applications {
 
   /**
    * Changes the given members.
-   * @throws conflict for another primary network, which is set at creation; otherwise as `TenantAccess.require` does
+   * @param sentBack members of the record that cannot change, as the caller read them
+   * @throws conflict for another primary network, which is set at creation; invalid_request for another owner;
+   *   otherwise as `TenantAccess.require` does
    */
-  async update(principal: Principal, id: string, input: CreateApplicationInput): Promise<void> {
+  async update(
+    principal: Principal,
+    id: string,
+    input: UpdateApplicationInput,
+    sentBack: SentBack = {},
+  ): Promise<void> {
     const { access, repository, tenants } = this.#dependencies;
     await repository.commitCurrent(() => {
       access.require(principal, { kind: "application", id }, PERMISSIONS.update);
       const current = this.#require(id);
+      requireUnchanged(sentBack, current.value, ["id", "user_id", "organization_id"]);
       if (input.network_id !== undefined && input.network_id !== current.value.network_id) {
         throw new AppError("conflict", {
           message: "network_id: the primary network is set at creation and cannot be changed",
@@ -163,7 +175,7 @@ export class Applications {
 }
 
 /** Takes the object as it came: it was parsed from JSON, so it holds only JSON values. */
-function configOf(input: CreateApplicationInput): ApplicationRecord["config"] {
+function configOf(input: UpdateApplicationInput): ApplicationRecord["config"] {
   return (input.config ?? {}) as ApplicationRecord["config"];
 }
 

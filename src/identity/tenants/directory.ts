@@ -5,7 +5,7 @@
 import { PERMISSIONS, holdsAll } from "../../platform/auth/permissions.js";
 import type { Principal } from "../../platform/auth/principal.js";
 import type { Page } from "../../platform/store/tables.js";
-import { pageOf } from "../listing.js";
+import { isNamed, pageOf, type NameFilter } from "../listing.js";
 import type { IdentityRepository, UserRecord } from "../repository.js";
 import type { Member, TenantRepository } from "./tenant-repository.js";
 
@@ -41,20 +41,25 @@ export class Directory {
   /**
    * Returns a page of the users that the caller may see, oldest first: all for `user_list` or `sudo`; for a user itself
    * and the members of its organizations; for an application or organization its members.
-   * @param email as `normalizeEmail` returns it; only the user with this address
+   * @param filters.email as `normalizeEmail` returns it; only the user with this address
+   * @param filters.name only users with this first and last name
    */
   listUsers(
     principal: Principal,
     page: Page,
-    email: string | undefined,
+    { email, name }: NameFilter & { readonly email: string | undefined },
   ): { readonly rows: UserRecord[]; readonly total: number } {
+    const hasName = (user: UserRecord): boolean => isNamed({ name: `${user.first_name} ${user.last_name}` }, name);
     if (seesAllUsers(principal)) {
-      if (email === undefined) return this.#repository.listUsers(page);
+      if (email === undefined) return this.#repository.listUsers(page, name === undefined ? undefined : hasName);
       const found = this.#repository.findUserByEmail(email)?.value;
-      return pageOf(found === undefined ? [] : [found], page);
+      return pageOf(found !== undefined && hasName(found) ? [found] : [], page);
     }
     const users = this.#visibleUserIds(principal).flatMap((id) => this.#repository.findUser(id)?.value ?? []);
-    return pageOf(email === undefined ? users : users.filter((user) => user.email === email), page);
+    return pageOf(
+      users.filter((user) => (email === undefined || user.email === email) && hasName(user)),
+      page,
+    );
   }
 
   #visibleUserIds(principal: Principal): string[] {

@@ -2,11 +2,13 @@
 import { defineRoute } from "../../platform/contract/route.js";
 import { IdParams } from "../../platform/contract/schemas.js";
 import { CreateInvitationBody, InvitationList } from "./invitation-schemas.js";
+import { NameQuery } from "./tenant-schemas.js";
 
 const list = {
   area: "identity",
   method: "GET",
   auth: { permissions: ["read"] },
+  query: NameQuery,
   list: true,
   responses: { 200: { description: "Pending invitations, oldest first", schema: InvitationList } },
 } as const;

@@ -24,6 +24,7 @@ import { defineTable, mergeCommits, retryOnConflict, type Page, type Table } fro
 import { tenantNotFound, type TenantAccess } from "./tenant-access.js";
 import { normalizeEmail } from "../users/email.js";
 import type { HourlyLimits } from "../login/hourly-limit.js";
+import { isNamed, type NameFilter } from "../listing.js";
 import type { CreateInvitationInput, InvitationJson } from "./invitation-schemas.js";
 import { invitationEvent } from "../identity-events.js";
 import { invitationMail } from "../users/notification-mail.js";
@@ -125,12 +126,16 @@ export class Invitations {
    * Returns a page of pending invitations, oldest first.
    * @param tenant to this application or organization; undefined for the caller's own invitations to the service
    */
-  list(principal: Principal, tenant: Tenant | undefined, page: Page): { body: InvitationJson[]; total: number } {
+  list(
+    principal: Principal,
+    tenant: Tenant | undefined,
+    query: Page & NameFilter,
+  ): { body: InvitationJson[]; total: number } {
     if (tenant !== undefined) this.#dependencies.access.require(principal, tenant, PERMISSIONS.read);
     const nowMs = this.#dependencies.clock.nowMs();
     const { rows, total } = this.#table.list("owner", ownerKey(tenant ?? principal.subject), {
-      page,
-      filter: (row) => nowMs < row.expires_at_ms,
+      page: query,
+      filter: (row) => nowMs < row.expires_at_ms && isNamed(invitationJson(row), query.name),
     });
     return { body: rows.map(invitationJson), total };
   }

@@ -19,6 +19,7 @@ import type { StoreCommit } from "../../platform/store/store.js";
 import { tenantNotFound, type TenantAccess } from "./tenant-access.js";
 import type { Directory } from "./directory.js";
 import type { AdminGuard } from "./admin-guard.js";
+import type { NameFilter } from "../listing.js";
 import type { IdentityRepository } from "../repository.js";
 import type { Sessions } from "../tokens/sessions.js";
 import type { MemberJson } from "./tenant-schemas.js";
@@ -187,11 +188,26 @@ export class Memberships {
   }
 
   /** Returns a page of a tenant's users in the order in which they joined. Throws as `TenantAccess.require` does. */
-  listUsers(principal: Principal, tenant: Tenant, page: Page): { body: MemberJson[]; total: number } {
-    const { access, tenants, repository } = this.#dependencies;
+  listUsers(
+    principal: Principal,
+    tenant: Tenant,
+    { name, ...page }: Page & NameFilter,
+  ): { body: MemberJson[]; total: number } {
+    const { access, tenants } = this.#dependencies;
     access.require(principal, tenant, PERMISSIONS.read);
-    const { rows, total } = tenants.listMembers(tenant, "user", page);
-    const body = rows.flatMap((membership) => {
+    const { rows, total } = tenants.listMembers(tenant, "user", name === undefined ? page : undefined);
+    const body = this.#usersOf(tenant, rows);
+    return name === undefined
+      ? { body, total }
+      : slice(
+          body.filter((user) => user.name === name),
+          page,
+        );
+  }
+
+  #usersOf(tenant: Tenant, memberships: readonly MembershipRecord[]): MemberJson[] {
+    const { repository } = this.#dependencies;
+    return memberships.flatMap((membership) => {
       const user = repository.findUser(membership.member_id)?.value;
       if (user === undefined) return [];
       // An application may know the addresses of its own virtual users only.
@@ -210,15 +226,24 @@ export class Memberships {
         },
       ];
     });
-    return { body, total };
   }
 
   /** Returns a page of an application's organizations in the order in which they joined. */
-  listOrganizations(principal: Principal, tenant: Tenant, page: Page): { rows: OrganizationRecord[]; total: number } {
+  listOrganizations(
+    principal: Principal,
+    tenant: Tenant,
+    { name, ...page }: Page & NameFilter,
+  ): { body: OrganizationRecord[]; total: number } {
     const { access, tenants } = this.#dependencies;
     access.require(principal, tenant, PERMISSIONS.read);
-    const { rows, total } = tenants.listMembers(tenant, "organization", page);
-    return { rows: rows.flatMap(({ member_id: id }) => tenants.organizations.get([id])?.value ?? []), total };
+    const { rows, total } = tenants.listMembers(tenant, "organization", name === undefined ? page : undefined);
+    const body = rows.flatMap(({ member_id: id }) => tenants.organizations.get([id])?.value ?? []);
+    return name === undefined
+      ? { body, total }
+      : slice(
+          body.filter((organization) => organization.name === name),
+          page,
+        );
   }
 
   /**
@@ -272,4 +297,9 @@ export class Memberships {
 /** Returns what a new member may do unless the request says otherwise. */
 export function defaultPermissions(kind: Tenant["kind"]): number {
   return kind === "organization" ? ORGANIZATION_MEMBER_PERMISSIONS : ASSOCIATE_PERMISSIONS;
+}
+
+/** Returns one page of rows in the order given, and how many there are in all. */
+function slice<T>(rows: readonly T[], { page, rpp }: Page): { body: T[]; total: number } {
+  return { body: rows.slice((page - 1) * rpp, page * rpp), total: rows.length };
 }

@@ -18,8 +18,8 @@ export function organizationHandlers({
       return { status: 201, body: organization, headers: { location: `/api/v1/organizations/${organization.id}` } };
     },
     getOrganization: ({ principal, params }) => ({ status: 200, body: organizations.get(principal, params.id) }),
-    updateOrganization: async ({ principal, params, body }) => {
-      await organizations.update(principal, params.id, body);
+    updateOrganization: async ({ principal, params, body, sentBack }) => {
+      await organizations.update(principal, params.id, body, sentBack);
       return { status: 204 };
     },
     deleteOrganization: async ({ principal, params }) => {

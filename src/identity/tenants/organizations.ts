@@ -4,16 +4,18 @@
  */
 import { PERMISSIONS, TENANT_PERMISSIONS, holdsAll } from "../../platform/auth/permissions.js";
 import { formatSubject, type Principal, type Subject } from "../../platform/auth/principal.js";
+import { requireSaidOwner } from "../../platform/auth/said-owner.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
+import { requireUnchanged, type SentBack } from "../../platform/contract/client-names.js";
 import { AppError, invalidMember, notFound } from "../../platform/errors.js";
 import type { Events } from "../../platform/events/events.js";
 import { newId } from "../../platform/ids.js";
 import type { Log } from "../../platform/log.js";
 import type { StoreCommit } from "../../platform/store/store.js";
 import { mergeCommits, retryOnConflict, type Page } from "../../platform/store/tables.js";
-import { tenantNotFound, type TenantAccess } from "./tenant-access.js";
+import { requireTenantBy, tenantNotFound, type TenantAccess } from "./tenant-access.js";
 import { organizationEvent } from "../identity-events.js";
-import { pageOf } from "../listing.js";
+import { isNamed, pageOf, type NameFilter } from "../listing.js";
 import { invitationInvalid, type Invitations } from "./invitations.js";
 import type { Memberships } from "./memberships.js";
 import type { IdentityRepository, UserRecord } from "../repository.js";
@@ -53,11 +55,13 @@ export class Organizations {
    * Founds an organization. A calling user becomes its first member with every permission on it; a calling application
    * is associated with it, and the user on whose behalf it acts becomes the first member. With an invitation, the
    * organization joins the inviting application.
-   * @throws forbidden without a user; invitation_invalid; conflict when a limit is reached
+   * @throws forbidden without a user; not_found for another founder; invitation_invalid; conflict when a limit is
+   *   reached
    */
   async create(principal: Principal, input: CreateOrganizationInput): Promise<OrganizationJson> {
-    const { invitations } = this.#dependencies;
+    const { access, invitations } = this.#dependencies;
     const { invitation_token: token, ...rest } = input;
+    requireSaidOwner(principal, input, requireTenantBy(access));
     if (token === undefined) return this.#create(principal, rest, () => ({}));
     const user = this.#callingUser(principal);
     return retryOnConflict(() =>
@@ -111,14 +115,18 @@ export class Organizations {
    * Returns a page of the caller's organizations, oldest first: those where a user may read, those of an application,
    * the organization itself, or all for `sudo`.
    */
-  list(principal: Principal, page: Page): { body: OrganizationJson[]; total: number } {
+  list(principal: Principal, query: Page & NameFilter): { body: OrganizationJson[]; total: number } {
     const { organizations } = this.#dependencies.tenants;
+    const filter = (row: OrganizationRecord): boolean => isNamed(row, query.name);
     if (holdsAll(principal.permissions, PERMISSIONS.sudo)) {
-      const { rows, total } = organizations.list("all", [], { page });
+      const { rows, total } = organizations.list("all", [], {
+        page: query,
+        ...(query.name === undefined ? {} : { filter }),
+      });
       return { body: rows, total };
     }
     const visible = this.#idsFor(principal).flatMap((id) => organizations.get([id])?.value ?? []);
-    const { rows, total } = pageOf(visible, page);
+    const { rows, total } = pageOf(visible.filter(filter), query);
     return { body: rows, total };
   }
 
@@ -128,12 +136,22 @@ export class Organizations {
     return this.#require(id).value;
   }
 
-  /** Changes the given members. Throws as `TenantAccess.require` does. */
-  async update(principal: Principal, id: string, input: UpdateOrganizationInput): Promise<void> {
+  /**
+   * Changes the given members.
+   * @param sentBack members of the record that cannot change, as the caller read them
+   * @throws invalid_request for another founder; otherwise as `TenantAccess.require` does
+   */
+  async update(
+    principal: Principal,
+    id: string,
+    input: UpdateOrganizationInput,
+    sentBack: SentBack = {},
+  ): Promise<void> {
     const { access, repository, tenants, events } = this.#dependencies;
     await repository.commitCurrent(() => {
       access.require(principal, { kind: "organization", id }, PERMISSIONS.update);
       const current = this.#require(id);
+      requireUnchanged(sentBack, current.value, ["id", "user_id"]);
       const { name, description } = input;
       const next: OrganizationRecord = {
         ...current.value,

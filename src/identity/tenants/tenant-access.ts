@@ -7,9 +7,11 @@ import {
   PERMISSIONS_MAX,
   TENANT_PERMISSIONS,
   holdsAll,
+  permissionBits,
   permissionNames,
 } from "../../platform/auth/permissions.js";
 import type { Principal, Subject } from "../../platform/auth/principal.js";
+import type { RequireTenant } from "../../platform/auth/said-owner.js";
 import { AppError, notFound } from "../../platform/errors.js";
 import type { IdentityRepository, SessionRecord } from "../repository.js";
 import type { Member, Tenant, TenantRepository } from "./tenant-repository.js";
@@ -127,6 +129,13 @@ export class TenantAccess {
   #isLive(subject: Subject): boolean {
     return this.#repository.findState(subject)?.value.enabled === true;
   }
+}
+
+/** Returns the check of the applications and organizations that a body names; see `requireSaidOwner`. */
+export function requireTenantBy(access: Pick<TenantAccess, "require">): RequireTenant {
+  return (principal, tenant, permissions) => {
+    access.require(principal, tenant, permissionBits(permissions));
+  };
 }
 
 /** Says that a tenant does not exist for the caller. */

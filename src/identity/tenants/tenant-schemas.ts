@@ -1,6 +1,6 @@
 /** Shapes of applications, organizations and their members on the wire. */
 import Type, { type Static } from "typebox";
-import { Description, Name, Timestamp, Uuid, closed, nullable } from "../../platform/contract/schemas.js";
+import { Description, Name, SAID_OWNER, Timestamp, Uuid, closed, nullable } from "../../platform/contract/schemas.js";
 
 const Permissions = Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1, description: "bit-set of generic permissions" });
 /** Members of any name and form; the limits of the body bound them. */
@@ -34,11 +34,18 @@ const APPLICATION_INPUT = {
   config: Type.Optional(FreeObject),
   hidden: Type.Optional(Type.Boolean()),
 };
-export const CreateApplicationBody = closed(APPLICATION_INPUT);
+export const CreateApplicationBody = closed({
+  ...APPLICATION_INPUT,
+  user_id: SAID_OWNER.user_id,
+  organization_id: SAID_OWNER.organization_id,
+});
 export const UpdateApplicationBody = closed(APPLICATION_INPUT, {
   description: "Members that are absent stay as they are. `network_id` cannot be changed.",
 });
+const NameFilter = Type.Optional(Type.String({ maxLength: 201, description: "returns only those with this name" }));
+export const NameQuery = closed({ name: NameFilter });
 export const ApplicationQuery = closed({
+  name: NameFilter,
   network_id: Type.Optional(Uuid),
   type: Type.Optional(Type.String({ maxLength: 64 })),
   hidden: Type.Optional(Type.Boolean({ description: "true: only hidden applications; otherwise only the others" })),
@@ -60,6 +67,7 @@ export const CreateOrganizationBody = closed({
   name: Name,
   description: Type.Optional(nullable(Description)),
   metadata: Type.Optional(nullable(FreeObject)),
+  user_id: SAID_OWNER.user_id,
   invitation_token: Type.Optional(
     Type.String({
       maxLength: 200,
@@ -110,6 +118,7 @@ export const OrganizationMemberParams = closed({ id: Uuid, organization_id: Uuid
 export type ApplicationJson = Static<typeof Application>;
 export type CreateApplicationInput = Static<typeof CreateApplicationBody>;
 export type OrganizationJson = Static<typeof Organization>;
+export type UpdateApplicationInput = Static<typeof UpdateApplicationBody>;
 export type CreateOrganizationInput = Static<typeof CreateOrganizationBody>;
 export type UpdateOrganizationInput = Static<typeof UpdateOrganizationBody>;
 export type JoinInput = Static<typeof JoinBody>;

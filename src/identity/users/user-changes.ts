@@ -25,7 +25,7 @@ import type { Directory } from "../tenants/directory.js";
 import type { HourlyLimits } from "../login/hourly-limit.js";
 import type { Login } from "../login/login.js";
 import type { IdentityRepository, UserRecord } from "../repository.js";
-import type { UpdateUserInput } from "../schemas.js";
+import { PERSON_NAME_CHARACTERS_MAX, type UpdateUserInput } from "../schemas.js";
 import type { Sessions } from "../tokens/sessions.js";
 import type { SubjectDeletion } from "../subject-deletion.js";
 import { addressThrottleKey } from "../login/throttle-keys.js";
@@ -224,15 +224,14 @@ export class UserChanges {
   }
 
   #recordChange(input: UpdateUserInput, email: string): (user: UserRecord) => UserRecord {
-    const { first_name: firstName, last_name: lastName, permissions } = input;
+    const { permissions } = input;
     const privacy = this.#agreement(input.privacy_policy_agreed_at, "privacy_policy_agreed_at");
     const terms = this.#agreement(input.terms_of_service_agreed_at, "terms_of_service_agreed_at");
     return (user) => ({
       ...user,
       email,
       ...(email === user.email ? {} : { email_verified: false }),
-      ...(firstName === undefined ? {} : { first_name: firstName }),
-      ...(lastName === undefined ? {} : { last_name: lastName }),
+      ...namesAfter(user, input),
       ...(permissions === undefined ? {} : { permissions }),
       ...(privacy === undefined ? {} : { privacy_policy_agreed_at: privacy }),
       ...(terms === undefined ? {} : { terms_of_service_agreed_at: terms }),
@@ -240,8 +239,8 @@ export class UserChanges {
   }
 
   /** Returns the time of an agreement in the form of all timestamps. Rejects a time in the future. */
-  #agreement(text: string | undefined, member: string): string | undefined {
-    if (text === undefined) return undefined;
+  #agreement(text: string | null | undefined, member: string): string | undefined {
+    if (text === undefined || text === null) return undefined;
     const ms = Date.parse(text);
     if (Number.isNaN(ms) || ms > this.#dependencies.clock.nowMs() + CLOCK_AHEAD_MS) {
       throw invalidMember(member, `${member}: must be a time in the past`);
@@ -286,6 +285,23 @@ function requireMayImpersonate(principal: Principal, user: UserRecord): void {
     throw new AppError("permission_escalation", {
       message: `the user holds permissions that you do not: ${permissionNames(gained).join(", ")}`,
     });
+}
+
+/** The names after a change. Existing clients know one `name`, and send back the one that they read. */
+function namesAfter(user: UserRecord, input: UpdateUserInput): Pick<UserRecord, "first_name" | "last_name"> {
+  const present = { first_name: user.first_name, last_name: user.last_name };
+  const { name } = input;
+  const said = name === undefined || name === `${user.first_name} ${user.last_name}` ? present : dividedName(name);
+  return { first_name: input.first_name ?? said.first_name, last_name: input.last_name ?? said.last_name };
+}
+
+/** Divides a name at its first space. Throws `invalid_request` unless both parts could be sent as they are. */
+function dividedName(name: string): Pick<UserRecord, "first_name" | "last_name"> {
+  const [first = "", ...rest] = name.split(/\s+/u);
+  const last = rest.join(" ");
+  if (last === "" || Math.max(first.length, last.length) > PERSON_NAME_CHARACTERS_MAX)
+    throw invalidMember("name", "name: must be a first and a last name, of up to 100 characters each");
+  return { first_name: first, last_name: last };
 }
 
 function isSelf({ subject }: Principal, user: UserRecord): boolean {

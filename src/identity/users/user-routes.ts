@@ -114,6 +114,7 @@ export const userRoutes = {
     auth: { permissions: ["update"] },
     params: IdParams,
     body: UpdateUserBody,
+    sendsBack: UserDetail,
     responses: { 204: { description: "Changed" } },
     errors: [
       "not_found",

@@ -11,6 +11,7 @@ import { StoreConflict, type StoreCommit } from "../../platform/store/store.js";
 import { mergeCommits, type Page } from "../../platform/store/tables.js";
 import type { TenantAccess } from "../tenants/tenant-access.js";
 import type { Directory } from "../tenants/directory.js";
+import type { NameFilter } from "../listing.js";
 import { emailTaken, normalizeEmail } from "./email.js";
 import type { EmailConfirmation } from "./email-confirmation.js";
 import type { HourlyLimits } from "../login/hourly-limit.js";
@@ -110,10 +111,10 @@ export class Users {
   /** Returns a page of the users that the caller may see, oldest first; see `Directory.listUsers`. */
   list(
     principal: Principal,
-    query: Page & { readonly email?: string },
+    query: Page & NameFilter & { readonly email?: string },
   ): { readonly users: UserJson[]; readonly total: number } {
     const email = query.email === undefined ? undefined : (normalizeEmail(query.email) ?? "");
-    const { rows, total } = this.#dependencies.directory.listUsers(principal, query, email);
+    const { rows, total } = this.#dependencies.directory.listUsers(principal, query, { email, name: query.name });
     return { users: rows.map(userJson), total };
   }
 

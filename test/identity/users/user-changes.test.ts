@@ -95,7 +95,9 @@ describe("changing an account", () => {
     [{ permissions: 2 ** 29 }, "403 permission_escalation"],
     [{ privacy_policy_agreed_at: "2999-01-01T00:00:00Z" }, "422 invalid_request"],
     [{ email_verified: true }, "422 unknown_member"],
-    [{ id: "x" }, "422 unknown_member"],
+    [{ id: "x" }, "422 invalid_request"],
+    [{ name: "Augusta" }, "422 invalid_request"],
+    [{ name: `Augusta ${"x".repeat(101)}` }, "422 invalid_request"],
     [{ first_name: "" }, "422 invalid_request"],
   ])("refuses %j and stores nothing", async (body, code) => {
     const before = JSON.stringify(harness.store.range(["user"]));

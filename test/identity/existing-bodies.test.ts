@@ -1,0 +1,138 @@
+/** Bodies that existing clients send, and lists by name. */
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { openHttpHarness, outcome, type HttpHarness, type Person } from "./http-support.js";
+import { PASSWORD } from "./support.js";
+
+let harness: HttpHarness;
+let ada: Person;
+let bob: Person;
+beforeEach(async () => {
+  harness = await openHttpHarness();
+  ada = await harness.newUser("ada@example.com");
+  bob = await harness.newUser("bob@example.com");
+});
+afterEach(async () => {
+  await harness.server.stop({ graceMs: 0 });
+});
+
+/** Sends a body as it stands, whatever the typed client would allow. */
+async function send(person: Person, method: string, path: string, body?: object): Promise<Response> {
+  return await fetch(`${harness.url}/api/v1/${path}`, {
+    method,
+    headers: { authorization: `bearer ${person.token}`, "content-type": "application/json" },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+}
+
+const read = async (person: Person, path: string): Promise<Record<string, unknown>> =>
+  (await (await send(person, "GET", path)).json()) as Record<string, unknown>;
+const statusAndPath = async (answer: Response): Promise<unknown[]> => {
+  const { errors } = (await answer.json()) as { errors: { path?: string }[] };
+  return [answer.status, errors[0]?.path];
+};
+/** A record as Go and JavaScript clients spell it. */
+const camel = (record: object): object =>
+  Object.fromEntries(
+    Object.entries(record).map(([name, value]) => [
+      name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()),
+      value as unknown,
+    ]),
+  );
+
+describe.each(["applications", "organizations"])("%s", (kind) => {
+  it("take the caller as owner, and no other user", async () => {
+    for (const owner of [ada.id, null, undefined])
+      expect((await send(ada, "POST", kind, { name: "Engines", user_id: owner })).status).toBe(201);
+    for (const owner of [bob.id, "00000000-0000-4000-8000-000000000000"])
+      expect(await statusAndPath(await send(ada, "POST", kind, { name: "Engines", user_id: owner }))).toEqual([
+        404,
+        "user_id",
+      ]);
+  });
+
+  it("take back what a client read, in either spelling, and refuse another id or owner", async () => {
+    const { id } = (await (await send(ada, "POST", kind, { name: "Engines", userId: ada.id })).json()) as {
+      id: string;
+    };
+    const record = await read(ada, `${kind}/${id}`);
+    for (const body of [record, camel(record)])
+      expect((await send(ada, "PUT", `${kind}/${id}`, { ...body, name: "Cards" })).status).toBe(204);
+    expect(await read(ada, `${kind}/${id}`)).toEqual({ ...record, name: "Cards" });
+    for (const member of ["id", "user_id"])
+      expect(await statusAndPath(await send(ada, "PUT", `${kind}/${id}`, { ...record, [member]: bob.id }))).toEqual([
+        422,
+        member,
+      ]);
+    expect(await statusAndPath(await send(ada, "PUT", `${kind}/${id}`, { colour: "red" }))).toEqual([422, "colour"]);
+  });
+
+  it("are listed by name, with the number of all that have it", async () => {
+    for (const name of ["Looms", "Looms", "Other"]) await send(ada, "POST", kind, { name });
+    const answer = await send(ada, "GET", `${kind}?name=Looms&rpp=1`);
+    expect(answer.headers.get("x-total-results-count")).toBe("2");
+    expect(await answer.json()).toHaveLength(1);
+    expect(await (await send(ada, "GET", `${kind}?name=loom`)).json()).toEqual([]);
+  });
+});
+
+describe("an application", () => {
+  it("records an organization that the caller may see, and no other", async () => {
+    const { id } = (await (await send(ada, "POST", "organizations", { name: "Mine" })).json()) as { id: string };
+    const made = await send(ada, "POST", "applications", { name: "A", Organization_id: id });
+    expect([made.status, ((await made.json()) as { organization_id: string }).organization_id]).toEqual([201, id]);
+    expect(await statusAndPath(await send(bob, "POST", "applications", { name: "A", organization_id: id }))).toEqual([
+      404,
+      "organization_id",
+    ]);
+  });
+
+  it("keeps what it does not know inside config", async () => {
+    const config = { webhook: { url: "https://example.com" }, colours: ["red"], nothing: null };
+    const made = (await (await send(ada, "POST", "applications", { config })).json()) as { id: string };
+    expect((await read(ada, `applications/${made.id}`))["config"]).toEqual(config);
+  });
+});
+
+describe("a user", () => {
+  it("takes back what a client read, and one name for two", async () => {
+    const record = await read(ada, `users/${ada.id}`);
+    for (const body of [record, camel(record), { ...record, name: "Augusta Ada King" }])
+      expect((await send(ada, "PUT", `users/${ada.id}`, body)).status).toBe(204);
+    // The members of the record win over its `name`.
+    expect(await read(ada, `users/${ada.id}`)).toEqual(record);
+    expect((await send(ada, "PUT", `users/${ada.id}`, { name: "Augusta Ada King" })).status).toBe(204);
+    expect(await read(ada, `users/${ada.id}`)).toMatchObject({ first_name: "Augusta", last_name: "Ada King" });
+    expect((await send(ada, "PUT", `users/${ada.id}`, { ...record, id: bob.id })).status).toBe(422);
+    expect((await send(ada, "PUT", `users/${ada.id}`, record)).status).toBe(204);
+  });
+
+  it("is found by name, by administrators and among members", async () => {
+    const root = await harness.newAdministrator();
+    await harness.anonymous.createUser({
+      body: { email: "grace@example.com", password: PASSWORD, first_name: "Grace", last_name: "Hopper" },
+    });
+    const found = await root.api.listUsers({ query: { name: "Grace Hopper" } });
+    expect([found.total, found.body.map(({ email }) => email)]).toEqual([1, ["grace@example.com"]]);
+    expect((await bob.api.listUsers({ query: { name: "Grace Hopper" } })).total).toBe(0);
+    const { body: place } = await bob.api.createOrganization({ body: { name: "Place" } });
+    for (const [name, count] of [
+      ["Ada Lovelace", 1],
+      ["Nobody", 0],
+    ] as const)
+      expect((await bob.api.listOrganizationUsers({ params: { id: place.id }, query: { name } })).total).toBe(count);
+  });
+});
+
+describe("a list of invitations", () => {
+  it("is filtered by name", async () => {
+    await ada.api.createInvitation({ body: { email: "joan@example.com", first_name: "Joan", last_name: "Clarke" } });
+    expect((await ada.api.listInvitations({ query: { name: "Joan Clarke" } })).total).toBe(1);
+    expect((await ada.api.listInvitations({ query: { name: "Joan" } })).total).toBe(0);
+    expect(await outcome(ada.api.listInvitations({ query: { name: "x".repeat(202) } }))).toBe("422 invalid_request");
+  });
+});
+
+it("the list of published keys says how many there are", async () => {
+  const answer = await fetch(`${harness.url}/.well-known/keys`);
+  expect(answer.headers.get("x-total-results-count")).toBe(String(((await answer.json()) as unknown[]).length));
+});
