@@ -54,6 +54,7 @@ const WAIT_SEC = 60;
 
 export async function openTestRegistry(options: TestRegistryOptions = {}): Promise<TestRegistry> {
   const vault = await openTestVault({
+    isOnThisThread: true,
     ...(options.folder === undefined ? {} : { folder: options.folder }),
     ...(options.wrapStore === undefined ? {} : { wrapStore: options.wrapStore }),
     ...(options.unsealed === undefined ? {} : { unsealed: options.unsealed }),
