@@ -98,7 +98,13 @@ async function benchFanOut(
   const log = createLog("silent");
   const store = await openStore({ path: join(folder, "store") }, { log });
   const bus = new EventBus(
-    { eventsMax: 100_000, daysMax: 7, streamsMax: 2 * size.subscribers, streamsPerSubjectMax: 2 * size.subscribers },
+    {
+      eventsMax: 100_000,
+      daysMax: 7,
+      streamsMax: 2 * size.subscribers,
+      streamsPerSubjectMax: 2 * size.subscribers,
+      streamsPerTokenMax: 2 * size.subscribers,
+    },
     { store, clock: systemClock, log },
   );
   bus.start();

@@ -56,6 +56,7 @@ export async function openPlatform(
       daysMax: config.events_days,
       streamsMax: config.event_streams,
       streamsPerSubjectMax: config.event_streams_per_subject,
+      streamsPerTokenMax: config.event_streams_per_token,
     },
     { store, clock, log },
   );

@@ -68,7 +68,14 @@ export const SETTING_GROUPS: readonly { readonly title: string; readonly names: 
   },
   {
     title: "Events",
-    names: ["event_streams", "event_streams_per_subject", "events_max", "events_days", "event_confirmations"],
+    names: [
+      "event_streams",
+      "event_streams_per_subject",
+      "event_streams_per_token",
+      "events_max",
+      "events_days",
+      "event_confirmations",
+    ],
   },
   {
     title: "Chain and connectors",

@@ -304,7 +304,15 @@ export const SETTINGS = {
     flag: "event-streams-per-subject",
     schema: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
     default: 100,
-    description: "event streams of one user, application or organization",
+    description: "event streams of one user, application or organization, without those of its subscription tokens",
+  }),
+  event_streams_per_token: setting({
+    env: "PROOFWRIGHT_EVENT_STREAMS_PER_TOKEN",
+    flag: "event-streams-per-token",
+    schema: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
+    default: 100,
+    description:
+      "event streams of one subscription token; with all its tokens together a subject may have half of `event_streams`",
   }),
   events_max: setting({
     env: "PROOFWRIGHT_EVENTS_MAX",

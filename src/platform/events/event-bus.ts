@@ -14,7 +14,10 @@ import { isWithin, parseFilter, type SubjectFilter } from "./subject-filter.js";
 export interface EventBusOptions extends EventLogOptions {
   /** Open streams of all subjects together. */
   readonly streamsMax: number;
+  /** Open streams of one subject with its own tokens. */
   readonly streamsPerSubjectMax: number;
+  /** Open streams with one subscription token. */
+  readonly streamsPerTokenMax: number;
 }
 
 export interface ListenRequest {
@@ -26,6 +29,8 @@ export interface ListenRequest {
 
 /** Sent as Retry-After. Clients open an ended stream anew at once; waiting spreads their requests. */
 const RETRY_SEC = 5;
+/** Part of all streams that one subject may have with all its tokens: anybody can make more tokens. */
+const SUBJECT_SHARE = 0.5;
 
 export class EventBus implements Events {
   readonly #options: EventBusOptions;
@@ -76,12 +81,13 @@ export class EventBus implements Events {
   listen(principal: Principal, request: ListenRequest): StreamSource {
     const audience = formatSubject(principal.subject);
     const filters = filtersOf(principal, request.subjects);
-    this.#requireRoom(audience);
+    const quota = quotaOf(principal);
+    this.#requireRoom(principal, { audience, quota });
     return {
       open: (sink) => {
         const { position, isUnknown } = this.#startOf(request.lastEventId);
         const subscription = new Subscription(
-          { group: this.#hub.groupOf(audience, filters), position, sink },
+          { group: this.#hub.groupOf(audience, filters), quota, position, sink },
           { hub: this.#hub, clock: this.#dependencies.clock },
         );
         subscription.send(readyMessage(position));
@@ -104,16 +110,31 @@ export class EventBus implements Events {
       : { position: lastEventId, isUnknown: false };
   }
 
-  #requireRoom(audience: string): void {
-    const { streamsMax, streamsPerSubjectMax } = this.#options;
-    if (this.#hub.countOf(audience) >= streamsPerSubjectMax)
-      throw new AppError("too_many_requests", {
-        message: `at most ${String(streamsPerSubjectMax)} event streams of one subject may be open`,
-        retryAfterSec: RETRY_SEC,
-      });
-    if (this.#hub.size >= streamsMax)
-      throw new AppError("too_many_requests", { message: "too many event streams are open", retryAfterSec: RETRY_SEC });
+  #requireRoom(
+    { limitedTo }: Principal,
+    { audience, quota }: { readonly audience: string; readonly quota: string },
+  ): void {
+    const { streamsMax, streamsPerSubjectMax, streamsPerTokenMax } = this.#options;
+    if (limitedTo === undefined && this.#hub.countWithin(quota) >= streamsPerSubjectMax)
+      throw tooMany(`at most ${String(streamsPerSubjectMax)} event streams of one subject may be open`);
+    if (limitedTo !== undefined && this.#hub.countWithin(quota) >= streamsPerTokenMax)
+      throw tooMany(`at most ${String(streamsPerTokenMax)} event streams of one subscription token may be open`);
+    const subjectMax = Math.max(streamsPerSubjectMax, Math.ceil(streamsMax * SUBJECT_SHARE));
+    if (this.#hub.countOf(audience) >= subjectMax)
+      throw tooMany(
+        `at most ${String(subjectMax)} event streams of one subject and its subscription tokens may be open`,
+      );
+    if (this.#hub.size >= streamsMax) throw tooMany("too many event streams are open");
   }
+}
+
+/** What a stream counts towards: a subscription token has a limit of its own, which takes nothing from its subject's. */
+function quotaOf({ subject, tokenId, limitedTo }: Principal): string {
+  return limitedTo === undefined ? formatSubject(subject) : `token:${tokenId}`;
+}
+
+function tooMany(message: string): AppError {
+  return new AppError("too_many_requests", { message, retryAfterSec: RETRY_SEC });
 }
 
 function filtersOf({ limitedTo }: Principal, texts: readonly string[] | undefined): SubjectFilter[] {

@@ -33,6 +33,8 @@ export class EventHub implements SubscriptionHub {
   readonly #logger: Log;
   readonly #groups = new SubscriberGroups();
   readonly #subscriptions = new Set<Subscription>();
+  /** Open subscriptions of each quota. Of this process only: each node of a service has limits of its own. */
+  readonly #withinQuota = new Map<string, number>();
   /** Subscriptions that have something to read from the log, in the order of their turns. */
   readonly #replaying = new Set<Subscription>();
   #lastPassedOn = 0;
@@ -85,6 +87,11 @@ export class EventHub implements SubscriptionHub {
     return this.#groups.countOf(audience);
   }
 
+  /** Open subscriptions that count towards a quota. */
+  countWithin(quota: string): number {
+    return this.#withinQuota.get(quota) ?? 0;
+  }
+
   /** Returns the group of an audience and its filters, whose texts are sorted. */
   groupOf(audience: string, filters: readonly SubjectFilter[]): SubscriberGroup {
     return this.#groups.of(audience, filters);
@@ -94,6 +101,7 @@ export class EventHub implements SubscriptionHub {
   add(subscription: Subscription): void {
     this.#subscriptions.add(subscription);
     subscription.group.members += 1;
+    this.#withinQuota.set(subscription.quota, this.countWithin(subscription.quota) + 1);
     if (subscription.heldSinceMs === undefined) this.resume(subscription);
   }
 
@@ -102,6 +110,9 @@ export class EventHub implements SubscriptionHub {
     if (!this.#subscriptions.delete(subscription)) return;
     this.hold(subscription);
     this.#groups.leave(subscription.group);
+    const left = this.countWithin(subscription.quota) - 1;
+    if (left === 0) this.#withinQuota.delete(subscription.quota);
+    else this.#withinQuota.set(subscription.quota, left);
   }
 
   /** Sends what the subscription missed from the log, then what its group receives. */

@@ -17,6 +17,8 @@ export interface SubscriptionHub {
 
 export interface SubscriptionOptions {
   readonly group: SubscriberGroup;
+  /** What it counts towards. */
+  readonly quota: string;
   /** Number of the last event that the subscriber has. */
   readonly position: number;
   readonly sink: StreamSink;
@@ -24,6 +26,7 @@ export interface SubscriptionOptions {
 
 export class Subscription implements OpenStream, LiveReader {
   readonly group: SubscriberGroup;
+  readonly quota: string;
   readonly sink: StreamSink;
   position: number;
   /** The subscriber has caught up and receives what its group receives. */
@@ -36,6 +39,7 @@ export class Subscription implements OpenStream, LiveReader {
 
   constructor(options: SubscriptionOptions, dependencies: { readonly hub: SubscriptionHub; readonly clock: Clock }) {
     this.group = options.group;
+    this.quota = options.quota;
     this.sink = options.sink;
     this.position = options.position;
     this.#hub = dependencies.hub;

@@ -21,7 +21,13 @@ import { newFolder, removeFolder } from "../../support/temporary-folder.js";
 const silentLog = createLog("silent");
 const ADA: Subject = { kind: "user", id: randomUUID() };
 const EVE: Subject = { kind: "user", id: randomUUID() };
-const OPTIONS: EventBusOptions = { eventsMax: 1000, daysMax: 7, streamsMax: 50, streamsPerSubjectMax: 20 };
+const OPTIONS: EventBusOptions = {
+  eventsMax: 1000,
+  daysMax: 7,
+  streamsMax: 50,
+  streamsPerSubjectMax: 20,
+  streamsPerTokenMax: 20,
+};
 
 let folder: string;
 let store: DurableStore;
@@ -205,6 +211,25 @@ describe.each(Object.keys(TRANSPORTS) as (keyof typeof TRANSPORTS)[])("over %s",
     await expect(open(url, { token: "ada" })).rejects.toThrow(/429/);
     streams[0]?.close();
     await streams[0]?.ended;
+  });
+
+  it("limits the streams of each subscription token by itself, and those of all tokens of a subject", async () => {
+    await stop();
+    await start({ streamsMax: 14, streamsPerSubjectMax: 2, streamsPerTokenMax: 3 });
+    for (const page of ["page-1", "page-2", "page-3"]) tokens.set(page, principal(ADA, { limitedTo: ["abc.>"] }));
+    const openMany = async (token: string, count: number): Promise<StreamReader[]> =>
+      await Promise.all(Array.from({ length: count }, () => open(url, { token })));
+    const [first] = await openMany("page-1", 3);
+    await expect(open(url, { token: "page-1" })).rejects.toThrow(/429/);
+    await openMany("ada", 2);
+    await expect(open(url, { token: "ada" })).rejects.toThrow(/429/);
+    await openMany("page-2", 2);
+    // Half of all streams are open, all of one subject.
+    await expect(open(url, { token: "page-3" })).rejects.toThrow(/429/);
+    await openMany("eve", 2);
+    first?.close();
+    await until(() => bus.streams === 8);
+    await openMany("page-1", 1);
   });
 
   it("gives a limited token its own events when it names no filter", async () => {

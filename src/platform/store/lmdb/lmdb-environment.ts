@@ -6,7 +6,7 @@
  * `noMemInit: false`: pages on disk never contain stray memory. Compression, the value cache and shared structures are
  * off, so that the bytes read are the bytes written.
  */
-import { mkdirSync, statSync } from "node:fs";
+import { chmodSync, mkdirSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import type * as lmdb from "lmdb";
@@ -31,6 +31,14 @@ const READERS_MAX = 512;
 
 /** Name of the data file in the store's folder. */
 export const DATA_FILE = "data.mdb";
+const LOCK_FILE = "lock.mdb";
+/** Nobody but the server's user reads the store, even where its folder was made by somebody else. */
+export const STORE_FILE_MODE = 0o600;
+
+/** An option that the declarations of lmdb-js lack: the mode of the files that it creates. */
+interface FileModeOption {
+  readonly permissionsMode: number;
+}
 
 const META_KEY = Buffer.of(RESERVED_KEY_BYTE, 0x01);
 
@@ -64,7 +72,9 @@ export interface Space {
 export function openEnvironment(path: string, options: { readOnly?: boolean } = {}): Environment {
   try {
     if (options.readOnly !== true) mkdirSync(path, { recursive: true, mode: 0o700 });
-    return open<Buffer, Buffer>({
+    const fileMode: FileModeOption = { permissionsMode: STORE_FILE_MODE };
+    const environment = open<Buffer, Buffer>({
+      ...fileMode,
       path,
       mapSize: MAP_BYTES,
       maxReaders: READERS_MAX,
@@ -77,12 +87,20 @@ export function openEnvironment(path: string, options: { readOnly?: boolean } = 
       cache: false,
       readOnly: options.readOnly === true,
     });
+    if (options.readOnly !== true) keepPrivate(path);
+    return environment;
   } catch (error) {
     throw new AppError("storage_failed", {
       message: `the store in ${path} cannot be opened: ${reasonOf(error)}`,
       cause: error,
     });
   }
+}
+
+/** Files of older versions have the mode that the process's mask left them. Only their owner can change it. */
+function keepPrivate(path: string): void {
+  for (const file of [join(path, DATA_FILE), join(path, LOCK_FILE)])
+    if (statSync(file).uid === process.getuid?.()) chmodSync(file, STORE_FILE_MODE);
 }
 
 /** Returns the meta record of a store without records. */

@@ -3,6 +3,7 @@
  * resolves after the fsync of its group. One process at a time owns a data folder.
  */
 import { existsSync, mkdirSync } from "node:fs";
+import { chmod } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { AppError } from "../../errors.js";
 import type { Log } from "../../log.js";
@@ -13,7 +14,15 @@ import { ChainKey } from "../chain.js";
 import { encodeKey, prefixRange } from "../keys.js";
 import { ChainTails } from "./lmdb-chains.js";
 import { ChangeSet } from "./lmdb-changes.js";
-import { DATA_FILE, emptyMeta, openEnvironment, readMeta, transact, writeMeta } from "./lmdb-environment.js";
+import {
+  DATA_FILE,
+  STORE_FILE_MODE,
+  emptyMeta,
+  openEnvironment,
+  readMeta,
+  transact,
+  writeMeta,
+} from "./lmdb-environment.js";
 import type { Environment } from "./lmdb-environment.js";
 import { migrate, migrationStore, storedMeta } from "./lmdb-migrate.js";
 import { countKeys, readRange, readRecord } from "./lmdb-reader.js";
@@ -207,6 +216,7 @@ async function backupTo(environment: Environment, folder: string): Promise<void>
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   // Not compacted: a compacting copy takes longer, and freed pages cannot be reused until its snapshot ends.
   await environment.backup(folder, false);
+  await chmod(file, STORE_FILE_MODE);
   await syncPath(file);
   await syncPath(folder);
   await syncPath(dirname(folder));

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
@@ -48,6 +48,29 @@ afterAll(() => {
 
 describeStore("LMDB", () => open());
 describeStore("memory reference", async () => new MemoryStore());
+
+describe("the files of a store", () => {
+  const modes = (path: string, names: readonly string[]): number[] =>
+    names.map((name) => statSync(join(path, name)).mode & 0o777);
+
+  it("are readable by their owner only, in a new store, an old one and a backup", async () => {
+    const path = folder();
+    const mask = process.umask(0);
+    try {
+      const store = await open({ path });
+      expect(modes(path, ["data.mdb", "lock.mdb"])).toEqual([0o600, 0o600]);
+      const copy = folder();
+      await store.backup(copy);
+      expect(modes(copy, ["data.mdb"])).toEqual([0o600]);
+      await store.close();
+      chmodSync(join(path, "data.mdb"), 0o664);
+      await open({ path });
+      expect(modes(path, ["data.mdb"])).toEqual([0o600]);
+    } finally {
+      process.umask(mask);
+    }
+  });
+});
 
 describe("LMDB against the reference", () => {
   it("agrees with it over a random walk of commits and reads", async () => {
