@@ -5,7 +5,7 @@ import { ERROR_STATUS, type ErrorCode } from "../errors.js";
 import { HEAD_BYTES_MAX, HEAD_FIELDS_MAX } from "./head-limits.js";
 import { pascalCase, SharedFailures, SharedSchemas, type Json, type JsonObject } from "./openapi-components.js";
 import type { Area, ResponseSpec, RouteSpec } from "./route.js";
-import { ErrorBody } from "./schemas.js";
+import { ErrorBody, publishedForm } from "./schemas.js";
 import { queryObject } from "./validate.js";
 
 /** `info` of the document. */
@@ -213,9 +213,16 @@ function headerParameters(route: RouteSpec): Json[] {
 }
 
 function requestBody(route: RouteSpec, body: TSchema, placing: Placing): JsonObject {
-  const example = route.example?.body as Json;
+  const examples = Object.entries(route.examples ?? {}).map(
+    ([name, { summary, body: value }]) => [name, { summary, value: value as Json }] as const,
+  );
+  const example = examples.length === 0 ? (route.example?.body as Json) : undefined;
   const schema = placing.schema(body, `${pascalCase(route.id)}Body`);
-  const media = { schema, ...(example === undefined ? {} : { example }) };
+  const media = {
+    schema,
+    ...(example === undefined ? {} : { example }),
+    ...(examples.length === 0 ? {} : { examples: Object.fromEntries(examples) }),
+  };
   const description = bodyDescription(route);
   return {
     ...(description === "" ? {} : { description }),
@@ -352,7 +359,6 @@ function sorted(components: Readonly<Record<string, JsonObject>>): JsonObject {
   return Object.fromEntries(Object.entries(components).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Returns a schema as plain JSON, without the symbols that its builder adds. */
 function plain(schema: TSchema): JsonObject {
-  return JSON.parse(JSON.stringify(schema)) as JsonObject;
+  return publishedForm(schema) as JsonObject;
 }

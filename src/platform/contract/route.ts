@@ -114,6 +114,8 @@ export interface RouteSpec {
   /** Failures of this route beyond those that every route may answer. */
   readonly errors?: readonly ErrorCode[];
   readonly example?: { readonly body?: unknown };
+  /** Bodies by name that OpenAPI shows in place of `example`. */
+  readonly examples?: Readonly<Record<string, { readonly summary: string; readonly body: unknown }>>;
 }
 
 /**

@@ -90,6 +90,24 @@ export const SAID_OWNER = {
   ),
 };
 
+const PUBLISHED_AS = "x-published-as";
+
+/**
+ * Returns options for a schema that OpenAPI shows as another one: where code checks a value more exactly, and names
+ * what is wrong with codes of its own, the published schema says what the code accepts.
+ */
+export function publishedAs(published: TSchema): { readonly [PUBLISHED_AS]: TSchema } {
+  return { [PUBLISHED_AS]: published };
+}
+
+/** Returns a schema as plain JSON, as it is published: without the symbols that its builder adds. */
+export function publishedForm(schema: TSchema): object {
+  const text = JSON.stringify(schema, (_name, value: unknown) =>
+    typeof value === "object" && value !== null && PUBLISHED_AS in value ? value[PUBLISHED_AS] : value,
+  );
+  return JSON.parse(text) as object;
+}
+
 /** A name for people, without control characters. */
 export const Name = Type.String({ minLength: 1, maxLength: 200, pattern: "^[^\\u0000-\\u001f\\u007f]+$" });
 /** Query member of lists of things with names. */

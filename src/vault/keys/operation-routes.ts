@@ -30,6 +30,7 @@ import {
   XpubQuery,
 } from "./operation-schemas.js";
 import { KeyParams } from "../schemas.js";
+import { SIGN_EXAMPLES } from "./signable-schemas.js";
 
 /** A thousand items of 1 KiB, or one of 64 KiB as text with many escapes. Parsing more would block the event loop. */
 const BODY_BYTES_MAX = 1024 * 1024;
@@ -107,6 +108,7 @@ export const operationRoutes = {
       ...MESSAGE_ERRORS,
     ],
     example: { body: { message: EXAMPLE_DIGEST } },
+    examples: SIGN_EXAMPLES,
   }),
   verifySignature: defineRoute({
     ...base,

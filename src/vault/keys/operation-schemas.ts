@@ -1,7 +1,8 @@
 /** Schemas of operations with keys: signing, verifying, encrypting, agreeing, wallets, key sets. */
 import Type, { type Static, type TObject, type TProperties } from "typebox";
-import { closed, Description, Name, Timestamp, Uuid } from "../../platform/contract/schemas.js";
+import { closed, Description, Name, publishedAs, Timestamp, Uuid } from "../../platform/contract/schemas.js";
 import { CIPHER_MEMBERS, CONTEXT_BYTES_MAX, Key, SPEC_CHARACTERS_MAX, TEXT_CHARACTERS_MAX } from "../schemas.js";
+import { SIGNABLE_OBJECTS } from "./signable-schemas.js";
 
 /** Longest message to sign; longer data is hashed by the caller and its digest signed. */
 export const MESSAGE_BYTES_MAX = 64 * 1024;
@@ -82,12 +83,16 @@ export const SignOptions = closed({
   header: Type.Optional(JwsHeader),
   hdwallet: Type.Optional(HdWalletOptions),
 });
+const MESSAGE_TEXT =
+  "hex with or without 0x, at most 64 KiB; may be empty where the format or the algorithm hashes it (not for digests and babyJubJub); an object for typed data and transactions";
 /** The form of a message depends on the format, and is checked by the code of the key spec. */
 const Message = Type.Union(
   [Type.String({ maxLength: TEXT_CHARACTERS_MAX }), Type.Object({}, { additionalProperties: true })],
   {
-    description:
-      "hex with or without 0x, at most 64 KiB; may be empty where the format or the algorithm hashes it (not for digests and babyJubJub); an object for typed data and transactions",
+    ...publishedAs(
+      Type.Union([Type.String({ maxLength: TEXT_CHARACTERS_MAX }), ...SIGNABLE_OBJECTS], { description: MESSAGE_TEXT }),
+    ),
+    description: MESSAGE_TEXT,
   },
 );
 const Signature = Type.String({
