@@ -4,8 +4,9 @@
  */
 import type { Credentials } from "../connector-schemas.js";
 import type { Peer } from "../drivers/driver.js";
-import { askPeer, isRecord } from "../drivers/http-peer.js";
+import { askPeer, isRecord, jsonOf } from "../drivers/http-peer.js";
 import { probeIpfs } from "../drivers/ipfs-driver.js";
+import { probeMongodb } from "../drivers/mongodb.js";
 import { answerInvalid, credentialsRejected, unreachable } from "../drivers/peer-failures.js";
 import { lines, secured, withPeerSocket, type PeerSocket } from "../drivers/peer-socket.js";
 import { probePostgres } from "../drivers/postgres.js";
@@ -18,7 +19,7 @@ import { probePostgres } from "../drivers/postgres.js";
 export type PeerProbe = (peer: Peer) => Promise<string | undefined>;
 
 export interface ConnectorKind {
-  readonly protocol: "http" | "nats" | "redis" | "postgres" | "tcp";
+  readonly protocol: "http" | "nats" | "redis" | "postgres" | "mongodb";
   /** Port when the address names none. */
   readonly port: number;
   /** URL schemes that an address may have: plain ones and those over TLS. */
@@ -38,14 +39,14 @@ const POSTGRES = {
 const NATS = { protocol: "nats", schemes: { plain: ["nats"], tls: ["tls"] }, probe: probeNats } as const;
 /** AUTH, PING and SELECT: +PONG and +OK count as alive. */
 const REDIS = { protocol: "redis", schemes: { plain: ["redis"], tls: ["rediss"] }, probe: probeRedis } as const;
-/** Nothing is sent, as the protocol is not implemented: an accepted connection counts as alive. */
-const TCP = { protocol: "tcp", probe: probeTcp } as const;
+/** The server's answer to `hello`, which needs no login, counts as alive. */
+const MONGODB = { protocol: "mongodb", probe: probeMongodb } as const;
 
 export const CONNECTOR_KINDS = {
   axiom: { ...HTTP, port: 8080 },
-  elasticsearch: { ...HTTP, port: 9200 },
+  elasticsearch: { ...HTTP, port: 9200, probe: probeElasticsearch },
   ipfs: { ...HTTP, port: 5001, probe: probeIpfs },
-  mongodb: { ...TCP, port: 27_017, schemes: { plain: ["mongodb"], tls: [] } },
+  mongodb: { ...MONGODB, port: 27_017, schemes: { plain: ["mongodb"], tls: [] } },
   nats: { ...NATS, port: 4222 },
   provide: { ...HTTP, port: 8080 },
   redis: { ...REDIS, port: 6379 },
@@ -77,8 +78,19 @@ async function probeHttp(peer: Peer): Promise<string | undefined> {
   return headers["server"]?.replace(/[^\x20-\x7e]/g, "").slice(0, 100);
 }
 
-async function probeTcp(peer: Peer): Promise<undefined> {
-  await withPeerSocket(peer, () => Promise.resolve());
+/** GET / names the product, its version and its cluster; with `config.probe_path`, any HTTP server counts as alive. */
+async function probeElasticsearch(peer: Peer): Promise<string | undefined> {
+  if (peer.config.probe_path !== undefined) return await probeHttp(peer);
+  const answer = await askPeer(peer, "/");
+  if (answer.status >= 500) throw unreachable();
+  const what = "an Elasticsearch server";
+  const root = jsonOf(answer, what);
+  const version: unknown = isRecord(root) ? root["version"] : undefined;
+  if (!isRecord(version) || typeof version["number"] !== "string") throw answerInvalid(what);
+  const { distribution, number } = version;
+  return `${typeof distribution === "string" ? distribution : "elasticsearch"} ${number}`
+    .replace(/[^\x20-\x7e]/g, "")
+    .slice(0, 100);
 }
 
 /** The client's handshake (docs.nats.io, client protocol): INFO, TLS where the server requires it, CONNECT, PING. */
