@@ -64,6 +64,21 @@ export class Catalog {
   }
 
   /**
+   * Requires that a circuit's prime, by circom's name, is that of its curve.
+   * @throws AppError `prover_unsupported`, naming the supported one
+   */
+  requirePrime(prime: string | undefined, curve: string): void {
+    if (prime === undefined || this.canonicalCurve(prime) === curve) return;
+    const names = Object.keys(CURVE_ALIASES).filter((alias) => CURVE_ALIASES[alias] === curve);
+    throw new AppError("prover_unsupported", {
+      message: `the prime ${prime} is not supported with ${curve}; supported: ${[curve, ...names].join(", ")}`,
+      details: [
+        { message: `supported: ${[curve, ...names].join(", ")}`, code: "prover_unsupported", path: "options.prime" },
+      ],
+    });
+  }
+
+  /**
    * Finds a supported triple by any of its spellings.
    * @throws AppError `prover_unsupported` for any other triple, naming the supported ones
    */

@@ -44,7 +44,11 @@ interface ProverBuild {
   readonly gates_passed: boolean;
 }
 
-export type StoredProver = Prover & { readonly build: ProverBuild };
+/** Provers that were made before the compiler had options lack them. */
+export type StoredProver = Omit<Prover, "options"> & {
+  readonly options?: Prover["options"];
+  readonly build: ProverBuild;
+};
 type StoredProof = ProofRecord & { readonly owner: Subject };
 
 /**
@@ -60,6 +64,7 @@ export interface Listed<T> {
 }
 
 const FILTER_MEMBERS = ["curve", "identifier", "provider", "proving_scheme", "status", "name"] as const;
+const DEFAULT_OPTIONS = { optimization: 2, rounds: null } as const satisfies Prover["options"];
 const PROOF_FILTER_MEMBERS = ["hash", "statement_hash", "origin"] as const;
 const TABLES = { prover: "prover", proof: "proof", circuit: "circuit", artifactUse: "artifact_use" } as const;
 
@@ -202,7 +207,7 @@ export class ProverRepository {
 
 /** Returns the members of a prover that clients see. */
 export function proverOnWire({ build: _build, ...prover }: StoredProver): Prover {
-  return prover;
+  return { ...prover, options: prover.options ?? DEFAULT_OPTIONS };
 }
 
 /** Returns who shares the prover's compiled circuit. */

@@ -45,6 +45,15 @@ export const ProverDiagnostic = Type.Object(
 );
 export type ProverDiagnostic = Static<typeof ProverDiagnostic>;
 
+/** The compiler's options as the prover was built with them. */
+const BuiltOptions = Type.Object(
+  {
+    optimization: Type.Integer({ minimum: 0, maximum: 2, description: "circom's --O0, --O1 or --O2" }),
+    rounds: nullable(Type.Integer({ minimum: 1, description: "circom's --O2round; null for no limit" })),
+  },
+  { description: "options of the compiler" },
+);
+
 export const Prover = Type.Object(
   {
     id: Uuid,
@@ -68,6 +77,7 @@ export const Prover = Type.Object(
     nullifier_store_id: NullifierStoreId,
     errors: Type.Array(ProverDiagnostic, { description: "why provisioning failed; empty otherwise" }),
     warnings: Type.Array(ProverDiagnostic, { description: "warnings of the compiler" }),
+    options: BuiltOptions,
   },
   { description: "a prover" },
 );
@@ -88,6 +98,22 @@ export type ProverProgress = Static<typeof ProverProgress>;
 
 const SourcePath = Type.String({ pattern: SOURCE_PATH_PATTERN, maxLength: SOURCE_PATH_CHARACTERS_MAX });
 const SourceText = Type.String({ minLength: 1, maxLength: SOURCE_BYTES_MAX });
+
+const CompileOptions = closed(
+  {
+    optimization: Type.Optional(
+      Type.Union([Type.Literal(0), Type.Literal(1), Type.Literal(2)], {
+        description: "circom's --O0, --O1 or --O2; 2 unless given",
+      }),
+    ),
+    rounds: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 1000, description: "most rounds of optimization 2 (circom's --O2round)" }),
+    ),
+    prime: Type.Optional(Type.String({ maxLength: 64, description: "circom's --prime: that of `curve`, or 422" })),
+  },
+  { description: "options of the compiler" },
+);
+export type CompileOptions = Static<typeof CompileOptions>;
 
 export const CreateProver = closed(
   {
@@ -122,6 +148,7 @@ export const CreateProver = closed(
     note_store_id: Type.Optional(nullable(Uuid)),
     nullifier_store_id: Type.Optional(nullable(NullifierStoreId)),
     store_id: Type.Optional(nullable(Type.String({ ...Uuid, description: "the same as `note_store_id`" }))),
+    options: Type.Optional(nullable(CompileOptions)),
     ...SAID_OWNER,
   },
   { description: "a prover to register" },

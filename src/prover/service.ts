@@ -41,7 +41,14 @@ import type {
 } from "./schemas.js";
 import { requireSaidProver } from "./said-prover.js";
 import { SINGLE_PROOF_MEMBERS } from "./schemas.js";
-import { circuitHash, sourceOf, type BuiltInCircuits, type SourceLimits } from "./provisioning/sources.js";
+import {
+  circuitHash,
+  sourceOf,
+  withOptions,
+  type BuiltInCircuits,
+  type NamedSource,
+  type SourceLimits,
+} from "./provisioning/sources.js";
 import type { StatusWatch } from "./provisioning/status-watch.js";
 import type { ProverVault } from "./vault-port.js";
 
@@ -320,7 +327,8 @@ export class ProverService {
   async #register(owner: Subject, request: CreateProver): Promise<Prover> {
     const triple = this.#with.catalog.resolve({ ...request, provider: request.provider ?? DEFAULT_PROVIDER });
     const { curve } = triple;
-    const circuit = sourceOf(request, { builtIns: this.#with.builtIns, limits: this.#options.source });
+    const circuit = this.#circuitOf(request, curve);
+    const { optimization = 2, rounds = null } = circuit.source.options ?? {};
     this.#requireRoom(owner);
     const id = newId();
     const name = request.name ?? circuit.identifier;
@@ -348,6 +356,7 @@ export class ProverService {
         description: request.description ?? null,
         identifier: circuit.identifier,
         ...triple,
+        options: { optimization, rounds },
         note_store_id: stores.noteStoreId,
         nullifier_store_id: stores.nullifierStoreId,
         build: {
@@ -374,6 +383,13 @@ export class ProverService {
       }
     }
     throw new AppError("conflict", { message: "the named stores are busy; try again" });
+  }
+
+  #circuitOf(request: CreateProver, curve: string): NamedSource {
+    const { prime, ...options } = request.options ?? {};
+    this.#with.catalog.requirePrime(prime, curve);
+    const named = sourceOf(request, { builtIns: this.#with.builtIns, limits: this.#options.source });
+    return withOptions(named, options);
   }
 
   /** Reuses the circuit if it was compiled before. */

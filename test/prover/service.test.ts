@@ -231,6 +231,7 @@ describe("lists", () => {
         "name",
         "note_store_id",
         "nullifier_store_id",
+        "options",
         "proving_key_id",
         "proving_scheme",
         "provider",

@@ -6,7 +6,12 @@
 import { createHash } from "node:crypto";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { compileCircuit, type CompiledCircuit, type CompileResult } from "../../src/engine/circuit/compile-circuit.js";
+import {
+  compileCircuit,
+  type CompiledCircuit,
+  type CompileRequest,
+  type CompileResult,
+} from "../../src/engine/circuit/compile-circuit.js";
 import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
 import { BuiltInCircuits } from "../../src/prover/provisioning/sources.js";
 import { KeptResults } from "./kept-results.js";
@@ -15,6 +20,7 @@ export interface CircuitText {
   /** Path to text. */
   readonly files: Readonly<Record<string, string>>;
   readonly main: string;
+  readonly options?: Pick<CompileRequest, "optimization" | "rounds">;
 }
 
 const { resolve } = createRequire(import.meta.url);
@@ -32,15 +38,15 @@ const compiled = new Map<string, Promise<CompileResult>>();
  * As `compileCircuit` with its default limits; only what compiled is kept beyond the test file. Everybody gets bytes of
  * their own.
  */
-export async function compileOnce({ files, main }: CircuitText): Promise<CompileResult> {
+export async function compileOnce({ files, main, options }: CircuitText): Promise<CompileResult> {
   const name = createHash("sha256")
-    .update(JSON.stringify([main, files]))
+    .update(JSON.stringify(options === undefined ? [main, files] : [main, files, options]))
     .digest("hex");
   const compiling =
     compiled.get(name) ??
     KEPT.get(
       name,
-      async () => await compileCircuit({ sources: files, main, curve: "BN254" }),
+      async () => await compileCircuit({ sources: files, main, curve: "BN254", ...options }),
       ({ ok }) => ok,
     );
   compiled.set(name, compiling);

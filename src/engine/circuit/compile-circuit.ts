@@ -22,7 +22,9 @@ export interface CompileRequest {
   readonly main: string;
   readonly curve: "BN254";
   /** circom's level, 2 by default; 1 keeps linear constraints, which most published figures count. */
-  readonly optimization?: 1 | 2;
+  readonly optimization?: 0 | 1 | 2;
+  /** Most rounds of level 2; as many as change something by default. */
+  readonly rounds?: number;
 }
 
 export interface CompileLimits {
@@ -134,7 +136,9 @@ function runCompiler(
     "--wasm",
     "--sym",
     "--inspect",
-    `--O${String(request.optimization ?? 2)}`,
+    ...(request.rounds === undefined
+      ? [`--O${String(request.optimization ?? 2)}`]
+      : ["--O2round", String(request.rounds)]),
     "-p",
     PRIME_NAMES[request.curve],
     ...searched.flatMap((folder) => ["-l", folder]),

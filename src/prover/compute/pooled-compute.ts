@@ -98,7 +98,7 @@ export class PooledCompute implements ProverCompute {
   async compile(source: CircuitSource, options: ComputeOptions = {}): Promise<CompileOutcome> {
     const outcome = await compileInProcess(
       this.#tasks,
-      { sources: source.files, main: source.main, curve: "BN254" },
+      { sources: source.files, main: source.main, curve: "BN254", ...source.options },
       {
         limits: this.#compileLimits,
         processLimits: this.#processLimits,

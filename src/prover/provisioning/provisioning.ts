@@ -26,7 +26,7 @@ import {
 } from "../repository.js";
 import { statusEvents } from "../prover-events.js";
 import type { ProverDiagnostic } from "../schemas.js";
-import { circuitHash, type BuiltInCircuits, type CircuitSource } from "./sources.js";
+import { circuitHash, withOptions, type BuiltInCircuits, type CircuitSource } from "./sources.js";
 import type { ProverVault } from "../vault-port.js";
 
 export interface ProvisioningDependencies {
@@ -217,10 +217,13 @@ export class Provisioning {
   async #example(prover: StoredProver, witnessProgram: StoredFile): Promise<GatesInput["example"]> {
     if (!prover.build.is_built_in) return undefined;
     const found = this.#with.builtIns.find(prover.identifier);
-    if (
-      found?.satisfyingInputs === undefined ||
-      circuitHash(found, prover.curve, this.#with.compute.compilerName) !== prover.build.circuit_hash
-    )
+    if (found?.satisfyingInputs === undefined) return undefined;
+    const { optimization, rounds } = prover.options ?? {};
+    const same = withOptions(found, {
+      ...(optimization === 0 || optimization === 1 ? { optimization } : {}),
+      ...(typeof rounds === "number" ? { rounds } : {}),
+    });
+    if (circuitHash(same, prover.curve, this.#with.compute.compilerName) !== prover.build.circuit_hash)
       return undefined;
     const text = await this.#with.artifacts.read(required(prover, "interface.json").sha256);
     return {

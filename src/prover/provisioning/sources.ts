@@ -14,7 +14,12 @@ export type CircuitSource = {
   readonly files: Readonly<Record<string, string>>;
   /** The file with the main component. */
   readonly main: string;
+  /** Of the compiler; its defaults when absent. */
+  readonly options?: SourceOptions;
 };
+
+/** Options of the compiler that change what it writes. */
+export type SourceOptions = { readonly optimization?: 0 | 1 | 2; readonly rounds?: number };
 
 /** What the source of one circuit may have, by the settings. */
 export interface SourceLimits {
@@ -24,7 +29,7 @@ export interface SourceLimits {
 }
 
 /** A source, its name and its hash. */
-interface NamedSource {
+export interface NamedSource {
   /** Of a built-in circuit: inputs that satisfy it. */
   readonly satisfyingInputs?: unknown;
   readonly identifier: string;
@@ -110,11 +115,30 @@ export function sourceOf(
 
 /**
  * Returns the name of a compiled circuit: SHA-256 over the source, the curve, and the compiler with its flags, in
- * lower-case hex.
+ * lower-case hex. The compiler's default options are part of its name.
  * @param compilerName name and version of the compiler and its flags
  */
-export function circuitHash(circuit: Pick<NamedSource, "hash">, curve: string, compilerName: string): string {
-  return createHash("sha256").update(`pv/v1/circuit\n${circuit.hash}\n${curve}\n${compilerName}`).digest("hex");
+export function circuitHash(
+  circuit: Pick<NamedSource, "hash" | "source">,
+  curve: string,
+  compilerName: string,
+): string {
+  const { optimization = 2, rounds } = circuit.source.options ?? {};
+  const flags =
+    rounds === undefined ? (optimization === 2 ? "" : `\nO${String(optimization)}`) : `\nO2round ${String(rounds)}`;
+  return createHash("sha256").update(`pv/v1/circuit\n${circuit.hash}\n${curve}\n${compilerName}${flags}`).digest("hex");
+}
+
+/**
+ * Returns a source that is compiled with these options.
+ * @throws AppError `source_invalid` for rounds at a level that has none
+ */
+export function withOptions(named: NamedSource, { optimization, rounds }: SourceOptions): NamedSource {
+  if (rounds !== undefined && (optimization ?? 2) !== 2)
+    throw sourceInvalid("rounds belong to optimization 2", "options.rounds");
+  if (optimization === undefined && rounds === undefined) return named;
+  const options = { optimization: optimization ?? 2, ...(rounds === undefined ? {} : { rounds }) };
+  return { ...named, source: { ...named.source, options } };
 }
 
 function ownSource(
