@@ -1,8 +1,6 @@
 /** A vault over a real store and a real worker thread, in a temporary folder, with a clock that tests move. */
 import { randomUUID } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rm } from "node:fs/promises";
 import { AppError, type ErrorCode } from "../../src/platform/errors.js";
 import type { Subject, SubjectKind } from "../../src/platform/auth/principal.js";
 import type { Clock } from "../../src/platform/clock.js";
@@ -19,6 +17,7 @@ import type { SealProvider } from "../../src/vault/seal/providers/provider.js";
 import { VaultSeal } from "../../src/vault/seal/seal.js";
 import { VaultService } from "../../src/vault/service.js";
 import { VaultWorkers } from "../../src/vault/threads/vault-workers.js";
+import { newFolder } from "../support/temporary-folder.js";
 
 export const PHRASE =
   "legal winner thank year wave sausage worth useful legal winner thank year wave sausage worth useful legal winner thank year wave sausage worth title";
@@ -63,7 +62,7 @@ export interface TestVaultOptions {
 }
 
 export async function openTestVault(options: TestVaultOptions = {}): Promise<TestVault> {
-  const folder = options.folder ?? (await mkdtemp(join(tmpdir(), "proofwright-vault-")));
+  const folder = options.folder ?? newFolder("vault");
   const log = createLog("silent");
   const opened = await openStore(
     {
