@@ -24,7 +24,7 @@ const { unit, integration } = testFiles();
 export default defineConfig({
   test: {
     root: new URL("..", import.meta.url).pathname,
-    globalSetup: [new URL("../test/support/build.ts", import.meta.url).pathname],
+    globalSetup: ["build", "run-folder"].map((name) => new URL(`../test/support/${name}.ts`, import.meta.url).pathname),
     reporters: ["default", new SummaryReporter()],
     pool: "forks",
     deps: { optimizer: { ssr: { enabled: true, include: JOINED_PACKAGES } } },

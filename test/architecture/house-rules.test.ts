@@ -41,6 +41,11 @@ describe("house rules", () => {
     expect(full.map(([folder, own]) => `${folder}: ${String(own.length)}`)).toEqual([]);
   });
 
+  it("makes temporary folders of tests by the one helper that knows how they end", () => {
+    const makers = sourceFiles("test").filter((file) => /\bmkdtemp/.test(textOf(file)));
+    expect(makers).toEqual(["test/support/temporary-folder.ts"]);
+  });
+
   it("has no two files of the same name in one area", () => {
     const named = files.filter((file) => areaOf(file) !== undefined && !isPartOfPlatformRoom(file));
     const twice = [...groupedBy(named, (file) => `${areaOf(file) ?? ""} ${basename(file)}`).values()].filter(

@@ -3,15 +3,15 @@
  */
 import { afterAll, beforeAll, describe, expect, expectTypeOf, it } from "vitest";
 import { createHash } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ApiError, createClient, type Client } from "../../src/client.js";
 import { THING_ID, TOKEN, startFront, testRoutes, type Front } from "../platform/http/support.js";
+import { newFolder } from "../support/temporary-folder.js";
 
 let front: Front;
 let client: Client<typeof testRoutes>;
-const folder = mkdtempSync(join(tmpdir(), "client-"));
+const folder = newFolder("client");
 beforeAll(async () => {
   front = await startFront();
   client = createClient({ baseUrl: `${front.url}/`, token: TOKEN }, testRoutes);

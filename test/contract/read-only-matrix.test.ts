@@ -2,8 +2,7 @@
  * A store without room (READ_ONLY): what each route answers, and that nothing is half done. The routes and their inputs
  * are those of the permission matrix.
  */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { ROUTE_LIST } from "../../src/api.js";
@@ -14,6 +13,7 @@ import { startAnvil, type Anvil } from "../support/anvil.js";
 import { textOf } from "../support/response.js";
 import { startServer, type TestServer } from "../support/server.js";
 import { bodyOf, idOf, inWorkableOrder, newTenant, PASSWORD, pathOf, type Tenant } from "../support/tenants.js";
+import { newFolder } from "../support/temporary-folder.js";
 
 /** Without it the issuer would be the address, and tokens would become invalid with the first server. */
 const ENV = { PROOFWRIGHT_ISSUER: "https://read-only.example.com", PROOFWRIGHT_MODE: "development" };
@@ -105,7 +105,7 @@ beforeAll(async () => {
   anvil = await startAnvil();
   // No blocks are mined, so that the tenant's transaction is still open when it is bumped and cancelled.
   await anvil.request("evm_setAutomine", false);
-  folder = mkdtempSync(join(tmpdir(), "proofwright-read-only-"));
+  folder = newFolder("read-only");
   server = await startServer({ dataDir: folder, env: ENV });
   const bootstrap = readFileSync(join(folder, "bootstrap-token"), "utf8").trim();
   const credentials = { email: "root@example.com", password: PASSWORD };

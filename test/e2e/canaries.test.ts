@@ -5,8 +5,7 @@
  * gives out (tokens, phrases) the same.
  */
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { ROUTE_LIST } from "../../src/api.js";
@@ -17,6 +16,7 @@ import { startKubo, type KuboDouble } from "../support/kubo-double.js";
 import { provisioned, startServer, type Api, type TestServer } from "../support/server.js";
 import { textOf } from "../support/response.js";
 import { PHRASE, PHRASE_HASH } from "../vault/support.js";
+import { newFolder } from "../support/temporary-folder.js";
 
 const ENV = {
   SEAL_UNSEAL_VALIDATION_HASH: PHRASE_HASH,
@@ -64,7 +64,7 @@ const credential = canary(hidden);
 
 beforeAll(async () => {
   kubo = await startKubo({ authorization: `Bearer ${credential}` });
-  dataDir = mkdtempSync(join(tmpdir(), "proofwright-canaries-"));
+  dataDir = newFolder("canaries");
   server = await startServer({ dataDir, env: ENV, flags: ["--log-level=debug"] });
   const user = await server.newUser();
   ({ token, api } = user);

@@ -1,13 +1,13 @@
 /** The server as a process: how it starts, refuses to start, stops, and comes back after a kill. */
 import { execFile } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { ApiError } from "../../src/client.js";
 import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
 import { provisioned, startServer, type TestServer } from "../support/server.js";
+import { newFolder } from "../support/temporary-folder.js";
 
 const run = promisify(execFile);
 const CLI = join(PACKAGE_ROOT, "dist/src/cli.js");
@@ -22,7 +22,7 @@ const open: TestServer[] = [];
 const folders: string[] = [];
 
 function folder(): string {
-  const path = mkdtempSync(join(tmpdir(), "proofwright-process-"));
+  const path = newFolder("process");
   folders.push(path);
   return path;
 }
@@ -140,7 +140,7 @@ describe("a server with a past", () => {
     readonly proof: string;
   };
   beforeAll(async () => {
-    left = mkdtempSync(join(tmpdir(), "proofwright-process-"));
+    left = newFolder("process");
     const server = await startServer({ dataDir: left });
     try {
       const { api, token, email, password } = await server.newUser();

@@ -1,14 +1,20 @@
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { ConfigError, describeSettings, loadConfig, parseAddress } from "../../src/platform/config.js";
 import { SETTINGS } from "../../src/platform/settings.js";
+import { newFolder, removeFolder } from "../support/temporary-folder.js";
 
 const HASH = "0x69be79ef3c28f55d7cb84db2dd3c18dfff45eeefebd09b8c5f7f3489b8ba09ac";
 
+const folder = newFolder("config");
+let files = 0;
+afterAll(() => {
+  removeFolder(folder);
+});
+
 function configFile(content: string): string {
-  const path = join(mkdtempSync(join(tmpdir(), "proofwright-config-")), "config.json");
+  const path = join(folder, `config-${String((files += 1))}.json`);
   writeFileSync(path, content);
   return path;
 }

@@ -2,12 +2,12 @@
  * Kill -9 of a whole server under write load over HTTP (T1b): eight clients create vaults, keys, secrets and provers;
  * after each kill a new server on the same data must have everything that was acknowledged, whole.
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { ApiError } from "../../src/client.js";
 import type { SeededRandom } from "./seeded.js";
 import { startServer, type Api, type TestServer } from "./server.js";
+import { newFolder } from "./temporary-folder.js";
 
 export interface HttpCrashFigures {
   rounds: number;
@@ -30,7 +30,7 @@ export async function killServer(options: {
   readonly killAfterMs: readonly [number, number];
   readonly random: SeededRandom;
 }): Promise<HttpCrashFigures> {
-  const folder = mkdtempSync(join(tmpdir(), "proofwright-crash-"));
+  const folder = newFolder("crash");
   const dataDir = join(folder, "data");
   const figures: HttpCrashFigures = { rounds: 0, acknowledged: 0, lost: 0, half: 0 };
   const known: Acknowledged = { vaults: new Map(), provers: new Set() };

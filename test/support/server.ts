@@ -1,13 +1,14 @@
 /** A real server process for end-to-end tests: spawned from dist/, on a free port, with a data folder of its own. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { apiRoutes } from "../../src/api.js";
 import { createClient, type Client } from "../../src/client.js";
 import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
+import { newFolder } from "./temporary-folder.js";
 
 export type Api = Client<typeof apiRoutes>;
 
@@ -95,14 +96,14 @@ export class TestServer {
 const FLAGS = ["--port=0", "--log-level=warn", "--rate-limits=false"];
 
 export async function startServer(options: ServerOptions = {}): Promise<TestServer> {
-  const temporary = options.dataDir === undefined ? mkdtempSync(join(tmpdir(), "proofwright-test-")) : undefined;
+  const temporary = options.dataDir === undefined ? newFolder("test") : undefined;
   const dataDir = options.dataDir ?? join(temporary ?? "", "data");
   const child = spawn(
     process.execPath,
     [join(PACKAGE_ROOT, "dist/src/cli.js"), "server", `--data-dir=${dataDir}`, ...FLAGS, ...(options.flags ?? [])],
     {
       stdio: ["ignore", "pipe", "pipe"],
-      env: { PATH: process.env.PATH, ...options.env },
+      env: { PATH: process.env.PATH, TMPDIR: tmpdir(), ...options.env },
     },
   );
   let printed = "";

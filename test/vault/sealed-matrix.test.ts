@@ -1,9 +1,7 @@
 // Every route of the API x {unconfigured, sealed, unsealed} x {no token, a token that lacks the permission, an ordinary
 // token}.
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rmSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ROUTE_LIST } from "../../src/api.js";
 import { holdsAll, NEW_USER_PERMISSIONS, permissionBits } from "../../src/platform/auth/permissions.js";
@@ -12,6 +10,7 @@ import { ERROR_STATUS } from "../../src/platform/errors.js";
 import { startServer, type TestServer } from "../support/server.js";
 import { textOf } from "../support/response.js";
 import { PHRASE, PHRASE_HASH } from "./support.js";
+import { newFolder } from "../support/temporary-folder.js";
 
 type State = "unconfigured" | "sealed" | "unsealed";
 const STATES: Readonly<Record<State, Readonly<Record<string, string>>>> = {
@@ -32,7 +31,7 @@ const running = new Map<State, Running>();
 beforeAll(async () => {
   await Promise.all(
     (Object.keys(STATES) as State[]).map(async (state) => {
-      const folder = mkdtempSync(join(tmpdir(), "proofwright-matrix-"));
+      const folder = newFolder("matrix");
       const server = await startServer({ env: STATES[state], dataDir: folder });
       const { email, password } = await server.newUser();
       const logIn = async (): Promise<string> =>

@@ -1,8 +1,6 @@
 /** A vault over a real store and a real worker thread, in a temporary folder, with a clock that tests move. */
 import { randomUUID } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rm } from "node:fs/promises";
 import { AppError, type ErrorCode } from "../../src/platform/errors.js";
 import type { Subject, SubjectKind } from "../../src/platform/auth/principal.js";
 import type { Clock } from "../../src/platform/clock.js";
@@ -22,6 +20,7 @@ import { VaultWorkers } from "../../src/vault/threads/vault-workers.js";
 import { KeyObjects } from "../../src/vault/worker/key-objects.js";
 import { Keyring } from "../../src/vault/worker/keyring.js";
 import { createVaultTasks } from "../../src/vault/worker/tasks.js";
+import { newFolder } from "../support/temporary-folder.js";
 
 export const PHRASE =
   "legal winner thank year wave sausage worth useful legal winner thank year wave sausage worth useful legal winner thank year wave sausage worth title";
@@ -68,7 +67,7 @@ export interface TestVaultOptions {
 }
 
 export async function openTestVault(options: TestVaultOptions = {}): Promise<TestVault> {
-  const folder = options.folder ?? (await mkdtemp(join(tmpdir(), "proofwright-vault-")));
+  const folder = options.folder ?? newFolder("vault");
   const log = createLog("silent");
   const opened = await openStore(
     {

@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
@@ -9,6 +8,7 @@ import { Piscina } from "piscina";
 import { describe, expect, it } from "vitest";
 import { primeCurve, primeSnarkjs } from "../../../src/engine/backends/snarkjs.js";
 import { PACKAGE_ROOT } from "../../../src/platform/files/package-root.js";
+import { newFolder } from "../../support/temporary-folder.js";
 
 const backendUrl = pathToFileURL(join(PACKAGE_ROOT, "dist", "src", "engine", "backends", "snarkjs.js")).href;
 /**
@@ -50,7 +50,7 @@ describe("snarkjs backend", () => {
 
   it("works in a Piscina worker", async () => {
     const source = `import { parentPort } from "node:worker_threads"; export default async () => { ${PROBE} return { ...state, listeners: parentPort.listenerCount("message") }; };`;
-    const folder = await mkdtemp(join(tmpdir(), "proofwright-test-"));
+    const folder = newFolder("test");
     const filename = join(folder, "probe.mjs");
     await writeFile(filename, source);
     const pool = new Piscina({ filename, minThreads: 1, maxThreads: 1 });

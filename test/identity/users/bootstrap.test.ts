@@ -1,11 +1,11 @@
 /** The first administrator: by the token in the private file, and in no other way. */
-import { mkdtempSync, readFileSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ADMINISTRATOR_PERMISSIONS, NEW_USER_PERMISSIONS } from "../../../src/platform/auth/permissions.js";
 import { openHttpHarness, outcome, type HttpHarness } from "../http-support.js";
 import { ADDRESS, PASSWORD } from "../support.js";
+import { folderOfTest } from "../../support/temporary-folder.js";
 
 let harness: HttpHarness;
 
@@ -20,7 +20,7 @@ afterEach(async () => {
 describe("the first administrator", () => {
   it("is made with the token in a private file, once, within an hour, when there are no users", async () => {
     const { bootstrap } = harness.identity.services;
-    const path = join(mkdtempSync(join(tmpdir(), "bootstrap-")), "bootstrap-token");
+    const path = join(folderOfTest("bootstrap"), "bootstrap-token");
     expect(await bootstrap.offer(path)).toBe(true);
     expect(statSync(path).mode & 0o777).toBe(0o600);
     const first = readFileSync(path, "utf8").trim();
@@ -39,7 +39,7 @@ describe("the first administrator", () => {
   });
 
   it("is not the first to sign up, and the token expires after an hour", async () => {
-    const path = join(mkdtempSync(join(tmpdir(), "bootstrap-")), "bootstrap-token");
+    const path = join(folderOfTest("bootstrap"), "bootstrap-token");
     await harness.identity.services.bootstrap.offer(path);
     harness.clock.advanceSec(3600);
     const body = { email: "root@example.com", first_name: "R", last_name: "T", password: PASSWORD };

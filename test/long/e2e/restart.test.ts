@@ -1,15 +1,14 @@
 /** A server that is killed while it provisions, and started again on the same data folder. */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rmSync } from "node:fs";
 import { expect, it } from "vitest";
 import { startServer } from "../../support/server.js";
+import { newFolder } from "../../support/temporary-folder.js";
 
 /** The statuses that last long enough to be seen for certain: the compiler and the setup are processes. */
 const KILLED_IN = ["compiling", "running_setup"];
 
 it("finishes provisioning that was killed while it compiled and while its keys were made", async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), "proofwright-restart-"));
+  const dataDir = newFolder("restart");
   let server = await startServer({ dataDir });
   try {
     const { api, token } = await server.newUser();

@@ -1,17 +1,16 @@
 // A real server with an automatic seal provider: unsealed at start, and serving without a vault while the provider does
 // not answer.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rmSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startServer } from "../../support/server.js";
 import { awsKms, VendorDouble } from "../../vault/seal/providers/vendor-doubles.js";
+import { newFolder } from "../../support/temporary-folder.js";
 
 const KEY = "alias/proofwright";
 let folder: string;
 let double: VendorDouble;
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "proofwright-provider-"));
+  folder = newFolder("provider");
   double = await new VendorDouble(awsKms(KEY)).listen();
 });
 afterAll(async () => {

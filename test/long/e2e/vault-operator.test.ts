@@ -2,18 +2,18 @@
 // ever left behind.
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PACKAGE_ROOT } from "../../../src/platform/files/package-root.js";
 import { startServer, type TestServer } from "../../support/server.js";
 import { OTHER_HASH, OTHER_PHRASE, PHRASE, PHRASE_HASH } from "../../vault/support.js";
+import { newFolder } from "../../support/temporary-folder.js";
 
 const ENV = { SEAL_UNSEAL_VALIDATION_HASH: PHRASE_HASH };
 let folder: string;
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "proofwright-operator-"));
+  folder = newFolder("operator");
 });
 afterAll(() => {
   rmSync(folder, { recursive: true, force: true });

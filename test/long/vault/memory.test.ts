@@ -1,16 +1,15 @@
 // How much of the keys is found by a reader of the process memory (Linux; the probe reads /proc/self/mem).
 import { execFile } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rm } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
+import { newFolder } from "../../support/temporary-folder.js";
 
 const PROBE = fileURLToPath(new URL("memory-probe.mjs", import.meta.url));
 
 it("leaves no copy of phrase, entropy, master key, record key or any key's material in memory within 6 s of sealing", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "proofwright-memory-"));
+  const folder = newFolder("memory");
   const { stdout } = await promisify(execFile)(process.execPath, ["--expose-gc", PROBE, folder], { timeout: 60_000 });
   await rm(folder, { recursive: true, force: true });
   const { unsealed, sealed } = JSON.parse(stdout) as Record<"unsealed" | "sealed", Record<string, number>>;

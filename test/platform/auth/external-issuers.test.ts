@@ -1,15 +1,15 @@
 /** The operator's file of trusted issuers: what is read, and what is rejected. */
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readTrustedIssuers } from "../../../src/platform/auth/external-issuers.js";
+import { folderOfTest } from "../../support/temporary-folder.js";
 
 const ISSUER = "https://login.example.com/realm";
 
 describe("the operator's list of issuers", () => {
   const read = async (content: unknown) => {
-    const path = join(mkdtempSync(join(tmpdir(), "issuers-")), "issuers.json");
+    const path = join(folderOfTest("issuers"), "issuers.json");
     writeFileSync(path, typeof content === "string" ? content : JSON.stringify(content));
     return readTrustedIssuers(path);
   };

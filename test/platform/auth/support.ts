@@ -1,8 +1,6 @@
-import { chmodSync, mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Clock } from "../../../src/platform/clock.js";
 import type { Log } from "../../../src/platform/log.js";
+import { folderOfTest } from "../../support/temporary-folder.js";
 
 /** A clock that stands until it is moved. */
 export class HeldClock implements Clock {
@@ -29,7 +27,5 @@ export const quietLog: Log = {
 };
 
 export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "identity-test-"));
-  chmodSync(folder, 0o700);
-  return folder;
+  return folderOfTest("identity");
 }

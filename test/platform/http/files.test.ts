@@ -3,17 +3,17 @@
  * sections 13, 14).
  */
 import { createHash, randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import net from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { BEARER, requestText, startFront, until, type Front } from "./support.js";
+import { newFolder } from "../../support/temporary-folder.js";
 
 const BYTES = 3_000_000;
 const content = randomBytes(BYTES);
 const sha256 = createHash("sha256").update(content).digest("hex");
-const folder = mkdtempSync(join(tmpdir(), "front-files-"));
+const folder = newFolder("front-files");
 const path = join(folder, "file.bin");
 let front: Front;
 

@@ -1,14 +1,14 @@
 /** The front over TLS, with a certificate made for the test. */
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import https from "node:https";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import tls from "node:tls";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { BEARER, startFront, type Front } from "./support.js";
+import { newFolder } from "../../support/temporary-folder.js";
 
-const folder = mkdtempSync(join(tmpdir(), "front-tls-"));
+const folder = newFolder("front-tls");
 const certFile = join(folder, "cert.pem");
 const keyFile = join(folder, "key.pem");
 let front: Front;

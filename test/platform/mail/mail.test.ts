@@ -1,13 +1,13 @@
 /** Mail by file and by SMTP (a double on this machine), and the outbox that requests do not wait for. */
-import { mkdtempSync, readFileSync, readdirSync, statSync } from "node:fs";
+import { readFileSync, readdirSync, statSync } from "node:fs";
 import { createServer, type AddressInfo, type Server } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { createFileMail } from "../../../src/platform/mail/file-mail.js";
 import { Outbox } from "../../../src/platform/mail/outbox.js";
 import { createSmtpMail } from "../../../src/platform/mail/smtp-mail.js";
 import { HeldClock, quietLog } from "../auth/support.js";
+import { folderOfTest } from "../../support/temporary-folder.js";
 
 const MESSAGE = {
   to: "ada@example.com",
@@ -60,7 +60,7 @@ async function smtpDouble(): Promise<{ url: string; lines: string[] }> {
 
 describe("mail to files", () => {
   it("writes private files, and refuses injected headers", async () => {
-    const folder = join(mkdtempSync(join(tmpdir(), "mail-")), "mail");
+    const folder = join(folderOfTest("mail"), "mail");
     const mail = createFileMail({ folder, from: "p@localhost" }, { clock: new HeldClock() });
     await mail.send(MESSAGE);
     const [name] = readdirSync(folder);

@@ -1,6 +1,5 @@
-import { mkdtemp, readdir, rm, utimes, writeFile, mkdir, symlink } from "node:fs/promises";
+import { readdir, rm, utimes, writeFile, mkdir, symlink } from "node:fs/promises";
 import { existsSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -11,6 +10,7 @@ import { ProcessTasks } from "../../../src/platform/pool/process-task.js";
 import type { ProcessTaskLimits } from "../../../src/platform/pool/process-task.js";
 import { Sandbox } from "../../../src/platform/pool/sandbox.js";
 import { eventually } from "../../support/eventually.js";
+import { newFolder } from "../../support/temporary-folder.js";
 
 const LIMITS: ProcessTaskLimits = {
   deadlineMs: 30_000,
@@ -59,7 +59,7 @@ let folder = "";
 const tasks = new ProcessTasks();
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "process-task-test-"));
+  folder = newFolder("process-task");
   await mkdir(join(folder, "tasks"));
   for (const [name, body] of Object.entries(SCRIPTS)) {
     const imports = `import fs from "node:fs"; import net from "node:net"; import childProcess from "node:child_process"; const tools = { fs, net, childProcess };`;

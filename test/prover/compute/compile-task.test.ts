@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DEFAULT_COMPILE_LIMITS } from "../../../src/engine/circuit/compile-circuit.js";
@@ -13,6 +12,7 @@ import { probeSandboxTools } from "../../../src/platform/pool/process-sandbox.js
 import { ProcessTasks } from "../../../src/platform/pool/process-task.js";
 import { Sandbox } from "../../../src/platform/pool/sandbox.js";
 import type { ProcessTaskLimits } from "../../../src/platform/pool/process-task.js";
+import { newFolder } from "../../support/temporary-folder.js";
 
 // Untrusted source as an attacker would send it; each ends in a failure that names itself, none in a crash of the
 // process.
@@ -23,7 +23,7 @@ const tasks = new ProcessTasks();
 let folder = "";
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "compile-task-test-"));
+  folder = newFolder("compile-task");
   await writeFile(join(folder, "secret.circom"), "swordfish");
 });
 

@@ -1,5 +1,4 @@
-import { mkdtemp, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { loadReferenceKernels } from "../../../src/engine/reference/reference-kernels.js";
@@ -11,12 +10,13 @@ import { prepareWith, verifyGroth16 } from "../../../src/engine/groth16/verify.j
 import { ProcessTasks } from "../../../src/platform/pool/process-task.js";
 import { SETUP_PROCESS_LIMITS, setupInProcess } from "../../../src/prover/compute/setup-task.js";
 import { chainFixture, cubicFixture, r1csFile } from "../../support/groth16-fixtures.js";
+import { newFolder } from "../../support/temporary-folder.js";
 
 describe("setup in a process of its own", () => {
   const tasks = new ProcessTasks();
   let folder: string;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), "proofwright-test-"));
+    folder = newFolder("test");
   });
   afterAll(async () => {
     await rm(folder, { recursive: true });

@@ -1,5 +1,4 @@
-import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { getHeapSnapshot } from "node:v8";
 import { afterEach, describe, expect, it } from "vitest";
@@ -24,6 +23,7 @@ import {
   type TestVault,
   type TestVaultOptions,
 } from "../support.js";
+import { newFolder } from "../../support/temporary-folder.js";
 
 const opened: TestVault[] = [];
 async function open(options: TestVaultOptions = {}): Promise<TestVault> {
@@ -455,7 +455,7 @@ describe("the environment provider", () => {
 
 describe("the development seal", () => {
   it("makes a phrase file once, readable by its owner only, and unseals with it", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "proofwright-seal-"));
+    const folder = newFolder("seal");
     const path = join(folder, "data", DEVELOPMENT_PHRASE_FILE);
     const providers = await Promise.all(
       [1, 2, 3].map(async () => await initialiseDevelopmentSeal(join(folder, "data"))),
@@ -470,7 +470,7 @@ describe("the development seal", () => {
   });
 
   it("refuses a file that others can read, and one without a phrase", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "proofwright-seal-"));
+    const folder = newFolder("seal");
     const path = join(folder, DEVELOPMENT_PHRASE_FILE);
     await writeFile(path, `${PHRASE}\n`, { mode: 0o644 });
     await expect(initialiseDevelopmentSeal(folder)).rejects.toThrow(PrivateFileError);

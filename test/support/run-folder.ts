@@ -1,0 +1,38 @@
+/**
+ * Gives a run of the suite a temporary folder of its own, as the system's one for every process of it, and removes it
+ * afterwards: also what libraries leave there, such as the locks of LMDB, and what a killed server could not remove. A
+ * run that was killed itself leaves its folder to the next one, which knows by the process id that nobody uses it.
+ */
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const PREFIX = "proofwright-run-";
+
+export default function setup(): () => void {
+  const place = tmpdir();
+  for (const name of readdirSync(place)) {
+    if (name.startsWith(PREFIX) && !isAlive(Number(name.slice(PREFIX.length)))) remove(join(place, name));
+  }
+  const folder = join(place, `${PREFIX}${String(process.pid)}`);
+  mkdirSync(folder, { mode: 0o700 });
+  process.env.TMPDIR = folder;
+  return () => {
+    process.env.TMPDIR = place;
+    remove(folder);
+  };
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // A process of another user is alive too.
+    return (error as NodeJS.ErrnoException).code !== "ESRCH";
+  }
+}
+
+function remove(folder: string): void {
+  rmSync(folder, { recursive: true, force: true });
+}
