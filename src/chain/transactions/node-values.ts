@@ -14,6 +14,8 @@ export interface BlockHead {
   readonly timestampSec: number;
   /** Absent before EIP-1559. */
   readonly baseFeePerGas: bigint | undefined;
+  /** Absent where the node does not tell it, or tells 0. */
+  readonly gasLimit?: bigint;
 }
 
 export interface Receipt {
@@ -42,13 +44,15 @@ export function readInteger(value: unknown, what: string): number {
 /** Reads a block without its transactions; undefined when the node has no such block. */
 export function readBlock(value: unknown): BlockHead | undefined {
   if (value === null || value === undefined) return undefined;
-  const { number, hash, timestamp, baseFeePerGas } = membersOf(value, "block");
+  const { number, hash, timestamp, baseFeePerGas, gasLimit } = membersOf(value, "block");
+  const limit = gasLimit === undefined || gasLimit === null ? 0n : readHexQuantity(gasLimit, "gas limit");
   return {
     number: readInteger(number, "block number"),
     hash: readHash(hash, "block hash"),
     timestampSec: readInteger(timestamp, "block time"),
     baseFeePerGas:
       baseFeePerGas === undefined || baseFeePerGas === null ? undefined : readHexQuantity(baseFeePerGas, "base fee"),
+    ...(limit === 0n ? {} : { gasLimit: limit }),
   };
 }
 

@@ -7,6 +7,7 @@ import type { Subject } from "../../platform/auth/principal.js";
 import { AppError, invalidMember } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
 import type { BroadcastTransactionInput, TransactionJson } from "./transaction-schemas.js";
+import { requireIntrinsicGas, type TransactionLists } from "./fees/intrinsic-gas.js";
 import type { NonceQueues } from "./sending/nonce-queues.js";
 import type { TransactionWriter } from "./transaction-writer.js";
 import type { TransactionNetworks } from "./transaction-ports.js";
@@ -34,18 +35,17 @@ export class SelfSigned {
 
   /**
    * Stores signed bytes, sends them and returns the transaction.
-   * @throws transaction_invalid, nonce_in_use, ref_taken
+   * @throws transaction_invalid, out_of_gas, nonce_in_use, ref_taken
    * @throws transaction_refused, insufficient_funds when the node refuses the bytes
    */
   async broadcast(owner: Subject, input: BroadcastTransactionInput): Promise<TransactionJson> {
     const { service, writer, queues, networks } = this.#dependencies;
     const network = networks.find(owner, input.network_id);
     const raw = input.raw_transaction.toLowerCase();
-    const { chainId, ...members } = await readSigned(raw);
+    const { chainId, lists, ...members } = await readSigned(raw);
     if (chainId !== network.chainId)
       throw invalid(`is for chain ${String(chainId ?? "none")}, not for ${String(network.chainId)}`);
-    if (queues.queueFor({ chain_id: network.chainId, from: members.from }).holds(members.nonce))
-      throw new AppError("nonce_in_use", { message: "another open transaction of the account has this nonce" });
+    requireIntrinsicGas(BigInt(members.gas), { ...members, lists });
     const id = newId();
     const now = writer.now();
     const hash = keccak256(raw as `0x${string}`);
@@ -70,8 +70,10 @@ export class SelfSigned {
       hash,
       attempts: [{ hash, kind: "first", signed_at: now, ...fees, raw }],
     };
-    await insertWithRef(this.#dependencies, record);
-    const { queue, queued } = queues.adopt(record);
+    const { queue, queued } = await queues.queueFor(record).reserving(members.nonce, async () => {
+      await insertWithRef(this.#dependencies, record);
+      return queues.adopt(record);
+    });
     const { outcome, refusal } = await queue.sendFirst(queued, raw);
     if (refusal === undefined || outcome === "accepted" || outcome === "later" || outcome === "unexplained")
       return service.get(owner, id);
@@ -88,6 +90,7 @@ export class SelfSigned {
 type SignedMembers = Pick<TransactionRecord, "from" | "to" | "value" | "data" | "gas"> & {
   readonly nonce: number;
   readonly chainId: number | undefined;
+  readonly lists: TransactionLists;
   readonly fees: Readonly<Record<string, string>>;
 };
 
@@ -111,12 +114,20 @@ async function readSigned(raw: string): Promise<SignedMembers> {
       gas: String(parsed.gas ?? 0n),
       nonce: parsed.nonce ?? 0,
       chainId: parsed.chainId,
+      lists: listsOf("accessList" in parsed ? (parsed.accessList ?? []) : []),
       fees: Object.fromEntries(fees.flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]))),
     };
   } catch (error) {
     if (error instanceof AppError) throw error;
     throw invalid(error instanceof TypeError ? error.message : "is not a signed transaction of type 0, 1 or 2");
   }
+}
+
+function listsOf(accessList: readonly { readonly storageKeys: readonly unknown[] }[]): TransactionLists {
+  return {
+    accessListAddresses: accessList.length,
+    accessListKeys: accessList.reduce((sum, { storageKeys }) => sum + storageKeys.length, 0),
+  };
 }
 
 function invalid(message: string): AppError {

@@ -120,12 +120,14 @@ function filterOf(filters: TransactionFilters): ((record: TransactionRecord) => 
   const creations = filters.filter_contract_creations === true;
   // Lists of an account use its index, so that the network is left to this filter.
   const network = filters.account_id === undefined ? undefined : filters.network_id;
-  if (statuses === undefined && to === undefined && from === undefined && !creations && network === undefined)
-    return undefined;
+  const { contract_id: contract } = filters;
+  const isAny = [statuses, to, from, network, contract].every((filter) => filter === undefined) && !creations;
+  if (isAny) return undefined;
   return (record) =>
     (statuses === undefined || statuses.has(record.state) || statuses.has(statusOf(record.state))) &&
     (to === undefined || record.to?.toLowerCase() === to) &&
     (from === undefined || record.from.toLowerCase() === from) &&
     (network === undefined || record.network_id === network) &&
+    (contract === undefined || record.contract_id === contract) &&
     (!creations || record.to === null);
 }

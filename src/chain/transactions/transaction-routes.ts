@@ -90,6 +90,7 @@ export const transactionRoutes = {
     errors: [
       "not_found",
       "transaction_invalid",
+      "out_of_gas",
       "transaction_refused",
       "insufficient_funds",
       "ref_taken",

@@ -102,6 +102,7 @@ export const TransactionListQuery = closed({
   from: Type.Optional(Address),
   network_id: Type.Optional(Uuid),
   account_id: Type.Optional(Uuid),
+  contract_id: Type.Optional(Uuid),
   filter_contract_creations: Type.Optional(Type.Boolean({ description: "only those without `to`" })),
 });
 export const TransactionParams = closed({ id: Type.Union([Uuid, Ref], { description: "UUID, or ref" }) });

@@ -250,7 +250,7 @@ async function requireNear({ rpc }: TransactionNetwork, from: string, nonce: num
 /** Returns the gas limit of the caller. Throws `invalid_request`, and `out_of_gas` for what no block would take. */
 function requireGas(gas: bigint, { to, data }: GasRequest): bigint {
   if (gas > GAS_MAX) throw invalidMember("gas", "`gas` is beyond what any chain counts (2^64 - 1)");
-  requireIntrinsicGas(gas, to, data);
+  requireIntrinsicGas(gas, { to, data });
   return gas;
 }
 

@@ -150,6 +150,37 @@ describe("a node that is not well", () => {
     await bench.until(id, isMined);
   });
 
+  it("estimates less than the transaction's form needs: not believed", async () => {
+    const account = await bench.account();
+    const create = async (gas: bigint, more: object = {}) => {
+      bench.rpc.spoil = (method) => (method === "eth_estimateGas" ? { answer: `0x${gas.toString(16)}` } : undefined);
+      return await bench.transactions.service.create(bench.owner, transfer(account.id, { value: 0n, ...more }));
+    };
+    const data = `0x${"7f".repeat(100)}`;
+    expect((await failsWith(create(20_999n))).code).toBe("network_answer_invalid");
+    expect((await failsWith(create(22_599n, { data }))).code).toBe("network_answer_invalid");
+    // Above the intrinsic cost and, with its quarter more, above the floor of EIP-7623, 25,000.
+    expect((await create(22_600n, { data })).gas).toBe("28250");
+  });
+
+  it("estimates more than a block takes, or nearly so: refused with both numbers, or cut to the block", async () => {
+    const account = await bench.account();
+    const { gasLimit } = (await bench.anvil.request("eth_getBlockByNumber", "latest", false)) as { gasLimit: string };
+    const limit = BigInt(gasLimit);
+    const answering = (gas: bigint): void => {
+      bench.rpc.spoil = (method) => (method === "eth_estimateGas" ? { answer: `0x${gas.toString(16)}` } : undefined);
+    };
+    const request = transfer(account.id, { value: 0n, data: "0x01" });
+    answering(limit + 1n);
+    expect(await failsWith(bench.transactions.service.submit(bench.owner, request))).toEqual({
+      code: "gas_estimate_failed",
+      message: `the transaction needs ${String(limit + 1n)} gas by the node's estimate; a block takes ${String(limit)}`,
+    });
+    answering(limit - 1n);
+    const made = await bench.transactions.service.create(bench.owner, request);
+    expect(made.gas).toBe(String(limit));
+  });
+
   it("is full for a while: the bytes are sent again", async () => {
     const account = await bench.account();
     let refusals = 2;
@@ -514,8 +545,21 @@ describe("transactions that callers signed", () => {
   it("are refused for another chain, with a nonce of the past, and when they are none", async () => {
     expect((await failsWith(broadcast(await signed({ chainId: 1, nonce: 1 })))).code).toBe("transaction_invalid");
     expect((await failsWith(broadcast("0x02c0"))).code).toBe("transaction_invalid");
+    const accessList = [{ address: RECEIVER, storageKeys: [`0x${"00".repeat(32)}`] }];
+    expect((await failsWith(broadcast(await signed({ nonce: 1, accessList, gas: 25_299n })))).code).toBe("out_of_gas");
     const refused = await failsWith(broadcast(await signed({ value: 10n ** 30n, nonce: 1 })));
     expect(refused.code).toBe("insufficient_funds");
+  });
+
+  it("of one nonce, sent at the same moment: one passes, the others are told that it is in use", async () => {
+    const nonce = await nextNonce();
+    const raws = [];
+    for (const value of [1n, 2n, 3n]) raws.push(await signed({ nonce, value }));
+    const results = await Promise.allSettled(raws.map(broadcast));
+    const refused = results.filter((result) => result.status === "rejected");
+    expect(refused).toMatchObject([{ reason: { code: "nonce_in_use" } }, { reason: { code: "nonce_in_use" } }]);
+    const [made] = results.filter((result) => result.status === "fulfilled");
+    expect(await bench.until(made!.value.id, isMined)).toMatchObject({ nonce, status: "success" });
   });
 
   it("stay open when a node refuses them without a final reason, and are no failure when it has them", async () => {

@@ -157,6 +157,11 @@ describe("what a contract answers", () => {
     ]);
     expect(bench.vault.store.get(["listener", id])?.value).toBe(ended.contract_address);
     expect(await bench.anvil.request("eth_getCode", ended.contract_address, "latest")).toBe("0x00");
+    const of = (contract: string): string[] =>
+      bench.transactions.service
+        .list(bench.owner, { contract_id: contract }, { page: 1, rpp: 10 })
+        .body.map((transaction) => transaction.id);
+    expect([of(CONTRACT_ID), of(id)]).toEqual([[id], []]);
   });
 });
 

@@ -4,9 +4,10 @@ import type { Clock } from "../../../platform/clock.js";
 import { AppError } from "../../../platform/errors.js";
 import { askNode } from "../../rpc/node-faults.js";
 import { RpcRefusal } from "../../rpc/rpc.js";
-import { readHexQuantity } from "../node-values.js";
+import { readBlock, readHexQuantity } from "../node-values.js";
 import type { TransactionNetwork } from "../transaction-ports.js";
 import { executionFailure } from "../sending/refusals.js";
+import { gasBeforeExecution, intrinsicGas } from "./intrinsic-gas.js";
 
 export interface GasRequest {
   readonly from: string;
@@ -22,41 +23,87 @@ interface SharedEstimate {
   readonly atMs: number;
 }
 
+interface BlockLimit {
+  readonly limit: bigint | undefined;
+  readonly atMs: number;
+}
+
 /** The state may change between the estimate and the block: a quarter more, of which only what is used is paid. */
 const MARGIN_DIVISOR = 4n;
 const NO_DATA = "0x";
 /** Equal transfers that come together share an estimate; a second is less than a block. */
 const SHARED_MS = 1_000;
 const SHARED_MAX = 1_000;
+/** A block's limit moves by a thousandth from block to block. */
+const BLOCK_LIMIT_MS = 30_000;
+/** Networks whose limit is kept; one more costs a request to a node. */
+const BLOCK_LIMITS_MAX = 10_000;
 
 export class GasEstimates {
   readonly #clock: Clock;
   readonly #transfers = new LRUCache<string, SharedEstimate>({ max: SHARED_MAX });
+  readonly #blockLimits = new LRUCache<string, BlockLimit>({ max: BLOCK_LIMITS_MAX });
 
   constructor(dependencies: { readonly clock: Clock }) {
     this.#clock = dependencies.clock;
   }
 
   /**
-   * Returns the gas limit for a transaction.
+   * Returns the gas limit for a transaction: what the node estimates, where that can be true.
    * @throws execution_reverted, insufficient_funds, gas_estimate_failed, and what keeps the node from answering
    */
   async estimate(network: TransactionNetwork, request: GasRequest): Promise<bigint> {
-    if (request.data !== NO_DATA || request.to === null) {
-      const gas = await ask(network, request);
-      return gas + gas / MARGIN_DIVISOR;
-    }
+    if (request.data !== NO_DATA || request.to === null) return await this.#ask(network, request);
     const nowMs = this.#clock.monotonicMs();
     const name = `${network.id} ${request.from} ${request.to} ${String(request.value)}`;
     const shared = this.#transfers.get(name);
     if (shared !== undefined && nowMs - shared.atMs < SHARED_MS) return await shared.answer;
-    const answer = ask(network, request);
+    const answer = this.#ask(network, request);
     this.#transfers.set(name, { answer, atMs: nowMs });
     answer.catch(() => {
       this.#transfers.delete(name);
     });
     return await answer;
   }
+
+  async #ask(network: TransactionNetwork, request: GasRequest): Promise<bigint> {
+    const [gas, limit] = await Promise.all([ask(network, request), this.#blockLimit(network)]);
+    return checked(gas, limit, request);
+  }
+
+  /** The gas that a block of the network takes; undefined while it is not known. */
+  async #blockLimit({ id, rpc }: TransactionNetwork): Promise<bigint | undefined> {
+    const nowMs = this.#clock.monotonicMs();
+    const known = this.#blockLimits.get(id);
+    if (known !== undefined && nowMs - known.atMs < BLOCK_LIMIT_MS) return known.limit;
+    try {
+      const limit = readBlock(await askNode(rpc, "eth_getBlockByNumber", ["latest", false]))?.gasLimit;
+      this.#blockLimits.set(id, { limit, atMs: nowMs });
+      return limit;
+    } catch (error) {
+      // The estimate is worth something without it.
+      if (error instanceof AppError) return known?.limit;
+      throw error;
+    }
+  }
+}
+
+/** Returns the limit for an estimate. Throws where the node's estimate cannot be true, or no block has room for it. */
+function checked(estimate: bigint, blockLimit: bigint | undefined, { to, data }: GasRequest): bigint {
+  const before = gasBeforeExecution(to, data);
+  if (estimate < before)
+    throw new AppError("network_answer_invalid", {
+      message: `the node estimates ${String(estimate)} gas; the transaction needs ${String(before)} before it does anything`,
+    });
+  if (blockLimit !== undefined && estimate > blockLimit)
+    throw new AppError("gas_estimate_failed", {
+      message: `the transaction needs ${String(estimate)} gas by the node's estimate; a block takes ${String(blockLimit)}`,
+    });
+  if (data === NO_DATA && to !== null) return estimate;
+  const least = intrinsicGas(to, data);
+  const ample = estimate + estimate / MARGIN_DIVISOR;
+  const gas = ample > least ? ample : least;
+  return blockLimit !== undefined && gas > blockLimit ? blockLimit : gas;
 }
 
 async function ask({ rpc }: TransactionNetwork, { from, to, value, data }: GasRequest): Promise<bigint> {

@@ -90,6 +90,20 @@ export class NonceQueue {
     return this.#slots.has(nonce);
   }
 
+  /**
+   * Keeps a nonce for work that stores and adopts a transaction with it, so that nothing else takes it meanwhile.
+   * @throws nonce_in_use
+   */
+  async reserving<T>(nonce: number, work: () => Promise<T>): Promise<T> {
+    if (!this.#slots.reserve(nonce))
+      throw new AppError("nonce_in_use", { message: "another open transaction of the account has this nonce" });
+    try {
+      return await work();
+    } finally {
+      this.#slots.unreserve(nonce);
+    }
+  }
+
   /** Returns the open transaction of this id that holds a nonce. */
   find(id: string): QueuedTransaction | undefined {
     return this.#slots.entries().find((queued) => queued.id === id);

@@ -3,6 +3,8 @@ import { nonceOf, type QueuedTransaction } from "./queued-transaction.js";
 
 export class NonceSlots {
   readonly #held = new Map<number, QueuedTransaction>();
+  /** Of transactions that are being stored, in this process; true once the search for a free nonce passed it by. */
+  readonly #reserved = new Map<number, boolean>();
   /** Where the search for a free nonce starts. */
   #cursor = 0;
   #floor = 0;
@@ -23,9 +25,23 @@ export class NonceSlots {
     return this.#floor;
   }
 
-  /** Returns true when an open transaction holds the nonce. */
+  /** Returns true when an open transaction holds the nonce, or one that is being stored will. */
   has(nonce: number): boolean {
-    return this.#held.has(nonce);
+    return this.#held.has(nonce) || this.#reserved.has(nonce);
+  }
+
+  /** Keeps a nonce for a transaction that is being stored, until `unreserve`. Returns false when it is taken. */
+  reserve(nonce: number): boolean {
+    if (this.has(nonce)) return false;
+    this.#reserved.set(nonce, false);
+    return true;
+  }
+
+  /** Gives back what was reserved, also once the transaction holds the nonce. */
+  unreserve(nonce: number): void {
+    const wasPassed = this.#reserved.get(nonce) === true;
+    this.#reserved.delete(nonce);
+    if (wasPassed && !this.#held.has(nonce)) this.#cursor = Math.min(this.#cursor, nonce);
   }
 
   /** Returns the transactions that hold a nonce, the lowest nonce first. */
@@ -56,7 +72,10 @@ export class NonceSlots {
 
   /** Returns the lowest free nonce from the cursor on. */
   next(): number {
-    while (this.#held.has(this.#cursor)) this.#cursor += 1;
+    while (this.has(this.#cursor)) {
+      if (this.#reserved.has(this.#cursor)) this.#reserved.set(this.#cursor, true);
+      this.#cursor += 1;
+    }
     return this.#cursor;
   }
 

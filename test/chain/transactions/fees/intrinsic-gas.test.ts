@@ -28,10 +28,25 @@ describe("gas that a transaction needs before it does anything", () => {
     expect(intrinsicGas(null, `0x${"01".repeat(33)}`)).toBe(21_000n + 33n * 16n + 32_000n + 4n);
   });
 
+  it("counts what an access list names, as a real node does (EIP-2930)", async () => {
+    const accessList = [
+      { address: RECEIVER, storageKeys: [`0x${"00".repeat(32)}`, `0x${"01".repeat(32)}`] },
+      { address: ANVIL_ACCOUNTS[1], storageKeys: [] },
+    ];
+    const call = { from: ANVIL_ACCOUNTS[0], to: RECEIVER, accessList };
+    expect(intrinsicGas(RECEIVER, "0x", { accessListAddresses: 2, accessListKeys: 2 })).toBe(
+      BigInt((await anvil.request("eth_estimateGas", call)) as string),
+    );
+  });
+
+  it("counts 25,000 for an authorization (EIP-7702)", () => {
+    expect(intrinsicGas(RECEIVER, "0x", { authorizations: 2 })).toBe(71_000n);
+  });
+
   it("is allowed to the unit, and refused one below", () => {
-    requireIntrinsicGas(21_000n, RECEIVER, "0x");
+    requireIntrinsicGas(21_000n, { to: RECEIVER, data: "0x" });
     expect(() => {
-      requireIntrinsicGas(20_999n, RECEIVER, "0x");
+      requireIntrinsicGas(20_999n, { to: RECEIVER, data: "0x" });
     }).toThrow("at least 21000");
   });
 });

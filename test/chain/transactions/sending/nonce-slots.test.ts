@@ -95,3 +95,20 @@ it("counts as unmined what is in no block", () => {
   mined.state = include(addSignature(mined.state, "0x01"), { number: 1, hash: "0x02" });
   expect([slots.size, slots.unmined]).toEqual([2, 1]);
 });
+
+it("passes by what is reserved, and comes back to it when it stays free", () => {
+  const slots = new NonceSlots();
+  slots.restartAt(5);
+  expect([slots.reserve(5), slots.reserve(5), slots.has(5)]).toEqual([true, false, true]);
+  expect(slots.next()).toBe(6);
+  slots.unreserve(5);
+  expect(slots.next()).toBe(5);
+  // One that the chain has used stays used.
+  expect(slots.reserve(2)).toBe(true);
+  slots.unreserve(2);
+  expect(slots.next()).toBe(5);
+  slots.reserve(5);
+  slots.take(holding(5));
+  slots.unreserve(5);
+  expect([slots.next(), slots.has(5)]).toEqual([6, true]);
+});
