@@ -78,7 +78,7 @@ export type RefreshState = {
   readonly previous_hash: string | null;
   /** The previous token may be presented again until then, and gets the current one again. */
   readonly previous_until_ms: number;
-  /** From this and the previous token the current one follows; absent in a family that an older version rotated last. */
+  /** The current token follows from this and the previous one; absent in a family that an older version rotated. */
   readonly successor_salt?: string;
   readonly idle_until_ms: number;
 };

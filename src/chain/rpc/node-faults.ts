@@ -12,8 +12,8 @@ const NODE_TEXT_CHARACTERS_MAX = 200;
 const FAULTS =
   /internal error|server error|upstream|gateway|unavailable|not available|timed? ?out|timeout|temporar|header not found|missing trie node|database|syncing|sync is still in progress|too many requests|rate limit/i;
 /**
- * How they say that they executed a call or an estimate and that it failed, besides a revert: geth, erigon and reth with
- * the names of core/vm/errors.go, nethermind, besu and anvil with their own.
+ * How they say that they executed a call or an estimate and that it failed, besides a revert: geth, erigon and reth
+ * with the names of core/vm/errors.go, nethermind, besu and anvil with their own.
  */
 const EXECUTION_FAULTS =
   /out of gas|gas required exceeds|exceeds allowance|invalid (fe)?opcode|bad ?instruction|(invalid|bad) ?jump|stack ?(under|over)flow|stack limit|write protection|static (state|call)|return ?data out of bounds|(code|initcode) size|address collision|must not begin with 0xef|\bevm\b|vm (execution )?(error|exception)|transaction execution fails|due to an exception|cannot estimate gas|gas limit/i;

@@ -46,8 +46,8 @@ export class Applications {
 
   /**
    * Creates an application; the calling user or organization becomes its first member, with every permission on it.
-   * @throws forbidden for an application; not_found for a network or owner that the caller cannot see; conflict when the
-   *   caller is a member of too many
+   * @throws forbidden for an application; not_found for a network or owner that the caller cannot see; conflict when
+   *   the caller is a member of too many
    */
   async create(principal: Principal, input: CreateApplicationInput): Promise<ApplicationJson> {
     const { repository, tenants, access, memberships, references, clock, log } = this.#dependencies;

@@ -1,7 +1,7 @@
 /**
  * Confirms that mail to a user's address arrives, with a mailed token. Where the server requires it, nobody logs in
- * with a password before, and a user's new address takes effect when it is confirmed. Virtual users are their application's
- * to know, and users of an external issuer have no password here, so that neither needs it.
+ * with a password before, and a user's new address takes effect when it is confirmed. Neither virtual users, whom their
+ * application knows, nor users of an external issuer, who have no password here, need it.
  */
 import { AppError } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";

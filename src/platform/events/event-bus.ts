@@ -128,7 +128,7 @@ export class EventBus implements Events {
   }
 }
 
-/** What a stream counts towards: a subscription token has a limit of its own and takes nothing from its subject's. */
+/** What a stream counts towards: a subscription token has its own limit and takes nothing from its subject's. */
 function quotaOf({ subject, tokenId, limitedTo }: Principal): string {
   return limitedTo === undefined ? formatSubject(subject) : `token:${tokenId}`;
 }

@@ -1,7 +1,7 @@
 /**
  * The steps of a PLONK proof, whose tasks several threads can share (threads/thread-team.ts): A. Gabizon, Z.
- * Williamson, O. Ciobotaru (eprint 2019/953), section 8.3. A challenge is computed by the first step that takes it, from what stands
- * in the shared workspace, so that any thread can run any task.
+ * Williamson, O. Ciobotaru (eprint 2019/953), section 8.3. A challenge is computed by the first step that takes it,
+ * from what stands in the shared workspace, so that any thread can run any task.
  *
  * Polynomials stand without their blinding; where they are used, the few coefficients that it adds are added to the
  * result.
