@@ -2,6 +2,7 @@
 import { PERMISSIONS, holdsAll } from "../../platform/auth/permissions.js";
 import type { Principal } from "../../platform/auth/principal.js";
 import { AppError, invalidMember } from "../../platform/errors.js";
+import { RpcRefusal } from "../rpc/rpc.js";
 import { newId } from "../../platform/ids.js";
 import type { StoreValue } from "../../platform/store/store.js";
 import type { Networks } from "../networks/network-port.js";
@@ -108,7 +109,7 @@ export class ContractExecutions {
     try {
       answer = await rpc.request("eth_call", [call, blockOf(request.block)]);
     } catch (error) {
-      throw callFailure(error, abi);
+      throw missingBlock(request.block, error) ?? callFailure(error, abi);
     }
     const hex = hexOf(answer);
     if (hex === undefined)
@@ -183,6 +184,16 @@ function senderOf(request: ExecuteContract): string | undefined {
   if (request.from !== undefined)
     throw invalidMember("from", "from: give a sender or a signer, which a view method sees as its sender, not both");
   return "accountAddress" in signer ? signer.accountAddress : undefined;
+}
+
+/** How nodes say that they have not got a block, or its state any more. */
+const NO_SUCH_BLOCK = /block ?(is )?out ?of ?range|unknown block|block not found|header not found|missing trie node/i;
+
+/** Returns the caller's error when no node has the block that the caller named; undefined for any other failure. */
+function missingBlock(block: ExecuteContract["block"], error: unknown): AppError | undefined {
+  const refusal = error instanceof AppError ? error.cause : error;
+  if (block === undefined || !(refusal instanceof RpcRefusal) || !NO_SUCH_BLOCK.test(refusal.message)) return undefined;
+  return invalidMember("block", "block: the network's nodes have no such block, or not its state");
 }
 
 /** Returns a block as eth_call takes it: a number in hex, a tag, or a hash (EIP-1898). */

@@ -51,6 +51,8 @@ describe("smuggling corpus", () => {
     ["a NUL in a header", head("X: a\0b") + SMUGGLED],
     ["no Host", `GET /api/v1/things HTTP/1.1\r\n${AUTH}\r\n\r\n`],
     ["two Hosts", `GET /api/v1/things HTTP/1.1\r\nHost: a\r\nHost: b\r\n${AUTH}\r\n\r\n`],
+    ["a request line without a method", ` /api/v1/things HTTP/1.1\r\nHost: x\r\n${AUTH}\r\n\r\n${SMUGGLED}`],
+    ["a method that is no token", `1{}GET /api/v1/things HTTP/1.1\r\nHost: x\r\n${AUTH}\r\n\r\n${SMUGGLED}`],
     ["HTTP/1.0", `GET /api/v1/things HTTP/1.0\r\nHost: a\r\n${AUTH}\r\n\r\n`],
     [
       "a header that is too large",

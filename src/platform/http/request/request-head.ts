@@ -11,7 +11,7 @@ export interface RequestHead {
   readonly method: string;
   readonly url: string;
   readonly query: string;
-  /** What is wrong with the framing; two parsers could disagree where the body ends. */
+  /** What is wrong with the framing; two parsers could disagree where a request begins or its body ends. */
   readonly framingFault: string | undefined;
   /**
    * No later request of the connection may be served: the client said so (RFC 9112 section 9.6), the framing is
@@ -49,10 +49,13 @@ type HeaderName = (typeof HEADER_NAMES)[number];
 const READ_HEADERS: ReadonlySet<string> = new Set(HEADER_NAMES);
 /** Numbers of fifteen digits are exact in a double. */
 const CONTENT_LENGTH = /^[0-9]{1,15}$/;
+/** RFC 9110 section 9.1: a method is a token. The library takes a request line without one. */
+const METHOD = /^[!#-'*+\-.0-9A-Z^-z|~]+$/;
 const CLOSE_OPTION = /(?:^|,)[ \t]*close[ \t]*(?:$|,)/i;
 
 const BOTH_LENGTHS = "the request has both Content-Length and Transfer-Encoding";
 const BAD_LENGTH = "Content-Length: expected one number of at most 15 digits";
+const BAD_METHOD = "the request line does not begin with a method";
 const BAD_CODING = 'Transfer-Encoding: expected "chunked" and nothing else';
 
 interface Framing {
@@ -89,9 +92,11 @@ export function readHead(request: RawRequest): RequestHead {
     }
   });
   const contentLength = framing.length === undefined ? undefined : Number(framing.length);
+  const method = request.getCaseSensitiveMethod();
+  if (!METHOD.test(method)) framing.fault = BAD_METHOD;
   const framingFault = framing.isChunked && framing.length !== undefined ? BOTH_LENGTHS : framing.fault;
   return {
-    method: request.getCaseSensitiveMethod(),
+    method,
     url: request.getUrl(),
     query: request.getQuery() ?? "",
     framingFault,
