@@ -31,7 +31,7 @@ export interface PlonkEvaluations {
   readonly zOmega: bigint;
 }
 
-/** Commitments to the selectors of plonk-gates.ts and to the permutation. Undefined is infinity: a selector that is 0. */
+/** Commitments to the selectors and the permutation. Undefined is infinity: a selector that is 0. */
 export interface PlonkVerifyingKey {
   readonly curve: CurveName;
   readonly publicCount: number;
