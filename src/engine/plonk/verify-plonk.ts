@@ -8,6 +8,7 @@ import { rootOfUnity } from "../curves/curve-parameters.js";
 import type { G1Point } from "../curves/points.js";
 import { power, reduce } from "../field/prime-field.js";
 import { lagrangeValues } from "./lagrange.js";
+import { COLUMN_FACTORS, DOMAIN_POWER_MIN } from "./key.js";
 import type { PlonkProof, PlonkVerifyingKey } from "./key.js";
 import { PlonkTranscript } from "./transcript.js";
 
@@ -54,8 +55,15 @@ export function preparePlonkKey(kernels: PairingKernels, key: PlonkVerifyingKey)
     throw new RangeError("a commitment of the verifying key is not on the curve");
   if (!isOnTwist(key.tauG2, curve) || !kernels.isInSubgroupG2(key.tauG2))
     throw new RangeError("the verifying key's point of G2 is not in G2");
-  if (key.publicCount > 2 ** key.domainPower || key.domainPower > curve.twoAdicity)
+  if (
+    key.publicCount > 2 ** key.domainPower ||
+    key.domainPower > curve.twoAdicity ||
+    key.domainPower < DOMAIN_POWER_MIN
+  )
     throw new RangeError("the verifying key's domain does not fit its public signals or the field");
+  // With others two columns of the permutation might overlap, and wires could be exchanged.
+  if (key.k1 !== COLUMN_FACTORS.k1 || key.k2 !== COLUMN_FACTORS.k2)
+    throw new RangeError("the verifying key's columns have other factors than 2 and 3");
   const { generatorG1 } = curve;
   const generatorG2 = kernels.prepareG2(curve.generatorG2);
   return {

@@ -14,7 +14,6 @@ import {
 import { loadPairing } from "../../../src/engine/groth16/pairing-backend.js";
 import { openKernels } from "../../../src/engine/kernels/kernels.js";
 import { buildPlonkKey } from "../../../src/engine/kernels/plonk/build-plonk-key.js";
-import { layOutPlonk } from "../../../src/engine/kernels/plonk/plonk-layout.js";
 import { PlonkProver } from "../../../src/engine/kernels/plonk/plonk-prover.js";
 import { makeDevelopmentSetup } from "../../../src/engine/plonk/development-setup.js";
 import { gatesOf } from "../../../src/engine/plonk/plonk-gates.js";
@@ -78,10 +77,9 @@ describe("a PLONK proof", () => {
     expect(first.a).not.toEqual(second.a);
     expect(first.evaluations.a).not.toEqual(second.evaluations.a);
     const kernels = openKernels(key.memory, { preferred: key.kind });
-    const { scalars, values } = layOutPlonk(kernels, key, key.workspaces[0]?.start ?? 0);
-    const secret = kernels.bytes(scalars, values.a - scalars);
-    expect(secret.length).toBeGreaterThan(fixture.witness.length);
-    expect(secret.every((byte) => byte === 0)).toBe(true);
+    const { start, end } = key.workspaces[0] ?? { start: 0, end: 0 };
+    expect(end - start).toBeGreaterThan(fixture.witness.length);
+    expect(kernels.bytes(start, end - start).every((byte) => byte === 0)).toBe(true);
     expect(() => prove(fixture.witness.subarray(32))).toThrow(RangeError);
   });
 
@@ -137,6 +135,19 @@ describe("a PLONK proof", () => {
     expect(verifyPlonkBatch(prepared, claims)).toEqual(claims.map((claim) => claim === good));
     expect(verifyPlonkBatch(prepared, [good, wrong, good, good])).toEqual([true, false, true, true]);
   });
+});
+
+it("takes no verifying key whose columns could overlap, or whose domain is too small", async () => {
+  const { prepared, key } = await setUp(cubicFixture(3n));
+  for (const change of [
+    { k1: 1n },
+    { k2: 2n },
+    { k2: 1n },
+    { domainPower: 2 },
+    { domainPower: 29 },
+    { publicCount: 9 },
+  ])
+    expect(() => preparePlonkKey(prepared.kernels, { ...key.verifyingKey, ...change })).toThrow(RangeError);
 });
 
 describe("PLONK's encodings", () => {

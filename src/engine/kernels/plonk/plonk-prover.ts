@@ -11,6 +11,7 @@ import { ThreadTeam, createTeam } from "../threads/thread-team.js";
 import { openKernels } from "../kernels.js";
 import type { Kernels } from "../kernels.js";
 import { takeWorkspace } from "../threads/workspaces.js";
+import type { Workspace } from "../threads/workspaces.js";
 import { Arena } from "../wasm/arena.js";
 import type { ResidentPlonkKey } from "./plonk-key.js";
 import { BLINDING_COUNT, layOutPlonk } from "./plonk-layout.js";
@@ -65,7 +66,8 @@ export class PlonkProver {
       return this.#lead(own, layout, new Arena(layout.scratch, workspace.end));
     } finally {
       const isOurs = own.disband();
-      kernels.bytes(layout.scalars, layout.values.a - layout.scalars).fill(0);
+      // The wires' values stand in many places: in vectors, in digits of sums and in scratch.
+      wipe(kernels, workspace);
       // A workspace that a lost thread may still write to is never used again.
       if (isOurs) workspace.release();
     }
@@ -89,6 +91,7 @@ export class PlonkProver {
         const scratch = new Arena(layOutPlonk(this.#kernels, key, own.start).scratch, own.end);
         member.help(plonkSteps(this.#kernels, key, layOutPlonk(this.#kernels, key, shared.start), scratch));
       } finally {
+        wipe(this.#kernels, own);
         own.release();
       }
     } finally {
@@ -124,4 +127,8 @@ export class PlonkProver {
     };
     return { proof, timings };
   }
+}
+
+function wipe(kernels: Kernels, { start, end }: Workspace): void {
+  kernels.bytes(start, end - start).fill(0);
 }
