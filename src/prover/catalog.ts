@@ -1,6 +1,6 @@
 /**
- * The table of supported provider, scheme and curve triples, and their accepted spellings. A new backend is a new line
- * here and nowhere else in this area.
+ * The table of supported provider, scheme and curve triples, and their accepted spellings. A row offers a triple;
+ * what computes it must exist first.
  */
 import { AppError } from "../platform/errors.js";
 

@@ -1,6 +1,6 @@
 /**
- * The stage that decides whether an authenticated request may go on: server not stopping (503), permissions (403),
- * rate (429), vault unsealed (503).
+ * The stage that decides whether an authenticated request may go on: permissions (403), rate (429), vault unsealed
+ * (503). A server that is stopping is noticed before.
  */
 import { formatSubject, type Principal } from "../../auth/principal.js";
 import type { Clock } from "../../clock.js";

@@ -17,7 +17,7 @@ export interface HttpLimits {
 }
 
 export const HTTP_LIMITS: HttpLimits = {
-  /** Each costs a file descriptor and some KiB; well under the usual 65 536 descriptors. */
+  /** Each costs a file descriptor and some KiB. The server's own setting takes its place. */
   connectionsMax: 4096,
   /** Counts requests, not connections: the library does not say whose connection closed. */
   requestsPerAddressMax: 256,
