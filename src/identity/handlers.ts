@@ -93,7 +93,7 @@ function tokenHandlers({ services, keys, idTokenKeys }: IdentityHandlersDependen
       status: 201,
       body: await tokenGrants.create(body, { bearer, authorization }),
     }),
-    listTokens: ({ principal, query }) => ({ status: 200, ...tokens.list(principal, query, query.user_id) }),
+    listTokens: ({ principal, query }) => ({ status: 200, ...tokens.list(principal, query) }),
     deleteTokens: async ({ principal, query }) => {
       await tokens.revokeAll(principal, query.user_id);
       return { status: 204 };

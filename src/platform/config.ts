@@ -39,10 +39,10 @@ interface Given {
 const NAMES = Object.keys(SETTINGS) as SettingName[];
 export const UNREACHABLE_ISSUER = "https://proofwright.local";
 const CONFIG_FILE_VARIABLE = "PROOFWRIGHT_CONFIG";
-/** Converts texts from flags and the environment to numbers and booleans. */
 /** How the variables of the seal begin. */
 const SEAL_PREFIX = "SEAL_UNSEAL_";
 
+/** Converts texts from flags and the environment to numbers and booleans. */
 const ajv = new Ajv2020({ coerceTypes: true, strict: false });
 const LOOPBACK = /^(127(\.\d{1,3}){3}|::1|\[::1\]|localhost)$/;
 

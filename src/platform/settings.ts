@@ -267,7 +267,7 @@ export const SETTINGS = {
     schema: Type.Integer({ minimum: 128, maximum: 65_536 }),
     default: 2048,
     unit: "MiB",
-    description: "memory that one compilation may use",
+    description: "memory that one compilation of a circuit may use",
   }),
   compile_seconds: setting({
     env: "PROOFWRIGHT_COMPILE_SECONDS",
@@ -275,7 +275,7 @@ export const SETTINGS = {
     schema: Type.Integer({ minimum: 1, maximum: 3600 }),
     default: 120,
     unit: "seconds",
-    description: "time that one compilation may take",
+    description: "processor time that one compilation of a circuit may take; the clock allows five times as much",
   }),
   sandbox: setting({
     env: "PROOFWRIGHT_SANDBOX",

@@ -201,6 +201,7 @@ export const proverRoutes = {
       "The public inputs and outputs in the witness are checked against the proof; private inputs are ignored. `store` needs the permission to create. With `batch`, up to 1000 proofs are verified together, much faster than one by one; the results are in the same order under `batch`. A malformed item has `errors` and does not affect the others.",
     params: ProverIdParams,
     body: VerifyBody,
+    itemsFailAlone: true,
     bodyOptional: true,
     bodyBytesMax: WITNESS_BODY_BYTES_MAX,
     jsonTokensMax: WITNESS_TOKENS_MAX,

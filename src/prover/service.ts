@@ -7,6 +7,7 @@ import { PERMISSIONS, holdsAll } from "../platform/auth/permissions.js";
 import type { Principal, Subject } from "../platform/auth/principal.js";
 import { requireSaidOwner, type RequireTenant } from "../platform/auth/said-owner.js";
 import { isoTimestamp, type Clock } from "../platform/clock.js";
+import type { WithRefusedItems } from "../platform/contract/refused-item.js";
 import type { FileAnswer } from "../platform/contract/route.js";
 import { newId } from "../platform/ids.js";
 import type { Artifacts } from "../platform/store/artifacts.js";
@@ -260,14 +261,14 @@ export class ProverService {
   }
 
   /**
-   * Verifies many proofs; the result of a malformed one is its errors.
+   * Verifies many proofs; the result of a malformed one, or of one that the schema refused, is its errors.
    * @throws AppError `invalid_request` when the body also has members of a single proof, `store` included: only single
    *   proofs are stored
    */
   async verifyBatch(
     owner: Subject,
     id: string,
-    request: { readonly body: VerifyBody; readonly signal: AbortSignal },
+    request: { readonly body: WithRefusedItems<VerifyBody>; readonly signal: AbortSignal },
   ): Promise<VerifyResult> {
     const { batch = [], ...single } = request.body;
     for (const [path, value] of Object.entries(single)) {

@@ -65,10 +65,16 @@ describe("a request that only a token contract fits", () => {
 
 describe("every other request", () => {
   it("is about session tokens, with identity's checks", async () => {
-    const { token, userId } = await server.newUser();
+    const { token, userId, api } = await server.newUser();
     expect(await call("GET", "", { token })).toMatchObject({ status: 200, total: "1" });
     expect(await call("GET", `?user_id=${userId}`, { token })).toMatchObject({ status: 200, total: "1" });
     expect((await call("GET", "")).status).toBe(401);
+    await api.createPersonalToken({ body: { name: TOKEN.name } });
+    const name = encodeURIComponent(TOKEN.name);
+    expect((await call("GET", `?name=${name}`, { token })).json).toMatchObject([
+      { kind: "personal", name: TOKEN.name },
+    ]);
+    expect((await call("GET", `?name=${name}&network_id=${NETWORK}`, { token })).json).toEqual([]);
     expect((await call("POST", "", { token, body: {} })).json).toHaveProperty("access_token");
     expect((await call("POST", "", { token, body: { name: "x" } })).status).toBe(422);
     expect((await call("POST", "", { token, body: [] })).status).toBe(422);

@@ -132,6 +132,37 @@ describe("a list of invitations", () => {
   });
 });
 
+describe("a list of tokens", () => {
+  it("is filtered by the name of personal access tokens, of a user and of a tenant", async () => {
+    const create = async (api: Person["api"], name: string) => api.createPersonalToken({ body: { name } });
+    for (const name of ["nightly", "nightly", "other"]) await create(ada.api, name);
+    const all = (await ada.api.listTokens({})).total;
+    const found = await ada.api.listTokens({ query: { name: "nightly", rpp: 1 } });
+    expect([all, found.total, found.body.map(({ name }) => name)]).toEqual([4, 2, ["nightly"]]);
+    for (const name of ["night", "", "Nightly", "session"])
+      expect((await ada.api.listTokens({ query: { name } })).total, name).toBe(0);
+    const root = await harness.newAdministrator();
+    expect((await root.api.listTokens({ query: { name: "other", user_id: ada.id } })).total).toBe(1);
+    expect((await root.api.listTokens({ query: { name: "other" } })).total).toBe(0);
+    for (const [kind, member] of [
+      ["applications", "application_id"],
+      ["organizations", "organization_id"],
+    ] as const) {
+      const { id } = (await (await send(ada, "POST", kind, { name: "Engines" })).json()) as { id: string };
+      const tenant = (await ada.api.createToken({ body: { [member]: id } })).body.access_token;
+      await create(harness.as(tenant), "deploy");
+      const count = async (query: string) =>
+        (await send(ada, "GET", `${kind}/${id}/tokens${query}`)).headers.get("x-total-results-count");
+      expect([await count(""), await count("?name=deploy"), await count("?name=other")]).toEqual(["2", "1", "0"]);
+    }
+  });
+
+  it("is revoked as a whole only: a name is refused and revokes nothing", async () => {
+    expect(await statusAndPath(await send(ada, "DELETE", "tokens?name=nightly"))).toEqual([422, "name"]);
+    expect(await harness.isAlive(ada.token)).toBe(true);
+  });
+});
+
 it("the list of published keys says how many there are", async () => {
   const answer = await fetch(`${harness.url}/.well-known/keys`);
   expect(answer.headers.get("x-total-results-count")).toBe(String(((await answer.json()) as unknown[]).length));

@@ -25,7 +25,7 @@ export interface HttpHarness extends Harness {
   readonly server: Server;
   readonly anonymous: IdentityApi;
   readonly as: (token: string) => IdentityApi;
-  /** Creates a user and logs in. */
+  /** Creates a user, confirms the address where that is required, and logs in. */
   readonly newUser: (email: string, scope?: string) => Promise<Person>;
   /** Creates a user who holds every permission, and logs in. */
   readonly newAdministrator: () => Promise<Person>;
@@ -81,8 +81,17 @@ export async function openHttpHarness(
   serve(harness.identity);
   const as = (token: string): IdentityApi => createClient({ baseUrl: url, token }, identityRoutes);
   const anonymous = createClient({ baseUrl: url }, identityRoutes);
+  const mailedToken = async (to: string): Promise<string | undefined> => {
+    await harness.identity.services.outbox.idle();
+    const tokens = harness.mails.flatMap((mail) =>
+      mail.to === to ? [/^ {2}(p[a-z]{2}_\S+)$/m.exec(mail.text)?.[1] ?? []].flat() : [],
+    );
+    return tokens.at(-1);
+  };
   const newUser = async (email: string, scope?: string): Promise<Person> => {
     await anonymous.createUser({ body: { email, first_name: "Ada", last_name: "Lovelace", password: PASSWORD } });
+    if (options.emailConfirmation === "require")
+      await anonymous.confirmEmail({ params: { token: (await mailedToken(email)) ?? "none" } });
     return logInPerson(email, scope);
   };
   const logInPerson = async (email: string, scope?: string): Promise<Person> => {
@@ -113,13 +122,7 @@ export async function openHttpHarness(
         return false;
       }
     },
-    mailedToken: async (to) => {
-      await harness.identity.services.outbox.idle();
-      const tokens = harness.mails.flatMap((mail) =>
-        mail.to === to ? [/^ {2}(p[a-z]{2}_\S+)$/m.exec(mail.text)?.[1] ?? []].flat() : [],
-      );
-      return tokens.at(-1);
-    },
+    mailedToken,
   };
 }
 

@@ -17,7 +17,7 @@ describe("SETTINGS.md", () => {
 
   it("shows environment variable, flag, member, default, unit and purpose, and no table cell that breaks", () => {
     expect(settingsMarkdown()).toContain(
-      "| `PROOFWRIGHT_COMPILE_SECONDS` | `--compile-seconds` | `compile_seconds` | `120` | seconds | time that one compilation may take |",
+      "| `PROOFWRIGHT_COMPILE_SECONDS` | `--compile-seconds` | `compile_seconds` | `120` | seconds | processor time that one compilation of a circuit may take; the clock allows five times as much |",
     );
     for (const { description } of Object.values(SETTINGS)) expect(description).not.toMatch(/[|\n]/);
   });

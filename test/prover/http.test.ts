@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bindRoutes } from "../../src/platform/contract/route.js";
 import { proverRoutes, witnessLimits } from "../../src/prover/routes.js";
-import type { ProveResult } from "../../src/prover/schemas.js";
+import { VERIFY_BATCH_ITEMS_MAX, type ProveResult } from "../../src/prover/schemas.js";
 import { BEARER, JSON_HEADERS, startFront, type Front } from "../platform/http/support.js";
 import { openTestRegistry, provision, type TestRegistry } from "./support.js";
 
@@ -146,6 +146,59 @@ describe("verify", () => {
         status: 422,
         body: { result: false, errors: [{ code, path }] },
       });
+  });
+});
+
+describe("a batch of proofs", () => {
+  it("answers an item of the wrong form in its place, and verifies the others", async () => {
+    const { proof } = await proveCubic();
+    const good = { proof, witness: { Y: "35" } };
+    const refused: [item: unknown, code: string, path?: string][] = [
+      [{ ...good, colour: "red" }, "unknown_member", "colour"],
+      [{ ...good, batch: [good] }, "unknown_member", "batch"],
+      [{ ...good, refused: [] }, "unknown_member", "refused"],
+      [{ ...good, proof: 7 }, "invalid_request", "proof"],
+      [{ ...good, proof: "0".repeat(8193) }, "invalid_request", "proof"],
+      [{ ...good, witness: "Y" }, "invalid_request", "witness"],
+      [{ ...good, witness: null }, "invalid_request", "witness"],
+      [{ proof, public_signals: "35" }, "invalid_request", "public_signals"],
+      [{ snarkjs: { proof: {}, curve: "x" } }, "unknown_member", "snarkjs.curve"],
+      [{ ...good, prover_id: "seven" }, "invalid_request", "prover_id"],
+      [{ ...good, store: true }, "unknown_member", "store"],
+      [null, "invalid_request"],
+      ["proof", "invalid_request"],
+      [[good], "invalid_request"],
+    ];
+    const { status, body } = await post(`${cubicId}/verify`, { batch: refused.flatMap(([item]) => [good, item]) });
+    expect([status, body["result"]]).toEqual([200, false]);
+    const answers = body["batch"] as Answer["body"][];
+    expect(answers).toHaveLength(2 * refused.length);
+    for (const [index, [item, code, path]] of refused.entries()) {
+      expect(answers[2 * index]).toEqual({ result: true });
+      const answer = answers[2 * index + 1];
+      expect([answer?.errors?.[0]?.code, answer?.errors?.[0]?.path], JSON.stringify(item)).toEqual([code, path]);
+    }
+  });
+
+  it("may have nothing but refused items, a thousand of them", async () => {
+    const { status, body } = await post(`${cubicId}/verify`, { batch: Array(VERIFY_BATCH_ITEMS_MAX).fill(null) });
+    expect([status, body["result"]]).toEqual([200, false]);
+    const answers = body["batch"] as Answer["body"][];
+    expect(answers).toHaveLength(VERIFY_BATCH_ITEMS_MAX);
+    for (const { errors } of answers) expect(errors?.[0]?.code).toBe("invalid_request");
+  });
+
+  it("is refused as a whole where it is none, is empty or too long, or stands beside an unknown member", async () => {
+    const good = { proof: "00", witness: { Y: "35" } };
+    for (const members of [
+      { batch: [] },
+      { batch: null },
+      { batch: good },
+      { batch: Array(VERIFY_BATCH_ITEMS_MAX + 1).fill(null) },
+      { batch: [good], colour: "red" },
+      { batch: [null], store: true },
+    ])
+      expect(await post(`${cubicId}/verify`, members)).toMatchObject({ status: 422, body: { result: false } });
   });
 });
 

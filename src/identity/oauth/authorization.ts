@@ -10,6 +10,7 @@ import { isUuid } from "../../platform/ids.js";
 import type { HtmlPage } from "../login/html-page.js";
 import type { Login } from "../login/login.js";
 import { loginPage } from "../login/login-page.js";
+import { loginRefusal } from "../login/login-refusal.js";
 import type { IdentityRepository } from "../repository.js";
 import type { TenantRepository } from "../tenants/tenant-repository.js";
 import { isWithinScope, scopeNames } from "../tokens/scope.js";
@@ -101,7 +102,7 @@ export class Authorization {
 
   /**
    * Ends an authorization with what the user put into the form; a form without any of that begins one, as OpenID
-   * Connect asks of POST. A wrong password shows the form again.
+   * Connect asks of POST. A wrong password, or an address that must be confirmed first, shows the form again.
    * @param caller.address network address, for throttling
    * @throws too_many_requests; otherwise as `begin` does
    */
@@ -128,8 +129,9 @@ export class Authorization {
         return retry("The application asks for the account with which you used it before.");
       return await this.#redirectWithCode(attempt, { userId: user.id, passwordAtMs: clock.nowMs() });
     } catch (error) {
-      if (!(error instanceof AppError) || error.code !== "invalid_credentials") throw error;
-      return retry("The e-mail address or the password is wrong.");
+      const refusal = loginRefusal(error);
+      if (refusal === undefined) throw error;
+      return retry(refusal);
     }
   }
 

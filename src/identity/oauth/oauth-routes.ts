@@ -63,7 +63,10 @@ export const oauthRoutes = {
     responses: {
       200: { description: "A login form", bytes: HTML },
       303: { description: "Redirect to the client, with a code or an error" },
-      401: { description: "The form again: wrong e-mail address or password", bytes: HTML },
+      401: {
+        description: "The form again: wrong e-mail address or password, or an address to be confirmed first",
+        bytes: HTML,
+      },
     },
     errors: ["invalid_request", "too_many_requests", "unauthorized", "forbidden"],
     example: {

@@ -20,7 +20,7 @@ import {
   UpdateMemberBody,
   UserMemberParams,
 } from "./tenant-schemas.js";
-import { TokenRowList } from "../tokens/token-schemas.js";
+import { TenantTokenQuery, TokenRowList } from "../tokens/token-schemas.js";
 
 const RECORD_BODY_BYTES_MAX = 32 * 1024;
 const RECORD_JSON_TOKENS_MAX = 2_000;
@@ -204,6 +204,7 @@ export const applicationRoutes = {
     path: "/api/v1/applications/:id/tokens",
     summary: "List the tokens of an application",
     auth: { permissions: ["read"] },
+    query: TenantTokenQuery,
     list: true,
     responses: { 200: { description: "Sessions and personal access tokens, oldest first", schema: TokenRowList } },
     errors: onTenant,

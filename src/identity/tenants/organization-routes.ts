@@ -12,7 +12,7 @@ import {
   UpdateOrganizationBody,
   UserMemberParams,
 } from "./tenant-schemas.js";
-import { TokenRowList } from "../tokens/token-schemas.js";
+import { TenantTokenQuery, TokenRowList } from "../tokens/token-schemas.js";
 
 const RECORD_BODY_BYTES_MAX = 32 * 1024;
 const RECORD_JSON_TOKENS_MAX = 2_000;
@@ -146,6 +146,7 @@ export const organizationRoutes = {
     path: "/api/v1/organizations/:id/tokens",
     summary: "List the tokens of an organization",
     auth: { permissions: ["read"] },
+    query: TenantTokenQuery,
     list: true,
     responses: { 200: { description: "Sessions and personal access tokens, oldest first", schema: TokenRowList } },
     errors: onTenant,

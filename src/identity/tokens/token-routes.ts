@@ -2,7 +2,14 @@
 import { defineRoute } from "../../platform/contract/route.js";
 import { IdParams } from "../../platform/contract/schemas.js";
 import { CreateTokenBody, JwkSet, KeyList, Token } from "../schemas.js";
-import { CreatePersonalTokenBody, PersonalToken, TokenQuery, TokenRow, TokenRowList } from "./token-schemas.js";
+import {
+  CreatePersonalTokenBody,
+  PersonalToken,
+  RevokeTokensQuery,
+  TokenQuery,
+  TokenRow,
+  TokenRowList,
+} from "./token-schemas.js";
 
 const CREDENTIAL_BODY_BYTES_MAX = 8 * 1024;
 const CREDENTIAL_JSON_TOKENS_MAX = 64;
@@ -47,7 +54,7 @@ export const tokenRoutes = {
     path: "/api/v1/tokens",
     summary: "List the caller's tokens",
     description:
-      "Returns sessions and personal access tokens, never their text. `user_id` of another user needs `token_list` or `sudo`. A query with members that only token contracts have (`network_id`, `sort`) is one of GET /api/v1/token_contracts.",
+      "Returns sessions and personal access tokens, never their text. `user_id` of another user needs `token_list` or `sudo`. `name` returns only personal access tokens with this name, because sessions have none. A query with members that only token contracts have (`network_id`, `sort`) is one of GET /api/v1/token_contracts.",
     auth: { permissions: ["read"] },
     query: TokenQuery,
     list: true,
@@ -62,7 +69,7 @@ export const tokenRoutes = {
     summary: "Revoke every token of the caller",
     description: "Also revokes the token in use. `user_id` of another user needs `token_delete` or `sudo`.",
     auth: { permissions: ["delete"] },
-    query: TokenQuery,
+    query: RevokeTokensQuery,
     responses: { 204: { description: "Revoked" } },
     errors: ["not_found"],
   }),

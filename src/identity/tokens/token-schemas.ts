@@ -28,7 +28,14 @@ export const TokenRow = closed(
   { description: "A session or personal access token, without its text" },
 );
 export const TokenRowList = Type.Array(TokenRow, { maxItems: 100 });
-export const TokenQuery = closed({ user_id: Type.Optional(Uuid) });
+/** Sessions have no name. */
+const NameFilter = Type.Optional(
+  Type.String({ maxLength: 201, description: "returns only personal access tokens with this name" }),
+);
+export const TokenQuery = closed({ user_id: Type.Optional(Uuid), name: NameFilter });
+export const TenantTokenQuery = closed({ name: NameFilter });
+/** Takes no name: one that was overlooked would revoke everything. */
+export const RevokeTokensQuery = closed({ user_id: Type.Optional(Uuid) });
 
 export const CreatePersonalTokenBody = closed({
   name: Name,

@@ -11,7 +11,7 @@ import type { StoreCommit } from "../../platform/store/store.js";
 import { mergeCommits, type Page } from "../../platform/store/tables.js";
 import type { TenantAccess } from "../tenants/tenant-access.js";
 import type { PersonalTokenRecord, PersonalTokens } from "./personal-tokens.js";
-import { pageOf } from "../listing.js";
+import { isNamed, pageOf, type NameFilter } from "../listing.js";
 import type { IdentityRepository, SessionRecord } from "../repository.js";
 import type { Sessions } from "./sessions.js";
 import type { Tenant, TenantRepository } from "../tenants/tenant-repository.js";
@@ -24,6 +24,10 @@ export interface TokensDependencies {
   readonly sessions: Sessions;
   readonly personalTokens: PersonalTokens;
   readonly log: Log;
+}
+
+export interface TokenFilters extends NameFilter {
+  readonly user_id?: string | undefined;
 }
 
 interface OwnedToken {
@@ -40,17 +44,18 @@ export class Tokens {
 
   /**
    * Returns a page of the caller's tokens, oldest first.
-   * @param userId another user's, for `token_list` or `sudo`
+   * @param query.user_id another user's, for `token_list` or `sudo`
+   * @param query.name only personal access tokens with this name
    * @throws not_found for a user whose tokens the caller may not list
    */
-  list(principal: Principal, page: Page, userId?: string): { body: TokenRowJson[]; total: number } {
-    return this.#rows(this.#subjectOf(principal, userId, PERMISSIONS.token_list), page);
+  list(principal: Principal, query: Page & TokenFilters): { body: TokenRowJson[]; total: number } {
+    return this.#rows(this.#subjectOf(principal, query.user_id, PERMISSIONS.token_list), query);
   }
 
   /** Returns a page of the tokens of an application or organization. Throws as `TenantAccess.require` does. */
-  listOf(principal: Principal, tenant: Tenant, page: Page): { body: TokenRowJson[]; total: number } {
+  listOf(principal: Principal, tenant: Tenant, query: Page & NameFilter): { body: TokenRowJson[]; total: number } {
     this.#dependencies.access.require(principal, tenant, PERMISSIONS.read);
-    return this.#rows(tenant, page);
+    return this.#rows(tenant, query);
   }
 
   /**
@@ -114,12 +119,15 @@ export class Tokens {
     );
   }
 
-  #rows(owner: Subject, page: Page): { body: TokenRowJson[]; total: number } {
+  #rows(owner: Subject, query: Page & NameFilter): { body: TokenRowJson[]; total: number } {
+    const { sessions, personalTokens } = this.#dependencies;
+    const live = query.name === undefined ? sessions.live(owner) : [];
+    const named = personalTokens.list(owner).filter((record) => isNamed(record, query.name));
     const rows = [
-      ...this.#dependencies.sessions.live(owner).map((session) => this.#sessionRow(owner, session)),
-      ...this.#dependencies.personalTokens.list(owner).map((record) => this.#personalTokenRow(record)),
+      ...live.map((session) => this.#sessionRow(owner, session)),
+      ...named.map((record) => this.#personalTokenRow(record)),
     ];
-    const { rows: body, total } = pageOf(rows, page);
+    const { rows: body, total } = pageOf(rows, query);
     return { body, total };
   }
 

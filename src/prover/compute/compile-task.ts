@@ -13,9 +13,17 @@ import { workerPath } from "../../platform/files/package-root.js";
 import { SANDBOX_INCOMPLETE } from "../../platform/pool/sandbox.js";
 import type { ProcessTaskFailure, ProcessTaskLimits, ProcessTasks } from "../../platform/pool/process-task.js";
 
+/** What one compilation may take, as the operator sets it: PROOFWRIGHT_COMPILE_MEMORY_MB and _SECONDS. */
+export interface CompileAllowance {
+  /** MiB of the process. */
+  readonly memoryMb: number;
+  /** Processor time in seconds. */
+  readonly seconds: number;
+}
+
 interface CompileTaskOptions {
   readonly limits?: CompileLimits;
-  readonly processLimits?: ProcessTaskLimits;
+  readonly processLimits: ProcessTaskLimits;
   readonly signal?: AbortSignal;
 }
 
@@ -27,23 +35,26 @@ export type CompileTaskResult =
   | { readonly settled: true; readonly result: CompileResult }
   | { readonly settled: false; readonly failure: CompileTaskFailure };
 
+const MIB = 1024 ** 2;
 /**
- * The largest built-in circuit takes 8 s and 0.6 GB. The memory here is above the compiler's own maximum
- * (DEFAULT_COMPILE_LIMITS), so that the compiler runs out first and reports it; the limit of the process covers the
- * rest, above all the emitted files.
+ * Processor time is what ends a loop. The clock allows five times as much, so that a sound circuit on a busy server is
+ * not called too large.
  */
-export const COMPILE_PROCESS_LIMITS: ProcessTaskLimits = {
-  // Processor time is what ends a loop. The wall clock is five times that, so that a sound circuit on a busy server is
-  // not called too large.
-  deadlineMs: 300_000,
-  cpuSeconds: 60,
-  memoryBytesMax: 2 * 1024 ** 3,
-  answerBytesMax: 256 * 1024 ** 2,
-  openFilesMax: 64,
-  heapMegabytesMax: 512,
-  // The same as proving: both yield to the event loop, and a server that is busy proving still compiles.
-  niceness: 15,
-};
+const WALL_PER_CPU_SECOND = 5;
+
+/** Returns the limits of a compile process. The largest built-in circuit takes 8 s and 0.6 GB. */
+export function compileProcessLimits({ memoryMb, seconds }: CompileAllowance): ProcessTaskLimits {
+  return {
+    deadlineMs: seconds * WALL_PER_CPU_SECOND * 1000,
+    cpuSeconds: seconds,
+    memoryBytesMax: memoryMb * MIB,
+    answerBytesMax: 256 * MIB,
+    openFilesMax: 64,
+    heapMegabytesMax: 512,
+    // The same as proving: both yield to the event loop, and a server that is busy proving still compiles.
+    niceness: 15,
+  };
+}
 
 /**
  * Compiles one circuit. Cost: 0.3 s and more, mostly of another core; see `compileCircuit`.
@@ -52,9 +63,9 @@ export const COMPILE_PROCESS_LIMITS: ProcessTaskLimits = {
 export async function compileInProcess(
   tasks: ProcessTasks,
   request: CompileRequest,
-  options: CompileTaskOptions = {},
+  options: CompileTaskOptions,
 ): Promise<CompileTaskResult> {
-  const processLimits = options.processLimits ?? COMPILE_PROCESS_LIMITS;
+  const { processLimits } = options;
   const outcome = await tasks.run<{ request: CompileRequest; limits: CompileLimits }, CompileResult>({
     entry: workerPath("compile.process"),
     request: { request, limits: options.limits ?? DEFAULT_COMPILE_LIMITS },

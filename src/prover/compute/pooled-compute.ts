@@ -5,7 +5,7 @@
 import { WASM_PAGE_BYTES } from "../../engine/circuit/wasm-memory.js";
 import { AppError } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
-import { COMPILE_PROCESS_LIMITS, compileInProcess } from "./compile-task.js";
+import { compileInProcess, compileProcessLimits, type CompileAllowance } from "./compile-task.js";
 import { checkKeyInProcess } from "./gates-task.js";
 import type { ComputePools, ProveOptions } from "./compute-pools.js";
 import { OpenKeys, type OpenKeysOptions } from "./open-keys.js";
@@ -45,7 +45,7 @@ interface PooledComputeOptions {
   /** Largest circuit that may be compiled, in constraints. */
   readonly constraintsMax: number;
   /** Limits of one compilation. */
-  readonly compile: { readonly memoryMb: number; readonly seconds: number };
+  readonly compile: CompileAllowance;
   /** For the WebAssembly kernels; without it the reference backend proves. */
   readonly openKeys?: OpenKeysOptions;
 }
@@ -59,11 +59,6 @@ interface PooledComputeDependencies {
 const MIB = 1024 * 1024;
 /** The compiler's own memory stays below that of its process, so that it runs out first and reports it. */
 const COMPILER_SHARE = 0.75;
-/**
- * A sound circuit on a busy server must not count as one that never ends: the limit is on processor time, and the clock
- * allows five times as much.
- */
-const WALL_PER_CPU_SECOND = 5;
 /** WebAssembly's addresses have 32 bits. */
 const PAGES_MAX = 65_536;
 /** Hashing a batch of notes takes some 20 ms; after this long the threads are stuck. */
@@ -79,15 +74,10 @@ export class PooledCompute implements ProverCompute {
   readonly #openKeys: OpenKeys | undefined;
 
   constructor(options: PooledComputeOptions, dependencies: PooledComputeDependencies) {
-    const { memoryMb, seconds } = options.compile;
+    const { memoryMb } = options.compile;
     const compilerPagesMax = Math.min(PAGES_MAX, Math.floor((memoryMb * MIB * COMPILER_SHARE) / WASM_PAGE_BYTES));
     this.#compileLimits = { ...DEFAULT_COMPILE_LIMITS, constraintsMax: options.constraintsMax, compilerPagesMax };
-    this.#processLimits = {
-      ...COMPILE_PROCESS_LIMITS,
-      memoryBytesMax: memoryMb * MIB,
-      deadlineMs: seconds * WALL_PER_CPU_SECOND * 1000,
-      cpuSeconds: seconds,
-    };
+    this.#processLimits = compileProcessLimits(options.compile);
     this.#pools = dependencies.pools;
     this.#tasks = dependencies.tasks;
     this.#log = dependencies.log;

@@ -4,14 +4,21 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import type { UncheckedClaim } from "../../engine/protocol.js";
-import { invalidMember, type AppError } from "../../platform/errors.js";
+import { RefusedItem } from "../../platform/contract/refused-item.js";
+import { AppError, invalidMember } from "../../platform/errors.js";
 import type { ProofItem } from "../schemas.js";
 
 /**
- * Returns the claim of a request or of an item of a batch, or what is missing or contradicts itself in it.
+ * Returns the claim of a request or of an item of a batch, or what is wrong with it: what its schema refused, what is
+ * missing, or what contradicts itself in it.
  * @param proverId of the prover that verifies
  */
-export function readClaim(item: ProofItem, proverId: string): UncheckedClaim | AppError {
+export function readClaim(item: ProofItem | RefusedItem, proverId: string): UncheckedClaim | AppError {
+  if (item instanceof RefusedItem)
+    return new AppError("invalid_request", {
+      message: item.refused[0]?.message ?? "the item is refused",
+      details: item.refused,
+    });
   const { witness, proof, snarkjs, prover_id } = item;
   if (typeof prover_id === "string" && prover_id.toLowerCase() !== proverId)
     return invalidMember("prover_id", "this proof is of another prover");

@@ -5,6 +5,7 @@
 import { AppError, assert, invalidMember, notFound } from "../../platform/errors.js";
 import { formatSubject, type Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
+import type { RefusedItem } from "../../platform/contract/refused-item.js";
 import type { Events } from "../../platform/events/events.js";
 import { newId } from "../../platform/ids.js";
 import { mergeCommits } from "../../platform/store/commits.js";
@@ -154,7 +155,7 @@ export class Proofs {
   async verifyBatch(
     owner: Subject,
     id: string,
-    request: { readonly items: readonly ProofItem[]; readonly signal: AbortSignal },
+    request: { readonly items: readonly (ProofItem | RefusedItem)[]; readonly signal: AbortSignal },
   ): Promise<(boolean | AppError)[]> {
     const prover = this.#provisioned(owner, id);
     const verifyingKeySha256 = await this.#with.pins.read(owner, prover, "verifying_key");

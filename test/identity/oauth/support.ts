@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import * as oidc from "openid-client";
 import { afterEach, beforeEach } from "vitest";
+import type { IdentityOptions } from "../../../src/identity/create-identity.js";
 import {
   ID_TOKEN_ALGORITHM,
   ID_TOKEN_KEY_FILE,
@@ -43,14 +44,14 @@ interface FormResponse {
 let idTokenKeys: Promise<SigningKeys> | undefined;
 
 /** Opens a server with a registered client before each test of the file. */
-export function setUpOAuth(): OAuthSetup {
+export function setUpOAuth(options: Partial<IdentityOptions> = {}): OAuthSetup {
   const setup = {} as OAuthSetup;
   beforeEach(async () => {
     idTokenKeys ??= openSigningKeys(
       { path: join(temporaryFolder(), ID_TOKEN_KEY_FILE), algorithm: ID_TOKEN_ALGORITHM },
       { clock: systemClock, log: quietLog },
     );
-    const harness = await openHttpHarness({}, { idTokenKeys: await idTokenKeys });
+    const harness = await openHttpHarness(options, { idTokenKeys: await idTokenKeys });
     const owner = await harness.newUser(EMAIL);
     const id = (await owner.api.createApplication({ body: { name: "<b>Engine</b>" } })).body.id;
     await owner.api.updateApplicationClient({

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { DEFAULT_COMPILE_LIMITS } from "../../../src/engine/circuit/compile-circuit.js";
 import { ProcessTasks } from "../../../src/platform/pool/process-task.js";
-import { COMPILE_PROCESS_LIMITS, compileInProcess } from "../../../src/prover/compute/compile-task.js";
+import { compileInProcess, compileProcessLimits } from "../../../src/prover/compute/compile-task.js";
 
 it("ends nested templates that double on each level with a named failure", async () => {
   const source =
@@ -12,7 +12,7 @@ it("ends nested templates that double on each level with a named failure", async
     { sources: { "main.circom": source }, main: "main.circom", curve: "BN254" },
     {
       limits: { ...DEFAULT_COMPILE_LIMITS, compilerPagesMax: 4_096 },
-      processLimits: { ...COMPILE_PROCESS_LIMITS, deadlineMs: 8_000 },
+      processLimits: { ...compileProcessLimits({ memoryMb: 2048, seconds: 60 }), deadlineMs: 8_000 },
     },
   );
   if (!outcome.settled) throw new Error(outcome.failure.code);

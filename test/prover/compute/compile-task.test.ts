@@ -1,13 +1,16 @@
+import { readFileSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DEFAULT_COMPILE_LIMITS } from "../../../src/engine/circuit/compile-circuit.js";
 import type { CompileLimits, CompileResult } from "../../../src/engine/circuit/compile-circuit.js";
 import {
-  COMPILE_PROCESS_LIMITS,
   compileInProcess,
+  compileProcessLimits,
   type CompileTaskResult,
 } from "../../../src/prover/compute/compile-task.js";
+import { PACKAGE_ROOT } from "../../../src/platform/files/package-root.js";
+import { SETTINGS } from "../../../src/platform/settings.js";
 import { probeSandboxTools } from "../../../src/platform/pool/process-sandbox.js";
 import { ProcessTasks } from "../../../src/platform/pool/process-task.js";
 import { Sandbox } from "../../../src/platform/pool/sandbox.js";
@@ -20,6 +23,7 @@ import { newFolder } from "../../support/temporary-folder.js";
 const SQUARE =
   "pragma circom 2.1.0; template Square() { signal input x; signal output y; y <== x * x; } component main = Square();";
 const tasks = new ProcessTasks();
+const PROCESS_LIMITS = compileProcessLimits({ memoryMb: 2048, seconds: 60 });
 let folder = "";
 
 beforeAll(async () => {
@@ -37,7 +41,7 @@ async function compile(
   const request = { sources: { "main.circom": source }, main: "main.circom", curve: "BN254" } as const;
   const outcome = await compileInProcess(tasks, request, {
     limits: { ...DEFAULT_COMPILE_LIMITS, ...compileLimits },
-    processLimits: { ...COMPILE_PROCESS_LIMITS, ...limits },
+    processLimits: { ...PROCESS_LIMITS, ...limits },
   });
   if (!outcome.settled) throw new Error(`${outcome.failure.code}: ${outcome.failure.stderr ?? ""}`);
   return outcome.result;
@@ -47,11 +51,34 @@ function body(text: string, before = ""): string {
   return `pragma circom 2.1.0; ${before} template A() { signal input a; signal output b; b <== a * a; ${text} } component main = A();`;
 }
 
+describe("the limits of a compile process", () => {
+  const { compile_seconds, compile_memory_mb } = SETTINGS;
+  const byDefault = { memoryMb: compile_memory_mb.default, seconds: compile_seconds.default };
+
+  it("are the settings' ones, in processor time, and the clock allows five times as much", () => {
+    expect(compileProcessLimits({ memoryMb: 300, seconds: 7 })).toMatchObject({
+      cpuSeconds: 7,
+      deadlineMs: 35_000,
+      memoryBytesMax: 300 * 1024 ** 2,
+    });
+  });
+
+  it("are by default what the README says", () => {
+    const { cpuSeconds, deadlineMs, memoryBytesMax } = compileProcessLimits(byDefault);
+    const time = `${cpuSeconds} s of processor time and ${deadlineMs / 1000} s by the clock`;
+    const said = `${time} (\`PROOFWRIGHT_COMPILE_SECONDS\`), ${memoryBytesMax / 1024 ** 3} GiB`;
+    expect(readFileSync(join(PACKAGE_ROOT, "README.md"), "utf8")).toContain(`| compilation    | ${said}`);
+  });
+});
+
 describe("compileInProcess where the sandbox is required", () => {
   const request = { sources: { "main.circom": SQUARE }, main: "main.circom", curve: "BN254" } as const;
   const compileIn = async (searchPath?: string): Promise<{ sandbox: Sandbox; outcome: CompileTaskResult }> => {
     const sandbox = new Sandbox({ mode: "require", tools: await probeSandboxTools(searchPath) });
-    return { sandbox, outcome: await compileInProcess(new ProcessTasks({ sandbox }), request) };
+    return {
+      sandbox,
+      outcome: await compileInProcess(new ProcessTasks({ sandbox }), request, { processLimits: PROCESS_LIMITS }),
+    };
   };
 
   it("is refused without the system's tools, and names the missing limits", async () => {
@@ -87,7 +114,7 @@ describe("compileInProcess", () => {
     const outcome = await compileInProcess(
       tasks,
       { sources: { "main.circom": SQUARE }, main: "main.circom", curve: "BN254" },
-      { signal: AbortSignal.abort() },
+      { processLimits: PROCESS_LIMITS, signal: AbortSignal.abort() },
     );
     expect(outcome).toMatchObject({ settled: false, failure: { code: "aborted" } });
   });

@@ -8,6 +8,7 @@ import type { Log } from "../../../platform/log.js";
 import type { HourlyLimits } from "../../login/hourly-limit.js";
 import type { HtmlPage } from "../../login/html-page.js";
 import type { Login } from "../../login/login.js";
+import { loginRefusal } from "../../login/login-refusal.js";
 import { addressThrottleKey } from "../../login/throttle-keys.js";
 import type { TenantRepository } from "../../tenants/tenant-repository.js";
 import { CLIENT_SCOPES, grantedClientScope, isNamingNothing, scopeNames } from "../../tokens/scope.js";
@@ -94,7 +95,8 @@ export class DeviceAuthorization {
   }
 
   /**
-   * Decides about a device with what the user put into the form. A wrong password shows the form again.
+   * Decides about a device with what the user put into the form. A wrong password, or an address that must be confirmed
+   * first, shows the form again.
    * @throws too_many_requests
    */
   async submit(form: DeviceFormInput, address: string): Promise<DevicePageResult> {
@@ -113,8 +115,8 @@ export class DeviceAuthorization {
       log.info("device approved", { subject: `user:${user.id}`, tenant: `application:${device.clientId}` });
       return { page: decidedPage(true), outcome: "shown" };
     } catch (error) {
-      if (!(error instanceof AppError) || error.code !== "invalid_credentials") throw error;
-      const message = "The e-mail address or the password is wrong.";
+      const message = loginRefusal(error);
+      if (message === undefined) throw error;
       return { page: this.#decisionPage(device, { email, message }), outcome: "login_failed" };
     }
   }
