@@ -168,7 +168,7 @@ export class TransactionService implements Submissions {
     const value = request.value ?? 0n;
     const call = { from: signer.from, to, value, data };
     const [gas, simulated] = await Promise.all([
-      request.gas === undefined ? this.#estimate(network, call) : requireGas(request.gas, call),
+      request.gas === undefined ? this.#estimate(network, call) : this.#requireGas(network, request.gas, call),
       simulatedReturn(network, call, request),
     ]);
     const id = newId();
@@ -223,6 +223,14 @@ export class TransactionService implements Submissions {
     return await this.#dependencies.gas.estimate(network, call);
   }
 
+  /** Returns the gas limit of the caller. Throws `invalid_request`, and `out_of_gas` for what no block would take. */
+  async #requireGas(network: TransactionNetwork, gas: bigint, { to, data }: GasRequest): Promise<bigint> {
+    if (gas > GAS_MAX) throw invalidMember("gas", "`gas` is beyond what any chain counts (2^64 - 1)");
+    requireIntrinsicGas(gas, { to, data });
+    await this.#dependencies.gas.requireBlockRoom(network, gas);
+    return gas;
+  }
+
   readonly #depth: Depth = (record) => {
     const head = this.#dependencies.queues.headOf(record.network_id);
     return record.block === null || head === undefined ? null : Math.max(0, head - record.block + 1);
@@ -265,13 +273,6 @@ async function requireNear({ rpc }: TransactionNetwork, from: string, nonce: num
       "nonce",
       `\`nonce\` is too far above the account's next, ${String(next)}; ${String(highest)} is the highest now`,
     );
-}
-
-/** Returns the gas limit of the caller. Throws `invalid_request`, and `out_of_gas` for what no block would take. */
-function requireGas(gas: bigint, { to, data }: GasRequest): bigint {
-  if (gas > GAS_MAX) throw invalidMember("gas", "`gas` is beyond what any chain counts (2^64 - 1)");
-  requireIntrinsicGas(gas, { to, data });
-  return gas;
 }
 
 /** Returns the checksummed form. Throws `invalid_request` that names the member. */

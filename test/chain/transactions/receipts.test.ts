@@ -1,9 +1,9 @@
-// What records keep of receipts over reorganisations and versions.
+// What records keep of receipts over reorganisations and versions, and gas limits that no block has room for.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { TransactionRepository } from "../../../src/chain/transactions/transaction-repository.js";
 import type { TransactionRecord } from "../../../src/chain/transactions/transaction-record.js";
 import { PING_CREATION, pingCall } from "../events/ping.js";
-import { openBench, type Bench } from "./support.js";
+import { failsWith, openBench, RECEIVER, type Bench } from "./support.js";
 
 let bench: Bench;
 let account: { readonly id: string };
@@ -92,5 +92,37 @@ describe("receipts of records", () => {
       status: "reverted",
       revert: { name: null, args: null, data: "0xc0ffee00" },
     });
+  });
+});
+
+describe("a gas limit of the caller's", () => {
+  const limitOf = async (): Promise<bigint> =>
+    BigInt(((await bench.anvil.request("eth_getBlockByNumber", "latest", false)) as { gasLimit: string }).gasLimit);
+
+  it("is refused at submission when no block has room for it, and taken when it fills a block", async () => {
+    const limit = await limitOf();
+    const { rows } = new TransactionRepository({ store: bench.vault.store }).list(bench.owner, {}, { page: 1, rpp: 1 });
+    expect(await failsWith(submit({ to: RECEIVER, gas: limit + 1n }))).toEqual({
+      code: "invalid_request",
+      message: `\`gas\` is above what a block of the network takes, ${String(limit)}`,
+    });
+    expect(bench.transactions.service.list(bench.owner, {}, { page: 1, rpp: 1 }).body[0]?.id).toBe(rows[0]?.id);
+    expect(await bench.until(await submit({ to: RECEIVER, gas: limit }), isMined)).toMatchObject({ status: "success" });
+  });
+
+  it("is held against the present block where the limit has risen", async () => {
+    const limit = await limitOf();
+    await bench.anvil.request("evm_setBlockGasLimit", `0x${(limit * 2n).toString(16)}`);
+    await bench.anvil.request("anvil_mine", "0x1");
+    const id = await submit({ to: RECEIVER, gas: limit + 1n });
+    expect(await bench.until(id, isMined)).toMatchObject({ status: "success", gas: String(limit + 1n) });
+  });
+
+  it("is taken as it is while the node does not answer, and the transaction waits", async () => {
+    await bench.restart();
+    bench.rpc.spoil = () => "lost";
+    const id = await submit({ to: RECEIVER, gas: 2n ** 40n });
+    expect(bench.transactions.service.get(bench.owner, id).status).toBe("pending");
+    await bench.transactions.replacements.cancel(bench.owner, id);
   });
 });
