@@ -116,6 +116,12 @@ export class ContractRepository {
     return this.#table.list("deployed", address === undefined ? [networkId] : [networkId, address.toLowerCase()]).rows;
   }
 
+  /** Returns the owner's newest contract at an address of a network. */
+  newestAt(owner: Subject, networkId: string, address: string): StoredContract | undefined {
+    const { rows } = this.#table.list("address", [...ownerKey(owner), address.toLowerCase()]);
+    return rows.findLast(({ network_id: id }) => id === networkId);
+  }
+
   /** Returns the ids of the networks with deployed contracts of any owner. Reads the store once for each network. */
   networksOfDeployed(): string[] {
     const index = `${TABLE}#deployed`;

@@ -53,6 +53,7 @@ export function createContracts(options: BuildOptions, dependencies: ContractsDe
   const repository = new ContractRepository(dependencies);
   dependencies.references.provide("contract", (owner, id) => repository.require(owner, id));
   const abis = new ContractAbis({ repository });
+  dependencies.submissions.provideAbis(abis);
   const accesses = new ContractAccesses({ ...dependencies, repository });
   const deployments = new Deployments({ ...dependencies, repository, abis });
   const builds = new ContractBuilds(options, { ...dependencies, repository, deployments });

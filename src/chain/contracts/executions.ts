@@ -7,7 +7,7 @@ import { newId } from "../../platform/ids.js";
 import type { StoreValue } from "../../platform/store/store.js";
 import type { Networks } from "../networks/network-port.js";
 import { signerOf } from "../accounts/signers.js";
-import type { Submissions } from "../transactions/submission-port.js";
+import type { SubmissionRequest, Submissions } from "../transactions/submission-port.js";
 import { findMethod, type ContractAbi, type Method } from "./abi/abi.js";
 import { decodeOutputs, encodeArguments } from "./abi/abi-values.js";
 import type { ContractAccesses } from "./access-times.js";
@@ -80,7 +80,7 @@ export class ContractExecutions {
         response: await this.#read({ contract, abi, method, data, request }),
       };
     requireNoView(request, method.signature);
-    return await this.#write(principal, { contract, abi, data, request });
+    return await this.#write(principal, { contract, abi, method, data, request });
   }
 
   async #read({
@@ -128,9 +128,10 @@ export class ContractExecutions {
     {
       contract,
       abi,
+      method,
       data,
       request,
-    }: { contract: StoredContract; abi: ContractAbi; data: string; request: ExecuteContract },
+    }: { contract: StoredContract; abi: ContractAbi; method: Method; data: string; request: ExecuteContract },
   ): Promise<Execution> {
     requireSpending(principal);
     const signer = requireSigner(request);
@@ -141,6 +142,7 @@ export class ContractExecutions {
         to: contract.address,
         data,
         contractId: contract.id,
+        ...(method.outputs.length === 0 ? {} : { readReturn: returnReader(method) }),
         ...costsOf(request),
       });
       return { kind: "write", ref, transactionId: id };
@@ -168,6 +170,15 @@ export class ContractExecutions {
 function requireSpending(principal: Principal): void {
   if (!holdsAll(principal.permissions, SPEND))
     throw new AppError("forbidden", { message: "a transaction needs the permissions create, vault_use" });
+}
+
+/** Reads the return data of a simulated call. */
+function returnReader({ outputs, signature }: Method): NonNullable<SubmissionRequest["readReturn"]> {
+  return (data) => {
+    const hex = hexOf(data);
+    const value = hex === undefined ? undefined : decodeOutputs(outputs, hex);
+    return value === undefined ? undefined : { method: signature, value };
+  };
 }
 
 /** Throws `option_unsupported` for members that only view methods have: a transaction has its own sender and block. */

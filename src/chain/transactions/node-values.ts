@@ -3,10 +3,13 @@
  * a guess. The parameter `what` names the member in the message.
  */
 import { AppError } from "../../platform/errors.js";
+import { LOG_BYTES_MAX, LOGS_MAX } from "./transaction-schemas.js";
 
 const QUANTITY = /^0x[0-9a-f]{1,64}$/i;
 const HASH = /^0x[0-9a-f]{64}$/i;
 const ADDRESS = /^0x[0-9a-f]{40}$/i;
+const BYTES = /^0x(?:[0-9a-f]{2})*$/i;
+const TOPICS_MAX = 4;
 
 export interface BlockHead {
   readonly number: number;
@@ -18,6 +21,22 @@ export interface BlockHead {
   readonly gasLimit?: bigint;
 }
 
+/** A type and not an interface, because only types are values of the store. Hex in lower case. */
+export type ReceiptLog = {
+  /** Position among the logs of the block. */
+  readonly index: number;
+  readonly address: string;
+  readonly topics: readonly string[];
+  readonly data: string;
+};
+
+export interface ReceiptLogs {
+  /** The first ones, up to LOGS_MAX and LOG_BYTES_MAX of data. */
+  readonly first: readonly ReceiptLog[];
+  /** How many the receipt has. */
+  readonly count: number;
+}
+
 export interface Receipt {
   readonly transactionHash: string;
   readonly blockHash: string;
@@ -26,6 +45,8 @@ export interface Receipt {
   readonly contractAddress: string | undefined;
   readonly gasUsed: bigint;
   readonly effectiveGasPrice: bigint | undefined;
+  /** Undefined where the node tells none, or none that are sound: the outcome does not hang on them. */
+  readonly logs: ReceiptLogs | undefined;
 }
 
 /** Reads a quantity of up to 256 bits, 0x-hex. */
@@ -77,6 +98,7 @@ export function readReceipt(value: unknown, hash: string): Receipt | undefined {
       effectiveGasPrice === undefined || effectiveGasPrice === null
         ? undefined
         : readHexQuantity(effectiveGasPrice, "gas price"),
+    logs: readLogs(members.logs),
   };
 }
 
@@ -88,6 +110,39 @@ export function isTransaction(value: unknown, hash: string): boolean {
   if (value === null || value === undefined) return false;
   if (readHash(membersOf(value, "transaction").hash, "transaction hash") !== hash) throw invalid("transaction");
   return true;
+}
+
+function readLogs(value: unknown): ReceiptLogs | undefined {
+  if (!Array.isArray(value)) return undefined;
+  const first: ReceiptLog[] = [];
+  let room = LOG_BYTES_MAX;
+  for (const item of value.slice(0, LOGS_MAX) as unknown[]) {
+    const log = readLog(item);
+    if (log === undefined) return undefined;
+    room -= (log.data.length - 2) / 2;
+    if (room < 0) break;
+    first.push(log);
+  }
+  return { first, count: value.length };
+}
+
+function readLog(value: unknown): ReceiptLog | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const { address, topics, data, logIndex } = value as Readonly<Record<string, unknown>>;
+  const isSound =
+    Array.isArray(topics) &&
+    topics.length <= TOPICS_MAX &&
+    topics.every((topic): topic is string => typeof topic === "string" && HASH.test(topic));
+  if (!isSound || typeof address !== "string" || !ADDRESS.test(address)) return undefined;
+  if (typeof data !== "string" || !BYTES.test(data)) return undefined;
+  const index = typeof logIndex === "string" && QUANTITY.test(logIndex) ? Number(logIndex) : NaN;
+  if (!Number.isSafeInteger(index)) return undefined;
+  return {
+    index,
+    address: address.toLowerCase(),
+    topics: topics.map((topic) => topic.toLowerCase()),
+    data: data.toLowerCase(),
+  };
 }
 
 /** A 32-byte hash in lower case. */

@@ -1,6 +1,8 @@
 /** How contracts send transactions: the port that `TransactionService` implements. */
 import type { Subject } from "../../platform/auth/principal.js";
 import type { StoreCommit } from "../../platform/store/store.js";
+import type { ContractAbi } from "../contracts/abi/abi.js";
+import type { SimulatedReturn } from "./transaction-record.js";
 
 /** The signer: an account of the caller, by id or address, or a path of one of the caller's wallets. */
 export type SignerChoice =
@@ -29,6 +31,11 @@ export interface SubmissionRequest {
   readonly description?: string;
   /** The contract that the transaction creates or calls, for listeners of settlements. */
   readonly contractId?: string;
+  /**
+   * Reads the return data (0x-hex) of the call, which is then simulated at submission; undefined for data that it
+   * cannot read. The record shows what it gives.
+   */
+  readonly readReturn?: (data: string) => SimulatedReturn | undefined;
 }
 
 /** A stored transaction: its id and its ref name it from then on. */
@@ -51,6 +58,18 @@ export interface Settlement {
   readonly reason: string | undefined;
 }
 
+/** The ABIs of an owner's contracts, by which logs and reverts are read. */
+export interface KnownAbis {
+  /** Returns the ABI of a contract; empty when it has none. */
+  of(contract: { readonly owner: Subject; readonly id: string }): ContractAbi;
+  /** Returns the owner's newest contract at an address of a network; undefined when there is none. */
+  at(
+    owner: Subject,
+    networkId: string,
+    address: string,
+  ): { readonly contractId: string; readonly abi: ContractAbi } | undefined;
+}
+
 export interface Submissions {
   /**
    * Checks the request (signer, fees, an estimate of gas, so that a revert is refused at once with its reason), then
@@ -63,4 +82,6 @@ export interface Submissions {
   ): Promise<Submitted>;
   /** Adds a listener, which returns what must be written in the same commit as a settlement. */
   onSettled(listener: (settlement: Settlement) => StoreCommit | Promise<StoreCommit>): void;
+  /** Gives the ABIs by which records are read; without them logs and reverts are not decoded. */
+  provideAbis(abis: KnownAbis): void;
 }

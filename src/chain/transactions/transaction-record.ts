@@ -9,6 +9,8 @@
  * `signed` is durable before anything leaves the server, so that the same bytes are sent again after any crash.
  */
 import type { Subject, SubjectKind } from "../../platform/auth/principal.js";
+import type { StoreValue } from "../../platform/store/store.js";
+import type { ReceiptLog } from "./node-values.js";
 import type { TransactionJson } from "./transaction-schemas.js";
 
 export type TransactionState = TransactionJson["state"];
@@ -46,6 +48,19 @@ export type SignerRecord = {
   readonly path: string | null;
 };
 
+/** What the receipt says beyond the members of the record; bounded, because lists read whole records. */
+export type StoredReceipt = {
+  readonly is_success: boolean;
+  /** The first ones; null where the node told none that are sound. */
+  readonly logs: readonly ReceiptLog[] | null;
+  readonly logs_count: number | null;
+  /** Return data of the call that was repeated to find the reason of a revert, 0x-hex, cut; null without any. */
+  readonly revert_data: string | null;
+};
+
+/** What a contract's method returned when it was simulated at submission. */
+export type SimulatedReturn = { readonly method: string; readonly value: StoreValue };
+
 export type TransactionRecord = {
   readonly id: string;
   readonly created_at: string;
@@ -82,6 +97,9 @@ export type TransactionRecord = {
   readonly gas_used: string | null;
   readonly effective_gas_price: string | null;
   readonly contract_address: string | null;
+  /** Null while it is in no block; absent in records of earlier versions too. */
+  readonly receipt?: StoredReceipt | null;
+  readonly simulated_return?: SimulatedReturn;
   readonly broadcast_at: string | null;
   readonly finalized_at: string | null;
   readonly confirmed_at: string | null;
@@ -151,7 +169,7 @@ export function statusOf(state: TransactionState): TransactionJson["status"] {
 /** Returns the number of blocks from the transaction's own to the head; null while one of them is unknown. */
 export type Depth = (record: TransactionRecord) => number | null;
 
-/** Returns a record as clients see it. */
+/** Returns a record as lists show it, but for `data`; receipts.ts has the rest. */
 export function transactionOnWire(record: TransactionRecord, depth: Depth): TransactionJson {
   const {
     owner_kind: kind,
@@ -162,6 +180,8 @@ export function transactionOnWire(record: TransactionRecord, depth: Depth): Tran
     watched: _watched,
     may_be_mined: _mayBeMined,
     chain_id: _chain,
+    receipt: _receipt,
+    simulated_return: _simulated,
     value,
     ...rest
   } = record;

@@ -34,7 +34,7 @@ export const transactionRoutes = {
     summary: "List transactions",
     auth: READ,
     list: true,
-    description: "Newest first; `data` is left out.",
+    description: "Newest first; `data`, `receipt` and `simulated_return` are left out.",
     query: TransactionListQuery,
     responses: { 200: { description: "Transactions", schema: Type.Array(Transaction) } },
   }),
@@ -107,6 +107,8 @@ export const transactionRoutes = {
     path: "/api/v1/transactions/:id",
     summary: "Read a transaction",
     auth: READ,
+    description:
+      "By its id or ref. Once it is in a block, `receipt` has what the chain says of it. Logs and reverts are decoded by the ABIs of the caller's contracts, as they are when the transaction is read.",
     params: TransactionParams,
     responses: { 200: json },
     errors: ["not_found"],

@@ -7,6 +7,11 @@ export const DATA_BYTES_MAX = 128 * 1024;
 /** A type 2 transaction with that much data, with room for its other members. */
 const RAW_CHARACTERS_MAX = 2 + 2 * (DATA_BYTES_MAX + 1024);
 const DECIMAL_CHARACTERS_MAX = 78;
+/** What a record keeps of the logs of a receipt: the first ones, so many and so many bytes of data. */
+export const LOGS_MAX = 100;
+export const LOG_BYTES_MAX = 16 * 1024;
+/** What a record keeps of the return data of a call. */
+export const RETURN_BYTES_MAX = 4 * 1024;
 
 export const Address = Type.String({
   minLength: 42,
@@ -107,6 +112,103 @@ export const TransactionListQuery = closed({
 });
 export const TransactionParams = closed({ id: Type.Union([Uuid, Ref], { description: "UUID, or ref" }) });
 
+const LogSchema = closed({
+  index: Type.Integer({ minimum: 0, description: "position among the logs of the block" }),
+  address: Type.String({ description: "contract that wrote it" }),
+  topics: Type.Array(Type.String(), { maxItems: 4 }),
+  data: Type.String({ description: "0x-hex" }),
+  contract_id: nullable(Type.String({ description: "the caller's contract at the address, whose ABI is used" })),
+  event: nullable(
+    closed(
+      { name: Type.String(), args: Type.Unknown({ description: "by name where each has one, else a list" }) },
+      { description: "null where no contract of the caller is known at the address, or its ABI has no such event" },
+    ),
+  ),
+});
+const Receipt = closed(
+  {
+    block_hash: Type.String(),
+    block_number: Type.Integer({ minimum: 0 }),
+    status: nullable(
+      Type.Enum(["success", "reverted"], {
+        description: "what the chain says; null for a cancelled transaction of an earlier version",
+      }),
+    ),
+    gas_used: nullable(Decimal),
+    effective_gas_price: nullable(Decimal),
+    contract_address: nullable(Type.String()),
+    logs: nullable(
+      Type.Array(LogSchema, {
+        description: `the first ${String(LOGS_MAX)} at most, with ${String(LOG_BYTES_MAX / 1024)} KiB of data at most; null where the node did not tell them, or an earlier version did not keep them`,
+      }),
+    ),
+    logs_count: nullable(Type.Integer({ minimum: 0, description: "all that the receipt has" })),
+    logs_truncated: Type.Boolean({ description: "true where `logs` has not all of them" }),
+    revert: nullable(
+      closed(
+        {
+          name: nullable(Type.String()),
+          args: Type.Unknown({ description: "by name where each has one, else a list; null where not known" }),
+          data: Type.String({ description: `0x-hex, the first ${String(RETURN_BYTES_MAX / 1024)} KiB` }),
+        },
+        {
+          description:
+            "why it reverted. Receipts have no reason: this is what the call answered when it was repeated on the block before",
+        },
+      ),
+    ),
+  },
+  {
+    description:
+      "Receipt. Null until the transaction is in a block; it follows the chain after a reorganisation. Not in lists",
+    examples: [
+      {
+        block_hash: "0x8f5bab218b6bb34476f51ca588e9f4553a3a7ce5e13a66c660a5283e97e9a85a",
+        block_number: 1204,
+        status: "success",
+        gas_used: "51409",
+        effective_gas_price: "1000000007",
+        contract_address: null,
+        logs: [
+          {
+            index: 0,
+            address: "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+            topics: [
+              "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef",
+              "0x000000000000000000000000f39fd6e51aad88f6f4ce6ab8827279cfffb92266",
+              "0x00000000000000000000000070997970c51812dc3a010c7d01b50e0d17dc79c8",
+            ],
+            data: "0x0000000000000000000000000000000000000000000000000000000000000005",
+            contract_id: "7d5e7f0c-2a4b-4d0e-9a55-0a4d3f6f7a11",
+            event: {
+              name: "Transfer",
+              args: {
+                from: "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                to: "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
+                value: "5",
+              },
+            },
+          },
+        ],
+        logs_count: 1,
+        logs_truncated: false,
+        revert: null,
+      },
+    ],
+  },
+);
+const SimulatedReturn = closed(
+  {
+    method: Type.String({ description: "its signature" }),
+    value: Type.Unknown({ description: "one value, or an object or list of several" }),
+  },
+  {
+    description:
+      "what the method returned when it was simulated on the latest block at submission. The call that was mined may have returned something else: chains do not keep what it returned. Null where the method returns nothing, or the simulation told nothing or more than 4 KiB. Not in lists",
+    examples: [{ method: "transfer(address,uint256)", value: true }],
+  },
+);
+
 export const Transaction = closed(
   {
     id: Uuid,
@@ -166,6 +268,8 @@ export const Transaction = closed(
     gas_used: nullable(Decimal),
     effective_gas_price: nullable(Decimal),
     contract_address: nullable(Type.String()),
+    receipt: Type.Optional(nullable(Receipt)),
+    simulated_return: Type.Optional(nullable(SimulatedReturn)),
     broadcast_at: nullable(Timestamp),
     finalized_at: nullable(Type.String({ description: "when it was seen in a block" })),
     confirmed_at: nullable(Timestamp),
@@ -178,6 +282,7 @@ export const Transaction = closed(
 );
 
 export type TransactionJson = Static<typeof Transaction>;
+export type ReceiptJson = Static<typeof Receipt>;
 export type CreateTransactionInput = Static<typeof CreateTransactionBody>;
 export type BroadcastTransactionInput = Static<typeof BroadcastTransactionBody>;
 export type BumpTransactionInput = Static<typeof BumpTransactionBody>;

@@ -13,13 +13,15 @@ import { readAddress } from "../../crypto/ethereum/quantity.js";
 import { askNode } from "../rpc/node-faults.js";
 import type { Accounts } from "../accounts/accounts.js";
 import type { SettlementListener, TransactionWriter } from "./transaction-writer.js";
-import type { SubmissionRequest, Submissions, Submitted } from "./submission-port.js";
+import type { KnownAbis, SubmissionRequest, Submissions, Submitted } from "./submission-port.js";
 import type { TransactionFilters, TransactionJson } from "./transaction-schemas.js";
 import { checkRequestedFees } from "./fees/fees.js";
 import type { GasEstimates, GasRequest } from "./fees/gas.js";
 import { requireIntrinsicGas } from "./fees/intrinsic-gas.js";
 import type { NonceQueues } from "./sending/nonce-queues.js";
 import { readInteger } from "./node-values.js";
+import { receiptOnWire } from "./receipts.js";
+import { simulatedReturn } from "./simulation.js";
 import type { TransactionNetwork, TransactionNetworks } from "./transaction-ports.js";
 import {
   transactionOnWire,
@@ -52,6 +54,7 @@ const NO_DATA = "0x";
 
 export class TransactionService implements Submissions {
   readonly #dependencies: TransactionServiceDependencies;
+  #abis: KnownAbis | undefined;
 
   constructor(dependencies: TransactionServiceDependencies) {
     this.#dependencies = dependencies;
@@ -60,6 +63,11 @@ export class TransactionService implements Submissions {
   /** As `Submissions.onSettled`. */
   onSettled(listener: SettlementListener): void {
     this.#dependencies.writer.onSettled(listener);
+  }
+
+  /** As `Submissions.provideAbis`. */
+  provideAbis(abis: KnownAbis): void {
+    this.#abis = abis;
   }
 
   /** As `Submissions.submit`. */
@@ -77,10 +85,10 @@ export class TransactionService implements Submissions {
     return this.onWire(await this.#store(owner, request));
   }
 
-  /** Returns a page of transactions, newest first, without `data`. */
+  /** Returns a page of transactions, newest first, without `data`, receipts and return values. */
   list(owner: Subject, filters: TransactionFilters, page: Page): { body: TransactionJson[]; total: number } {
     const { rows, total } = this.#dependencies.repository.list(owner, filters, page);
-    return { body: rows.map((record) => withoutData(this.onWire(record))), total };
+    return { body: rows.map((record) => withoutData(this.#inList(record))), total };
   }
 
   /** Returns a transaction by its id or ref. Throws `not_found`. */
@@ -99,6 +107,14 @@ export class TransactionService implements Submissions {
 
   /** Returns a record as clients see it, with what is known of its sending before the store has it. */
   onWire(record: TransactionRecord): TransactionJson {
+    return {
+      ...this.#inList(record),
+      receipt: receiptOnWire(record, this.#abis),
+      simulated_return: record.simulated_return ?? null,
+    };
+  }
+
+  #inList(record: TransactionRecord): TransactionJson {
     const { broadcastAt, sendFault } =
       (record.block === null ? this.#dependencies.queues.progressOf(record) : undefined) ?? {};
     const sent =
@@ -151,7 +167,10 @@ export class TransactionService implements Submissions {
     await this.#requireRoom(network, signer.from, request.nonce);
     const value = request.value ?? 0n;
     const call = { from: signer.from, to, value, data };
-    const gas = request.gas === undefined ? await this.#estimate(network, call) : requireGas(request.gas, call);
+    const [gas, simulated] = await Promise.all([
+      request.gas === undefined ? this.#estimate(network, call) : this.#requireGas(network, request.gas, call),
+      simulatedReturn(network, call, request),
+    ]);
     const id = newId();
     const record: TransactionRecord = {
       id,
@@ -172,6 +191,7 @@ export class TransactionService implements Submissions {
       ref: request.ref ?? id,
       description: request.description ?? null,
       contract_id: request.contractId ?? null,
+      ...(simulated === undefined ? {} : { simulated_return: simulated }),
       ...UNSENT,
     };
     const used = signer.accountId === null ? {} : accounts.useCommit(owner, signer.accountId);
@@ -201,6 +221,14 @@ export class TransactionService implements Submissions {
 
   async #estimate(network: TransactionNetwork, call: GasRequest): Promise<bigint> {
     return await this.#dependencies.gas.estimate(network, call);
+  }
+
+  /** Returns the gas limit of the caller. Throws `invalid_request`, and `out_of_gas` for what no block would take. */
+  async #requireGas(network: TransactionNetwork, gas: bigint, { to, data }: GasRequest): Promise<bigint> {
+    if (gas > GAS_MAX) throw invalidMember("gas", "`gas` is beyond what any chain counts (2^64 - 1)");
+    requireIntrinsicGas(gas, { to, data });
+    await this.#dependencies.gas.requireBlockRoom(network, gas);
+    return gas;
   }
 
   readonly #depth: Depth = (record) => {
@@ -245,13 +273,6 @@ async function requireNear({ rpc }: TransactionNetwork, from: string, nonce: num
       "nonce",
       `\`nonce\` is too far above the account's next, ${String(next)}; ${String(highest)} is the highest now`,
     );
-}
-
-/** Returns the gas limit of the caller. Throws `invalid_request`, and `out_of_gas` for what no block would take. */
-function requireGas(gas: bigint, { to, data }: GasRequest): bigint {
-  if (gas > GAS_MAX) throw invalidMember("gas", "`gas` is beyond what any chain counts (2^64 - 1)");
-  requireIntrinsicGas(gas, { to, data });
-  return gas;
 }
 
 /** Returns the checksummed form. Throws `invalid_request` that names the member. */

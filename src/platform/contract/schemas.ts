@@ -9,7 +9,10 @@ export const Timestamp = Type.String({
 });
 
 /** Returns the schema of an object that rejects unknown members, naming them. */
-export function closed<T extends TProperties>(properties: T, options: { description?: string } = {}) {
+export function closed<T extends TProperties>(
+  properties: T,
+  options: { readonly description?: string; readonly examples?: readonly unknown[] } = {},
+) {
   return Type.Object(properties, { ...options, additionalProperties: false });
 }
 

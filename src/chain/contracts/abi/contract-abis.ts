@@ -57,6 +57,16 @@ export class ContractAbis {
       .map((stored) => ({ contract: watched(stored), abi: this.of(stored) }));
   }
 
+  /** Returns the owner's newest contract at an address of a network; undefined when there is none. */
+  at(
+    owner: Subject,
+    networkId: string,
+    address: string,
+  ): { readonly contractId: string; readonly abi: ContractAbi } | undefined {
+    const id = this.#repository.newestAt(owner, networkId, address)?.id;
+    return id === undefined ? undefined : { contractId: id, abi: this.of({ owner, id }) };
+  }
+
   /** Returns the ids of the networks that have deployed contracts. */
   networks(): string[] {
     return this.#repository.networksOfDeployed();

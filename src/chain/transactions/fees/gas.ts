@@ -1,7 +1,7 @@
 /** Estimates how much gas a transaction may use; one that would revert is refused here, with its reason. */
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../../../platform/clock.js";
-import { AppError } from "../../../platform/errors.js";
+import { AppError, invalidMember } from "../../../platform/errors.js";
 import { askNode } from "../../rpc/node-faults.js";
 import { RpcRefusal } from "../../rpc/rpc.js";
 import { readBlock, readHexQuantity } from "../node-values.js";
@@ -36,6 +36,8 @@ const SHARED_MS = 1_000;
 const SHARED_MAX = 1_000;
 /** A block's limit moves by a thousandth from block to block. */
 const BLOCK_LIMIT_MS = 30_000;
+/** No submission waits longer for what it can do without. */
+const BLOCK_LIMIT_TIMEOUT_MS = 3_000;
 /** Networks whose limit is kept; one more costs a request to a node. */
 const BLOCK_LIMITS_MAX = 10_000;
 
@@ -66,6 +68,21 @@ export class GasEstimates {
     return await answer;
   }
 
+  /**
+   * Checks that a block has room for the gas limit that a caller chose: nodes do not take such a transaction, and it
+   * would hold up the account's later ones. A limit that the node does not tell is none.
+   * @throws invalid_request
+   */
+  async requireBlockRoom(network: TransactionNetwork, gas: bigint): Promise<void> {
+    const recent = await this.#blockLimit(network);
+    if (recent === undefined || gas <= recent) return;
+    // The limit may have risen since it was asked.
+    this.#blockLimits.delete(network.id);
+    const limit = await this.#blockLimit(network);
+    if (limit !== undefined && gas > limit)
+      throw invalidMember("gas", `\`gas\` is above what a block of the network takes, ${String(limit)}`);
+  }
+
   async #ask(network: TransactionNetwork, request: GasRequest): Promise<bigint> {
     const [gas, limit] = await Promise.all([ask(network, request), this.#blockLimit(network)]);
     return checked(gas, limit, request);
@@ -77,7 +94,8 @@ export class GasEstimates {
     const known = this.#blockLimits.get(id);
     if (known !== undefined && nowMs - known.atMs < BLOCK_LIMIT_MS) return known.limit;
     try {
-      const limit = readBlock(await askNode(rpc, "eth_getBlockByNumber", ["latest", false]))?.gasLimit;
+      const options = { timeoutMs: BLOCK_LIMIT_TIMEOUT_MS };
+      const limit = readBlock(await askNode(rpc, "eth_getBlockByNumber", ["latest", false], options))?.gasLimit;
       this.#blockLimits.set(id, { limit, atMs: nowMs });
       return limit;
     } catch (error) {

@@ -7,6 +7,7 @@ import type { NonceQueue } from "../sending/nonce-queue.js";
 import type { TransactionWriter } from "../transaction-writer.js";
 import { readBlock, type BlockHead, type Receipt } from "../node-values.js";
 import type { TransactionNetwork } from "../transaction-ports.js";
+import { storedReceipt } from "../receipts.js";
 import { withoutRaw, type TransactionFault, type TransactionRecord } from "../transaction-record.js";
 import { revertReason } from "../sending/refusals.js";
 
@@ -21,6 +22,12 @@ export interface InclusionsDependencies {
 const COMMITS_AT_ONCE = 128;
 /** Block times asked for in one round: on a chain with a block for each transaction the others get none. */
 const BLOCK_TIMES_MAX = 64;
+
+/** Why a mined transaction failed, with the return data that says so, 0x-hex, where there is any. */
+interface Failure {
+  readonly fault: TransactionFault;
+  readonly data?: string | undefined;
+}
 
 export class Inclusions {
   readonly #dependencies: InclusionsDependencies;
@@ -42,14 +49,15 @@ export class Inclusions {
     );
     await inGroups(found, async ([queued, receipt]) => {
       const before = this.#dependencies.writer.find(queued.owner, queued.id);
-      const fault = before === undefined || receipt.isSuccess ? null : await failureOf(network, before.value, receipt);
+      const failure =
+        before === undefined || receipt.isSuccess ? undefined : await failureOf(network, before.value, receipt);
       const isFinal = isDeep(network, head, receipt.blockNumber);
       const stored = await this.#dependencies.writer.change(
         queued.owner,
         queued.id,
         (current) =>
           this.#included(current, receipt, {
-            fault,
+            failure,
             isFinal,
             timestamp: times.get(receipt.blockNumber) ?? null,
             broadcastAt: queued.state.broadcastAt,
@@ -109,7 +117,7 @@ export class Inclusions {
     record: TransactionRecord,
     receipt: Receipt,
     more: {
-      readonly fault: TransactionFault | null;
+      readonly failure: Failure | undefined;
       readonly isFinal: boolean;
       readonly timestamp: string | null;
       readonly broadcastAt: string | undefined;
@@ -123,13 +131,14 @@ export class Inclusions {
       ...record,
       state: isCancelled ? "cancelled" : receipt.isSuccess ? "mined" : "failed",
       hash: receipt.transactionHash,
-      error: isCancelled ? null : more.fault,
+      error: isCancelled ? null : (more.failure?.fault ?? null),
       block: receipt.blockNumber,
       block_hash: receipt.blockHash,
       block_timestamp: more.timestamp,
       gas_used: String(receipt.gasUsed),
       effective_gas_price: receipt.effectiveGasPrice === undefined ? null : String(receipt.effectiveGasPrice),
       contract_address: receipt.contractAddress ?? null,
+      receipt: storedReceipt(receipt, more.failure?.data),
       broadcast_at: record.broadcast_at ?? more.broadcastAt ?? now,
       finalized_at: now,
     };
@@ -150,6 +159,7 @@ const NOT_IN_A_BLOCK = {
   gas_used: null,
   effective_gas_price: null,
   contract_address: null,
+  receipt: null,
   finalized_at: null,
 } as const;
 /** A transaction that used all of its gas ran out of it; the call need not be repeated. */
@@ -170,12 +180,8 @@ function isDeep(network: TransactionNetwork, head: BlockHead, block: number): bo
 }
 
 /** Why a mined transaction failed: receipts have no reason, so that the call is repeated on the block before. */
-async function failureOf(
-  { rpc }: TransactionNetwork,
-  record: TransactionRecord,
-  receipt: Receipt,
-): Promise<TransactionFault> {
-  if (receipt.gasUsed >= BigInt(record.gas)) return OUT_OF_GAS;
+async function failureOf({ rpc }: TransactionNetwork, record: TransactionRecord, receipt: Receipt): Promise<Failure> {
+  if (receipt.gasUsed >= BigInt(record.gas)) return { fault: OUT_OF_GAS };
   const call = {
     from: record.from,
     ...(record.to === null ? {} : { to: record.to }),
@@ -183,17 +189,13 @@ async function failureOf(
     value: `0x${BigInt(record.value).toString(16)}`,
     gas: `0x${BigInt(record.gas).toString(16)}`,
   };
-  const reason = await rpc.request("eth_call", [call, `0x${Math.max(0, receipt.blockNumber - 1).toString(16)}`]).then(
+  const refusal = await rpc.request("eth_call", [call, `0x${Math.max(0, receipt.blockNumber - 1).toString(16)}`]).then(
     () => undefined,
-    (error: unknown) => {
-      if (!(error instanceof RpcRefusal)) return undefined;
-      return revertReason(error.data) ?? /revert(?:ed)?: (.{1,200})/i.exec(error.message)?.[1];
-    },
+    (error: unknown) => (error instanceof RpcRefusal ? error : undefined),
   );
-  return {
-    code: "execution_reverted",
-    message: reason === undefined ? "the transaction reverted" : `the transaction reverted: ${reason}`,
-  };
+  const reason = revertReason(refusal?.data) ?? /revert(?:ed)?: (.{1,200})/i.exec(refusal?.message ?? "")?.[1];
+  const message = reason === undefined ? "the transaction reverted" : `the transaction reverted: ${reason}`;
+  return { fault: { code: "execution_reverted", message }, data: refusal?.data };
 }
 
 async function blockTimes(
