@@ -2,10 +2,10 @@
 import { PERMISSIONS, holdsAll } from "../../platform/auth/permissions.js";
 import type { Principal } from "../../platform/auth/principal.js";
 import { AppError, invalidMember } from "../../platform/errors.js";
-import { RpcRefusal } from "../rpc/rpc.js";
 import { newId } from "../../platform/ids.js";
 import type { StoreValue } from "../../platform/store/store.js";
 import type { Networks } from "../networks/network-port.js";
+import { RpcRefusal } from "../rpc/rpc.js";
 import { signerOf } from "../accounts/signers.js";
 import type { SubmissionRequest, Submissions } from "../transactions/submission-port.js";
 import { findMethod, type ContractAbi, type Method } from "./abi/abi.js";
@@ -32,6 +32,11 @@ type Execution =
   | { readonly kind: "read"; readonly ref: string; readonly response: StoreValue }
   | { readonly kind: "write"; readonly ref: string; readonly transactionId: string };
 
+/** EIP-1474. */
+const RESOURCE_NOT_FOUND = -32_001;
+/** How nodes say that they have no such block: geth, erigon and reth, besu, nethermind, anvil. */
+const BLOCK_UNKNOWN =
+  /header (for hash )?not found|(unknown|invalid) block|block (\S+ )?(is )?(not found|could not be found)|BlockOutOfRange/i;
 const SPEND = PERMISSIONS.create | PERMISSIONS.vault_use;
 
 export class ContractExecutions {
@@ -109,7 +114,8 @@ export class ContractExecutions {
     try {
       answer = await rpc.request("eth_call", [call, blockOf(request.block)]);
     } catch (error) {
-      throw missingBlock(request.block, error) ?? callFailure(error, abi);
+      requireBlock(error, request.block);
+      throw callFailure(error, abi);
     }
     const hex = hexOf(answer);
     if (hex === undefined)
@@ -197,20 +203,19 @@ function senderOf(request: ExecuteContract): string | undefined {
   return "accountAddress" in signer ? signer.accountAddress : undefined;
 }
 
-/** How nodes say that they have not got a block, or its state any more. */
-const NO_SUCH_BLOCK = /block ?(is )?out ?of ?range|unknown block|block not found|header not found|missing trie node/i;
-
-/** Returns the caller's error when no node has the block that the caller named; undefined for any other failure. */
-function missingBlock(block: ExecuteContract["block"], error: unknown): AppError | undefined {
-  const refusal = error instanceof AppError ? error.cause : error;
-  if (block === undefined || !(refusal instanceof RpcRefusal) || !NO_SUCH_BLOCK.test(refusal.message)) return undefined;
-  return invalidMember("block", "block: the network's nodes have no such block, or not its state");
-}
-
 /** Returns a block as eth_call takes it: a number in hex, a tag, or a hash (EIP-1898). */
 function blockOf(block: ExecuteContract["block"] = "latest"): string | { readonly blockHash: string } {
   if (typeof block === "number") return `0x${block.toString(16)}`;
   return block.startsWith("0x") ? { blockHash: block } : block;
+}
+
+/** Throws `invalid_request` when a node refused a call because it has not got the block that the caller named. */
+function requireBlock(error: unknown, block: ExecuteContract["block"]): void {
+  const refusal = error instanceof AppError ? error.cause : error;
+  const isNamed = typeof block === "number" || block?.startsWith("0x") === true;
+  if (!isNamed || !(refusal instanceof RpcRefusal)) return;
+  if (refusal.code === RESOURCE_NOT_FOUND || BLOCK_UNKNOWN.test(refusal.message))
+    throw invalidMember("block", "block: the network's node has no such block");
 }
 
 function notPayable({ signature }: Method): AppError {

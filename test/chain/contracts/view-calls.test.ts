@@ -89,5 +89,6 @@ it("calls a view method at a block and as a sender that the caller names, and si
   });
   for (const block of [-1, "newest", "0x12", 1.5])
     expect(await refused(probe.id, { method: "stored", block })).toMatchObject({ status: 422, path: "block" });
-  expect(await refused(probe.id, { method: "stored", block: 10_000_000 })).toMatchObject({ status: 422 });
+  for (const block of [10_000_000, `0x${"ab".repeat(32)}`])
+    expect(await refused(probe.id, { method: "stored", block })).toMatchObject({ status: 422, path: "block" });
 });
