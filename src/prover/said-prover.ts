@@ -1,6 +1,6 @@
 /**
- * What existing clients repeat of a prover when they prove or verify: its kind, its stores, its owner. Nothing of it
- * decides anything; where it contradicts the prover, the client means another one and is told so.
+ * What existing clients repeat of a prover when they prove or verify: its name, its kind, its stores, its owner.
+ * Nothing of it decides anything; where it contradicts the prover, the client means another one and is told so.
  */
 import { missingReference } from "../platform/references.js";
 import { invalidMember } from "../platform/errors.js";
@@ -22,13 +22,14 @@ export function requireSaidProver(
   prover: Prover,
   { catalog, hasStore }: { readonly catalog: Catalog; readonly hasStore: (id: string) => boolean },
 ): void {
-  const kinds = {
+  const texts = {
+    name: (text: string) => text,
     identifier: (text: string) => text.trim().toLowerCase(),
     curve: (text: string) => catalog.canonicalCurve(text),
     provider: (text: string) => catalog.canonicalProvider(text),
     proving_scheme: (text: string) => catalog.canonicalScheme(text),
   };
-  for (const [name, canonical] of Object.entries(kinds) as [keyof typeof kinds, (text: string) => string][]) {
+  for (const [name, canonical] of Object.entries(texts) as [keyof typeof texts, (text: string) => string][]) {
     const text = said[name];
     if (typeof text === "string" && canonical(text) !== prover[name])
       throw invalidMember(name, `${name}: the prover's is ${prover[name]}`);

@@ -188,6 +188,7 @@ const SaidText = Type.Optional(nullable(Type.String({ maxLength: 200, descriptio
 const SaidId = Type.Optional(nullable(Type.String({ ...Uuid, description: "the prover's own, or 422" })));
 /** What existing clients repeat of a prover, and for whom they call; see said-prover.ts. */
 const SAID_PROVER = {
+  name: SaidText,
   identifier: SaidText,
   curve: SaidText,
   provider: SaidText,

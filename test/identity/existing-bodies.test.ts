@@ -123,6 +123,28 @@ describe("a user", () => {
   });
 });
 
+describe("an invitation", () => {
+  it("takes the caller as inviter, and no other user", async () => {
+    const body = { email: "joan@example.com", first_name: "Joan", name: "Ada Lovelace", invitor_name: null };
+    for (const user_id of [ada.id, null])
+      expect((await send(ada, "POST", "invitations", { ...body, user_id })).status).toBe(204);
+    expect(await statusAndPath(await send(ada, "POST", "invitations", { ...body, user_id: bob.id }))).toEqual([
+      404,
+      "user_id",
+    ]);
+    expect((await ada.api.listInvitations({})).body).toMatchObject([{ name: "Joan", first_name: "Joan" }]);
+  });
+
+  it("says nothing in its mail that a client chose as the inviter's name", async () => {
+    const body = { email: "joan@example.com", name: "Your bank", invitor_name: "Your bank" };
+    expect((await send(ada, "POST", "invitations", body)).status).toBe(204);
+    await harness.identity.services.outbox.idle();
+    const [mail] = harness.mails.filter(({ to }) => to === body.email);
+    expect(mail?.text).toMatch(/invit/);
+    expect(JSON.stringify(mail)).not.toContain("bank");
+  });
+});
+
 describe("a list of invitations", () => {
   it("is filtered by name", async () => {
     await ada.api.createInvitation({ body: { email: "joan@example.com", first_name: "Joan", last_name: "Clarke" } });

@@ -204,8 +204,9 @@ describe("a batch of proofs", () => {
 
 describe("what existing clients repeat of a prover", () => {
   const said = () => {
-    const { note_store_id, nullifier_store_id, vault_id } = registry.provers.get(OWNER, cubicId);
+    const { name, note_store_id, nullifier_store_id, vault_id } = registry.provers.get(OWNER, cubicId);
     return {
+      name,
       identifier: "Cubic",
       curve: "bn128",
       provider: "gnark",
@@ -232,6 +233,7 @@ describe("what existing clients repeat of a prover", () => {
     const { note_store_id: otherStore } = await provision(registry.provers, OWNER);
     const nobodys = "7a4c1f2e-1111-4222-8333-000000000001";
     const refused: [object, number, string][] = [
+      [{ name: "Another" }, 422, "name"],
       [{ identifier: "mimc" }, 422, "identifier"],
       [{ curve: "BLS12_381" }, 422, "curve"],
       [{ provider: "zokrates" }, 422, "provider"],

@@ -1,10 +1,17 @@
 /** Shapes of invitations and password resets on the wire. The names follow existing clients. */
 import Type, { type Static } from "typebox";
-import { Name, Timestamp, Uuid, closed, nullable } from "../../platform/contract/schemas.js";
+import { Name, SAID_OWNER, Timestamp, Uuid, closed, nullable } from "../../platform/contract/schemas.js";
 
 const Permissions = Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1, description: "bit-set of generic permissions" });
 const EmailText = Type.String({ minLength: 1, maxLength: 320 });
 const PersonNameText = Type.String({ minLength: 1, maxLength: 100, pattern: "^[^\\u0000-\\u001f\\u007f]+$" });
+
+/** A name that the sender chose would stand in mail to strangers. */
+const Ignored = Type.Optional(
+  nullable(
+    Type.String({ maxLength: 201, description: "the inviting user's; accepted for existing clients, changes nothing" }),
+  ),
+);
 
 export const Invitation = closed(
   {
@@ -31,6 +38,9 @@ export const CreateInvitationBody = closed({
   organization_id: Type.Optional(Uuid),
   organization_name: Type.Optional(Name),
   permissions: Type.Optional(Permissions),
+  user_id: SAID_OWNER.user_id,
+  name: Ignored,
+  invitor_name: Ignored,
   params: Type.Optional(
     closed({
       is_organization_invite: Type.Optional(

@@ -12,6 +12,7 @@ import {
   type Subject,
   type SubjectKind,
 } from "../../platform/auth/principal.js";
+import { requireSaidOwner } from "../../platform/auth/said-owner.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import { AppError, invalidMember, notFound } from "../../platform/errors.js";
 import type { Events } from "../../platform/events/events.js";
@@ -21,7 +22,7 @@ import type { MailDriver } from "../../platform/mail/mail.js";
 import type { Outbox } from "../../platform/mail/outbox.js";
 import type { Store, StoreCommit, StoreKey, StoreRecord } from "../../platform/store/store.js";
 import { defineTable, mergeCommits, retryOnConflict, type Page, type Table } from "../../platform/store/tables.js";
-import { tenantNotFound, type TenantAccess } from "./tenant-access.js";
+import { requireTenantBy, tenantNotFound, type TenantAccess } from "./tenant-access.js";
 import { normalizeEmail } from "../users/email.js";
 import type { HourlyLimits } from "../login/hourly-limit.js";
 import { isNamed, type NameFilter } from "../listing.js";
@@ -96,13 +97,15 @@ export class Invitations {
   /**
    * Sends an invitation; an earlier one of the same address to the same place becomes void. The result is the same
    * whether the address has an account or not.
-   * @throws invalid_email; not_found, forbidden or permission_escalation as `TenantAccess` does; conflict for a member
+   * @throws invalid_email; not_found for another `user_id`; not_found, forbidden or permission_escalation as
+   *   `TenantAccess` does; conflict for a member
    *   or too many pending invitations; too_many_requests
    */
   async create(principal: Principal, input: CreateInvitationInput): Promise<InvitationJson> {
     const { limits, outbox, mail, log } = this.#dependencies;
     const email = normalizeEmail(input.email);
     if (email === undefined) throw invalidMember("email", "the e-mail address is not valid", "invalid_email");
+    requireSaidOwner(principal, { user_id: input.user_id }, requireTenantBy(this.#dependencies.access));
     const place = this.#placeOf(principal, input);
     this.#requireNotMember(place.owner, email);
     await limits.invitation.count(subjectThrottleKey(principal.subject));
