@@ -145,6 +145,22 @@ describe("a device", () => {
     expect((await ask(codes)).status).toBe(200);
   });
 
+  it("loses its code, approved or not, when its client may not use the flow any more", async () => {
+    const waiting = await begin();
+    const approved = await begin();
+    await decide(approved.user_code);
+    const allow = async (device_flow: boolean) =>
+      setup.owner.api.updateApplicationClient({ params: { id: setup.clientId }, body: { device_flow } });
+    await allow(false);
+    for (const codes of [waiting, approved])
+      expect(await ask(codes)).toMatchObject({ status: 400, error: "unauthorized_client" });
+    expect([(await open(waiting.user_code)).status, (await decide(waiting.user_code)).status]).toEqual([404, 404]);
+    await allow(true);
+    expect((await ask(approved)).status).toBe(200);
+    await setup.owner.api.deleteApplicationClient({ params: { id: setup.clientId } });
+    expect((await open(waiting.user_code)).status).toBe(404);
+  });
+
   it("loses its approval when the user's tokens are revoked", async () => {
     const codes = await begin();
     await decide(codes.user_code);
