@@ -65,7 +65,7 @@ export const oauthRoutes = {
       303: { description: "Redirect to the client, with a code or an error" },
       401: { description: "The form again: wrong e-mail address or password", bytes: HTML },
     },
-    errors: ["invalid_request", "too_many_requests", "unauthorized", "forbidden"],
+    errors: ["invalid_request", "email_unconfirmed", "too_many_requests", "unauthorized", "forbidden"],
     example: {
       body: {
         response_type: "code",

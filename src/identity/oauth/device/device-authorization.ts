@@ -40,6 +40,14 @@ export interface DevicePageResult {
   readonly outcome: "shown" | "unknown_code" | "login_failed";
 }
 
+/** What the form says after a login that failed in a way that the user can mend. */
+const LOGIN_FAILURES: ReadonlyMap<string, string> = new Map([
+  ["invalid_credentials", "The e-mail address or the password is wrong."],
+  [
+    "email_unconfirmed",
+    "The e-mail address is not confirmed yet. Confirm it with the mail that you got, and try again.",
+  ],
+]);
 const UNKNOWN_CODE = "This code is unknown, used or has expired. Check it, or start again on the device.";
 
 export class DeviceAuthorization {
@@ -92,7 +100,7 @@ export class DeviceAuthorization {
   }
 
   /**
-   * Decides about a device with what the user put into the form. A wrong password shows the form again.
+   * Decides about a device with what the user put into the form. A failed login shows the form again.
    * @throws too_many_requests
    */
   async submit(form: DeviceFormInput, address: string): Promise<DevicePageResult> {
@@ -111,8 +119,8 @@ export class DeviceAuthorization {
       log.info("device approved", { subject: `user:${user.id}`, tenant: `application:${device.clientId}` });
       return { page: decidedPage(true), outcome: "shown" };
     } catch (error) {
-      if (!(error instanceof AppError) || error.code !== "invalid_credentials") throw error;
-      const message = "The e-mail address or the password is wrong.";
+      const message = error instanceof AppError ? LOGIN_FAILURES.get(error.code) : undefined;
+      if (message === undefined) throw error;
       return { page: this.#decisionPage(device, { email, message }), outcome: "login_failed" };
     }
   }

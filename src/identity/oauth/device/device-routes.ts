@@ -41,10 +41,10 @@ export const deviceRoutes = {
     body: DeviceForm,
     responses: {
       200: { description: "A page that says what was decided", bytes: HTML },
-      401: { description: "The form again: wrong e-mail address or password", bytes: HTML },
+      401: { description: "The form again: wrong e-mail address or password, or an unconfirmed address", bytes: HTML },
       404: { description: "The form for the code again: this one is not good", bytes: HTML },
     },
-    errors: ["too_many_requests"],
+    errors: ["email_unconfirmed", "too_many_requests"],
     example: {
       body: {
         user_code: "WDJB-MJHT",
