@@ -118,16 +118,16 @@ export class Applications {
 
   /**
    * Changes the given members.
-   * @param sentBack members of the record that cannot change, as the caller read them
+   * @param change.sentBack members of the record that cannot change, as the caller read them
    * @throws conflict for another primary network, which is set at creation; invalid_request for another owner;
    *   otherwise as `TenantAccess.require` does
    */
   async update(
     principal: Principal,
     id: string,
-    input: UpdateApplicationInput,
-    sentBack: SentBack = {},
+    change: { readonly input: UpdateApplicationInput; readonly sentBack: SentBack },
   ): Promise<void> {
+    const { input, sentBack } = change;
     const { access, repository, tenants } = this.#dependencies;
     await repository.commitCurrent(() => {
       access.require(principal, { kind: "application", id }, PERMISSIONS.update);

@@ -146,15 +146,15 @@ export class Organizations {
 
   /**
    * Changes the given members.
-   * @param sentBack members of the record that cannot change, as the caller read them
+   * @param change.sentBack members of the record that cannot change, as the caller read them
    * @throws invalid_request for another founder; otherwise as `TenantAccess.require` does
    */
   async update(
     principal: Principal,
     id: string,
-    input: UpdateOrganizationInput,
-    sentBack: SentBack = {},
+    change: { readonly input: UpdateOrganizationInput; readonly sentBack: SentBack },
   ): Promise<void> {
+    const { input, sentBack } = change;
     const { access, repository, tenants, events } = this.#dependencies;
     await repository.commitCurrent(() => {
       access.require(principal, { kind: "organization", id }, PERMISSIONS.update);

@@ -110,14 +110,14 @@ export class DeviceAuthorization {
     if (device === undefined) return unknownCode();
     if (decision === "deny") {
       const isDenied = await deviceCodes.decide(userCode, undefined);
-      return isDenied ? { page: decidedPage(false), outcome: "shown" } : unknownCode();
+      return isDenied ? { page: decidedPage("denied"), outcome: "shown" } : unknownCode();
     }
     try {
       const user = await login.check({ email, password }, address);
       const isApproved = await deviceCodes.decide(userCode, { userId: user.id, passwordAtMs: clock.nowMs() });
       if (!isApproved) return unknownCode();
       log.info("device approved", { subject: `user:${user.id}`, tenant: `application:${device.clientId}` });
-      return { page: decidedPage(true), outcome: "shown" };
+      return { page: decidedPage("approved"), outcome: "shown" };
     } catch (error) {
       const message = error instanceof AppError ? LOGIN_FAILURES.get(error.code) : undefined;
       if (message === undefined) throw error;
