@@ -12,8 +12,8 @@ import { replaceCounter, type CounterKind, type ThrottleCounters } from "./throt
 /** Enough for a household or a class behind one address. */
 const SIGNUPS_PER_HOUR = 10;
 /** Mails of a kind that one address may ask for, and that one account gets: somebody who retries needs a few. */
-const RESETS_PER_ADDRESS = 20;
-const RESETS_PER_ACCOUNT = 5;
+const MAILS_PER_ADDRESS = 20;
+const MAILS_PER_ACCOUNT = 5;
 /** Invitations of one subject: enough for a team, too few for a mailing list. */
 const INVITATIONS_PER_HOUR = 100;
 /** Devices that one address connects: somebody who tries a program out needs some. */
@@ -22,7 +22,7 @@ const DEVICE_CODES_PER_HOUR = 60;
 const USER_CODES_PER_HOUR = 40;
 const WINDOW_MS = 60 * 60 * 1000;
 /** Requests under one key that may wait for each other. */
-const SIGNUPS_WAITING_MAX = 64;
+const REQUESTS_WAITING_MAX = 64;
 
 export interface HourlyLimitDependencies {
   readonly store: Store;
@@ -49,7 +49,7 @@ export class HourlyLimit {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #counters: ThrottleCounters;
-  readonly #turns = new KeyedMutex({ waitingMax: SIGNUPS_WAITING_MAX });
+  readonly #turns = new KeyedMutex({ waitingMax: REQUESTS_WAITING_MAX });
 
   /**
    * @param options.perHourMax Infinity switches the limit off
@@ -105,10 +105,10 @@ export function createHourlyLimits(
     new HourlyLimit({ kind, perHourMax: signupsPerHourMax === Infinity ? Infinity : max, message }, dependencies);
   return {
     signup: limit("signup", signupsPerHourMax, "too many new accounts from this address"),
-    resetByAddress: limit("reset_address", RESETS_PER_ADDRESS, "too many resets from this address"),
-    resetByAccount: limit("reset_account", RESETS_PER_ACCOUNT, "too many resets of this account"),
-    confirmationByAddress: limit("confirmation_address", RESETS_PER_ADDRESS, "too many mails asked for"),
-    confirmationByAccount: limit("confirmation_account", RESETS_PER_ACCOUNT, "too many mails to this account"),
+    resetByAddress: limit("reset_address", MAILS_PER_ADDRESS, "too many resets from this address"),
+    resetByAccount: limit("reset_account", MAILS_PER_ACCOUNT, "too many resets of this account"),
+    confirmationByAddress: limit("confirmation_address", MAILS_PER_ADDRESS, "too many mails asked for"),
+    confirmationByAccount: limit("confirmation_account", MAILS_PER_ACCOUNT, "too many mails to this account"),
     invitation: limit("invitation", INVITATIONS_PER_HOUR, "too many invitations"),
     deviceCode: limit("device_code", DEVICE_CODES_PER_HOUR, "too many device codes for this address"),
     userCode: limit("user_code", USER_CODES_PER_HOUR, "too many codes of devices from this address"),

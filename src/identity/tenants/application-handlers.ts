@@ -31,7 +31,7 @@ function recordHandlers({
     },
     getApplication: ({ principal, params }) => ({ status: 200, body: applications.get(principal, params.id) }),
     updateApplication: async ({ principal, params, body, sentBack }) => {
-      await applications.update(principal, params.id, body, sentBack);
+      await applications.update(principal, params.id, { input: body, sentBack });
       return { status: 204 };
     },
     deleteApplication: async ({ principal, params }) => {

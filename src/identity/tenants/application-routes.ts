@@ -49,7 +49,7 @@ export const applicationRoutes = {
     path: "/api/v1/applications",
     summary: "Create an application",
     description:
-      "The caller becomes its first member, with every permission on it. `user_id` records the user who created it and grants nothing; another user than the caller's is 404.",
+      "The caller becomes its first member, with every permission on it. `user_id` records the user who created it and grants nothing; another user than the caller's is 404. A user who sets `organization_id` needs `create` on the organization.",
     auth: { permissions: ["create"], subjects: ["user", "organization"] },
     body: CreateApplicationBody,
     anyCase: true,

@@ -46,8 +46,8 @@ export class Applications {
 
   /**
    * Creates an application; the calling user or organization becomes its first member, with every permission on it.
-   * @throws forbidden for an application; not_found for a network or owner that the caller cannot see; conflict when
-   *   the caller is a member of too many
+   * @throws forbidden for an application, and for a user who names an organization where it may not create; not_found
+   *   for a network or owner that the caller cannot see; conflict when the caller is a member of too many
    */
   async create(principal: Principal, input: CreateApplicationInput): Promise<ApplicationJson> {
     const { repository, tenants, access, memberships, references, clock, log } = this.#dependencies;
@@ -55,6 +55,10 @@ export class Applications {
     if (subject.kind === "application")
       throw new AppError("forbidden", { message: "an application cannot create applications" });
     requireSaidOwner(principal, input, requireTenantBy(access));
+    const organizationId = input.organization_id ?? undefined;
+    // The record would speak for the organization, which takes more than reading there.
+    if (subject.kind === "user" && organizationId !== undefined)
+      access.require(principal, { kind: "organization", id: organizationId }, PERMISSIONS.create);
     const network_id = input.network_id ?? networkOf(input.config);
     references.require(subject, { network_id }, ["network_id"]);
     const id = newId();
@@ -114,16 +118,16 @@ export class Applications {
 
   /**
    * Changes the given members.
-   * @param sentBack members of the record that cannot change, as the caller read them
+   * @param change.sentBack members of the record that cannot change, as the caller read them
    * @throws conflict for another primary network, which is set at creation; invalid_request for another owner;
    *   otherwise as `TenantAccess.require` does
    */
   async update(
     principal: Principal,
     id: string,
-    input: UpdateApplicationInput,
-    sentBack: SentBack = {},
+    change: { readonly input: UpdateApplicationInput; readonly sentBack: SentBack },
   ): Promise<void> {
+    const { input, sentBack } = change;
     const { access, repository, tenants } = this.#dependencies;
     await repository.commitCurrent(() => {
       access.require(principal, { kind: "application", id }, PERMISSIONS.update);

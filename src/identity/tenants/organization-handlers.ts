@@ -19,7 +19,7 @@ export function organizationHandlers({
     },
     getOrganization: ({ principal, params }) => ({ status: 200, body: organizations.get(principal, params.id) }),
     updateOrganization: async ({ principal, params, body, sentBack }) => {
-      await organizations.update(principal, params.id, body, sentBack);
+      await organizations.update(principal, params.id, { input: body, sentBack });
       return { status: 204 };
     },
     deleteOrganization: async ({ principal, params }) => {

@@ -130,23 +130,31 @@ export class Organizations {
     return { body: rows, total };
   }
 
-  /** Returns an organization where the caller may read. Throws as `TenantAccess.require` does. */
+  /**
+   * Returns an organization where the caller may read. An application reads the records of its organizations, which its
+   * lists show, and nothing else of them. Throws as `TenantAccess.require` does.
+   */
   get(principal: Principal, id: string): OrganizationJson {
-    this.#dependencies.access.require(principal, { kind: "organization", id }, PERMISSIONS.read);
+    const { access, tenants } = this.#dependencies;
+    const { subject } = principal;
+    const isOfApplication =
+      subject.kind === "application" &&
+      tenants.findMembership({ kind: "application", id: subject.id }, { kind: "organization", id }) !== undefined;
+    if (!isOfApplication) access.require(principal, { kind: "organization", id }, PERMISSIONS.read);
     return this.#require(id).value;
   }
 
   /**
    * Changes the given members.
-   * @param sentBack members of the record that cannot change, as the caller read them
+   * @param change.sentBack members of the record that cannot change, as the caller read them
    * @throws invalid_request for another founder; otherwise as `TenantAccess.require` does
    */
   async update(
     principal: Principal,
     id: string,
-    input: UpdateOrganizationInput,
-    sentBack: SentBack = {},
+    change: { readonly input: UpdateOrganizationInput; readonly sentBack: SentBack },
   ): Promise<void> {
+    const { input, sentBack } = change;
     const { access, repository, tenants, events } = this.#dependencies;
     await repository.commitCurrent(() => {
       access.require(principal, { kind: "organization", id }, PERMISSIONS.update);

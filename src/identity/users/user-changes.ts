@@ -71,6 +71,16 @@ export interface PasswordProof {
   readonly address: string;
 }
 
+/**
+ * Members that decide who holds the account, each undefined to stay as it is. The present value is no change: writing it
+ * again would take back what another request changed after this one was checked.
+ */
+interface GuardedChange {
+  readonly email: string | undefined;
+  readonly permissions: number | undefined;
+  readonly passwordHash: string | undefined;
+}
+
 export class UserChanges {
   readonly #hashCost: PasswordHashCost;
   readonly #dependencies: UserChangesDependencies;
@@ -99,20 +109,24 @@ export class UserChanges {
       if (!isAdministrator) throw permissionsNotAssignable();
       this.#dependencies.access.requireSubset(newPermissions, principal.permissions);
     }
-    const email = input.email === undefined ? user.email : requireEmail(input.email);
-    if ((email !== user.email || input.password !== undefined) && !isAdministrator && !isVirtualUserOf(principal, user))
+    const email = newEmail(user, input);
+    if ((email !== undefined || input.password !== undefined) && !isAdministrator && !isVirtualUserOf(principal, user))
       await this.#requireProof(principal, user, { currentPassword: input.current_password, address });
-    const password = input.password === undefined ? undefined : requireStrongPassword(input.password, email);
-    if (email !== user.email) await this.#dependencies.limits.signup.count(addressThrottleKey(address));
+    const password =
+      input.password === undefined ? undefined : requireStrongPassword(input.password, email ?? user.email);
+    if (email !== undefined) await this.#dependencies.limits.signup.count(addressThrottleKey(address));
     const passwordHash =
       password === undefined
         ? undefined
         : await this.#dependencies.hashGate.run(() => hashPassword(password, this.#hashCost));
-    const waits = email !== user.email && this.#waitsForConfirmation(principal, user, email);
-    const changed = { email: waits ? user.email : email, passwordHash, voidsPermissions: newPermissions !== undefined };
-    const before = await this.#apply(id, input, changed);
-    if (waits) {
-      this.#dependencies.emailConfirmation.askForChange(before, email);
+    const waitingEmail = email !== undefined && this.#waitsForConfirmation(principal, user, email) ? email : undefined;
+    const before = await this.#apply(id, input, {
+      email: waitingEmail === undefined ? email : undefined,
+      permissions: newPermissions,
+      passwordHash,
+    });
+    if (waitingEmail !== undefined) {
+      this.#dependencies.emailConfirmation.askForChange(before, waitingEmail);
       this.#dependencies.notices.tell(before.email, ["address_requested"]);
     }
     log.info("user changed", { subject: `user:${id}` });
@@ -180,29 +194,21 @@ export class UserChanges {
   }
 
   /** Writes the change with what follows from it, tells the address from before, and returns the user from before. */
-  async #apply(
-    id: string,
-    input: UpdateUserInput,
-    changed: {
-      readonly email: string;
-      readonly passwordHash: string | undefined;
-      readonly voidsPermissions: boolean;
-    },
-  ): Promise<UserRecord> {
+  async #apply(id: string, input: UpdateUserInput, guarded: GuardedChange): Promise<UserRecord> {
     const { repository, tokens, sessions, resets, notices, emailConfirmation } = this.#dependencies;
-    const { email, passwordHash } = changed;
+    const { email, passwordHash } = guarded;
     const subject = { kind: "user", id } as const;
-    const voidsTokens = passwordHash !== undefined || changed.voidsPermissions;
-    const before = await this.#commit(id, this.#recordChange(input, email), (user) =>
+    const voidsTokens = passwordHash !== undefined || guarded.permissions !== undefined;
+    const before = await this.#commit(id, this.#recordChange(input, guarded), (user) =>
       mergeCommits(
         passwordHash === undefined ? {} : repository.setPasswordCommit(id, passwordHash),
         voidsTokens ? tokens.voidCommit(subject) : {},
         // A reset token that was mailed to the old address must not open the account of the new one.
-        user.email === email ? {} : resets.voidCommit(id),
+        email === undefined || email === user.email ? {} : resets.voidCommit(id),
       ),
     );
     if (voidsTokens) await sessions.endDerived(subject);
-    const hasNewAddress = before.email !== email;
+    const hasNewAddress = email !== undefined && email !== before.email;
     if (hasNewAddress) emailConfirmation.ask({ ...before, email, email_verified: false });
     notices.tell(before.email, [
       ...(passwordHash === undefined ? [] : (["password"] as const)),
@@ -223,14 +229,12 @@ export class UserChanges {
     return true;
   }
 
-  #recordChange(input: UpdateUserInput, email: string): (user: UserRecord) => UserRecord {
-    const { permissions } = input;
+  #recordChange(input: UpdateUserInput, { email, permissions }: GuardedChange): (user: UserRecord) => UserRecord {
     const privacy = this.#agreement(input.privacy_policy_agreed_at, "privacy_policy_agreed_at");
     const terms = this.#agreement(input.terms_of_service_agreed_at, "terms_of_service_agreed_at");
     return (user) => ({
       ...user,
-      email,
-      ...(email === user.email ? {} : { email_verified: false }),
+      ...(email === undefined || email === user.email ? {} : { email, email_verified: false }),
       ...namesAfter(user, input),
       ...(permissions === undefined ? {} : { permissions }),
       ...(privacy === undefined ? {} : { privacy_policy_agreed_at: privacy }),
@@ -285,6 +289,12 @@ function requireMayImpersonate(principal: Principal, user: UserRecord): void {
     throw new AppError("permission_escalation", {
       message: `the user holds permissions that you do not: ${permissionNames(gained).join(", ")}`,
     });
+}
+
+/** The address that a request changes to; undefined when it names none, or sends back the present one. */
+function newEmail(user: UserRecord, input: UpdateUserInput): string | undefined {
+  const email = input.email === undefined ? undefined : requireEmail(input.email);
+  return email === user.email ? undefined : email;
 }
 
 /** The names after a change. Existing clients know one `name`, and send back the one that they read. */

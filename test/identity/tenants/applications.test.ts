@@ -91,6 +91,16 @@ describe("an application", () => {
     expect((await ada.api.listApplications({})).total).toBe(0);
   });
 
+  it("names an organization only where its creator may create", async () => {
+    const organization_id = await newOrganization(ada);
+    const create = async (person: Person): Promise<string> =>
+      outcome(person.api.createApplication({ body: { organization_id } }));
+    expect([await create(ada), await create(eve)]).toEqual(["ok", "404 not_found"]);
+    await joinByInvitation(harness, ada, eve, { organization_id, email: "eve@example.com" });
+    expect(await create(eve)).toBe("403 forbidden");
+    expect((await eve.api.listApplications({})).total).toBe(0);
+  });
+
   it("is listed by filters, and a hidden one only on request", async () => {
     const network_id = randomUUID();
     await ada.api.createApplication({ body: { type: "message_bus", network_id } });

@@ -68,6 +68,15 @@ describe("an organization", () => {
       body.id,
     ]);
     expect((await ada.api.getOrganization({ params: { id: body.id } })).body.name).toBe("Branch");
+    expect((await token.api.listOrganizations({})).body).toEqual([body]);
+    expect((await token.api.getOrganization({ params: { id: body.id } })).body).toEqual(body);
+    expect(
+      await Promise.all([
+        outcome(token.api.getOrganization({ params: { id: await newOrganization(ada) } })),
+        outcome(token.api.listOrganizationUsers({ params: { id: body.id } })),
+        outcome(token.api.updateOrganization({ params: { id: body.id }, body: { name: "Mine" } })),
+      ]),
+    ).toEqual(["404 not_found", "404 not_found", "404 not_found"]);
     const {
       body: { client_secret },
     } = await ada.api.createApplicationClientSecret({ params: { id } });

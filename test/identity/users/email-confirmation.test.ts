@@ -1,5 +1,5 @@
 /** Confirmed e-mail addresses, and the mails that tell an owner what was changed. */
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import type { IdentityOptions } from "../../../src/identity/create-identity.js";
 import { openHttpHarness, outcome, type HttpHarness, type IdentityApi } from "../http-support.js";
 import { PASSWORD } from "../support.js";
@@ -139,6 +139,32 @@ describe("an address that must be confirmed", () => {
     expect(
       await outcome(harness.anonymous.resetPassword({ params: { token: reset! }, body: { password: NEW_PASSWORD } })),
     ).toBe("422 reset_token_invalid");
+  });
+
+  it("stays the new one when it is confirmed while another change of the account is on its way", async () => {
+    await open("require");
+    await signUp();
+    await confirm(await harness.mailedToken(ADA));
+    const { body } = await harness.anonymous.authenticate({ body: { email: ADA, password: PASSWORD } });
+    const api = harness.as(body.token.access_token);
+    await api.updateUser({ params: { id: body.user.id }, body: { email: NEW } });
+    const waiting = await harness.mailedToken(NEW);
+    const principal = await harness.identity.authenticate(body.token.access_token);
+    const commit = harness.store.commit.bind(harness.store);
+    const confirmed: string[] = [];
+    const spy = vi.spyOn(harness.store, "commit").mockImplementationOnce(async (change) => {
+      confirmed.push(await confirm(waiting));
+      await commit(change);
+    });
+    const change = { email: ADA, first_name: "Augusta", password: NEW_PASSWORD };
+    await harness.identity.services.userChanges.update(principal, body.user.id, change, "192.0.2.1");
+    spy.mockRestore();
+    expect(confirmed).toEqual(["ok"]);
+    expect([await harness.logIn(ADA, NEW_PASSWORD), await harness.logIn(NEW, NEW_PASSWORD)]).toEqual([
+      "401 invalid_credentials",
+      "ok",
+    ]);
+    expect(await subjects(NEW)).toEqual(["Confirm your e-mail address", "Your account was changed"]);
   });
 
   it("is dropped by a new password, and refused when another user has it or got it first", async () => {

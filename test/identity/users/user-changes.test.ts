@@ -1,5 +1,5 @@
 /** Changing and deleting accounts: what a stolen token cannot do, and what only administrators can. */
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import {
   ADMINISTRATOR_PERMISSIONS,
   NEW_USER_PERMISSIONS,
@@ -145,6 +145,23 @@ describe("changing an account", () => {
         })
       ).body.permissions,
     ).toBe(3);
+  });
+
+  it("does not take back permissions that a user sent as read, when an administrator changes them meanwhile", async () => {
+    const root = await harness.newAdministrator();
+    const principal = await harness.identity.authenticate(ada.token);
+    const commit = harness.store.commit.bind(harness.store);
+    const spy = vi.spyOn(harness.store, "commit").mockImplementationOnce(async (change) => {
+      await root.api.updateUser({ params: { id: ada.id }, body: { permissions: PERMISSIONS.read } });
+      await commit(change);
+    });
+    const sent = { first_name: "Augusta", permissions: NEW_USER_PERMISSIONS };
+    await harness.identity.services.userChanges.update(principal, ada.id, sent, "192.0.2.1");
+    spy.mockRestore();
+    expect((await root.api.getUser({ params: { id: ada.id } })).body).toMatchObject({
+      first_name: "Augusta",
+      permissions: PERMISSIONS.read,
+    });
   });
 
   it("lets no administrator take over, demote or delete a user with more permissions", async () => {

@@ -13,7 +13,8 @@ import { addressThrottleKey } from "../../login/throttle-keys.js";
 import type { TenantRepository } from "../../tenants/tenant-repository.js";
 import { CLIENT_SCOPES, grantedClientScope, isNamingNothing, scopeNames } from "../../tokens/scope.js";
 import type { ClientAuthentication, ClientCredentials } from "../client-authentication.js";
-import type { DeviceCodes, WaitingDevice } from "./device-codes.js";
+import type { Clients } from "../clients.js";
+import { requireDeviceFlow, type DeviceCodes, type WaitingDevice } from "./device-codes.js";
 import { codePage, decidedPage, decisionPage } from "./device-page.js";
 import { DEVICE_INTERVAL_SEC } from "./device-pace.js";
 import type { DeviceAuthorizationJson, DeviceFormInput } from "./device-schemas.js";
@@ -25,6 +26,7 @@ export interface DeviceAuthorizationOptions {
 
 export interface DeviceAuthorizationDependencies {
   readonly tenants: TenantRepository;
+  readonly clients: Clients;
   readonly clientAuthentication: ClientAuthentication;
   readonly deviceCodes: DeviceCodes;
   readonly limits: HourlyLimits;
@@ -54,8 +56,7 @@ export class DeviceAuthorization {
    * Begins the flow for a client.
    * @param caller.address network address, for throttling
    * @throws invalid_client; unauthorized_client unless the client may use the flow; permission_escalation for a scope
-   *   of
-   *   unknown words only; too_many_requests
+   *   of unknown words only; too_many_requests
    */
   async begin(
     credentials: ClientCredentials,
@@ -64,10 +65,7 @@ export class DeviceAuthorization {
   ): Promise<DeviceAuthorizationJson> {
     const { clientAuthentication, deviceCodes, limits } = this.#dependencies;
     const client = await clientAuthentication.identify(credentials);
-    if (client.device_flow !== true)
-      throw new AppError("unauthorized_client", {
-        message: "the client may not use the device flow; set device_flow of the application's client",
-      });
+    requireDeviceFlow(client);
     if (isNamingNothing(scope ?? ""))
       throw new AppError("permission_escalation", {
         message: `scope: none of these is known; use some of ${CLIENT_SCOPES.join(", ")}`,
@@ -106,14 +104,14 @@ export class DeviceAuthorization {
     if (device === undefined) return unknownCode();
     if (decision === "deny") {
       const isDenied = await deviceCodes.decide(userCode, undefined);
-      return isDenied ? { page: decidedPage(false), outcome: "shown" } : unknownCode();
+      return isDenied ? { page: decidedPage("denied"), outcome: "shown" } : unknownCode();
     }
     try {
       const user = await login.check({ email, password }, address);
       const isApproved = await deviceCodes.decide(userCode, { userId: user.id, passwordAtMs: clock.nowMs() });
       if (!isApproved) return unknownCode();
       log.info("device approved", { subject: `user:${user.id}`, tenant: `application:${device.clientId}` });
-      return { page: decidedPage(true), outcome: "shown" };
+      return { page: decidedPage("approved"), outcome: "shown" };
     } catch (error) {
       const message = loginRefusal(error);
       if (message === undefined) throw error;
@@ -121,10 +119,15 @@ export class DeviceAuthorization {
     }
   }
 
-  /** Counts every code before it is looked up, so that guesses at once cannot outrun the count. */
+  /**
+   * Returns the device that waits under a code, unless its client may not use the flow any more or is gone. Counts
+   * every code before it is looked up, so that guesses at once cannot outrun the count.
+   */
   async #find(userCode: string, address: string): Promise<WaitingDevice | undefined> {
-    await this.#dependencies.limits.userCode.count(addressThrottleKey(address));
-    return this.#dependencies.deviceCodes.findWaiting(userCode);
+    const { limits, deviceCodes, clients } = this.#dependencies;
+    await limits.userCode.count(addressThrottleKey(address));
+    const device = deviceCodes.findWaiting(userCode);
+    return device !== undefined && clients.find(device.clientId)?.device_flow === true ? device : undefined;
   }
 
   #decisionPage(

@@ -150,7 +150,9 @@ export class DeviceCodes {
 
   /**
    * Exchanges the code of an approved device for an open session, once.
-   * @throws authorization_pending, slow_down, access_denied, expired_token or invalid_grant (RFC 8628 section 3.5)
+   * @param client as it is now, which may differ from when it got the code
+   * @throws authorization_pending, slow_down, access_denied, expired_token or invalid_grant (RFC 8628 section 3.5);
+   *   unauthorized_client when the client may not use the flow any more
    */
   async redeem(code: string, client: ClientRecord): Promise<RedeemedDevice> {
     const { repository, sessions, clock } = this.#dependencies;
@@ -160,6 +162,7 @@ export class DeviceCodes {
     return retryOnConflict(async () => {
       const record = this.#devices.find(hash);
       if (record?.value.client_id !== client.id) throw invalidCode();
+      requireDeviceFlow(client);
       const { value } = record;
       if (value.good_until_ms <= clock.nowMs()) throw refusal("expired_token", "the device code has expired");
       if (value.decision === "denied") throw refusal("access_denied", "the user denied the request");
@@ -191,6 +194,17 @@ export class DeviceCodes {
     if (userCode === undefined || entry === undefined || device?.value.decision !== "pending") return undefined;
     return { userCode, entry, device };
   }
+}
+
+/**
+ * Rejects a client that may not use the flow.
+ * @throws unauthorized_client (RFC 6749 section 5.2)
+ */
+export function requireDeviceFlow(client: ClientRecord): void {
+  if (client.device_flow === true) return;
+  throw new AppError("unauthorized_client", {
+    message: "the client may not use the device flow; set device_flow of the application's client",
+  });
 }
 
 function refusal(code: "expired_token" | "access_denied" | "authorization_pending", message: string): AppError {

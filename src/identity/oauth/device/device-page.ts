@@ -41,7 +41,8 @@ export function decisionPage(input: {
 }
 
 /** Returns the page after the decision. */
-export function decidedPage(isApproved: boolean): HtmlPage {
-  const sentence = isApproved ? "The device is connected. You may go back to it." : "The device gets no access.";
+export function decidedPage(decision: "approved" | "denied"): HtmlPage {
+  const sentence =
+    decision === "approved" ? "The device is connected. You may go back to it." : "The device gets no access.";
   return htmlPage({ title: TITLE, body: [`<p>${sentence} You may close this window.</p>`] });
 }

@@ -145,6 +145,22 @@ describe("a device", () => {
     expect((await ask(codes)).status).toBe(200);
   });
 
+  it("loses its code, approved or not, when its client may not use the flow any more", async () => {
+    const waiting = await begin();
+    const approved = await begin();
+    await decide(approved.user_code);
+    const allow = async (device_flow: boolean) =>
+      setup.owner.api.updateApplicationClient({ params: { id: setup.clientId }, body: { device_flow } });
+    await allow(false);
+    for (const codes of [waiting, approved])
+      expect(await ask(codes)).toMatchObject({ status: 400, error: "unauthorized_client" });
+    expect([(await open(waiting.user_code)).status, (await decide(waiting.user_code)).status]).toEqual([404, 404]);
+    await allow(true);
+    expect((await ask(approved)).status).toBe(200);
+    await setup.owner.api.deleteApplicationClient({ params: { id: setup.clientId } });
+    expect((await open(waiting.user_code)).status).toBe(404);
+  });
+
   it("loses its approval when the user's tokens are revoked", async () => {
     const codes = await begin();
     await decide(codes.user_code);
@@ -177,6 +193,33 @@ describe("the page of a device", () => {
 
 describe("the codes of devices", () => {
   const ADDRESS = "192.0.2.7";
+
+  it("ask a user who must confirm the address first to do so, and keep waiting", async () => {
+    let harness = await openHarness();
+    const { users, applications, clients, login } = harness.identity.services;
+    const email = "grace@example.com";
+    await users.create({ email, first_name: "Grace", last_name: "Hopper", password: PASSWORD }, ADDRESS);
+    const { token } = await login.logIn({ email, password: PASSWORD }, ADDRESS);
+    const principal = await harness.identity.authenticate(token.access_token);
+    const { id } = await applications.create(principal, { name: "cli" });
+    await clients.update(principal, id, { public: true, device_flow: true });
+
+    harness = await harness.restart({ emailConfirmation: "require" });
+    const { deviceAuthorization: devices, emailConfirmation, outbox } = harness.identity.services;
+    const codes = await devices.begin({ client_id: id }, "read", { address: ADDRESS });
+    const typed = { user_code: codes.user_code, email, password: PASSWORD };
+    const refused = await devices.submit(typed, ADDRESS);
+    expect([refused.outcome, refused.page.html.toString()]).toEqual([
+      "login_failed",
+      expect.stringContaining("The e-mail address is not confirmed yet.") as string,
+    ]);
+    const wrong = await devices.submit({ ...typed, password: "a wrong guess" }, ADDRESS);
+    expect(wrong.page.html.toString()).not.toContain("confirmed");
+    await emailConfirmation.request(email, undefined, ADDRESS);
+    await outbox.idle();
+    await emailConfirmation.confirm(/^ {2}(p[a-z]{2}_\S+)$/m.exec(harness.mails.at(-1)?.text ?? "")?.[1] ?? "");
+    expect((await devices.submit(typed, ADDRESS)).outcome).toBe("shown");
+  });
 
   it("survive a restart, are stored as hashes, and give way to no guesser", async () => {
     let harness = await openHarness({ signupsPerHourMax: 10 });
