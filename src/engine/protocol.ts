@@ -38,7 +38,7 @@ export interface ProveMessage {
   readonly provingKey: SharedBytes;
   /** The same key in the kernels' form (task `open_key`); without it the reference backend proves. */
   readonly openKey?: OpenKey;
-  /** Memory of the team that helpers of this proof may join (kernels/groth16/thread-team.ts); for this attempt only. */
+  /** Memory of the team that helpers of this proof may join (kernels/threads/thread-team.ts); for this attempt only. */
   readonly team?: SharedArrayBuffer;
   /** snarkjs verification key as JSON text; every proof is verified with it before it is returned. */
   readonly verifyingKey: SharedBytes;

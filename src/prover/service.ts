@@ -26,22 +26,23 @@ import {
   type ProverRepository,
   type StoredProver,
 } from "./repository.js";
-import type {
-  CreateProver,
-  Note,
-  ProofFilters,
-  ProofItem,
-  ProofRecord,
-  ProveResult,
-  Prover,
-  ProverFilters,
-  ProverProgress,
-  SaidProver,
-  VerifyBody,
-  VerifyResult,
+import {
+  SINGLE_PROOF_MEMBERS,
+  type CreateProver,
+  type Note,
+  type ProofFilters,
+  type ProofItem,
+  type ProofRecord,
+  type ProveResult,
+  type Prover,
+  type ProverFilters,
+  type ProverProgress,
+  type SaidProver,
+  type VerifyBody,
+  type VerifyResult,
 } from "./schemas.js";
 import { requireSaidProver } from "./said-prover.js";
-import { SINGLE_PROOF_MEMBERS } from "./schemas.js";
+import { SourceFiles } from "./provisioning/source-files.js";
 import {
   circuitHash,
   sourceOf,
@@ -90,6 +91,10 @@ interface ProverServiceDependencies {
   readonly queue: ProvisioningQueue;
 }
 
+type WantedStores = Parameters<NoteStores["prepare"]>[1];
+/** A prover before its stores are known. */
+type NewProver = Omit<StoredProver, "created_at" | "updated_at" | "note_store_id" | "nullifier_store_id">;
+
 interface Download {
   readonly artifact: ArtifactName;
   readonly contentType: string;
@@ -124,10 +129,15 @@ const PENDING_RETRY_SEC = 10;
 export class ProverService {
   readonly #options: ProverServiceOptions;
   readonly #with: ProverServiceDependencies;
+  readonly #sources: SourceFiles;
 
   constructor(options: ProverServiceOptions, dependencies: ProverServiceDependencies) {
     this.#options = options;
     this.#with = dependencies;
+    this.#sources = new SourceFiles({
+      artifacts: dependencies.artifacts,
+      isUsed: (sha256) => dependencies.repository.isArtifactUsed(sha256),
+    });
   }
 
   /** Returns one page, oldest first. Filters accept the same spellings as create. */
@@ -209,7 +219,7 @@ export class ProverService {
       this.#with.watch.notify(id);
       await this.#with.queue.cancel(id);
       await this.#with.vault.forget(vault_id);
-      await this.#removeKeyFiles(record.value);
+      await this.#removeFiles(record.value);
       return;
     }
     throw new AppError("prover_busy", { message: "the prover is in use; try again" });
@@ -336,49 +346,56 @@ export class ProverService {
     const notes = request.note_store_id ?? request.store_id ?? undefined;
     if (typeof request.store_id === "string" && request.store_id !== notes)
       throw invalidMember("store_id", "store_id and note_store_id name two stores");
-    const source = await this.#with.artifacts.put(Buffer.from(JSON.stringify(circuit.source)));
+    const stores = { proverId: id, curve, notes, nullifiers: request.nullifier_store_id ?? undefined };
+    // Checked before anything is written; prepared again for each try.
+    this.#with.notes.prepare(owner, stores);
     const vault = await this.#with.vault.prepareProverVault(owner, {
       vault: `prover ${name}`.slice(0, NAME_LENGTH_MAX),
       noteKey: "notes",
     });
+    const prover = {
+      id,
+      ...NEW_PROVER,
+      vault_id: vault.vaultId,
+      name,
+      description: request.description ?? null,
+      identifier: circuit.identifier,
+      ...triple,
+      options: { optimization, rounds },
+    };
+    const build = {
+      owner,
+      circuit_hash: circuitHash(circuit, curve, this.#options.compilerName),
+      is_built_in: circuit.isBuiltIn,
+      note_key_id: vault.noteKeyId,
+      gates_passed: false,
+    };
+    return await this.#sources.hold(Buffer.from(JSON.stringify(circuit.source)), async (source) =>
+      this.#insert({ ...prover, build: { ...build, artifacts: { "source.json": source } } }, stores, vault.commit),
+    );
+  }
+
+  /** Commits a new prover with its vault, its stores and its job. */
+  async #insert(prover: NewProver, wanted: WantedStores, vault: StoreCommit): Promise<Prover> {
+    const { owner } = prover.build;
     for (let tries = 0; tries < CREATE_TRIES_MAX; tries += 1) {
-      const stores = this.#with.notes.prepare(owner, {
-        proverId: id,
-        curve,
-        notes,
-        nullifiers: request.nullifier_store_id ?? undefined,
-      });
-      const prover = this.#reusingCircuit({
-        id,
+      const stores = this.#with.notes.prepare(owner, wanted);
+      const stored = this.#reusingCircuit({
+        ...prover,
         ...this.#now(),
-        ...NEW_PROVER,
-        vault_id: vault.vaultId,
-        name,
-        description: request.description ?? null,
-        identifier: circuit.identifier,
-        ...triple,
-        options: { optimization, rounds },
         note_store_id: stores.noteStoreId,
         nullifier_store_id: stores.nullifierStoreId,
-        build: {
-          owner,
-          circuit_hash: circuitHash(circuit, curve, this.#options.compilerName),
-          is_built_in: circuit.isBuiltIn,
-          note_key_id: vault.noteKeyId,
-          artifacts: { "source.json": source },
-          gates_passed: false,
-        },
       });
       try {
         await this.#with.store.commit(
           mergeCommits(
-            this.#with.repository.insert(prover),
-            vault.commit,
+            this.#with.repository.insert(stored),
+            vault,
             stores.commit,
-            this.#with.queue.prepare(owner, id),
+            this.#with.queue.prepare(owner, prover.id),
           ),
         );
-        return proverOnWire(prover);
+        return proverOnWire(stored);
       } catch (error) {
         if (!(error instanceof StoreConflict)) throw error;
       }
@@ -419,11 +436,13 @@ export class ProverService {
     }
   }
 
-  /** Removes the files of the keys, which no other prover uses; the compiled circuit may be shared and stays. */
-  async #removeKeyFiles(prover: StoredProver): Promise<void> {
+  /** Removes the files that no other prover uses: keys and source. The compiled circuit may be shared and stays. */
+  async #removeFiles(prover: StoredProver): Promise<void> {
     const files = [...SETUP_ARTIFACTS].flatMap((name) => prover.build.artifacts[name] ?? []);
     for (const { sha256 } of files)
       if (!this.#with.repository.isArtifactUsed(sha256)) await this.#with.artifacts.remove(sha256);
+    const source = prover.build.artifacts["source.json"];
+    if (source !== undefined) await this.#sources.removeUnused(source.sha256);
   }
 
   #find(owner: Subject, id: string): StoreRecord<StoredProver> {

@@ -87,6 +87,11 @@ export interface SecretReference {
   readonly type: string;
 }
 
+/** Who asks for an operation without a key, as `formatSubject` writes it: the request waits in the caller's turn. */
+interface Asked {
+  readonly owner: string;
+}
+
 /** The claim that a signature is the aggregate of one signature for each key and message; all as hex. */
 export interface BlsAggregateClaim {
   readonly messages: readonly string[];
@@ -155,11 +160,14 @@ export interface VaultTasks {
   /** Does the same and returns the outcomes as JSON in UTF-8, separated by commas. */
   operate_batch: { message: OperateMessage; value: Uint8Array };
   /** Verifies under public keys that callers bring. */
-  verify_detached: { message: { items: readonly DetachedItem[]; worker: WorkerKind }; value: readonly ItemOutcome[] };
-  bls_aggregate: { message: { signatures: readonly string[] }; value: ItemOutcome };
-  bls_verify: { message: BlsAggregateClaim; value: ItemOutcome };
-  bls_fast_verify: { message: BlsFastClaim; value: ItemOutcome };
-  bls_verify_possession: { message: BlsPossessionClaim; value: ItemOutcome };
+  verify_detached: {
+    message: Asked & { items: readonly DetachedItem[]; worker: WorkerKind };
+    value: readonly ItemOutcome[];
+  };
+  bls_aggregate: { message: Asked & { signatures: readonly string[] }; value: ItemOutcome };
+  bls_verify: { message: Asked & BlsAggregateClaim; value: ItemOutcome };
+  bls_fast_verify: { message: Asked & BlsFastClaim; value: ItemOutcome };
+  bls_verify_possession: { message: Asked & BlsPossessionClaim; value: ItemOutcome };
   /** Returns the public keys of a vault as JSON Web Keys; keys without a registered form are left out. */
   json_web_keys: {
     message: { vault: VaultReference; keys: readonly KeyReference[] };

@@ -1,6 +1,8 @@
 /** What the deletion of a prover takes with it, on a real store and a real vault. */
-import { readFileSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { existsSync, readFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { newId } from "../../src/platform/ids.js";
+import type { StoredProver } from "../../src/prover/repository.js";
 import { removeFolder } from "../support/temporary-folder.js";
 import { subject } from "../vault/support.js";
 import {
@@ -66,6 +68,21 @@ describe("deleting a prover", () => {
     expect(test.provers.list(who, PAGE).total).toBe(0);
   });
 
+  it("takes its source with it when no other prover names it", async () => {
+    const who = subject();
+    const source = { source: "pragma circom 2.0.0; // deleted\ntemplate T() { input signal a; }" };
+    const provers = [await register(test.provers, who, source), await register(test.provers, who, source)];
+    const paths = provers.map(({ id }) => {
+      const record = test.store.get<StoredProver>(["prover", who.kind, who.id, id]);
+      return test.artifacts.resolve(record!.value.build.artifacts["source.json"]!.sha256);
+    });
+    expect(paths[0]).toBe(paths[1]);
+    await test.provers.delete(who, provers[0]!.id);
+    expect(existsSync(paths[0]!)).toBe(true);
+    await test.provers.delete(who, provers[1]!.id);
+    expect(existsSync(paths[0]!)).toBe(false);
+  });
+
   it("works when its vault was deleted first", async () => {
     const who = subject();
     const prover = await provision(test.provers, who);
@@ -75,5 +92,17 @@ describe("deleting a prover", () => {
     });
     await test.provers.delete(who, prover.id);
     expect(test.provers.list(who, PAGE).total).toBe(0);
+  });
+});
+
+describe("a create that is refused", () => {
+  it("leaves no file of its source", async () => {
+    const put = vi.spyOn(test.artifacts, "put");
+    const request = { source: "// nobody's store", note_store_id: newId() };
+    expect(await failureOf(() => register(test.provers, subject(), request))).toMatchObject({
+      code: "store_unsuitable",
+    });
+    expect(put).not.toHaveBeenCalled();
+    put.mockRestore();
   });
 });

@@ -20,6 +20,8 @@ const scheme = bls12_381.longSignatures;
 const G1_ZERO = bls12_381.G1.Point.ZERO;
 type SignaturePoint = ReturnType<typeof scheme.sign>;
 type PublicPoint = ReturnType<typeof scheme.getPublicKey>;
+/** A public key that `readBlsPublicKey` has read and checked. */
+export type BlsPublicKey = PublicPoint;
 
 /** Returns a new 32-byte private key below the group order, big-endian. The caller wipes it. */
 export function generateBls(): Uint8Array {
@@ -44,6 +46,11 @@ export function verifyBls(publicKey: Uint8Array, message: Uint8Array, signature:
   const point = readSignature(signature);
   const key = readPublicKey(publicKey);
   return point !== undefined && key !== undefined && scheme.verify(point, hashMessage(message), key);
+}
+
+/** Reads 48 bytes of a point in the prime-order subgroup of G1, not neutral; undefined for others. Takes about 1 ms. */
+export function readBlsPublicKey(bytes: Uint8Array): BlsPublicKey | undefined {
+  return readPublicKey(bytes);
 }
 
 /** Returns whether the bytes are a public key: 48 bytes of a point in the prime-order subgroup of G1, not neutral. */
@@ -71,7 +78,7 @@ export function aggregateBls(signatures: readonly Uint8Array[]): Uint8Array | un
  * messages: with them, a signer could choose its key so that it cancels another's.
  */
 export function verifyAggregateBls(
-  publicKeys: readonly Uint8Array[],
+  publicKeys: readonly (Uint8Array | BlsPublicKey)[],
   messages: readonly Uint8Array[],
   signature: Uint8Array,
 ): boolean {
@@ -92,7 +99,7 @@ export function verifyAggregateBls(
  * could choose its key so that it cancels the others'.
  */
 export function fastVerifyAggregateBls(
-  publicKeys: readonly Uint8Array[],
+  publicKeys: readonly (Uint8Array | BlsPublicKey)[],
   message: Uint8Array,
   signature: Uint8Array,
 ): boolean {
@@ -137,7 +144,8 @@ function readSignature(bytes: Uint8Array): SignaturePoint | undefined {
   }
 }
 
-function readPublicKey(bytes: Uint8Array): PublicPoint | undefined {
+function readPublicKey(bytes: Uint8Array | BlsPublicKey): PublicPoint | undefined {
+  if (!(bytes instanceof Uint8Array)) return bytes;
   if (bytes.length !== BLS_PUBLIC_KEY_BYTES) return undefined;
   try {
     const point = bls12_381.G1.Point.fromBytes(bytes);

@@ -148,6 +148,7 @@ function runCompiler(
   const runner = new CircomRunner({
     args: [`${SOURCE_FOLDER}/${request.main}`, ...flags],
     env: {},
+    // The root of the files in memory, not the host's.
     preopens: { "/": "/" },
     bindings: { ...bindings, fs: files, isTTY: () => false },
   });

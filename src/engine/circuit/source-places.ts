@@ -25,11 +25,18 @@ export function withoutComments(text: string): string {
   return text.replace(COMMENT, (comment) => comment.replace(/[^\n]/g, " "));
 }
 
+interface Offset {
+  readonly path: string;
+  /** In UTF-16 units from the start of the file. */
+  readonly offset: number;
+}
+
 /** Looks places up in the sources of one compilation; every file is read and cleared of comments once at most. */
 export class SourcePlaces {
   readonly #sources: ReadSources;
   readonly #codes = new Map<string, string>();
-  #definitions: Map<string, ReportPlace & { readonly offset: number }> | undefined;
+  /** Offsets and not places: a place takes a pass over the file, and few are asked for. */
+  #definitions: Map<string, Offset> | undefined;
 
   constructor(sources: ReadSources) {
     this.#sources = sources;
@@ -57,20 +64,20 @@ export class SourcePlaces {
   definition(kind: Definition, name: string, symbol?: string): ReportPlace | undefined {
     this.#definitions ??= this.#findDefinitions();
     const found = this.#definitions.get(`${kind} ${name}`);
-    if (found === undefined || symbol === undefined) return found;
-    const code = this.#code(found.file);
+    if (found === undefined) return undefined;
+    const { path, offset } = found;
+    if (symbol === undefined) return this.#placeAt(path, offset);
+    const code = this.#code(path);
     const declared = new RegExp(`(?<![\\w$])${symbol.replaceAll("$", "\\$")}(?![\\w$])`, "g");
-    const bodyAt = code.indexOf("{", found.offset);
-    declared.lastIndex = bodyAt < 0 ? found.offset : bodyAt;
-    const match = declared.exec(code);
-    return match === null ? found : this.#placeAt(found.file, match.index);
+    const bodyAt = code.indexOf("{", offset);
+    declared.lastIndex = bodyAt < 0 ? offset : bodyAt;
+    return this.#placeAt(path, declared.exec(code)?.index ?? offset);
   }
 
-  #findDefinitions(): Map<string, ReportPlace & { readonly offset: number }> {
+  #findDefinitions(): Map<string, Offset> {
     const all = this.#sources.paths.flatMap((path) =>
       [...this.#code(path).matchAll(DEFINITION)].map(
-        ({ index, 1: kind = "", 2: name = "" }) =>
-          [`${kind} ${name}`, { ...this.#placeAt(path, index), offset: index }] as const,
+        ({ index, 1: kind = "", 2: name = "" }) => [`${kind} ${name}`, { path, offset: index }] as const,
       ),
     );
     return new Map(all.reverse());

@@ -62,14 +62,16 @@ function withPackageIncludes(
 ): string {
   if (!text.includes(`${PACKAGES}/`)) return text;
   const code = withoutComments(text);
-  let rewritten = text;
+  const pieces: string[] = [];
+  let end = 0;
   for (const { index, 0: statement, 1: included = "" } of code.matchAll(/\binclude\s*"([^"]*)"/g)) {
     const at = included.lastIndexOf(`${PACKAGES}/`);
     if (at < 0 || paths.has(posix.join(posix.dirname(path), included))) continue;
     const rest = included.slice(at + PACKAGES.length + 1);
     if (!isFound(rest)) continue;
     const shorter = statement.replace(`"${included}"`, () => `"${rest}"`).padEnd(statement.length);
-    rewritten = rewritten.slice(0, index) + shorter + rewritten.slice(index + statement.length);
+    pieces.push(text.slice(end, index), shorter);
+    end = index + statement.length;
   }
-  return rewritten;
+  return pieces.join("") + text.slice(end);
 }

@@ -8,6 +8,7 @@ import { AppError } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
 import type { Log } from "../../platform/log.js";
 import type { OpenKey, SharedBytes } from "../../engine/protocol.js";
+import type { RunOptions } from "../../platform/pool/thread-pool.js";
 import type { ComputePools } from "./compute-pools.js";
 
 export interface OpenKeysOptions {
@@ -18,9 +19,15 @@ export interface OpenKeysOptions {
 }
 
 interface OpenKeysDependencies {
-  readonly pools: ComputePools;
+  readonly pools: Pick<ComputePools, "run">;
   readonly log: Log;
 }
+
+/** What says nothing of the key, only of the call that opened it. */
+const LIMIT_CODES: ReadonlySet<string> = new Set(["overloaded", "deadline_exceeded"]);
+
+/** In whose turn a key is opened, and until when. */
+export type OpenCall = Pick<RunOptions, "owner" | "signal" | "deadlineMs" | "sinceMs">;
 
 export class OpenKeys {
   readonly #workspaces: number;
@@ -43,24 +50,24 @@ export class OpenKeys {
   /**
    * Returns the open key, or undefined when the reference backend has to prove. The first call for a key takes about a
    * second per million points, in the owner's turn.
-   * @throws overloaded when the queue is full: the proof would wait in the same one
+   * Overlapping calls share an opening; when it ends by the limits of the caller who started it, the others open the
+   * key in their own turn.
+   * @throws overloaded when the queue is full: the proof would wait in the same one; deadline_exceeded, and the
+   *   signal's reason
    */
-  async get(provingKey: SharedBytes, owner?: string): Promise<OpenKey | undefined> {
+  async get(provingKey: SharedBytes, call: OpenCall = {}): Promise<OpenKey | undefined> {
     const { sha256 } = provingKey;
-    const open = this.#open.get(sha256);
-    if (open !== undefined) return open;
-    const opening = this.#opening.get(sha256) ?? this.#openNow(provingKey, owner);
-    this.#opening.set(sha256, opening);
-    const opened = await opening.catch((error: unknown) => {
-      if (this.#opening.get(sha256) === opening) this.#opening.delete(sha256);
-      throw error;
-    });
-    // Not kept when the key was dropped meanwhile.
-    if (this.#opening.get(sha256) === opening) {
-      this.#opening.delete(sha256);
-      if (opened !== undefined) this.#open.set(sha256, opened);
+    for (;;) {
+      const open = this.#open.get(sha256);
+      if (open !== undefined) return open;
+      const others = this.#opening.get(sha256);
+      if (others === undefined) return await this.#share(provingKey, call);
+      try {
+        return await others;
+      } catch {
+        call.signal?.throwIfAborted();
+      }
     }
-    return opened;
   }
 
   /** Forgets a key: when a thread dies while it proves with the key, the workspace that it used is lost. */
@@ -69,14 +76,29 @@ export class OpenKeys {
     this.#open.delete(sha256);
   }
 
-  async #openNow(provingKey: SharedBytes, owner: string | undefined): Promise<OpenKey | undefined> {
+  /** Opens a key for this call and those that come meanwhile. */
+  async #share(provingKey: SharedBytes, call: OpenCall): Promise<OpenKey | undefined> {
+    const { sha256 } = provingKey;
+    const opening = this.#openNow(provingKey, call);
+    this.#opening.set(sha256, opening);
+    try {
+      const opened = await opening;
+      // Not kept when the key was dropped meanwhile.
+      if (opened !== undefined && this.#opening.get(sha256) === opening) this.#open.set(sha256, opened);
+      return opened;
+    } finally {
+      if (this.#opening.get(sha256) === opening) this.#opening.delete(sha256);
+    }
+  }
+
+  async #openNow(provingKey: SharedBytes, call: OpenCall): Promise<OpenKey | undefined> {
     try {
       const message = { provingKey, workspaces: this.#workspaces };
-      const opened = await this.#with.pools.run("prove", "open_key", message, owner === undefined ? {} : { owner });
+      const opened = await this.#with.pools.run("prove", "open_key", message, call);
       if (!opened.ok) throw new Error(opened.message);
       return { id: newId(), key: opened.value };
     } catch (error) {
-      if (error instanceof AppError && error.code === "overloaded") throw error;
+      if (call.signal?.aborted === true || (error instanceof AppError && LIMIT_CODES.has(error.code))) throw error;
       // A kernel that cannot run here; the next request tries again.
       this.#with.log.warn("a proving key could not be opened; the reference backend proves", {
         kind: "kernels",

@@ -154,7 +154,7 @@ export class PooledCompute implements ProverCompute {
   }
 
   async #proveOnce(message: ProveMessage, options: ProveOptions): Promise<TaskResult<ProveValue>> {
-    const openKey = await this.#openKeys?.get(message.provingKey, options.owner);
+    const openKey = await this.#openKeys?.get(message.provingKey, options);
     // A thread that is lost during a proof never gives its workspace of the key back.
     const onThreadLost = (): void => {
       this.#openKeys?.drop(message.provingKey.sha256);

@@ -3,6 +3,7 @@ import type { Principal } from "../../platform/auth/principal.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
 import { RequestedKeyCall, type KeyCall } from "./key-call.js";
 import type { operationRoutes } from "./operation-routes.js";
+import type { PublicCall } from "./public-operations.js";
 import type { VaultService } from "../service.js";
 
 interface KeyRequest {
@@ -37,19 +38,32 @@ export function operationHandlers(dependencies: { readonly vault: VaultService }
       status: 200,
       ...(await publicKeys.jwks(principal.subject, params.id, query)),
     }),
-    verifyDetached: async ({ body, signal }) => ({ status: 200, body: await publicKeys.verify(body, signal) }),
-    blsAggregate: async ({ body, signal }) => ({ status: 201, body: await publicKeys.blsAggregate(body, signal) }),
-    blsVerify: async ({ body, signal }) => ({ status: 200, body: await publicKeys.blsVerify(body, signal) }),
-    blsFastAggregateVerify: async ({ body, signal }) => ({
+    verifyDetached: async (request) => ({
       status: 200,
-      body: await publicKeys.blsFastVerify(body, signal),
+      body: await publicKeys.verify(request.body, publicCallOf(request)),
     }),
-    blsVerifyPossession: async ({ body, signal }) => ({
+    blsAggregate: async (request) => ({
+      status: 201,
+      body: await publicKeys.blsAggregate(request.body, publicCallOf(request)),
+    }),
+    blsVerify: async (request) => ({
       status: 200,
-      body: await publicKeys.blsVerifyPossession(body, signal),
+      body: await publicKeys.blsVerify(request.body, publicCallOf(request)),
+    }),
+    blsFastAggregateVerify: async (request) => ({
+      status: 200,
+      body: await publicKeys.blsFastVerify(request.body, publicCallOf(request)),
+    }),
+    blsVerifyPossession: async (request) => ({
+      status: 200,
+      body: await publicKeys.blsVerifyPossession(request.body, publicCallOf(request)),
     }),
     provePossession: async (request) => ({ status: 200, body: await operations.provePossession(callOf(request)) }),
   };
+}
+
+function publicCallOf({ principal, signal }: Pick<KeyRequest, "principal" | "signal">): PublicCall {
+  return { caller: principal.subject, signal };
 }
 
 function callOf(request: KeyRequest): KeyCall {

@@ -4,7 +4,7 @@
  */
 import type { MaybeRefused, WithRefusedItems } from "../../platform/contract/refused-item.js";
 import { invalidMember } from "../../platform/errors.js";
-import type { Subject } from "../../platform/auth/principal.js";
+import { formatSubject, type Subject } from "../../platform/auth/principal.js";
 import type { Page } from "../../platform/store/tables.js";
 import {
   batchOf,
@@ -23,13 +23,19 @@ import type {
   BlsVerifyInput,
   VerifyDetachedInput,
 } from "./operation-schemas.js";
-import type { ItemOutcome } from "../protocol.js";
+import type { ItemOutcome, VaultTasks } from "../protocol.js";
 import { keyReference, type VaultRepository } from "../repository.js";
 import type { VaultSeal } from "../seal/seal.js";
 
 export interface PublicOperationsDependencies {
   readonly repository: VaultRepository;
   readonly seal: VaultSeal;
+}
+
+/** Who asks, in whose turn the request waits, and until when. */
+export interface PublicCall {
+  readonly caller: Subject;
+  readonly signal?: AbortSignal;
 }
 
 interface Verified {
@@ -62,7 +68,7 @@ export class PublicOperations {
    */
   async verify(
     input: WithRefusedItems<VerifyDetachedInput>,
-    signal?: AbortSignal,
+    { caller, signal }: PublicCall,
   ): Promise<Verified | BatchJson<Verified>> {
     const { items, isBatch } = itemsOf<MaybeRefused<Omit<VerifyDetachedInput, "batch">>>(input);
     const specs = items.flatMap(({ spec }) => findKeySpec(spec ?? "") ?? []);
@@ -71,7 +77,8 @@ export class PublicOperations {
     const outcomes = await runSlices(
       items,
       { operationUs, signal },
-      async (slice) => await this.#seal.run("verify_detached", { items: slice, worker }, NO_RECORD),
+      async (slice) =>
+        await this.#seal.run("verify_detached", { owner: formatSubject(caller), items: slice, worker }, NO_RECORD),
     );
     return isBatch ? batchOf<Verified>(outcomes.flat()) : (valueOf(outcomes.flat()[0]) as Verified);
   }
@@ -79,7 +86,7 @@ export class PublicOperations {
   /** Adds up BLS signatures, for one item or a batch. Throws `signature_malformed` for a single item. */
   async blsAggregate(
     input: WithRefusedItems<BlsAggregateInput>,
-    signal?: AbortSignal,
+    { caller, signal }: PublicCall,
   ): Promise<Aggregate | BatchJson<Aggregate>> {
     return await this.#blsItems<Aggregate, MaybeRefused<Omit<BlsAggregateInput, "batch">>>(
       input,
@@ -87,7 +94,7 @@ export class PublicOperations {
       async ({ signatures }) =>
         signatures === undefined
           ? missingMember("signatures")
-          : await this.#seal.run("bls_aggregate", { signatures }, NO_RECORD),
+          : await this.#seal.run("bls_aggregate", { owner: formatSubject(caller), signatures }, NO_RECORD),
     );
   }
 
@@ -98,7 +105,7 @@ export class PublicOperations {
    */
   async blsVerify(
     input: WithRefusedItems<BlsVerifyInput>,
-    signal?: AbortSignal,
+    { caller, signal }: PublicCall,
   ): Promise<Verified | BatchJson<Verified>> {
     return await this.#blsItems<Verified, MaybeRefused<Omit<BlsVerifyInput, "batch">>>(
       input,
@@ -107,7 +114,8 @@ export class PublicOperations {
         if (messages === undefined) return missingMember("messages");
         if (public_keys === undefined) return missingMember("public_keys");
         if (signature === undefined) return missingMember("signature");
-        return await this.#seal.run("bls_verify", { messages, public_keys, signature }, NO_RECORD);
+        const claim = { messages, public_keys, signature };
+        return await this.#seal.run("bls_verify", { owner: formatSubject(caller), ...claim }, NO_RECORD);
       },
     );
   }
@@ -119,7 +127,7 @@ export class PublicOperations {
    */
   async blsFastVerify(
     input: WithRefusedItems<BlsFastInput>,
-    signal?: AbortSignal,
+    { caller, signal }: PublicCall,
   ): Promise<Verified | BatchJson<Verified>> {
     return await this.#blsItems<Verified, MaybeRefused<Omit<BlsFastInput, "batch">>>(
       input,
@@ -131,12 +139,13 @@ export class PublicOperations {
         if (isChecked === (proofs !== undefined)) return refusedMember("proofs", PROOFS_OR_STATEMENT);
         if (proofs !== undefined && proofs.length !== keys.length)
           return refusedMember("proofs", "there must be one proof of possession for each public key");
+        const owner = formatSubject(caller);
         for (const [index, proof] of (proofs ?? []).entries()) {
           signal?.throwIfAborted();
-          const outcome = await this.#possession(keys, proof, index);
+          const outcome = await this.#possession({ owner, public_key: keys[index] ?? "", proof }, index);
           if (outcome !== undefined) return outcome;
         }
-        return await this.#seal.run("bls_fast_verify", { message, public_keys: keys, signature }, NO_RECORD);
+        return await this.#seal.run("bls_fast_verify", { owner, message, public_keys: keys, signature }, NO_RECORD);
       },
     );
   }
@@ -147,7 +156,7 @@ export class PublicOperations {
    */
   async blsVerifyPossession(
     input: WithRefusedItems<BlsPossessionInput>,
-    signal?: AbortSignal,
+    { caller, signal }: PublicCall,
   ): Promise<Verified | BatchJson<Verified>> {
     return await this.#blsItems<Verified, MaybeRefused<Omit<BlsPossessionInput, "batch">>>(
       input,
@@ -155,14 +164,17 @@ export class PublicOperations {
       async ({ public_key: key, proof }) => {
         if (key === undefined) return missingMember("public_key");
         if (proof === undefined) return missingMember("proof");
-        return await this.#seal.run("bls_verify_possession", { public_key: key, proof }, NO_RECORD);
+        const claim = { owner: formatSubject(caller), public_key: key, proof };
+        return await this.#seal.run("bls_verify_possession", claim, NO_RECORD);
       },
     );
   }
 
   /** Verifies the proof of one key of many, and returns the outcome of the whole where it decides it. */
-  async #possession(keys: readonly string[], proof: string, index: number): Promise<ItemOutcome | undefined> {
-    const claim = { public_key: keys[index] ?? "", proof };
+  async #possession(
+    claim: VaultTasks["bls_verify_possession"]["message"],
+    index: number,
+  ): Promise<ItemOutcome | undefined> {
     const outcome = await this.#seal.run("bls_verify_possession", claim, NO_RECORD);
     if (outcome.ok) return (outcome.value as Verified).verified ? undefined : outcome;
     const list = outcome.details[0]?.path === "proof" ? "proofs" : "public_keys";

@@ -25,8 +25,12 @@ export const MESSAGE_US = 1_000;
 /** The server's own tasks, such as unsealing. */
 const SERVER = "";
 const SERVER_TASKS: ReadonlySet<VaultTaskName> = new Set(["unseal", "check_phrase", "lock", "forget_vault"]);
-/** The other tasks without a vault work on public keys that callers bring; all of them take one owner's turns. */
-const PUBLIC = "public";
+/** Reading one point of BLS12-381 and checking its subgroup. */
+const BLS_POINT_US = 1_000;
+/** Hashing one message to the curve, and its part of the pairings. */
+const BLS_MESSAGE_US = 10_000;
+/** Two points, one hash to the curve and two pairings. */
+const BLS_PROOF_US = 21_000;
 /** Weight of a new duration in the moving average for Retry-After: about the last ten messages count. */
 const EWMA_SHARE = 0.2;
 
@@ -138,15 +142,27 @@ export class RequestQueue {
   }
 }
 
-/** Returns the work in microseconds; a task that is no operation of a key counts as a whole message. */
-export function costOf(request: VaultRequest): number {
-  if (request.task !== "operate") return MESSAGE_US;
-  return (findKeySpec(request.message.key.spec)?.operationUs ?? MESSAGE_US) * request.message.items.length;
+/** Returns the work in microseconds, by the size of the request; a task of another kind counts as a whole message. */
+export function costOf({ task, message }: VaultRequest): number {
+  switch (task) {
+    case "operate":
+      return (findKeySpec(message.key.spec)?.operationUs ?? MESSAGE_US) * message.items.length;
+    case "bls_aggregate":
+      return MESSAGE_US + BLS_POINT_US * message.signatures.length;
+    case "bls_verify":
+      return BLS_PROOF_US + BLS_POINT_US * message.public_keys.length + BLS_MESSAGE_US * message.messages.length;
+    case "bls_fast_verify":
+      return BLS_PROOF_US + BLS_POINT_US * message.public_keys.length;
+    case "bls_verify_possession":
+      return BLS_PROOF_US;
+    default:
+      return MESSAGE_US;
+  }
 }
 
-/** Returns whose turn a request takes: the owner of its vault. */
+/** Returns whose turn a request takes: the owner of its vault, or who asks where there is none. */
 function ownerOf({ task, message }: VaultRequest): string {
   if (message === null || SERVER_TASKS.has(task)) return SERVER;
   if ("vault" in message) return message.vault.owner;
-  return "owner" in message ? message.owner : PUBLIC;
+  return "owner" in message ? message.owner : SERVER;
 }

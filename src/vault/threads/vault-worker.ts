@@ -31,12 +31,17 @@ const MESSAGES_IN_THREAD = 16;
  */
 const ROOM_SHARE = 0.25;
 
+/** Work that the thread is given ahead of time at most; the message that passes it is the last. */
+const AHEAD_US = 40_000;
+
 export class VaultWorker {
   readonly #pool: ThreadPool;
   readonly #messagesMax: number;
   readonly #queue: RequestQueue;
   readonly #log: Log;
   #messages = 0;
+  /** Work that the thread has got and not answered, in microseconds. */
+  #sentUs = 0;
   #isFlushScheduled = false;
   #isStopped = false;
 
@@ -93,7 +98,7 @@ export class VaultWorker {
   #scheduleFlush(): void {
     if (this.#isFlushScheduled || this.#queue.length === 0) return;
     const room = this.#messagesMax - this.#messages;
-    if (room < Math.max(1, Math.floor(this.#messagesMax * ROOM_SHARE))) return;
+    if (room < Math.max(1, Math.floor(this.#messagesMax * ROOM_SHARE)) || this.#sentUs >= AHEAD_US) return;
     this.#isFlushScheduled = true;
     setImmediate(() => {
       this.#isFlushScheduled = false;
@@ -106,27 +111,31 @@ export class VaultWorker {
   async #send(group: readonly JointRequest<WaitingRequest>[]): Promise<void> {
     const sentMs = performance.now();
     const answered: WaitingRequest[] = [];
+    let done = 0;
+    const workUs = group.reduce((sum, { request }) => sum + costOf(request), 0);
     this.#messages += 1;
+    this.#sentUs += workUs;
     try {
       const results = await this.#pool.run<VaultTaskResult<unknown>[]>(group.map(({ request }) => request));
       for (const [index, joint] of group.entries()) {
         const separated = separateAfterFault(joint, results[index]);
-        if (separated !== undefined) {
-          this.#sendAgain(separated, results[index]);
-          continue;
-        }
-        answered.push(...joint.waiting);
-        settle(joint.waiting, splitResult(joint, results[index]));
+        if (separated === undefined) {
+          settle(joint.waiting, splitResult(joint, results[index]));
+          answered.push(...joint.waiting);
+        } else this.#sendAgain(separated, results[index]);
+        done = index + 1;
       }
       // The pool may keep the array until the next full garbage collection; emptied, it does not keep the answers.
       results.length = 0;
     } catch (error) {
-      for (const { waiting } of group) {
+      // Those before have their answers, or were sent again.
+      for (const { waiting } of group.slice(done)) {
         answered.push(...waiting);
         for (const { reject } of waiting) reject(error);
       }
     } finally {
       this.#messages -= 1;
+      this.#sentUs -= workUs;
       this.#queue.ended(answered, sentMs);
       this.#scheduleFlush();
     }

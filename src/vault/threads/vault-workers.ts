@@ -50,12 +50,13 @@ export interface VaultWorkersOptions {
 const NICENESS: Readonly<Record<WorkerKind, number>> = { prompt: 0, bulk: 10 };
 
 /**
- * A message to the bulk worker takes up to 10 ms. Two are at hand when one ends; another owner's request waits for no
- * more. The fourth may be an RSA key, which is made elsewhere meanwhile.
+ * A message to the bulk worker takes up to 10 ms; BLS with many keys takes longer, and then fewer are given ahead
+ * (vault-worker.ts). Two are at hand when one ends; another owner's request waits for no more. The fourth may be an RSA
+ * key, which is made elsewhere meanwhile.
  */
 const BULK_MESSAGES_MAX = 4;
 
-/** Each takes milliseconds or more, whatever the key. */
+/** Each takes a millisecond to seconds, by the number of its keys, messages and signatures (request-queue.ts). */
 const BULK_TASKS: ReadonlySet<VaultTaskName> = new Set([
   "bls_aggregate",
   "bls_verify",

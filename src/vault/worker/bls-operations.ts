@@ -8,9 +8,10 @@ import {
   BLS_PUBLIC_KEY_BYTES,
   BLS_SIGNATURE_BYTES,
   fastVerifyAggregateBls,
-  isBlsPublicKey,
+  readBlsPublicKey,
   verifyAggregateBls,
   verifyBlsPossession,
+  type BlsPublicKey,
 } from "../../crypto/signatures/bls.js";
 import { messageBytes, plainHex, readHexMember } from "../key-specs/messages.js";
 import { hexBytes } from "../keys/validation.js";
@@ -52,7 +53,7 @@ export function blsFastVerify({ message, public_keys: publicKeys, signature }: B
 export function blsVerifyPossession({ public_key: publicKey, proof }: BlsPossessionClaim): ItemOutcome {
   return itemOutcome(() => ({
     verified: verifyBlsPossession(
-      readKey(publicKey, "public_key"),
+      readKey(publicKey, "public_key").bytes,
       readHexMember(proof, "proof", "signature_malformed"),
     ),
   }));
@@ -90,12 +91,13 @@ function isAggregateOf({ messages, public_keys: publicKeys, signature }: BlsAggr
   );
 }
 
-function readKeys(texts: readonly string[]): Uint8Array[] {
-  return texts.map((text, index) => readKey(text, `public_keys[${index}]`));
+function readKeys(texts: readonly string[]): BlsPublicKey[] {
+  return texts.map((text, index) => readKey(text, `public_keys[${index}]`).key);
 }
 
-function readKey(text: string, path: string): Uint8Array {
-  const key = readHexMember(text, path, "public_key_invalid");
-  if (key.length === BLS_PUBLIC_KEY_BYTES && isBlsPublicKey(key)) return key;
+function readKey(text: string, path: string): { readonly bytes: Uint8Array; readonly key: BlsPublicKey } {
+  const bytes = readHexMember(text, path, "public_key_invalid");
+  const key = readBlsPublicKey(bytes);
+  if (key !== undefined) return { bytes, key };
   throw invalidMember(path, `\`${path}\` is not a point of G1 in ${BLS_PUBLIC_KEY_BYTES} bytes`, "public_key_invalid");
 }

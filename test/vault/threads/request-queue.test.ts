@@ -61,9 +61,31 @@ describe("requests that wait for a vault worker", () => {
   it("of the server itself take a turn of their own, apart from public verification", () => {
     const test = new TestQueue();
     for (let index = 0; index < 50; index += 1)
-      test.add("public", { task: "bls_aggregate", message: { signatures: [] } });
+      test.add("public", { task: "bls_aggregate", message: { owner: "user:p", signatures: [] } });
     test.add("server", { task: "lock", message: null });
     expect(test.take(2 * MESSAGE_US)).toEqual(["public", "server"]);
+  });
+
+  it("of public keys take the turns of who asks, each by its size", () => {
+    const test = new TestQueue();
+    const fast = (owner: string, count: number): VaultRequest => ({
+      task: "bls_fast_verify",
+      message: { owner, message: "00", public_keys: Array.from({ length: count }, () => "00"), signature: "00" },
+    });
+    for (const name of ["a1", "a2", "a3"]) test.add(name, fast("user:a", 512));
+    test.add("b1", fast("user:b", 1));
+    expect([test.take(4 * MESSAGE_US), test.take(4 * MESSAGE_US), test.take(4 * MESSAGE_US)]).toEqual([
+      ["a1"],
+      ["b1"],
+      ["a2"],
+    ]);
+    expect(costOf(fast("user:a", 512)) - costOf(fast("user:a", 1))).toBe(511 * 1_000);
+    const claim = { owner: "user:a", message: "00", public_keys: ["00", "00"], signature: "00" };
+    const verify = (messages: string[]): number => costOf({ task: "bls_verify", message: { ...claim, messages } });
+    expect(verify(["00", "01"]) - verify([])).toBe(20_000);
+    expect(costOf({ task: "bls_verify_possession", message: { owner: "user:a", public_key: "00", proof: "00" } })).toBe(
+      21_000,
+    );
   });
 
   it("are refused beyond the queue, the newest of the owner with the most for one with less", () => {
