@@ -312,7 +312,7 @@ export const SETTINGS = {
     schema: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
     default: 100,
     description:
-      "event streams of one subscription token; with all its tokens together a subject may have half of `event_streams`",
+      "event streams of one subscription token; with all its tokens together a subject may have a twentieth of `event_streams`, or `event_streams_per_subject` if that is more",
   }),
   events_max: setting({
     env: "PROOFWRIGHT_EVENTS_MAX",

@@ -29,8 +29,11 @@ export interface ListenRequest {
 
 /** Sent as Retry-After. Clients open an ended stream anew at once; waiting spreads their requests. */
 const RETRY_SEC = 5;
-/** Part of all streams that one subject may have with all its tokens: anybody can make more tokens. */
-const SUBJECT_SHARE = 0.5;
+/**
+ * Part of all streams that one subject may have with all its subscription tokens: anybody can make more tokens, and a
+ * few subjects must not take the streams of all.
+ */
+const SUBJECT_SHARE = 0.05;
 
 export class EventBus implements Events {
   readonly #options: EventBusOptions;
@@ -119,11 +122,11 @@ export class EventBus implements Events {
       throw tooMany(`at most ${String(streamsPerSubjectMax)} event streams of one subject may be open`);
     if (limitedTo !== undefined && this.#hub.countWithin(quota) >= streamsPerTokenMax)
       throw tooMany(`at most ${String(streamsPerTokenMax)} event streams of one subscription token may be open`);
-    const subjectMax = Math.max(streamsPerSubjectMax, Math.ceil(streamsMax * SUBJECT_SHARE));
-    if (this.#hub.countOf(audience) >= subjectMax)
-      throw tooMany(
-        `at most ${String(subjectMax)} event streams of one subject and its subscription tokens may be open`,
-      );
+    const tokensMax = Math.max(streamsPerSubjectMax, Math.ceil(streamsMax * SUBJECT_SHARE));
+    // The subject's own streams have their own limit.
+    const ofTokens = this.#hub.countOf(audience) - this.#hub.countWithin(audience);
+    if (limitedTo !== undefined && ofTokens >= tokensMax)
+      throw tooMany(`at most ${String(tokensMax)} event streams of one subject's subscription tokens may be open`);
     if (this.#hub.size >= streamsMax) throw tooMany("too many event streams are open");
   }
 }

@@ -184,12 +184,22 @@ export class Dispatcher {
       const hasRoom = this.inFlight.add(exchange);
       this.#requestLog.inFlight(this.inFlight.size);
       requireSoundHead(exchange.head, { isUpgrade: exchange.upgrade !== undefined });
-      const answer = exchange.head.method === "OPTIONS" ? { status: 204 } : await this.#answerOf(exchange, { hasRoom });
+      const isPreflight = exchange.head.method === "OPTIONS";
+      if (isPreflight && isUnlistened(exchange)) await this.#dropBody(exchange);
+      const answer = isPreflight ? { status: 204 } : await this.#answerOf(exchange, { hasRoom });
       const sending = this.#responder.send(exchange, answer);
       if (sending !== undefined) await sending;
     } catch (error) {
+      // Thrown before anything was awaited, as every failure is that leaves the body alone: no byte of it is missed.
+      if (isUnlistened(exchange)) await this.#dropBody(exchange);
       await this.#responder.fail(exchange, error);
     }
+  }
+
+  /** Drops the body of a request that is answered without its route: a preflight, 404, 405, or one too many. */
+  async #dropBody(exchange: Exchange): Promise<void> {
+    const body = collectBody(exchange, { bodyBytesMax: 0 }, { budget: this.#bodies, pace: this.#options.limits });
+    if (body !== undefined) await dropRest(exchange, body);
   }
 
   /**
@@ -257,6 +267,11 @@ export class Dispatcher {
     const { subject, requestId, address } = exchange;
     this.#dependencies.onRefused?.({ route, code: error.code, subject, requestId, address });
   }
+}
+
+/** True where a body follows that nobody listens for, on a connection that is to be kept. */
+function isUnlistened({ head, body, isOpen, endsConnection }: Exchange): boolean {
+  return head.hasBody && body === undefined && isOpen && !endsConnection;
 }
 
 /**

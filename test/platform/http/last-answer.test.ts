@@ -149,6 +149,33 @@ describe("the last answer of a connection", () => {
     expect(refused).toMatch(/^HTTP\/1\.1 401 [^]*\r\nConnection: close\r\n/);
   });
 
+  it.each([
+    ["POST /none", 404],
+    ["PUT /api/v1/things", 405],
+    ["OPTIONS /api/v1/things", 204],
+  ])("is that of %s whose body does not come", async (line, status) => {
+    const text = await rawExchange(front.port, open(line, ["Content-Length: 1000000"]));
+    expect(statuses(text)).toEqual([String(status)]);
+    expect(text).toMatch(/\r\nConnection: close\r\n/);
+  });
+
+  it("is that of a request too many whose body does not come", async () => {
+    const small = await startFront({ limits: { rateLimits: true, requestsPerAddressMax: 0 } });
+    try {
+      const text = await rawExchange(small.port, open("POST /api/v1/echo", ["Content-Length: 1000000"]));
+      expect(text).toMatch(/^HTTP\/1\.1 429 [^]*\r\nConnection: close\r\n/);
+    } finally {
+      await small.server.stop({ graceMs: 1000 });
+    }
+  });
+
+  it("is not that of a request without a route whose body has come", async () => {
+    const bodied = (line: string): string => open(line, ["Content-Length: 5"], "12345");
+    const requests = bodied("POST /none") + bodied("PUT /api/v1/things") + bodied("OPTIONS /api/v1/things");
+    const text = await rawExchange(front.port, requests + requestText("GET /api/v1/things"));
+    expect(statuses(text)).toEqual(["404", "405", "204", "200"]);
+  });
+
   it("is not that of a refused request whose body has come", async () => {
     const refused = "POST /api/v1/echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n";
     const before = front.ended.length;

@@ -47,7 +47,7 @@ interface CollectorOptions extends BodyPace {
  */
 export function collectBody(
   exchange: Exchange,
-  { bodyBytesMax }: CompiledRoute,
+  { bodyBytesMax }: Pick<CompiledRoute, "bodyBytesMax">,
   { budget, pace }: { readonly budget: BodyBudget; readonly pace: BodyPace },
 ): BodyCollector | undefined {
   const { head, response, startedMs } = exchange;
