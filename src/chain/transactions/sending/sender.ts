@@ -97,13 +97,14 @@ export class Sender {
 
   /**
    * Does the same as `sendNow` for bytes that their caller signed, which a node may have already: a refusal counts only
-   * where the node does not know them.
+   * where the node does not know them and no other node may have taken them.
    */
   async sendFirst(queued: QueuedTransaction, raw: string): Promise<SendResult> {
     const result = await this.sendNow(queued, raw);
     if (result.refusal === undefined || result.outcome === "later" || result.outcome === "unexplained") return result;
     const known = await this.#isKnown(queued);
-    if (known === false) return result;
+    // Looked at last, as in `#endOrHold`.
+    if (known === false && canEndRefused(queued.state, { isInvalid: result.outcome === "invalid" })) return result;
     if (known === true) this.#accept(queued, { isRepeated: true });
     else await this.#hold(queued, result);
     return known === true ? { outcome: "accepted" } : { outcome: "unknown" };
