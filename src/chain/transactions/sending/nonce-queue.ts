@@ -77,7 +77,7 @@ export class NonceQueue {
   }
 
   get isEmpty(): boolean {
-    return this.#waiting.length === 0 && this.#slots.size === 0;
+    return this.#waiting.length === 0 && this.#slots.isEmpty;
   }
 
   /** Returns the open transactions that hold a nonce, the lowest nonce first. */
