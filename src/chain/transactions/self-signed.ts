@@ -78,7 +78,9 @@ export class SelfSigned {
     if (refusal === undefined || outcome === "accepted" || outcome === "later" || outcome === "unexplained")
       return service.get(owner, id);
     const fault = refusalFault(outcome, refusal);
-    await writer.fail(owner, id, fault);
+    await writer.fail(owner, id, fault, {
+      isInvalid: outcome === "invalid" && !queued.state.mayBeInPool,
+    });
     queue.release(queued, { isUsed: false });
     queues.forget(queued);
     throw new AppError(outcome === "insufficient_funds" ? "insufficient_funds" : "transaction_refused", {

@@ -210,7 +210,7 @@ export class NonceQueues {
   }
 
   #endedWatch(): EndedWatch {
-    const { repository, writer, networks, log } = this.#dependencies;
+    const { repository, writer, networks, log, clock } = this.#dependencies;
     const { rpcOptions, isStopped } = this.#context;
     return new EndedWatch(
       { pauseMs: this.#options.patienceMs },
@@ -219,6 +219,7 @@ export class NonceQueues {
         writer,
         networks,
         rpcOptions,
+        clock,
         isStopped,
         onFound: (record) => {
           log.warn("a transaction that was refused is in a block all the same; its record follows", {
