@@ -115,7 +115,8 @@ export class FailoverRpc implements Rpc {
   ): Promise<{ readonly value: T; readonly isAfterFailure: boolean }> {
     const endMs = this.#clock.monotonicMs() + timeoutMs;
     const failures: unknown[] = [];
-    let isAfterFailure = false;
+    /** Of nodes that heard the call: each may have done what was asked. */
+    let heard = 0;
     const order = this.#inOrder();
     const [first] = order;
     // A kept connection may be closed while a request is sent: a node that answered before is asked again on a new one.
@@ -126,16 +127,18 @@ export class FailoverRpc implements Rpc {
       if (leftMs <= 0) break;
       try {
         const value = await work(endpoint, { timeoutMs: Math.min(leftMs, ATTEMPT_TIMEOUT_MS), signal });
-        return { value, isAfterFailure };
+        return { value, isAfterFailure: heard > 0 };
       } catch (error) {
         signal?.throwIfAborted();
-        if (error instanceof BatchRefused) throw isAfterFailure ? new BatchRefused({ isAfterFailure }) : error;
-        if (error instanceof RpcRefusal && !isNodeFault(error)) throw isAfterFailure ? error.afterFailure() : error;
+        if (error instanceof BatchRefused) throw heard > 0 ? new BatchRefused({ isAfterFailure: true }) : error;
+        if (error instanceof RpcRefusal && !isNodeFault(error)) throw heard > 0 ? error.afterFailure() : error;
         failures.push(error instanceof Unheard ? error.failure : error);
-        isAfterFailure ||= !(error instanceof Unheard);
+        if (!(error instanceof Unheard)) heard += 1;
       }
     }
-    throw mostTelling(failures);
+    const failure = mostTelling(failures);
+    // The refusal is one node's; what the others that heard the call did with it is not known.
+    throw failure instanceof RpcRefusal && heard > 1 ? failure.afterFailure() : failure;
   }
 
   /** Nodes that pause after failures come last: they are asked when no other is left, rather than none. */

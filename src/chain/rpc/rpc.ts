@@ -41,7 +41,7 @@ export class RpcRefusal extends Error {
   readonly code: number;
   /** Return data of a reverted call, 0x-hex, when the node sent some. */
   readonly data: string | undefined;
-  /** True when a node that was asked before heard the call, and failed: it may have done what was asked. */
+  /** True when another node heard the call too, and failed: it may have done what was asked. */
   readonly isAfterFailure: boolean;
 
   constructor(
@@ -56,7 +56,7 @@ export class RpcRefusal extends Error {
     this.isAfterFailure = isAfterFailure;
   }
 
-  /** Returns the same refusal of a node that was asked after another had failed. */
+  /** Returns the same refusal of a node, where another heard the call and failed. */
   afterFailure(): RpcRefusal {
     return new RpcRefusal(this.message, this.code, this.data, { isAfterFailure: true });
   }

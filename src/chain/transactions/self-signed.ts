@@ -7,7 +7,7 @@ import type { Subject } from "../../platform/auth/principal.js";
 import { AppError, invalidMember } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
 import type { BroadcastTransactionInput, TransactionJson } from "./transaction-schemas.js";
-import { requireIntrinsicGas, type TransactionLists } from "./fees/intrinsic-gas.js";
+import { requireGasBeforeExecution, type TransactionLists } from "./fees/intrinsic-gas.js";
 import type { NonceQueues } from "./sending/nonce-queues.js";
 import type { TransactionWriter } from "./transaction-writer.js";
 import type { TransactionNetworks } from "./transaction-ports.js";
@@ -45,7 +45,7 @@ export class SelfSigned {
     const { chainId, lists, ...members } = await readSigned(raw);
     if (chainId !== network.chainId)
       throw invalid(`is for chain ${String(chainId ?? "none")}, not for ${String(network.chainId)}`);
-    requireIntrinsicGas(BigInt(members.gas), { ...members, lists });
+    requireGasBeforeExecution(BigInt(members.gas), { ...members, lists });
     const id = newId();
     const now = writer.now();
     const hash = keccak256(raw as `0x${string}`);
@@ -78,7 +78,9 @@ export class SelfSigned {
     if (refusal === undefined || outcome === "accepted" || outcome === "later" || outcome === "unexplained")
       return service.get(owner, id);
     const fault = refusalFault(outcome, refusal);
-    await writer.fail(owner, id, fault);
+    await writer.fail(owner, id, fault, {
+      isInvalid: outcome === "invalid" && !queued.state.mayBeInPool,
+    });
     queue.release(queued, { isUsed: false });
     queues.forget(queued);
     throw new AppError(outcome === "insufficient_funds" ? "insufficient_funds" : "transaction_refused", {

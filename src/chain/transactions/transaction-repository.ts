@@ -4,11 +4,20 @@
  */
 import { ownerKey, type Subject } from "../../platform/auth/principal.js";
 import type { Store, StoreCommit, StoreKey, StoreRecord } from "../../platform/store/store.js";
-import { defineTable, mergeCommits, type Listing, type Page, type Table } from "../../platform/store/tables.js";
+import {
+  defineTable,
+  mergeCommits,
+  type Listing,
+  type Page,
+  type Table,
+  type Walk,
+} from "../../platform/store/tables.js";
 import type { TransactionFilters } from "./transaction-schemas.js";
 import { ownerOf, statusOf, type TransactionRecord } from "./transaction-record.js";
 
 const TABLE = "chain_transaction";
+/** Read in one turn of the event loop when an owner has too many that are looked for. */
+const DROPPED_AT_ONCE = 16;
 type Index = "owner" | "network" | "account" | "open" | "ended";
 
 export class TransactionRepository {
@@ -27,7 +36,7 @@ export class TransactionRepository {
           account: (record) =>
             record.account_id === null ? undefined : [...ownerKey(ownerOf(record)), record.account_id],
           open: (record) => (record.watched ? [record.chain_id, record.from] : undefined),
-          ended: (record) => (record.may_be_mined === true ? [record.network_id] : undefined),
+          ended: (record) => (record.may_be_mined === true ? ownerKey(ownerOf(record)) : undefined),
         },
         uniques: { ref: (record) => [...ownerKey(ownerOf(record)), record.ref] },
       },
@@ -63,16 +72,29 @@ export class TransactionRepository {
 
   /** Returns true when a transaction ended without a block and may be in one all the same. */
   hasUnsettled(): boolean {
-    return this.#table.count("ended", []) > 0;
+    return this.unsettled({ limit: 1 }).rows.length > 0;
   }
 
-  /** Returns everything that ended without a block and may be in one all the same, network by network. */
-  unsettled(): TransactionRecord[] {
-    return this.#table.list("ended", []).rows;
+  /** Returns the next that ended without a block and may be in one all the same, owner by owner, oldest first. */
+  unsettled(options: { readonly after?: StoreKey | undefined; readonly limit: number }): Walk<TransactionRecord> {
+    return this.#table.walk("ended", options);
+  }
+
+  /** Returns the oldest of an owner's such transactions beyond a number, a few at a time. */
+  unsettledBeyond(owner: Subject, most: number): TransactionRecord[] {
+    const excess = this.#table.count("ended", ownerKey(owner)) - most;
+    if (excess <= 0) return [];
+    const page = { page: 1, rpp: Math.min(excess, DROPPED_AT_ONCE) };
+    return this.#table.records("ended", ownerKey(owner), page).map(({ value }) => value);
   }
 
   /** Returns true when another transaction of the owner is made of the same bytes, as a repeated transfer can be. */
-  isRepeated({ id, nonce, attempts, ...record }: TransactionRecord): boolean {
+  isRepeated({
+    id,
+    nonce,
+    attempts,
+    ...record
+  }: Pick<TransactionRecord, "id" | "owner_kind" | "owner_id" | "network_id" | "nonce" | "attempts">): boolean {
     const hashes = new Set(attempts.map(({ hash }) => hash));
     const { rows } = this.#table.list("network", [...ownerKey(ownerOf(record)), record.network_id]);
     return rows.some(

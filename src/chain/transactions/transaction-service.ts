@@ -164,7 +164,7 @@ export class TransactionService implements Submissions {
     if (to === null && data === NO_DATA)
       throw invalidMember("to", "a transaction has `to`, or `data` that creates a contract");
     const signer = await signing.resolve(owner, request.signer);
-    await this.#requireRoom(network, signer.from, request.nonce);
+    await this.#requireRoom(owner, network, signer.from, request.nonce);
     const value = request.value ?? 0n;
     const call = { from: signer.from, to, value, data };
     const [gas, simulated] = await Promise.all([
@@ -206,8 +206,18 @@ export class TransactionService implements Submissions {
   }
 
   /** Throws `overloaded` when too many transactions of the account wait, and as `requireNear` for a chosen nonce. */
-  async #requireRoom(network: TransactionNetwork, from: string, nonce: number | undefined): Promise<void> {
-    const queue = this.#dependencies.queues.queueFor({ chain_id: network.chainId, from });
+  async #requireRoom(
+    owner: Subject,
+    network: TransactionNetwork,
+    from: string,
+    nonce: number | undefined,
+  ): Promise<void> {
+    const queue = this.#dependencies.queues.queueFor({
+      chain_id: network.chainId,
+      from,
+      owner_kind: owner.kind,
+      owner_id: owner.id,
+    });
     if (queue.waiting >= WAITING_MAX)
       throw new AppError("overloaded", {
         message: "too many transactions of the account are waiting",

@@ -16,6 +16,21 @@ export type SettlementListener = (settlement: Settlement) => StoreCommit | Promi
 /** Returns the record as it should be, or undefined to leave it. */
 export type Decision = (record: TransactionRecord) => TransactionRecord | undefined;
 
+export interface EndOptions {
+  readonly state?: "failed" | "replaced" | "cancelled";
+  readonly isInvalid?: boolean;
+}
+
+export interface WriterOptions {
+  /**
+   * Ended transactions of one owner that are looked for; the oldest are dropped. A node that refuses everything would
+   * otherwise fill the store with what is looked for on behalf of all. 1,000 unless said otherwise.
+   */
+  readonly unsettledMax?: number;
+}
+
+const UNSETTLED_MAX = 1_000;
+
 export interface TransactionWriterDependencies {
   readonly repository: TransactionRepository;
   readonly events?: Events;
@@ -24,11 +39,13 @@ export interface TransactionWriterDependencies {
 
 export class TransactionWriter {
   readonly #dependencies: TransactionWriterDependencies;
+  readonly #unsettledMax: number;
   readonly #listeners: SettlementListener[] = [];
   readonly #endListeners: (() => void)[] = [];
 
-  constructor(dependencies: TransactionWriterDependencies) {
+  constructor(dependencies: TransactionWriterDependencies, { unsettledMax = UNSETTLED_MAX }: WriterOptions = {}) {
     this.#dependencies = dependencies;
+    this.#unsettledMax = unsettledMax;
   }
 
   /** Adds a listener; to be called before any transaction changes. */
@@ -36,7 +53,10 @@ export class TransactionWriter {
     this.#listeners.push(listener);
   }
 
-  /** Adds a listener for transactions that ended without a block; to be called before any transaction changes. */
+  /**
+   * Adds a listener for transactions that ended without a block and may be in one all the same; to be called before any
+   * transaction changes.
+   */
   onEnded(listener: () => void): void {
     this.#endListeners.push(listener);
   }
@@ -88,12 +108,13 @@ export class TransactionWriter {
   /**
    * Ends a transaction that will not be mined as far as is known; one that was signed is looked for until its nonce is
    * used. Returns undefined when it has ended already, or is in a block.
+   * @param options.isInvalid no chain takes the bytes, so that they are not looked for
    */
   async fail(
     owner: Subject,
     id: string,
     fault: TransactionFault,
-    state: "failed" | "replaced" | "cancelled" = "failed",
+    { state = "failed", isInvalid = false }: EndOptions = {},
   ): Promise<TransactionRecord | undefined> {
     const ended = await this.change(owner, id, (record) =>
       record.watched && record.block === null
@@ -103,12 +124,21 @@ export class TransactionWriter {
             error: fault,
             watched: false,
             attempts: withoutRaw(record.attempts),
-            ...(record.attempts.length === 0 ? {} : { may_be_mined: true }),
+            ...(record.attempts.length === 0 || isInvalid ? {} : { may_be_mined: true }),
           }
         : undefined,
     );
-    if (ended !== undefined) for (const listener of this.#endListeners) listener();
+    if (ended?.may_be_mined !== true) return ended;
+    for (const old of this.#dependencies.repository.unsettledBeyond(owner, this.#unsettledMax)) await this.settle(old);
+    for (const listener of this.#endListeners) listener();
     return ended;
+  }
+
+  /** Notes that an ended transaction is not looked for any more. */
+  async settle({ id, ...record }: Pick<TransactionRecord, "id" | "owner_kind" | "owner_id">): Promise<void> {
+    await this.change(ownerOf(record), id, ({ may_be_mined: mayBeMined, ...current }) =>
+      mayBeMined === true ? current : undefined,
+    );
   }
 
   /** What listeners write with a settlement, and the event that tells clients of it. */

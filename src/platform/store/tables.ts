@@ -60,6 +60,11 @@ export interface Listing<T> {
   readonly total: number;
 }
 
+export interface Walk<T> {
+  readonly rows: T[];
+  readonly next: StoreKey | undefined;
+}
+
 export interface Table<T extends TableRow, I extends string, U extends string> {
   /** Returns the record of a key, which is given without the table's name. */
   get(key: StoreKey): StoreRecord<T> | undefined;
@@ -69,6 +74,11 @@ export interface Table<T extends TableRow, I extends string, U extends string> {
   list(index: I, prefix: StoreKey, options?: ListOptions<T>): Listing<T>;
   /** Lists records with their keys and versions, for changes to many. */
   records(index: I, prefix: StoreKey, page?: Page): StoreRecord<T>[];
+  /**
+   * Reads the next records of an index, by created_at, then id within one key, for walks over more than one turn should
+   * hold. `next` is the place from which to go on; undefined at the end.
+   */
+  walk(index: I, options: { readonly after?: StoreKey | undefined; readonly limit: number }): Walk<T>;
   /** Returns the number of records of an index under a prefix. */
   count(index: I, prefix: StoreKey): number;
   /** The commit conflicts when the key or a unique key is taken; `uniqueOf(conflict.key)` tells which. */
@@ -126,6 +136,15 @@ class StoreTable<T extends TableRow, I extends string, U extends string> impleme
 
   records(index: I, prefix: StoreKey, page?: Page): StoreRecord<T>[] {
     return this.#read(index, prefix, page, false);
+  }
+
+  walk(index: I, { after, limit }: { readonly after?: StoreKey | undefined; readonly limit: number }): Walk<T> {
+    const entries = this.#store.range<StoreKey>(this.#indexKey(index, []), {
+      limit,
+      ...(after === undefined ? {} : { after }),
+    });
+    const next = entries.length < limit ? undefined : entries.at(-1)?.key;
+    return { rows: entries.map((entry) => this.#follow(entry).value), next };
   }
 
   count(index: I, prefix: StoreKey): number {

@@ -126,6 +126,20 @@ describe("a node's failure in an error object", () => {
     for (const outcome of await rpcOf(bad.url, other.url).requestMany(CALLS))
       expect(outcome).toMatchObject({ ok: false, error: { message, isAfterFailure: true } });
   });
+
+  it("is told as one of several where no node answers, since each of them heard the call", async () => {
+    const bad = await failing(-32_603, "Internal error");
+    const silent = await startNodeDouble(() => ({ status: 502, body: {} }));
+    for (const urls of [
+      [bad.url, silent.url],
+      [silent.url, bad.url],
+    ])
+      expect(await failureOf(rpcOf(...urls).request(...SEND))).toMatchObject({
+        message: "Internal error",
+        isAfterFailure: true,
+      });
+    expect(await failureOf(rpcOf(bad.url).request(...SEND))).toMatchObject({ isAfterFailure: false });
+  });
 });
 
 it.each([401, 403, 408, 429])("an error object behind HTTP %i is no refusal of the call", async (status) => {

@@ -575,6 +575,15 @@ describe("transactions that callers signed", () => {
     const known = await broadcast(taken);
     expect(await bench.until(known.id, isMined)).toMatchObject({ nonce: nonce + 1, status: "success" });
   });
+
+  it("stay open when a node refuses them for good after another failed, which may have taken them", async () => {
+    const refusal = new RpcRefusal("exceeds block gas limit", -32_000).afterFailure();
+    bench.rpc.spoil = (method) => (method === "eth_sendRawTransaction" ? { refusal } : undefined);
+    const held = await broadcast(await signed({ nonce: await nextNonce() }));
+    expect(held).toMatchObject({ state: "signed", status: "pending", error: { code: "transaction_refused" } });
+    bench.rpc.spoil = () => undefined;
+    expect(await bench.until(held.id, isMined)).toMatchObject({ status: "success", error: null });
+  });
 });
 
 /** A promise that resolves when it is opened. */

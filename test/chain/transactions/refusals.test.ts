@@ -137,7 +137,9 @@ describe("a transaction that was refused for good", () => {
   const REFUSED = new RpcRefusal("exceeds block gas limit", -32_000);
 
   const isLookedFor = (id: string): boolean =>
-    new TransactionRepository({ store: bench.vault.store }).unsettled().some((record) => record.id === id);
+    new TransactionRepository({ store: bench.vault.store })
+      .unsettled({ limit: 1_000 })
+      .rows.some((record) => record.id === id);
 
   /** Submits one that the node refuses with final words although it took it, and denies; returns it failed. */
   const failFalsely = async (accountId: string): Promise<string> => {

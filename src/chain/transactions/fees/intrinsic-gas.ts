@@ -55,11 +55,25 @@ export function gasBeforeExecution(to: string | null, data: string, lists: Trans
 }
 
 /** Throws `out_of_gas` for a limit of the caller that no block would take. Parameters as `intrinsicGas`. */
-export function requireIntrinsicGas(
-  gas: bigint,
-  { to, data, lists }: { readonly to: string | null; readonly data: string; readonly lists?: TransactionLists },
-): void {
-  const least = intrinsicGas(to, data, lists);
+export function requireIntrinsicGas(gas: bigint, { to, data, lists }: TransactionContent): void {
+  requireGas(gas, intrinsicGas(to, data, lists));
+}
+
+/**
+ * Throws `out_of_gas` for a limit that no chain takes, whether it knows EIP-7623 or not: for bytes that are signed
+ * already, of which the chain may be any. Parameters as `intrinsicGas`.
+ */
+export function requireGasBeforeExecution(gas: bigint, { to, data, lists }: TransactionContent): void {
+  requireGas(gas, gasBeforeExecution(to, data, lists));
+}
+
+interface TransactionContent {
+  readonly to: string | null;
+  readonly data: string;
+  readonly lists?: TransactionLists;
+}
+
+function requireGas(gas: bigint, least: bigint): void {
   if (gas < least)
     throw new AppError("out_of_gas", {
       message: `gas: this transaction needs at least ${String(least)} before it does anything`,

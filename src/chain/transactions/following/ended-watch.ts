@@ -1,10 +1,14 @@
 /**
  * Looks for transactions that ended without a block although their bytes were signed. A node may have taken bytes that
  * it, or another behind the same URL, refused: the record then follows the chain. A transaction is looked for until the
- * chain has used its nonce for another one and that block is final. What is looked for is in the store; memory has only
- * since when a nonce was seen to be used, which is found again after a restart.
+ * chain has used its nonce for another one and that block is final, or for a month: then it is in no pool any more.
+ * What is looked for is in the store and read a page a turn; memory has only since when a nonce was seen to be used,
+ * which is found again after a restart.
  */
+import { LRUCache } from "lru-cache";
+import type { Clock } from "../../../platform/clock.js";
 import { AppError } from "../../../platform/errors.js";
+import type { StoreKey } from "../../../platform/store/store.js";
 import { requestMany, resultOf } from "../../rpc/rpc-batch.js";
 import { RpcRefusal, type RpcCall, type RpcOptions } from "../../rpc/rpc.js";
 import { readInteger, readReceipt } from "../node-values.js";
@@ -23,6 +27,7 @@ export interface EndedWatchDependencies {
   readonly writer: TransactionWriter;
   readonly networks: TransactionNetworks;
   readonly rpcOptions: RpcOptions;
+  readonly clock: Clock;
   readonly isStopped: () => boolean;
   /** Called with the record of a transaction that a block has; it is open again. */
   readonly onFound: (record: TransactionRecord) => void;
@@ -32,13 +37,25 @@ export interface EndedWatchDependencies {
 
 /** Longest pause: what was refused is rarely mined, and an account may never use the nonce. */
 const PAUSE_MAX_MS = 300_000;
+/** Looked for in one turn, so that neither memory nor the event loop is full of them. */
+const PAGE = 100;
+/** After its last signature. Pools drop what they cannot mine within hours or days. */
+const AGE_MAX_MS = 30 * 24 * 60 * 60 * 1_000;
+const USED_MAX = 10_000;
+
+/** What a look needs of a record: not its data, which can be long. */
+type Ended = Pick<TransactionRecord, "id" | "owner_kind" | "owner_id" | "network_id" | "from" | "nonce" | "attempts">;
 
 export class EndedWatch {
   readonly #options: EndedWatchOptions;
   readonly #dependencies: EndedWatchDependencies;
   /** The newest block when the nonce was first seen to be used, by the transaction's id. */
-  readonly #usedSince = new Map<string, number>();
+  readonly #usedSince = new LRUCache<string, number>({ max: USED_MAX });
   #pauseMs: number;
+  /** How far the present pass has come; undefined between two. */
+  #after: StoreKey | undefined;
+  /** Monotonic. */
+  #dueAtMs = Infinity;
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
 
@@ -48,11 +65,13 @@ export class EndedWatch {
     this.#pauseMs = options.pauseMs;
   }
 
-  /** Begins to look, soon; to be called at start and when a transaction has ended. */
+  /** Begins to look, soon; to be called at start and when a transaction has ended. A look that is due sooner stays. */
   wake(): void {
     this.#pauseMs = this.#options.pauseMs;
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    if (this.#dueAtMs > this.#dependencies.clock.monotonicMs() + this.#pauseMs) {
+      clearTimeout(this.#timer);
+      this.#timer = undefined;
+    }
     this.#schedule();
   }
 
@@ -65,37 +84,54 @@ export class EndedWatch {
   #schedule(): void {
     const { repository, isStopped } = this.#dependencies;
     if (isStopped() || this.#looking !== undefined || this.#timer !== undefined || !repository.hasUnsettled()) return;
+    const isMidway = this.#after !== undefined;
+    const pauseMs = isMidway ? this.#options.pauseMs : this.#pauseMs;
+    this.#dueAtMs = this.#dependencies.clock.monotonicMs() + pauseMs;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
       this.#looking = this.#look().finally(() => {
         this.#looking = undefined;
         this.#schedule();
       });
-    }, this.#pauseMs);
+    }, pauseMs);
     this.#timer.unref();
-    this.#pauseMs = Math.min(PAUSE_MAX_MS, this.#pauseMs * 2);
+    if (!isMidway) this.#pauseMs = Math.min(PAUSE_MAX_MS, this.#pauseMs * 2);
   }
 
   /** Never rejects. */
   async #look(): Promise<void> {
-    const byNetwork = new Map<string, TransactionRecord[]>();
-    for (const record of this.#dependencies.repository.unsettled())
-      byNetwork.set(record.network_id, [...(byNetwork.get(record.network_id) ?? []), record]);
-    await Promise.all(
-      [...byNetwork.values()].map(async (records) => {
-        try {
-          await this.#lookOn(records);
-        } catch (error) {
-          // A node that does not answer now does so at a later look.
-          const isOfNode = error instanceof AppError || error instanceof RpcRefusal;
-          if (!isOfNode && !this.#dependencies.isStopped()) this.#dependencies.onFailure(error);
-        }
-      }),
-    );
+    try {
+      await Promise.all(
+        [...groups(this.#nextPage()).values()].map(async (records) => {
+          await this.#lookOn(records).catch((error: unknown) => {
+            this.#report(error);
+          });
+        }),
+      );
+    } catch (error) {
+      this.#report(error);
+    }
   }
 
-  /** @param records transactions of one network */
-  async #lookOn(records: readonly TransactionRecord[]): Promise<void> {
+  #nextPage(): Ended[] {
+    const { rows, next } = this.#dependencies.repository.unsettled({ after: this.#after, limit: PAGE });
+    this.#after = next;
+    return rows.map(endedOf);
+  }
+
+  /** A node that does not answer now does so at a later look. */
+  #report(error: unknown): void {
+    const isOfNode = error instanceof AppError || error instanceof RpcRefusal;
+    if (!isOfNode && !this.#dependencies.isStopped()) this.#dependencies.onFailure(error);
+  }
+
+  /** @param all transactions of one owner on one network */
+  async #lookOn(all: readonly Ended[]): Promise<void> {
+    const oldestMs = this.#dependencies.clock.nowMs() - AGE_MAX_MS;
+    const isOld = ({ attempts }: Ended): boolean => Date.parse(attempts.at(-1)?.signed_at ?? "") < oldestMs;
+    for (const record of all.filter(isOld)) await this.#end(record);
+    const records = all.filter((record) => !isOld(record));
+    if (records.length === 0) return;
     const network = this.#networkOf(records);
     if (network === undefined) {
       for (const record of records) await this.#end(record);
@@ -108,7 +144,7 @@ export class EndedWatch {
       accounts.map((from) => ({ method: "eth_getTransactionCount", params: [from, "latest"] })),
     );
     const counts = new Map(accounts.map((from, at) => [from, readInteger(answers[at], "nonce")]));
-    const isUsed = ({ from, nonce }: TransactionRecord): boolean => (nonce ?? Infinity) < (counts.get(from) ?? 0);
+    const isUsed = ({ from, nonce }: Ended): boolean => (nonce ?? Infinity) < (counts.get(from) ?? 0);
     for (const { id } of records.filter((record) => !isUsed(record))) this.#usedSince.delete(id);
     const used = records.filter(isUsed);
     const mined = await this.#mined(network, used);
@@ -121,7 +157,7 @@ export class EndedWatch {
   }
 
   /** Undefined when the network was deleted. */
-  #networkOf([first]: readonly TransactionRecord[]): TransactionNetwork | undefined {
+  #networkOf([first]: readonly Ended[]): TransactionNetwork | undefined {
     try {
       return first === undefined ? undefined : this.#dependencies.networks.find(ownerOf(first), first.network_id);
     } catch (error) {
@@ -131,10 +167,7 @@ export class EndedWatch {
   }
 
   /** Those of which the node has a receipt. */
-  async #mined(
-    network: TransactionNetwork,
-    records: readonly TransactionRecord[],
-  ): Promise<ReadonlySet<TransactionRecord>> {
+  async #mined(network: TransactionNetwork, records: readonly Ended[]): Promise<ReadonlySet<Ended>> {
     const asked = records.flatMap((record) => record.attempts.map(({ hash }) => ({ record, hash })));
     const answers = await this.#ask(
       network,
@@ -149,14 +182,14 @@ export class EndedWatch {
     return (await requestMany(rpc, calls, this.#dependencies.rpcOptions)).map(resultOf);
   }
 
-  #sinceOf({ id }: TransactionRecord, head: number): number {
+  #sinceOf({ id }: Ended, head: number): number {
     const since = this.#usedSince.get(id) ?? head;
     this.#usedSince.set(id, since);
     return since;
   }
 
   /** The transaction is followed like an open one; the block that has it is recorded by that. */
-  async #reopen(record: TransactionRecord): Promise<void> {
+  async #reopen(record: Ended): Promise<void> {
     this.#usedSince.delete(record.id);
     const { writer, onFound } = this.#dependencies;
     const reopened = await writer.change(ownerOf(record), record.id, ({ may_be_mined: mayBeMined, ...current }) =>
@@ -165,10 +198,24 @@ export class EndedWatch {
     if (reopened !== undefined) onFound(reopened);
   }
 
-  async #end(record: TransactionRecord): Promise<void> {
+  async #end(record: Ended): Promise<void> {
     this.#usedSince.delete(record.id);
-    await this.#dependencies.writer.change(ownerOf(record), record.id, ({ may_be_mined: mayBeMined, ...current }) =>
-      mayBeMined === true ? current : undefined,
-    );
+    await this.#dependencies.writer.settle(record);
   }
+}
+
+function endedOf({ id, owner_kind, owner_id, network_id, from, nonce, attempts }: TransactionRecord): Ended {
+  return { id, owner_kind, owner_id, network_id, from, nonce, attempts };
+}
+
+/** By owner and network: one owner's node may fail, or not be its any more. */
+function groups(records: readonly Ended[]): ReadonlyMap<string, readonly Ended[]> {
+  const byName = new Map<string, Ended[]>();
+  for (const record of records) {
+    const name = `${record.owner_kind} ${record.owner_id} ${record.network_id}`;
+    const present = byName.get(name);
+    if (present === undefined) byName.set(name, [record]);
+    else present.push(record);
+  }
+  return byName;
 }

@@ -108,7 +108,7 @@ export class Inclusions {
   async replace(transactions: readonly QueuedTransaction[]): Promise<void> {
     const fault = { code: "transaction_replaced", message: "another transaction with the same nonce was mined" };
     await inGroups(transactions, async (queued) => {
-      await this.#dependencies.writer.fail(queued.owner, queued.id, fault, "replaced");
+      await this.#dependencies.writer.fail(queued.owner, queued.id, fault, { state: "replaced" });
       this.#end(queued);
     });
   }

@@ -5,6 +5,7 @@
 import { AppError } from "../../../platform/errors.js";
 import type { TransactionNetwork } from "../transaction-ports.js";
 import type { TransactionFault } from "../transaction-record.js";
+import type { EndOptions } from "../transaction-writer.js";
 import { addFirstAttempt } from "./attempts.js";
 import { NonceAllocator } from "./nonce-allocator.js";
 import type { NonceQueueContext } from "./nonce-queue-context.js";
@@ -51,9 +52,9 @@ export class NonceQueue {
         this.#waiting.unshift(queued);
         this.wake();
       },
-      onRefused: async (queued, fault) => {
+      onRefused: async (queued, fault, options) => {
         this.#reconciler.noteGap();
-        await this.#giveUp(queued, fault);
+        await this.#giveUp(queued, fault, options);
       },
       onFailure: (message, error) => {
         this.#pause(message, error);
@@ -77,7 +78,7 @@ export class NonceQueue {
   }
 
   get isEmpty(): boolean {
-    return this.#waiting.length === 0 && this.#slots.size === 0;
+    return this.#waiting.length === 0 && this.#slots.isEmpty;
   }
 
   /** Returns the open transactions that hold a nonce, the lowest nonce first. */
@@ -273,10 +274,10 @@ export class NonceQueue {
   }
 
   /** Ends a transaction that is not in `#waiting` any more and holds no nonce. Never rejects. */
-  async #giveUp(queued: QueuedTransaction, fault: TransactionFault): Promise<void> {
+  async #giveUp(queued: QueuedTransaction, fault: TransactionFault, options: EndOptions = {}): Promise<void> {
     this.#context.forget(queued);
     try {
-      await this.#context.writer.fail(queued.owner, queued.id, fault);
+      await this.#context.writer.fail(queued.owner, queued.id, fault, options);
     } catch (error) {
       // It stays open in the store, and comes to the same end after the next start.
       this.#context.log.error("the failure of a transaction cannot be recorded", {

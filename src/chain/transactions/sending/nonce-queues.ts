@@ -40,7 +40,10 @@ export class NonceQueues {
   readonly #dependencies: NonceQueuesDependencies;
   readonly #context: NonceQueueContext;
   readonly #inclusions: Inclusions;
-  /** By chain and address. */
+  /**
+   * By chain, address and owner: on a network of its own, any owner may submit bytes that another's account signed, and
+   * its node may say anything of them.
+   */
   readonly #queues = new Map<string, NonceQueue>();
   /** Open transactions and the queues that they are in, by the transaction's id. */
   readonly #open = new Map<string, { readonly queued: QueuedTransaction; readonly queue: NonceQueue }>();
@@ -146,8 +149,13 @@ export class NonceQueues {
   }
 
   /** Returns the queue of an account, made when there is none. */
-  queueFor({ chain_id: chainId, from }: Pick<TransactionRecord, "chain_id" | "from">): NonceQueue {
-    const name = `${String(chainId)} ${from}`;
+  queueFor({
+    chain_id: chainId,
+    from,
+    owner_kind: kind,
+    owner_id: owner,
+  }: Pick<TransactionRecord, "chain_id" | "from" | "owner_kind" | "owner_id">): NonceQueue {
+    const name = `${String(chainId)} ${from} ${kind} ${owner}`;
     const present = this.#queues.get(name);
     if (present !== undefined) return present;
     if (this.#queues.size >= IDLE_QUEUES_MAX) {
@@ -202,7 +210,7 @@ export class NonceQueues {
   }
 
   #endedWatch(): EndedWatch {
-    const { repository, writer, networks, log } = this.#dependencies;
+    const { repository, writer, networks, log, clock } = this.#dependencies;
     const { rpcOptions, isStopped } = this.#context;
     return new EndedWatch(
       { pauseMs: this.#options.patienceMs },
@@ -211,6 +219,7 @@ export class NonceQueues {
         writer,
         networks,
         rpcOptions,
+        clock,
         isStopped,
         onFound: (record) => {
           log.warn("a transaction that was refused is in a block all the same; its record follows", {

@@ -13,6 +13,11 @@ export class NonceSlots {
     return this.#held.size;
   }
 
+  /** True when no transaction holds a nonce, and none that is being stored will. */
+  get isEmpty(): boolean {
+    return this.#held.size === 0 && this.#reserved.size === 0;
+  }
+
   /** Held by transactions that are not in a block. */
   get unmined(): number {
     let count = 0;

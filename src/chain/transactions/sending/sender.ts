@@ -5,6 +5,7 @@
 import { AppError } from "../../../platform/errors.js";
 import { RpcRefusal } from "../../rpc/rpc.js";
 import { lastRaw, type TransactionFault, type TransactionRecord } from "../transaction-record.js";
+import type { EndOptions } from "../transaction-writer.js";
 import { signWithHigherFees } from "./attempts.js";
 import { broadcast, isKnown } from "./broadcast.js";
 import type { NonceAllocator } from "./nonce-allocator.js";
@@ -35,7 +36,7 @@ export interface SenderDependencies {
   /** Called with a transaction that needs another nonce, because another transaction has taken its own. */
   readonly onNonceLost: (queued: QueuedTransaction) => void;
   /** Called with a transaction whose bytes no node will take; its nonce is free again. Never rejects. */
-  readonly onRefused: (queued: QueuedTransaction, fault: TransactionFault) => Promise<void>;
+  readonly onRefused: (queued: QueuedTransaction, fault: TransactionFault, options: EndOptions) => Promise<void>;
   /** Called when a result cannot be recorded: nothing new should begin for a while. */
   readonly onFailure: (message: string, error: unknown) => void;
 }
@@ -97,13 +98,14 @@ export class Sender {
 
   /**
    * Does the same as `sendNow` for bytes that their caller signed, which a node may have already: a refusal counts only
-   * where the node does not know them.
+   * where the node does not know them and no other node may have taken them.
    */
   async sendFirst(queued: QueuedTransaction, raw: string): Promise<SendResult> {
     const result = await this.sendNow(queued, raw);
     if (result.refusal === undefined || result.outcome === "later" || result.outcome === "unexplained") return result;
     const known = await this.#isKnown(queued);
-    if (known === false) return result;
+    // Looked at last, as in `#endOrHold`.
+    if (known === false && canEndRefused(queued.state, { isInvalid: result.outcome === "invalid" })) return result;
     if (known === true) this.#accept(queued, { isRepeated: true });
     else await this.#hold(queued, result);
     return known === true ? { outcome: "accepted" } : { outcome: "unknown" };
@@ -182,7 +184,8 @@ export class Sender {
       return;
     }
     this.#dependencies.slots.release(nonceOf(queued), queued, { isUsed: false });
-    await this.#dependencies.onRefused(queued, refusalFault(outcome, refusal));
+    const isInvalid = outcome === "invalid" && !queued.state.mayBeInPool;
+    await this.#dependencies.onRefused(queued, refusalFault(outcome, refusal), { isInvalid });
   }
 
   /** Keeps nonce and bytes of a transaction that was refused although a node may have it; sends them again later. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { intrinsicGas, requireIntrinsicGas } from "../../../../src/chain/transactions/fees/intrinsic-gas.js";
+import { intrinsicGas, requireGasBeforeExecution, requireIntrinsicGas } from "../../../../src/chain/transactions/fees/intrinsic-gas.js";
 import { ANVIL_ACCOUNTS, startAnvil, type Anvil } from "../../../support/anvil.js";
 
 const RECEIVER = "0x00000000000000000000000000000000000000aa";
@@ -48,5 +48,16 @@ describe("gas that a transaction needs before it does anything", () => {
     expect(() => {
       requireIntrinsicGas(20_999n, { to: RECEIVER, data: "0x" });
     }).toThrow("at least 21000");
+  });
+
+  it("is held against signed bytes without the floor of EIP-7623, which not every chain has", () => {
+    const content = { to: RECEIVER, data: `0x${"7f".repeat(100)}` };
+    requireGasBeforeExecution(22_600n, content);
+    expect(() => {
+      requireGasBeforeExecution(22_599n, content);
+    }).toThrow("at least 22600");
+    expect(() => {
+      requireIntrinsicGas(22_600n, content);
+    }).toThrow("at least 25000");
   });
 });

@@ -112,3 +112,13 @@ it("passes by what is reserved, and comes back to it when it stays free", () => 
   slots.unreserve(5);
   expect([slots.next(), slots.has(5)]).toEqual([6, true]);
 });
+
+it("are not empty while a nonce is held or reserved", () => {
+  const slots = new NonceSlots();
+  expect(slots.isEmpty).toBe(true);
+  slots.reserve(0);
+  expect([slots.isEmpty, slots.size]).toEqual([false, 0]);
+  slots.take(holding(0));
+  slots.unreserve(0);
+  expect(slots.isEmpty).toBe(false);
+});
