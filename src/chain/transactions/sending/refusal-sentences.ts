@@ -4,8 +4,9 @@
  * refusal-sentences.test.ts; a new client is a few rows here and its sentences there.
  *
  * Only `invalid`, `refused` and a lack of funds may end a transaction, so that the rows of the first two are few:
- * sentences that a node does not say of a transaction that it has in its pool. Left out are those that it may say all the same, such as geth's cap on the fee
- * of what comes over RPC, and those of a node of another chain ("invalid sender", "Wrong chainId").
+ * sentences that a node does not say of a transaction that it has in its pool. Left out are those that it may say all
+ * the same, such as geth's cap on the fee of what comes over RPC, and those of a node of another chain ("invalid
+ * sender", "Wrong chainId").
  */
 
 export type SendOutcome =

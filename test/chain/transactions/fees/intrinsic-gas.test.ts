@@ -1,5 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { intrinsicGas, requireGasBeforeExecution, requireIntrinsicGas } from "../../../../src/chain/transactions/fees/intrinsic-gas.js";
+import {
+  intrinsicGas,
+  requireGasBeforeExecution,
+  requireIntrinsicGas,
+} from "../../../../src/chain/transactions/fees/intrinsic-gas.js";
 import { ANVIL_ACCOUNTS, startAnvil, type Anvil } from "../../../support/anvil.js";
 
 const RECEIVER = "0x00000000000000000000000000000000000000aa";
