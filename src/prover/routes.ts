@@ -22,9 +22,12 @@ import {
   VerifyResult,
 } from "./schemas.js";
 
-/** Bodies with inputs, whatever the circuit; `witnessLimits` says what one circuit takes. */
-const WITNESS_BODY_BYTES_MAX = 32 * 1024 * 1024;
-const WITNESS_TOKENS_MAX = 4_000_000;
+/**
+ * Bodies with inputs, whatever the circuit; `witnessLimits` says what one circuit takes. More would hold the event loop
+ * for hundreds of milliseconds; the compiler refuses circuits whose values do not fit (`valuesMax`).
+ */
+const WITNESS_BODY_BYTES_MAX = 16 * 1024 * 1024;
+const WITNESS_TOKENS_MAX = 400_000;
 /** What a body with inputs may always have: several proofs of a circuit of thousands of inputs. */
 const WITNESS_BODY_BYTES_MIN = 2 * 1024 * 1024;
 const WITNESS_TOKENS_MIN = 200_000;

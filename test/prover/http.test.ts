@@ -1,6 +1,7 @@
 /** The prover area over HTTP: what clients send as inputs and proofs, as they have it. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bindRoutes } from "../../src/platform/contract/route.js";
+import { DEFAULT_COMPILE_LIMITS } from "../../src/engine/circuit/compile-circuit.js";
 import { proverRoutes, witnessLimits } from "../../src/prover/routes.js";
 import { VERIFY_BATCH_ITEMS_MAX, type ProveResult } from "../../src/prover/schemas.js";
 import { BEARER, JSON_HEADERS, startFront, type Front } from "../platform/http/support.js";
@@ -96,7 +97,11 @@ describe("inputs", () => {
     expect(witnessLimits(0)).toEqual(witnessLimits(1000));
     expect(witnessLimits(150_000).jsonTokensMax).toBeGreaterThanOrEqual(300_000);
     expect(witnessLimits(150_000).bodyBytesMax).toBeGreaterThanOrEqual(150_000 * 81);
-    expect(witnessLimits(2 ** 30).bodyBytesMax).toBeLessThanOrEqual(64 * 2 ** 20);
+    const { valuesMax } = DEFAULT_COMPILE_LIMITS;
+    const [largest, beyond] = [witnessLimits(valuesMax), witnessLimits(2 ** 30)];
+    expect(largest.bodyBytesMax).toBeGreaterThanOrEqual(valuesMax * 81);
+    expect(largest.jsonTokensMax).toBeGreaterThanOrEqual(valuesMax);
+    expect(beyond).toEqual({ bodyBytesMax: 16 * 2 ** 20, jsonTokensMax: 400_000 });
   });
 });
 

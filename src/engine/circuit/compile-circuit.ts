@@ -7,7 +7,7 @@ import { boundDiagnostics, LIBRARY_FOLDER, ownError, parseDiagnostics, SOURCE_FO
 import type { Diagnostic } from "./diagnostics.js";
 import { panicOf } from "./compiler-report.js";
 import { MemoryFs, MemoryFsLimitError } from "./memory-fs.js";
-import { R1csFormatError, readR1csHeader } from "./r1cs.js";
+import { R1csFormatError, readR1csHeader, type R1csHeader } from "./r1cs.js";
 import { SOURCE_BYTES_MAX, SOURCE_FILES_MAX, filesThatAreFolders, findPathFault } from "./source-limits.js";
 import type { ReadSources } from "./source-places.js";
 import { layOutSources } from "./source-tree.js";
@@ -35,6 +35,8 @@ export interface CompileLimits {
   /** Bytes of all emitted files together, the text stages among them. */
   readonly outputBytesMax: number;
   readonly constraintsMax: number;
+  /** Outputs and inputs together, an array counted by its values. */
+  readonly valuesMax: number;
 }
 
 export interface CompiledCircuit {
@@ -66,6 +68,8 @@ export const DEFAULT_COMPILE_LIMITS: CompileLimits = {
   witnessPagesMax: 4_096, // 256 MiB
   outputBytesMax: 512 * 1024 * 1024,
   constraintsMax: 65_536,
+  // In arrays of 80 characters a value they fit a request (16 MiB, 400,000 names and values of JSON).
+  valuesMax: 200_000,
 };
 
 /** circom's own names of the scalar fields. */
@@ -207,10 +211,8 @@ function collectOutput(
     return invalid([ownError("compiler_failed", "the compiler ended without writing the circuit")]);
   }
   try {
-    const { constraintCount } = readR1csHeader(r1cs);
-    if (constraintCount > limits.constraintsMax) {
-      return tooLarge(`the circuit has ${constraintCount} constraints, ${limits.constraintsMax} are allowed`);
-    }
+    const excess = excessOf(readR1csHeader(r1cs), limits);
+    if (excess !== undefined) return tooLarge(excess);
     const limited = withMemoryMaximum(wasm, limits.witnessPagesMax);
     const warnings = parseDiagnostics(files.terminalText(2), sourcesOf(files, request));
     return { ok: true, r1cs, wasm: limited, sym, warnings, compiler: toolchain.compilerName };
@@ -225,6 +227,17 @@ function collectOutput(
       ]);
     throw error;
   }
+}
+
+/** Says which limit a circuit exceeds; undefined when it exceeds none. */
+function excessOf(header: R1csHeader, { constraintsMax, valuesMax }: CompileLimits): string | undefined {
+  const { constraintCount, outputCount, publicInputCount, privateInputCount } = header;
+  if (constraintCount > constraintsMax)
+    return `the circuit has ${constraintCount} constraints, ${constraintsMax} are allowed`;
+  const values = outputCount + publicInputCount + privateInputCount;
+  return values > valuesMax
+    ? `the circuit has ${values} values of inputs and outputs, ${valuesMax} are allowed`
+    : undefined;
 }
 
 /** What the compiler has read, as text. */

@@ -1,7 +1,7 @@
 /**
  * The stored sources of provers: each file stays only while a prover names it or a create is about to, so that refused
  * creates and deleted provers fill no disk. What is held lives in this process's memory, as its creates do; a file that
- * a crash leaves is removed at the next start (`collect` of the provisioning).
+ * a crash leaves is removed at the next start.
  */
 import { createHash } from "node:crypto";
 import type { ArtifactReference, Artifacts } from "../../platform/store/artifacts.js";

@@ -163,6 +163,15 @@ describe("compileInProcess", () => {
     });
   });
 
+  it("refuses a circuit over the number of values of inputs and outputs", async () => {
+    const wide =
+      "pragma circom 2.1.0; template W() { signal input a[2]; signal input b; signal output c[2]; c[0] <== a[0] * a[1]; c[1] <== a[0] * b; } component main {public [b]} = W();";
+    expect(await compile(wide, {}, { valuesMax: 5 })).toMatchObject({ ok: true });
+    const result = await compile(wide, {}, { valuesMax: 4 });
+    expect(result).toMatchObject({ ok: false, code: "circuit_too_large" });
+    expect(!result.ok && result.diagnostics[0]?.message).toContain("5 values of inputs and outputs, 4 are allowed");
+  });
+
   it("refuses a circuit over the number of constraints", async () => {
     const chain = (n: number) =>
       `pragma circom 2.1.0; template C(n) { signal input a; signal s[n + 1]; s[0] <== a; for (var i = 0; i < n; i++) { s[i + 1] <== s[i] * s[i]; } } component main = C(${n});`;
