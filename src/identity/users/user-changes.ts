@@ -72,8 +72,8 @@ export interface PasswordProof {
 }
 
 /**
- * Members that decide who holds the account, each undefined to stay as it is. The present value is no change: writing it
- * again would take back what another request changed after this one was checked.
+ * Members that decide who holds the account, each undefined to stay as it is. The present value is no change: writing
+ * it again would take back what another request changed after this one was checked.
  */
 interface GuardedChange {
   readonly email: string | undefined;
