@@ -2,10 +2,11 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import type { Chain } from "../chain/create-chain.js";
-import { permissionBits } from "../platform/auth/permissions.js";
+import { requireTenantBy } from "../identity/tenants/tenant-access.js";
 import type { Principal, Subject } from "../platform/auth/principal.js";
 import type { RequireTenant } from "../platform/auth/said-owner.js";
 import { Signal } from "../platform/concurrency/signal.js";
+import type { Config } from "../platform/config.js";
 import type { Area } from "../platform/contract/route.js";
 import { SubscriptionTokens } from "../platform/events/subscription-token.js";
 import { createPrivateFile, readPrivateFile } from "../platform/files/private-file.js";
@@ -18,6 +19,7 @@ import { PooledCompute } from "../prover/compute/pooled-compute.js";
 import { ResidentBytes } from "../prover/compute/resident-bytes.js";
 import { createProverRegistry, type ProverRegistry } from "../prover/create-prover-registry.js";
 import { createVault, type Vault } from "../vault/create-vault.js";
+import { checkSealSettings } from "../vault/seal/providers/select-provider.js";
 import { admitSealStart } from "../vault/seal/start-mode.js";
 import { openChain } from "./open-chain.js";
 import { openIdentity, type IdentityParts } from "./open-identity.js";
@@ -56,7 +58,7 @@ export async function openAreas(platform: Platform): Promise<Areas> {
   const pools = createPools(platform);
   // Identity is built after the provers, who ask it only with requests.
   const requireTenant: RequireTenant = (...asked) => {
-    requireTenantBy(identityParts)(...asked);
+    requireTenantBy(identityParts.identity.services.access)(...asked);
   };
   const provers = createProvers(platform, { pools, tasks, vault, requireTenant });
   const references = new References();
@@ -93,12 +95,13 @@ export async function openAreas(platform: Platform): Promise<Areas> {
   return { vault, pools, sandbox, provers, identityParts, chain, subscriptionTokens };
 }
 
-/** Returns the check of applications and organizations that bodies name. */
-export function requireTenantBy({ identity }: Areas["identityParts"]): RequireTenant {
-  const { access } = identity.services;
-  return (principal, tenant, permissions) => {
-    access.require(principal, tenant, permissionBits(permissions));
-  };
+/** True where the server makes its own seal key: in development mode, without settings of another one. */
+export function makesOwnSealKey({
+  mode,
+  seal_unseal_validation_hash: hash,
+  seal_unseal_provider: provider,
+}: Config): boolean {
+  return mode === "development" && hash === undefined && provider === undefined;
 }
 
 /** Authenticates a bearer token. Subscription tokens can only listen to events, so only the chain area takes them. */
@@ -124,10 +127,9 @@ async function openVault(
   { config, dataDir, audit, auditUnwritable, jobs, clock, log }: Platform,
   unsealed: Signal,
 ): Promise<Vault> {
-  const makesOwnKey =
-    config.mode === "development" &&
-    config.seal_unseal_validation_hash === undefined &&
-    config.seal_unseal_provider === undefined;
+  const makesOwnKey = makesOwnSealKey(config);
+  // Before the mode is remembered for good: a start that fails leaves the folder to another mode.
+  if (!makesOwnKey) checkSealSettings(config, { store: audit.vaultStore, clock, log });
   const { mode, seal_unseal_validation_hash: validationHash } = config;
   await admitSealStart({ mode, makesOwnKey, dataDir, validationHash }, { store: audit.vaultStore, clock });
   const vault = await createVault(

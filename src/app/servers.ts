@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { ROUTE_LIST } from "../api.js";
 import { chainRoutes } from "../chain/routes.js";
 import { identityRoutes } from "../identity/routes.js";
+import { requireTenantBy } from "../identity/tenants/tenant-access.js";
 import { auditHandlers } from "../platform/audit/audit-handlers.js";
 import { auditRoutes } from "../platform/audit/audit-routes.js";
 import { auditedRoutes } from "../platform/audit/audited-routes.js";
@@ -23,7 +24,7 @@ import { lifecycleRoutes } from "../vault/keys/lifecycle-routes.js";
 import { organizationVaultHandlers } from "../vault/organization-vault-handlers.js";
 import { organizationVaultRoutes } from "../vault/organization-vault-routes.js";
 import { vaultRoutes } from "../vault/routes.js";
-import { authenticate, requireTenantBy, type Areas } from "./open-areas.js";
+import { authenticate, type Areas } from "./open-areas.js";
 import type { Platform } from "./open-platform.js";
 import { sharedTokenRoutes } from "./shared-tokens.js";
 
@@ -159,7 +160,10 @@ function boundRoutes(parts: AppParts): BoundRoute[] {
           },
         }),
       ),
-      ...bindRoutes(vaultRoutes, parts.vault.handlers({ requireTenant: requireTenantBy(parts.identityParts) })),
+      ...bindRoutes(
+        vaultRoutes,
+        parts.vault.handlers({ requireTenant: requireTenantBy(parts.identityParts.identity.services.access) }),
+      ),
       ...bindRoutes(auditRoutes, auditHandlers({ audit: parts.audit.log })),
       ...bindRoutes(lifecycleRoutes, parts.vault.lifecycleHandlers),
       ...bindRoutes(proverRoutes, parts.provers.handlers, parts.provers.bodyLimits),

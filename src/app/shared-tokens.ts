@@ -5,6 +5,7 @@
 import Type, { type TObject, type TProperties, type TSchema } from "typebox";
 import { authorize } from "../platform/auth/authorize.js";
 import type { Principal } from "../platform/auth/principal.js";
+import { folded } from "../platform/contract/client-names.js";
 import type { AnyReply, BoundRoute, RouteSpec } from "../platform/contract/route.js";
 import { closed } from "../platform/contract/schemas.js";
 import { compileRoute } from "../platform/contract/validate.js";
@@ -65,14 +66,17 @@ function sharedList({ identity, chain }: Pair): BoundRoute {
 
 function sharedCreation({ identity, chain }: Pair, authenticate: Authenticate): BoundRoute {
   const ofIdentity = propertiesOf(identity.route.body);
-  const onlyChain = Object.keys(propertiesOf(chain.route.body)).filter((name) => !Object.hasOwn(ofIdentity, name));
+  const onlyChain = Object.keys(propertiesOf(chain.route.body))
+    .filter((name) => name !== "name" && !Object.hasOwn(ofIdentity, name))
+    .map(folded);
   const validators = { identity: compileRoute(identity.route), chain: compileRoute(chain.route) };
   return {
     // Each area checks the body by its own schema, once it is known for which it is.
     route: { ...identity.route, body: Type.Record(Type.String(), Type.Unknown()) },
     handler: async (request: RequestView) => {
-      const names = new Set(Object.keys(request.body as object));
-      if (!onlyChain.some((name) => name !== "name" && names.has(name)))
+      // In any spelling that the chain's route takes.
+      const names = new Set(Object.keys(request.body as object).map(folded));
+      if (!onlyChain.some((name) => names.has(name)))
         return await callOf(identity, { ...membersOf(request), ...validators.identity.body(request.body) });
       if (request.bearer === undefined)
         throw new AppError("unauthorized", { message: "a token contract needs a bearer token" });

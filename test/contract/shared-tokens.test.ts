@@ -50,6 +50,15 @@ describe("a request that only a token contract fits", () => {
     expect(await call("GET", `?network_id=${randomUUID()}`, { token })).toMatchObject({ status: 200, total: "0" });
   });
 
+  it("is known by its members in any spelling", async () => {
+    const { token } = await server.newUser();
+    const { network_id: networkId, address: Address, ...rest } = TOKEN;
+    const made = await call("POST", "", { token, body: { networkId, Address, ...rest } });
+    expect([made.status, made.json]).toMatchObject([201, { symbol: "EXM", network_id: NETWORK }]);
+    expect((await call("POST", "", { token, body: { networkId } })).json).not.toHaveProperty("access_token");
+    expect((await call("POST", "", { body: { networkId, Address } })).status).toBe(401);
+  });
+
   it("needs a token, its permissions, and the schema of a token contract", async () => {
     const { token, api } = await server.newUser();
     const { access_token: reader } = (await api.createPersonalToken({ body: { name: "reader", permissions: 2 } })).body;

@@ -108,6 +108,28 @@ describe("start", () => {
     expect(stderr).toContain(sentence);
   });
 
+  it("with an incomplete seal provider is refused, and leaves the folder to another mode", async () => {
+    const dataDir = folder();
+    const { code, stderr } = await refused(["server", "--port=0", `--data-dir=${dataDir}`], {
+      SEAL_UNSEAL_PROVIDER: "container_secret",
+    });
+    expect(code).not.toBe(0);
+    expect(stderr).toContain("SEAL_UNSEAL_KEY_SECRET_PATH");
+    const server = await start({ dataDir });
+    expect(server.output()).toContain("unsealed itself");
+  });
+
+  it("in development mode with a configured key does not say that it made one", async () => {
+    const server = await start({
+      env: {
+        PROOFWRIGHT_MODE: "development",
+        SEAL_UNSEAL_VALIDATION_HASH: "0x69be79ef3c28f55d7cb84db2dd3c18dfff45eeefebd09b8c5f7f3489b8ba09ac",
+      },
+    });
+    expect(server.output()).toMatch(/Development mode: [^]*The vault is sealed; unseal it/);
+    expect(server.output()).not.toContain("no seal key was configured");
+  });
+
   it("stays sealed in production mode until somebody unseals it", async () => {
     // SOURCE: 32 zero bytes as BIP-39 words; the hash is SHA-256 of the phrase.
     const phrase = `${"abandon ".repeat(23)}art`;

@@ -67,13 +67,14 @@ export function requireUnchanged<Current extends object>(
   }
 }
 
+/** Returns what all spellings of a member's name have in common. */
+export function folded(name: string): string {
+  return name.replaceAll("_", "").toLowerCase();
+}
+
 /** Ids are the same in any case; an absent member is answered as null or not at all. */
 function plain(value: unknown): string {
   return typeof value === "string" ? JSON.stringify(value.toLowerCase()) : JSON.stringify(value ?? null);
-}
-
-function folded(name: string): string {
-  return name.replaceAll("_", "").toLowerCase();
 }
 
 function propertiesOf(schema: TSchema | undefined): TProperties {

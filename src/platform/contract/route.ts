@@ -81,7 +81,7 @@ export interface RouteSpec {
   readonly sendsBack?: TObject;
   /**
    * Also takes the body's members, at its top level, in camel case or with capitals, as existing clients write them.
-   * Not for routes that sign, pay or handle keys.
+   * Not for routes that sign or pay, or that take, show or use a key; those that only make one inside may have it.
    */
   readonly anyCase?: true;
   /** The body may be absent. */

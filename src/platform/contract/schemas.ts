@@ -23,23 +23,23 @@ export function nullable<T extends TSchema>(schema: T) {
 
 /** Most members of an object that keeps what it does not know; the limits of the body bound their content. */
 const KEPT_MEMBERS_MAX = 100;
-/** Ends of names of members that hold secrets, without regard to case and underscores. */
+/** Levels below an unknown member that are searched for secrets; deeper values are refused. */
+const KEPT_LEVELS_MAX = 4;
+/** Ends of names of members that hold secrets, without regard to case, underscores, hyphens and a plural's `s`. */
 const SECRET_NAMES = [
-  "password",
-  "passphrase",
-  "secret",
-  "credentials",
-  "privatekey",
-  "mnemonic",
-  "apikey",
-  "accesskey",
+  ...["password", "passwordhash", "passwd", "passphrase", "secret", "secrethash", "credential", "mnemonic"],
+  ...["seedphrase", "secretkey", "privatekey", "privkey", "signingkey", "encryptionkey", "apikey", "accesskey"],
 ];
-const SECRET_TOKENS = ["apitoken", "accesstoken", "authtoken", "bearertoken", "refreshtoken"];
+/** Tokens that admit their bearer; `gas_token` or `fee_token` names a contract. */
+const SECRET_TOKENS = ["api", "access", "auth", "bearer", "refresh", "rpc", "session", "client", "service", "admin"];
+const SECRET_ENDS = [...SECRET_NAMES, ...SECRET_TOKENS.map((kind) => `${kind}token`)].map(anySpelling).join("|");
+/** A pattern for the rest of a name that says it holds a secret: one of the ends, or `token` alone. */
+const SECRET = `(?:.*(?:${SECRET_ENDS})|${anySpelling("token")})[-_]*[sS]?$`;
 
 /**
  * Returns the schema of an object that keeps members it does not know, as configurations of existing clients have them.
  * It rejects what would be kept by mistake: a known member in another spelling, which its writer believes in force, and
- * a name that says it holds a secret, which would be stored and answered as plain text.
+ * a name that says it holds a secret, at any level, which would be stored and answered as plain text.
  */
 export function keptObject<T extends TProperties>(
   properties: T,
@@ -52,17 +52,24 @@ export function keptObject<T extends TProperties>(
   const known = `(?!(?:${names.join("|")})$)`;
   return Type.Object(properties, {
     ...options,
-    additionalProperties: true,
+    additionalProperties: keptValue(KEPT_LEVELS_MAX),
     maxProperties: KEPT_MEMBERS_MAX,
     patternProperties: {
       ...patternProperties,
       [`^${known}(?:${names.map(anySpelling).join("|")})$`]: false,
-      [`^${known}.*(?:${[...SECRET_NAMES, ...SECRET_TOKENS].map(anySpelling).join("|")})$`]: false,
+      [`^${known}${SECRET}`]: false,
     },
   });
 }
 
-/** Returns a pattern for a name in any case and with underscores anywhere; JSON Schema's patterns have no flags. */
+/** Returns the schema of any value without names of secrets; at level 0, one without members and items. */
+function keptValue(levels: number): TSchema {
+  if (levels === 0) return { maxProperties: 0, maxItems: 0 };
+  const inner = keptValue(levels - 1);
+  return { patternProperties: { [`^${SECRET}`]: false }, additionalProperties: inner, items: inner };
+}
+
+/** Returns a pattern for a name in any case, with underscores and hyphens anywhere; JSON Schema's have no flags. */
 function anySpelling(name: string): string {
   return name
     .replaceAll("_", "")
@@ -70,7 +77,7 @@ function anySpelling(name: string): string {
     .map((character) =>
       /[a-z]/i.test(character) ? `[${character.toLowerCase()}${character.toUpperCase()}]` : character,
     )
-    .join("_*");
+    .join("[-_]*");
 }
 
 /**

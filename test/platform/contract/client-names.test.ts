@@ -123,6 +123,42 @@ describe("an object that keeps what it does not know", () => {
     },
   );
 
+  it.each(
+    [
+      "api-key",
+      "token",
+      "Token",
+      "tokens",
+      "rpc_token",
+      "secretKey",
+      "secret-key",
+      "passwordHash",
+      "password_hash",
+    ].concat(["X-Api-Key", "x-auth-token", "passwords", "PRIVATE_KEYS", "credential", "aws_secret_access_key"]),
+  )("refuses %s too, at every level", (name) => {
+    for (const body of [
+      { [name]: "1" },
+      { a: { [name]: "1" } },
+      { a: [{ [name]: "1" }] },
+      { a: { b: [{ [name]: 1 }] } },
+    ])
+      expect(refusal(() => kept.body(body)).code, JSON.stringify(body)).toBe("unknown_member");
+  });
+
+  it.each(["token_symbol", "gas_token", "feeToken", "tokenomics", "secretary", "hash", "key", "public_key"])(
+    "keeps %s, which names no secret, at every level",
+    (name) => {
+      const body = { [name]: "1", a: { [name]: ["1", null] }, b: [[{ [name]: { c: true } }]] };
+      expect(kept.body(body).body).toEqual(body);
+    },
+  );
+
+  it("refuses what lies too deep to be searched", () => {
+    const nested = (levels: number): unknown => (levels === 0 ? 1 : { a: nested(levels - 1) });
+    expect(kept.body({ m: nested(4) }).body).toEqual({ m: nested(4) });
+    expect(refusal(() => kept.body({ m: nested(5) })).code).toBe("invalid_request");
+  });
+
   it("bounds the number of members", () => {
     const many = Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`m${String(index)}`, index]));
     expect(refusal(() => kept.body(many)).code).toBe("invalid_request");

@@ -46,6 +46,14 @@ export async function selectSealProvider(
     : await initialiseDevelopmentSeal(source.developmentDataDir);
 }
 
+/**
+ * Checks that the settings name a provider and give it all that it needs. Changes nothing.
+ * @throws invalid_request or `vault_not_configured` with a sentence that names the setting at fault
+ */
+export function checkSealSettings(settings: SealSettings, dependencies: SealProviderDependencies): void {
+  fromSettings(settings, dependencies);
+}
+
 function fromSettings(settings: SealSettings, dependencies: SealProviderDependencies): SealProvider {
   const given = settings.seal_unseal_provider ?? "environment";
   const provider = ALIASES[given] ?? given;
