@@ -144,19 +144,29 @@ export class NetworkService implements Networks, HintingNetworks {
     this.#dependencies.status.forget(id);
   }
 
-  /** Deletes a network. Throws `network_in_use` while accounts, contracts or the like are on it. */
+  /**
+   * Deletes a network. Throws `network_in_use` while accounts, contracts or the like are on it, those of the subject
+   * with which it is shared included.
+   */
   async delete(owner: Subject, id: string): Promise<void> {
     await retryOnConflict(async () => {
       const current = this.owned(owner, id);
-      for (const use of this.#uses) {
-        const what = use(owner, id);
-        if (what !== undefined) throw new AppError("network_in_use", { message: `the network still has ${what}` });
-      }
+      this.#requireUnused(owner, id);
+      const { shared_with: sharedWith } = current.value;
+      if (sharedWith !== undefined) this.#requireUnused(sharedWith, id, ` of the ${sharedWith.kind} that shares it`);
       const unused = this.#dependencies.credentials.deletion(owner, current.value.rpc_secret ?? null);
       await this.#dependencies.repository.commit(mergeCommits(this.#dependencies.repository.deletion(current), unused));
     });
     this.#dependencies.pool.forget(id);
     this.#dependencies.status.forget(id);
+  }
+
+  #requireUnused(user: Subject, id: string, whose = ""): void {
+    for (const use of this.#uses) {
+      const what = use(user, id);
+      if (what !== undefined)
+        throw new AppError("network_in_use", { message: `the network still has ${what}${whose}` });
+    }
   }
 
   /** Returns a network that the subject may change. Throws `not_found`, `forbidden` for public and shared networks. */

@@ -317,6 +317,23 @@ describe("records", () => {
     expect(() => service.get(ada, id)).toThrow("network not found");
   });
 
+  it("that another subject uses, with which they are shared, are not deleted under it", async () => {
+    const {
+      part: { service },
+    } = networks();
+    const shop: Subject = { kind: "application", id: newId() };
+    const { id } = await service.create(ada, { name: "x", chain_id: "7", config: {} }, SIGNAL, shop);
+    let isUsed = true;
+    service.onDeletion(({ kind }) => (isUsed && kind === "application" ? "transactions" : undefined));
+    await expect(service.delete(ada, id)).rejects.toMatchObject({
+      code: "network_in_use",
+      message: "the network still has transactions of the application that shares it",
+    });
+    isUsed = false;
+    await service.delete(ada, id);
+    expect(() => service.get(shop, id)).toThrow("network not found");
+  });
+
   it("without a node, or disabled, fail with a code when they are asked", async () => {
     const {
       part: { service },
