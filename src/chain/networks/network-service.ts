@@ -146,9 +146,10 @@ export class NetworkService implements Networks, HintingNetworks {
 
   /**
    * Deletes a network. Throws `network_in_use` while accounts, contracts or the like are on it, those of the subject
-   * with which it is shared included.
+   * with which it is shared included. That subject itself ends the sharing by it: its owner may be no member any more.
    */
   async delete(owner: Subject, id: string): Promise<void> {
+    if (await this.#endSharing(owner, id)) return;
     await retryOnConflict(async () => {
       const current = this.owned(owner, id);
       this.#requireUnused(owner, id);
@@ -159,6 +160,18 @@ export class NetworkService implements Networks, HintingNetworks {
     });
     this.#dependencies.pool.forget(id);
     this.#dependencies.status.forget(id);
+  }
+
+  /** Returns false when the network is not one that another shares with the subject. Throws `network_in_use`. */
+  async #endSharing(subject: Subject, id: string): Promise<boolean> {
+    return await retryOnConflict(async () => {
+      const current = this.#dependencies.repository.findShared(subject, id);
+      if (current === undefined) return false;
+      this.#requireUnused(subject, id);
+      const { shared_with: _subject, ...next } = current.value;
+      await this.#dependencies.repository.update(current, next);
+      return true;
+    });
   }
 
   #requireUnused(user: Subject, id: string, whose = ""): void {
