@@ -104,7 +104,9 @@ export const networkRoutes = {
     path: "/api/v1/networks/:id",
     summary: "Delete a network",
     auth: DELETE,
-    description: "Refused while accounts, contracts, transactions or connectors are on it.",
+    description:
+      "Refused while accounts, contracts, transactions or connectors are on it. An application or organization with " +
+      "which its owner shares the network ends the sharing so; the network stays.",
     params: NetworkParams,
     responses: { 204: { description: "Deleted" } },
     errors: ["not_found", "network_in_use", "vault_sealed", "conflict"],

@@ -144,19 +144,42 @@ export class NetworkService implements Networks, HintingNetworks {
     this.#dependencies.status.forget(id);
   }
 
-  /** Deletes a network. Throws `network_in_use` while accounts, contracts or the like are on it. */
+  /**
+   * Deletes a network. Throws `network_in_use` while accounts, contracts or the like are on it, those of the subject
+   * with which it is shared included. That subject itself ends the sharing by it: its owner may be no member any more.
+   */
   async delete(owner: Subject, id: string): Promise<void> {
+    if (await this.#endSharing(owner, id)) return;
     await retryOnConflict(async () => {
       const current = this.owned(owner, id);
-      for (const use of this.#uses) {
-        const what = use(owner, id);
-        if (what !== undefined) throw new AppError("network_in_use", { message: `the network still has ${what}` });
-      }
+      this.#requireUnused(owner, id);
+      const { shared_with: sharedWith } = current.value;
+      if (sharedWith !== undefined) this.#requireUnused(sharedWith, id, ` of the ${sharedWith.kind} that shares it`);
       const unused = this.#dependencies.credentials.deletion(owner, current.value.rpc_secret ?? null);
       await this.#dependencies.repository.commit(mergeCommits(this.#dependencies.repository.deletion(current), unused));
     });
     this.#dependencies.pool.forget(id);
     this.#dependencies.status.forget(id);
+  }
+
+  /** Returns false when the network is not one that another shares with the subject. Throws `network_in_use`. */
+  async #endSharing(subject: Subject, id: string): Promise<boolean> {
+    return await retryOnConflict(async () => {
+      const current = this.#dependencies.repository.findShared(subject, id);
+      if (current === undefined) return false;
+      this.#requireUnused(subject, id);
+      const { shared_with: _subject, ...next } = current.value;
+      await this.#dependencies.repository.update(current, next);
+      return true;
+    });
+  }
+
+  #requireUnused(user: Subject, id: string, whose = ""): void {
+    for (const use of this.#uses) {
+      const what = use(user, id);
+      if (what !== undefined)
+        throw new AppError("network_in_use", { message: `the network still has ${what}${whose}` });
+    }
   }
 
   /** Returns a network that the subject may change. Throws `not_found`, `forbidden` for public and shared networks. */

@@ -253,7 +253,6 @@ describe("records", () => {
     expect(service.list(ada, {}, PAGE).total).toBe(2);
     const [, shared = ""] = ids;
     await expect(service.update(shop, shared, { name: "mine" }, SIGNAL)).rejects.toMatchObject({ code: "forbidden" });
-    await expect(service.delete(shop, shared)).rejects.toMatchObject({ code: "forbidden" });
     expect(() => service.get({ kind: "user", id: shop.id }, shared)).toThrow("network not found");
     await service.delete(ada, shared);
     expect(service.list(shop, {}, PAGE).total).toBe(2);
@@ -315,6 +314,40 @@ describe("records", () => {
     isUsed = false;
     await service.delete(ada, id);
     expect(() => service.get(ada, id)).toThrow("network not found");
+  });
+
+  it("that another subject uses, with which they are shared, are not deleted under it", async () => {
+    const {
+      part: { service },
+    } = networks();
+    const shop: Subject = { kind: "application", id: newId() };
+    const { id } = await service.create(ada, { name: "x", chain_id: "7", config: {} }, SIGNAL, shop);
+    let isUsed = true;
+    service.onDeletion(({ kind }) => (isUsed && kind === "application" ? "transactions" : undefined));
+    await expect(service.delete(ada, id)).rejects.toMatchObject({
+      code: "network_in_use",
+      message: "the network still has transactions of the application that shares it",
+    });
+    await expect(service.delete(shop, id)).rejects.toMatchObject({
+      code: "network_in_use",
+      message: "the network still has transactions",
+    });
+    isUsed = false;
+    await service.delete(ada, id);
+    expect(() => service.get(shop, id)).toThrow("network not found");
+  });
+
+  it("that are shared stay their owner's when the other subject deletes them, which ends the sharing", async () => {
+    const {
+      part: { service },
+    } = networks();
+    const shop: Subject = { kind: "application", id: newId() };
+    const { id } = await service.create(ada, { name: "x", chain_id: "7", config: {} }, SIGNAL, shop);
+    await service.delete(shop, id);
+    expect(() => service.get(shop, id)).toThrow("network not found");
+    expect(service.list(shop, {}, PAGE).total).toBe(0);
+    expect(service.get(ada, id)).toMatchObject({ user_id: ada.id, application_id: null });
+    await expect(service.delete(shop, id)).rejects.toMatchObject({ code: "not_found" });
   });
 
   it("without a node, or disabled, fail with a code when they are asked", async () => {
