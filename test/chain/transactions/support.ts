@@ -80,7 +80,7 @@ export interface Bench {
   /** The present instance; `restart` makes another on the same store. */
   transactions: Transactions;
   network: Partial<TransactionNetwork>;
-  restart(): Promise<void>;
+  restart(patienceMs?: number): Promise<void>;
   /** A funded account of the owner. */
   account(): Promise<{ id: string; address: string }>;
   /** Waits until the transaction satisfies a claim. */
@@ -92,6 +92,8 @@ export const RECEIVER = ANVIL_ACCOUNTS[1];
 const TEN_ETHER = "0x8ac7230489e80000";
 /** Long enough for a machine that does ten other things; a wait ends as soon as its claim holds. */
 const DEADLINE_MS = 60_000;
+
+const PATIENCE_MS = 400;
 
 export async function openBench(
   options: { readonly confirmations?: number; readonly dependencies?: Partial<TransactionsDependencies> } = {},
@@ -109,9 +111,9 @@ export async function openBench(
       return { id, chainId: anvil.chainId, rpc, confirmations: options.confirmations ?? 1, ...bench.network };
     },
   };
-  const make = (): Transactions => {
+  const make = (patienceMs = PATIENCE_MS): Transactions => {
     const made = createTransactions(
-      { pollMs: 40, patienceMs: 400, resendMs: 400 },
+      { pollMs: 40, patienceMs, resendMs: 400 },
       {
         store: vault.store,
         vault: vault.vault,
@@ -137,9 +139,9 @@ export async function openBench(
     networks,
     network: {},
     transactions: undefined as unknown as Transactions,
-    restart: async () => {
+    restart: async (patienceMs) => {
       await bench.transactions.stop();
-      bench.transactions = make();
+      bench.transactions = make(patienceMs);
     },
     account: async () => {
       const { id, address } = await bench.transactions.accounts.create(owner, { network_id: networkId });
