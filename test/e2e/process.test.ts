@@ -86,6 +86,13 @@ describe("a server in development mode", () => {
     expect(stderr).not.toMatch(/\n\s+at /);
   });
 
+  it("takes heads of nearly 8 KiB, and answers 431 to longer ones", async () => {
+    const statusOf = async (characters: number): Promise<number> =>
+      (await fetch(`${server.url}/livez`, { headers: { "X-Long": "a".repeat(characters) } })).status;
+    expect(await statusOf(7800)).toBe(200);
+    expect(await statusOf(8300)).toBe(431);
+  });
+
   it("answers the document that the command prints", async () => {
     const { stdout } = await run(process.execPath, [CLI, "openapi"], { maxBuffer: 16 * 1024 * 1024 });
     expect(JSON.parse(stdout)).toEqual(await (await fetch(`${server.url}/openapi.json`)).json());

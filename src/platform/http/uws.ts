@@ -2,11 +2,18 @@
  * The only importer of uWebSockets.js: a small app over it with one handler for every request. Knows nothing of routes,
  * answers or errors. The library parses RFC 9112; request/request-head.ts stops what it accepts by mistake.
  */
-import "./limits/head-limit.js";
-import { App, SSLApp, us_listen_socket_close, us_socket_local_port } from "uWebSockets.js";
-import { StartError } from "../start-error.js";
+import { createRequire } from "node:module";
+import type * as uWebSockets from "uWebSockets.js";
 import type { HttpResponse, TemplatedApp, us_listen_socket } from "uWebSockets.js";
+import { HEAD_BYTES_MAX } from "../contract/head-limits.js";
+import { StartError } from "../start-error.js";
 import { requireFreeAddress } from "./address-check.js";
+
+// The library reads the variable when it is loaded, and a bundle loads all imports before any code: so it is required.
+process.env.UWS_HTTP_MAX_HEADERS_SIZE = String(HEAD_BYTES_MAX);
+const { App, SSLApp, us_listen_socket_close, us_socket_local_port } = createRequire(import.meta.url)(
+  "uWebSockets.js",
+) as typeof uWebSockets;
 
 /** The part of the library's request that is used here. Valid only in the synchronous part of the handler. */
 export interface RawRequest {
