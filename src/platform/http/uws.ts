@@ -33,6 +33,12 @@ export interface RawResponse {
   onAborted(handler: () => void): unknown;
   /** The library empties the chunk when the callback returns: copy it. */
   onData(handler: (chunk: ArrayBuffer, isLast: boolean) => void): unknown;
+  /**
+   * Reads nothing more of the connection until `resume`. What was read already is still given to `onData`, its last
+   * chunk too. Meanwhile no time limit of the library runs, and a client that leaves may go unnoticed.
+   */
+  pause(): unknown;
+  resume(): unknown;
   onWritable(handler: (offset: number) => boolean): unknown;
   cork(write: () => void): unknown;
   writeStatus(status: string): unknown;
