@@ -6,7 +6,7 @@
 import { AppError } from "../../errors.js";
 import type { PartOfFile, StreamedBody } from "../../contract/streamed-body.js";
 import type { HttpLimits } from "../limits/limits.js";
-import type { RawResponse } from "../uws.js";
+import type { RawResponse } from "../drivers/driver.js";
 import { requireUncompressed } from "./body-form.js";
 import type { BodyBudget, BodyPace } from "./body.js";
 import type { Exchange, IncomingBody } from "./exchange.js";
