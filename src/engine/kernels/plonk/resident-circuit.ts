@@ -7,8 +7,8 @@
  * their coefficients, in the order of `coefficientPlaces` (ntt/domain.ts).
  */
 import type { Kernels } from "../kernels.js";
-import type { KernelKind } from "../kernel-module.js";
 import type { Domain } from "../ntt/domain.js";
+import type { SharedKey } from "../threads/shared-key.js";
 import type { Arena } from "../wasm/arena.js";
 import type { ScalarMemory } from "./scalar-memory.js";
 
@@ -29,11 +29,8 @@ export interface CircuitCoset<Name extends FixedPolynomial = never> {
 }
 
 /** What a thread needs to open the circuit; it may be posted to one. Numbers are addresses, but for the counts. */
-export interface ResidentCircuit {
-  readonly memory: WebAssembly.Memory;
-  readonly kind: KernelKind;
+export interface ResidentCircuit extends SharedKey {
   readonly publicCount: number;
-  readonly domainPower: number;
   /** Wires of the constraint system, and of the gates, which have additions more. */
   readonly systemWireCount: number;
   readonly wireCount: number;
@@ -55,11 +52,6 @@ export interface ResidentCircuit {
   readonly domainTables: number;
   /** Points: the powers of the setup's secret. */
   readonly powers: number;
-  /** Address of one 32-bit flag per workspace: 1 while a thread has it. */
-  readonly workspaceFlags: number;
-  readonly workspaces: readonly { readonly start: number; readonly end: number }[];
-  /** Bytes of the memory without the workspaces. */
-  readonly keyBytes: number;
 }
 
 /** What the parts of a proof work with. */
