@@ -3,6 +3,7 @@
  * them. A source is compiled once, and its keys are made once: that takes longer than all else of a small circuit.
  */
 import { readFileSync } from "node:fs";
+import { DEFAULT_COMPILE_LIMITS } from "../../src/engine/circuit/compile-circuit.js";
 import { readCircuitInterface } from "../../src/engine/circuit/interface.js";
 import { readR1csHeader } from "../../src/engine/circuit/r1cs.js";
 import { checkStoredKey } from "../../src/engine/groth16/stored-key.js";
@@ -22,11 +23,14 @@ import { runComputeTask } from "../../src/engine/tasks.js";
 import type {
   CompileOutcome,
   GatesInput,
+  ImportOutcome,
   PassedGates,
   ProverCompute,
   SetupKeys,
   StepFailure,
 } from "../../src/prover/compute/compute.js";
+import type { ImportFiles } from "../../src/prover/compute/import-task.js";
+import { readImport } from "../../src/prover/compute/read-import.js";
 import type { CircuitSource } from "../../src/prover/provisioning/sources.js";
 import { compileOnce } from "../support/compiled-circuits.js";
 import { makeKeyOnce } from "../support/made-keys.js";
@@ -47,6 +51,11 @@ export class LocalCompute implements ProverCompute {
       ok: true,
       value: { witnessProgram: wasm, r1cs, sym, circuit: readCircuitInterface(readR1csHeader(r1cs), sym), warnings },
     };
+  }
+
+  async readImport(files: ImportFiles): Promise<ImportOutcome> {
+    const read = await readImport({ files, limits: DEFAULT_COMPILE_LIMITS });
+    return read.ok ? read : { ok: false, errors: [{ code: read.code, message: read.message, file: read.file }] };
   }
 
   async setup(r1cs: Uint8Array): Promise<{ ok: true; value: SetupKeys } | StepFailure> {

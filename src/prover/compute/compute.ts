@@ -16,6 +16,7 @@ import type {
 } from "../../engine/protocol.js";
 import type { CircuitInterface } from "../../engine/circuit/interface.js";
 import type { ProverDiagnostic } from "../schemas.js";
+import type { ImportFiles, ImportedParts } from "./import-task.js";
 import type { CircuitSource } from "../provisioning/sources.js";
 
 export interface ComputeOptions {
@@ -79,6 +80,8 @@ export interface GatesInput {
   };
 }
 
+export type ImportOutcome = { readonly ok: true; readonly value: ImportedParts } | StepFailure;
+
 export interface PassedGates {
   /** Source of a Solidity contract that verifies proofs of this key. */
   readonly verifierContract: string;
@@ -91,6 +94,8 @@ export interface ProverCompute {
   readonly compilerName: string;
   /** Compiles untrusted source. Whatever the source does is a result, never a rejection. */
   compile(source: CircuitSource, options?: ComputeOptions): Promise<CompileOutcome>;
+  /** Reads a circuit, and a key if there is one, that were made elsewhere. Whatever the files are is a result. */
+  readImport(files: ImportFiles, options?: ComputeOptions): Promise<ImportOutcome>;
   /** Makes fresh, random keys. */
   setup(
     r1cs: Uint8Array,

@@ -1,0 +1,60 @@
+/**
+ * Reads a circuit and a key that were made elsewhere, in a process of its own: the files are of any form, up to
+ * gigabytes, and the witness program may loop. They are passed by path and hash.
+ */
+import type { CircuitInterface } from "../../engine/circuit/interface.js";
+import type { ImportLimits, ImportProblem } from "../../engine/circuit/imported-circuit.js";
+import { workerPath } from "../../platform/files/package-root.js";
+import type { ProcessTaskLimits, ProcessTaskResult, ProcessTasks } from "../../platform/pool/process-task.js";
+import type { StoredFile } from "./compute.js";
+
+/** The files of an import as they were uploaded. */
+export interface ImportFiles {
+  readonly r1cs: StoredFile;
+  readonly witnessProgram: StoredFile;
+  readonly sym: StoredFile;
+  readonly provingKey?: StoredFile;
+  readonly verifyingKey?: StoredFile;
+}
+
+export interface ImportTaskRequest {
+  readonly files: ImportFiles;
+  readonly limits: ImportLimits;
+}
+
+/** What the files are, where they fit together. */
+export interface ImportedParts {
+  readonly circuit: CircuitInterface;
+  /** WebAssembly, with a maximum of memory. */
+  readonly witnessProgram: Uint8Array;
+  /** Of the proving key, JSON text; absent without one. */
+  readonly verifyingKey?: string;
+}
+
+export type ImportTaskAnswer = { readonly ok: true; readonly value: ImportedParts } | ImportProblem;
+
+/** A key of 2^18 constraints takes 3 s and 1 GB; the rest is room for a busy machine. */
+const IMPORT_PROCESS_LIMITS: ProcessTaskLimits = {
+  deadlineMs: 300_000,
+  cpuSeconds: 120,
+  memoryBytesMax: 6 * 1024 ** 3,
+  answerBytesMax: 256 * 1024 ** 2,
+  openFilesMax: 64,
+  heapMegabytesMax: 1024,
+  niceness: 15,
+};
+
+/** Reads the files; rejects only when the server's own temporary folder fails. */
+export async function readImportInProcess(
+  tasks: ProcessTasks,
+  request: ImportTaskRequest,
+  options: { readonly signal?: AbortSignal } = {},
+): Promise<ProcessTaskResult<ImportTaskAnswer>> {
+  return await tasks.run<ImportTaskRequest, ImportTaskAnswer>({
+    entry: workerPath("import.process"),
+    request,
+    limits: IMPORT_PROCESS_LIMITS,
+    isUntrusted: true,
+    ...(options.signal === undefined ? {} : { signal: options.signal }),
+  });
+}
