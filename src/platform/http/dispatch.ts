@@ -31,7 +31,7 @@ import { Responder } from "./response/responder.js";
 import { StreamOpener } from "./response/stream-opener.js";
 import { RouteCache, type RouteMatch } from "./route-cache.js";
 import type { Router } from "./router.js";
-import type { RawRequest, RawResponse, UpgradeOffer } from "./uws.js";
+import type { RawRequest, RawResponse, UpgradeOffer } from "./drivers/driver.js";
 
 /** A request that was rejected before its handler ran. */
 export interface RefusedRequest {
@@ -303,9 +303,11 @@ function isUnread(body: Unchecked["body"]): body is NonNullable<Unchecked["body"
   return body?.isRead === false;
 }
 
-/** A paused connection would never read its next request, and cannot be resumed once the answer is out. */
+/** The connection of an answer that comes before the last byte of a stream ends with it, and is not left paused. */
 function endAfterUnreadStream(exchange: Exchange): void {
-  if (exchange.body instanceof BodyStream && !exchange.body.isRead) exchange.endsConnection = true;
+  if (!(exchange.body instanceof BodyStream) || exchange.body.isRead) return;
+  exchange.endsConnection = true;
+  exchange.body.letGo();
 }
 
 /**

@@ -2,33 +2,14 @@
  * Reads a circuit and a key that were made elsewhere, in a process of its own: the files are of any form, up to
  * gigabytes, and the witness program may loop. They are passed by path and hash.
  */
-import type { CircuitInterface } from "../../engine/circuit/interface.js";
 import type { ImportLimits, ImportProblem } from "../../engine/circuit/imported-circuit.js";
 import { workerPath } from "../../platform/files/package-root.js";
 import type { ProcessTaskLimits, ProcessTaskResult, ProcessTasks } from "../../platform/pool/process-task.js";
-import type { StoredFile } from "./compute.js";
-
-/** The files of an import as they were uploaded. */
-export interface ImportFiles {
-  readonly r1cs: StoredFile;
-  readonly witnessProgram: StoredFile;
-  readonly sym: StoredFile;
-  readonly provingKey?: StoredFile;
-  readonly verifyingKey?: StoredFile;
-}
+import type { ImportedParts, ImportFiles } from "./compute.js";
 
 export interface ImportTaskRequest {
   readonly files: ImportFiles;
   readonly limits: ImportLimits;
-}
-
-/** What the files are, where they fit together. */
-export interface ImportedParts {
-  readonly circuit: CircuitInterface;
-  /** WebAssembly, with a maximum of memory. */
-  readonly witnessProgram: Uint8Array;
-  /** Of the proving key, JSON text; absent without one. */
-  readonly verifyingKey?: string;
 }
 
 export type ImportTaskAnswer = { readonly ok: true; readonly value: ImportedParts } | ImportProblem;

@@ -1,11 +1,11 @@
-/** What the process of an import does (workers/import.process.ts): from stored files to a circuit, or to what is wrong. */
+/** What the process of an import does (workers/import.process.ts): from stored files to a circuit or what is wrong. */
 import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { readImportedCircuit } from "../../engine/circuit/imported-circuit.js";
 import type { ImportProblem } from "../../engine/circuit/imported-circuit.js";
 import { readImportedKey } from "../../engine/groth16/imported-key.js";
-import type { StoredFile } from "./compute.js";
-import type { ImportFiles, ImportTaskAnswer, ImportTaskRequest } from "./import-task.js";
+import type { ImportFiles, StoredFile } from "./compute.js";
+import type { ImportTaskAnswer, ImportTaskRequest } from "./import-task.js";
 
 /** Names of the files, as their senders know them. */
 const FILE_NAMES: Readonly<Record<keyof ImportFiles, string>> = {
