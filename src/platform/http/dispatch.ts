@@ -345,9 +345,11 @@ function isUnread(body: Unchecked["body"]): body is NonNullable<Unchecked["body"
   return body?.isRead === false;
 }
 
-/** A paused connection would never read its next request, and cannot be resumed once the answer is out. */
+/** The connection of an answer that comes before the last byte of a stream ends with it, and is not left paused. */
 function endAfterUnreadStream(exchange: Exchange): void {
-  if (exchange.body instanceof BodyStream && !exchange.body.isRead) exchange.endsConnection = true;
+  if (!(exchange.body instanceof BodyStream) || exchange.body.isRead) return;
+  exchange.endsConnection = true;
+  exchange.body.letGo();
 }
 
 /**
