@@ -6,6 +6,7 @@
  *   node plain-snarkjs.js setup R1CS PTAU ZKEY
  *   node plain-snarkjs.js plonk-setup R1CS PTAU ZKEY
  *   node plain-snarkjs.js plonk-prove ZKEY WTNS SAMPLES
+ *   node plain-snarkjs.js ptau-verify PTAU
  *
  * Prints the samples in milliseconds as JSON, on the last line. Start of Node and load of snarkjs are not in them.
  */
@@ -21,6 +22,7 @@ interface VerifyCase {
 /** snarkjs' own declarations here take bytes only; paths are what its command line passes. */
 interface SnarkjsByPath {
   readonly zKey: { newZKey(r1cs: string, ptau: string, zkey: string): Promise<unknown> };
+  readonly powersOfTau: { verify(ptau: string): Promise<boolean> };
   readonly plonk: {
     setup(r1cs: string, ptau: string, zkey: string): Promise<unknown>;
     prove(zkey: string, wtns: string): Promise<unknown>;
@@ -67,10 +69,17 @@ async function plonkProve(zkey: string, wtns: string, samples: number): Promise<
   return times;
 }
 
+async function ptauVerify(ptau: string): Promise<number[]> {
+  const startedAt = performance.now();
+  if (!(await byPath.powersOfTau.verify(ptau))) throw new Error("snarkjs refused the powers of tau");
+  return [performance.now() - startedAt];
+}
+
 const commands: Readonly<Record<string, (first: string, second: string, third: string) => Promise<number[]>>> = {
   verify: async (path, samples) => await verify(path, Number(samples)),
   setup,
   "plonk-setup": plonkSetup,
+  "ptau-verify": ptauVerify,
   "plonk-prove": async (zkey, wtns, samples) => await plonkProve(zkey, wtns, Number(samples)),
 };
 
