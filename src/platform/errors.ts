@@ -13,6 +13,7 @@ export const ERROR_STATUS = {
   method_not_allowed: 405,
   request_timeout: 408,
   conflict: 409,
+  length_required: 411,
   body_too_large: 413,
   unsupported_media_type: 415,
   invalid_request: 422,

@@ -10,6 +10,7 @@ import type { Principal, SubjectKind } from "../auth/principal.js";
 import type { SentBack } from "./client-names.js";
 import type { WithRefusedItems } from "./refused-item.js";
 import type { StreamSource } from "./stream.js";
+import type { StreamedBody } from "./streamed-body.js";
 import type { JsonText } from "../json/json-text.js";
 
 /** Methods that a route may have. HEAD is answered like GET without the body, OPTIONS with 204. */
@@ -88,6 +89,11 @@ export interface RouteSpec {
   readonly bodyOptional?: boolean;
   /** The handler gets the bytes of the body unparsed, because they hold a secret that must never become a string. */
   readonly rawBody?: boolean;
+  /**
+   * The handler gets a StreamedBody (streamed-body.ts): a file of any length, taken piece by piece and never held in
+   * memory. It needs a Content-Length; its media type does not matter.
+   */
+  readonly streamedBody?: true;
   /** Also accepts `application/x-www-form-urlencoded`, with text members only; for OAuth and plain HTML forms. */
   readonly form?: boolean;
   /** Longest body in bytes; 64 KiB when absent (http/limits/limits.ts says why). */
@@ -163,12 +169,14 @@ export interface PageQuery {
 export type QueryOf<R extends RouteSpec> = StaticOr<R["query"], object> &
   (R["list"] extends true ? PageQuery : unknown);
 
-/** Checked body of a route; the bytes themselves with `rawBody`. */
-export type BodyOf<R extends RouteSpec> = R["rawBody"] extends true
-  ? Buffer
-  : R["bodyOptional"] extends true
-    ? CheckedBody<R> | undefined
-    : CheckedBody<R>;
+/** Checked body of a route; the bytes themselves with `rawBody`, a stream of them with `streamedBody`. */
+export type BodyOf<R extends RouteSpec> = R["streamedBody"] extends true
+  ? StreamedBody
+  : R["rawBody"] extends true
+    ? Buffer
+    : R["bodyOptional"] extends true
+      ? CheckedBody<R> | undefined
+      : CheckedBody<R>;
 type CheckedBody<R extends RouteSpec> = R["itemsFailAlone"] extends true
   ? WithRefusedItems<StaticOr<R["body"], undefined>>
   : StaticOr<R["body"], undefined>;

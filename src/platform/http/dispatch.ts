@@ -4,7 +4,7 @@
  * response.
  */
 import type { Clock } from "../clock.js";
-import type { RouteSpec } from "../contract/route.js";
+import type { BodyLimits, RouteSpec } from "../contract/route.js";
 import { AppError, type ErrorCode } from "../errors.js";
 import { newId } from "../ids.js";
 import type { Log } from "../log.js";
@@ -17,11 +17,12 @@ import type { IdempotencyStore } from "./limits/idempotency.js";
 import { InFlight } from "./limits/in-flight.js";
 import { UNUSED_BODY_MS, type HttpLimits } from "./limits/limits.js";
 import { readBody } from "./request/body-form.js";
+import { BodyStream, streamBody, streamedBodyOf } from "./request/body-stream.js";
 import { BodyBudget, collectBody, type BodyCollector } from "./request/body.js";
 import { CallerReader, type Authenticate } from "./request/caller.js";
-import { CheckedRequest } from "./request/checked-request.js";
+import { CheckedRequest, type CheckedInput } from "./request/checked-request.js";
 import { Exchange } from "./request/exchange.js";
-import { readHead, requireSoundHead, saneRequestId } from "./request/request-head.js";
+import { readHead, requireSoundHead, saneRequestId, type RequestHead } from "./request/request-head.js";
 import type { Answer } from "./response/answer.js";
 import { asAppError } from "./response/error-answer.js";
 import { replyAnswer } from "./response/reply.js";
@@ -65,7 +66,7 @@ export interface DispatchOptions {
 /** A request whose route is known and whose input has not been checked yet. */
 interface Unchecked {
   readonly match: RouteMatch;
-  readonly body: BodyCollector | undefined;
+  readonly body: BodyCollector | BodyStream | undefined;
 }
 
 const EMPTY = Buffer.alloc(0);
@@ -103,9 +104,11 @@ export class Dispatcher {
       {
         clock,
         onDeadline: (exchange) => {
+          endAfterUnreadStream(exchange);
           this.#responder.giveUp(exchange, deadlineExceeded("the work took longer than its time"));
         },
         onStalledBody: (exchange) => {
+          endAfterUnreadStream(exchange);
           this.#responder.giveUp(exchange, bodyTimeout());
         },
       },
@@ -153,6 +156,7 @@ export class Dispatcher {
   /** Answers everything that is still open with 503 and aborts its work. */
   abandonAll(): void {
     for (const exchange of this.inFlight.list()) {
+      endAfterUnreadStream(exchange);
       if (exchange.isOpen) this.#responder.giveUp(exchange, shuttingDown());
       else exchange.abort();
     }
@@ -213,7 +217,9 @@ export class Dispatcher {
     exchange.deadlineAtMs = exchange.startedMs + compiled.deadlineMs;
     this.#admission.requireServing(compiled);
     if (!hasRoom) throw new AppError("too_many_requests", { message: "too many requests at once from this address" });
-    const body = collectBody(exchange, compiled, { budget: this.#bodies, pace: this.#options.limits });
+    const taking = { budget: this.#bodies, pace: this.#options.limits };
+    const body =
+      compiled.route.streamedBody === true ? streamBody(exchange, taking) : collectBody(exchange, compiled, taking);
     return this.#stages(exchange, compiled, { match, body });
   }
 
@@ -241,20 +247,24 @@ export class Dispatcher {
       isAdmitted = true;
       const params = this.#routes.paramsOf(match, head.method, head.url);
       const ownLimits = body === undefined ? undefined : compiled.bodyLimits?.(principal, params);
-      if (ownLimits !== undefined) body?.narrow(ownLimits.bodyBytesMax);
-      if (body !== undefined) bytes = await body.whole();
+      if (body !== undefined && !(body instanceof BodyStream)) {
+        if (ownLimits !== undefined) body.narrow(ownLimits.bodyBytesMax);
+        bytes = await body.whole();
+      }
       const { members: query, pairs } = validator.query(head.query);
-      const input = { params, query, ...readBody(compiled, head, bytes, ownLimits), principal };
+      const sent = sentBody(compiled, head, { body, bytes, ownLimits });
+      const input = { params, query, ...sent, principal };
       const request = new CheckedRequest(exchange, compiled, input);
       // The client left while its request was being checked: nothing may be changed for it any more.
       if (!exchange.isOpen) throw deadlineExceeded("the client left before its request was handled");
       const { path } = match;
       const reply = await this.#runner.run({ exchange, compiled, path, bytes, request });
+      if (isUnread(body)) await dropRest(exchange, body);
       const answer = replyAnswer(exchange, compiled, reply, { path, members: query, pairs });
       return answer instanceof Promise ? await answer : answer;
     } catch (error) {
       if (!isAdmitted) this.#reportRefusal(exchange, route, error);
-      if (body?.isRead === false) await dropRest(exchange, body);
+      if (isUnread(body)) await dropRest(exchange, body);
       throw error;
     } finally {
       if (route.rawBody === true) bytes.fill(0);
@@ -274,12 +284,36 @@ function isUnlistened({ head, body, isOpen, endsConnection }: Exchange): boolean
   return head.hasBody && body === undefined && isOpen && !endsConnection;
 }
 
+/** What the handler gets of the body: a stream on routes that take one, else what the bytes mean. */
+function sentBody(
+  compiled: CompiledRoute,
+  head: RequestHead,
+  {
+    body,
+    bytes,
+    ownLimits,
+  }: Pick<Unchecked, "body"> & { readonly bytes: Buffer; readonly ownLimits: BodyLimits | undefined },
+): Pick<CheckedInput, "body" | "sentBack"> {
+  if (compiled.route.streamedBody !== true) return readBody(compiled, head, bytes, ownLimits);
+  const stream = body instanceof BodyStream ? body : undefined;
+  return { body: streamedBodyOf(head, stream, ownLimits ?? compiled), sentBack: {} };
+}
+
+function isUnread(body: Unchecked["body"]): body is NonNullable<Unchecked["body"]> {
+  return body?.isRead === false;
+}
+
+/** A paused connection would never read its next request, and cannot be resumed once the answer is out. */
+function endAfterUnreadStream(exchange: Exchange): void {
+  if (exchange.body instanceof BodyStream && !exchange.body.isRead) exchange.endsConnection = true;
+}
+
 /**
  * Reads and drops what is left of a body that will not be used, so that its sender sees the answer instead of a reset.
  * The connection of a body that does not end soon ends with the answer: the library sets no idle timeout on one whose
  * answer came before its request's last byte.
  */
-async function dropRest(exchange: Exchange, body: BodyCollector): Promise<void> {
+async function dropRest(exchange: Exchange, body: BodyCollector | BodyStream): Promise<void> {
   await body.drop(UNUSED_BODY_MS);
   if (!body.isRead && exchange.isOpen) exchange.endsConnection = true;
 }

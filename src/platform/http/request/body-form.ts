@@ -25,12 +25,7 @@ export function readBody(
   ownLimits?: Pick<BodyLimits, "jsonTokensMax">,
 ): SentBody {
   const { route, validator } = compiled;
-  const encoding = head.headers["content-encoding"];
-  if (encoding !== undefined && encoding.trim().toLowerCase() !== "identity") {
-    throw new AppError("unsupported_media_type", {
-      message: "Content-Encoding: compressed bodies are not accepted; send the body uncompressed",
-    });
-  }
+  requireUncompressed(head);
   if (route.method === "GET" || (route.method === "DELETE" && route.body === undefined)) {
     // A body has no meaning here (RFC 9110 section 9.3); its bytes were read within the limit and dropped.
     return ALONE;
@@ -46,6 +41,15 @@ export function readBody(
   const limits =
     ownLimits === undefined ? compiled.jsonLimits : { ...compiled.jsonLimits, tokensMax: ownLimits.jsonTokensMax };
   return validator.body(parsePlainJson(bytes, limits) ?? parseChecked(bytes, limits));
+}
+
+/** @throws unsupported_media_type for a body with a content coding */
+export function requireUncompressed(head: RequestHead): void {
+  const encoding = head.headers["content-encoding"];
+  if (encoding === undefined || encoding.trim().toLowerCase() === "identity") return;
+  throw new AppError("unsupported_media_type", {
+    message: "Content-Encoding: compressed bodies are not accepted; send the body uncompressed",
+  });
 }
 
 function parseChecked(bytes: Buffer, limits: JsonLimits): unknown {
