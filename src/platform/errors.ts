@@ -106,6 +106,12 @@ export const ERROR_STATUS = {
   prover_unsupported: 422,
   identifier_unknown: 422,
   source_invalid: 422,
+  /** A part of a file that does not begin where the last one ended. */
+  upload_out_of_order: 409,
+  /** The prover takes no file of this name, or has it already. */
+  upload_not_expected: 409,
+  /** A file with another SHA-256 than was said. */
+  upload_digest_mismatch: 422,
   prover_not_provisioned: 409,
   witness_missing: 422,
   witness_invalid: 422,

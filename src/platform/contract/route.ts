@@ -96,6 +96,13 @@ export interface RouteSpec {
   readonly streamedBody?: true;
   /** Also accepts `application/x-www-form-urlencoded`, with text members only; for OAuth and plain HTML forms. */
   readonly form?: boolean;
+  /** Also takes the token from the member `access_token` of a form (RFC 6750 section 2.2). */
+  readonly bearerInForm?: true;
+  /**
+   * Members of the query or form that are given more than once reach the handler as `repeated`, with their first
+   * values. Elsewhere they are 422.
+   */
+  readonly tellsRepeats?: true;
   /** Longest body in bytes; 64 KiB when absent (http/limits/limits.ts says why). */
   readonly bodyBytesMax?: number;
   /** Most names and values of the JSON body; 20,000 when absent. */
@@ -194,6 +201,8 @@ interface RequestMembers<R extends RouteSpec> {
   readonly params: ParamsOf<R>;
   readonly query: QueryOf<R>;
   readonly body: BodyOf<R>;
+  /** Names of members that were given more than once; only where the route has `tellsRepeats`. */
+  readonly repeated?: readonly string[] | undefined;
   readonly principal: R["auth"] extends "public" ? Principal | undefined : Principal;
   /** Bearer token as sent, not verified; only on public routes, for those that accept tokens of their own kind. */
   readonly bearer: R["auth"] extends "public" ? string | undefined : undefined;
@@ -271,6 +280,17 @@ export interface BoundRoute {
   readonly route: RouteSpec;
   readonly handler: AnyHandler;
   readonly bodyLimits?: BodyLimitsOf;
+  readonly sibling?: SiblingRoute;
+}
+
+/**
+ * Another route under the same method and path, which serves the bodies that it knows as its own. From then on the
+ * request is that route's: its caller, rate, limits, schema and idempotency.
+ */
+export interface SiblingRoute {
+  readonly bound: BoundRoute;
+  /** @param body parsed, not checked by any schema */
+  readonly isMeant: (body: unknown) => boolean;
 }
 
 /** What the body of one request may have. */

@@ -16,7 +16,7 @@ import { HandlerRunner } from "./limits/handler-runner.js";
 import type { IdempotencyStore } from "./limits/idempotency.js";
 import { InFlight } from "./limits/in-flight.js";
 import { UNUSED_BODY_MS, type HttpLimits } from "./limits/limits.js";
-import { readBody } from "./request/body-form.js";
+import { formBearer, readBody, routeOfBody } from "./request/body-form.js";
 import { BodyStream, streamBody, streamedBodyOf } from "./request/body-stream.js";
 import { BodyBudget, collectBody, type BodyCollector } from "./request/body.js";
 import { CallerReader, type Authenticate } from "./request/caller.js";
@@ -67,6 +67,9 @@ export interface DispatchOptions {
 interface Unchecked {
   readonly match: RouteMatch;
   readonly body: BodyCollector | BodyStream | undefined;
+  /** The body's bytes and the token in them, where they were read first. */
+  readonly bytes?: Buffer;
+  readonly formToken?: string | undefined;
 }
 
 const EMPTY = Buffer.alloc(0);
@@ -218,9 +221,46 @@ export class Dispatcher {
     this.#admission.requireServing(compiled);
     if (!hasRoom) throw new AppError("too_many_requests", { message: "too many requests at once from this address" });
     const taking = { budget: this.#bodies, pace: this.#options.limits };
-    const body =
-      compiled.route.streamedBody === true ? streamBody(exchange, taking) : collectBody(exchange, compiled, taking);
-    return this.#stages(exchange, compiled, { match, body });
+    if (compiled.route.streamedBody === true)
+      return this.#stages(exchange, compiled, { match, body: streamBody(exchange, taking) });
+    const body = collectBody(exchange, this.#widest(exchange, compiled), taking);
+    return compiled.readsBodyFirst && body !== undefined
+      ? this.#bodyFirst(exchange, { match, body })
+      : this.#stages(exchange, compiled, { match, body });
+  }
+
+  /** A body may be its sibling's only with a token, so that nobody else may send as much as that takes. */
+  #widest(exchange: Exchange, compiled: CompiledRoute): Pick<CompiledRoute, "bodyBytesMax"> {
+    const other = compiled.sibling?.compiled;
+    if (other === undefined || this.#callers.tokenOf(exchange) === undefined) return compiled;
+    return { bodyBytesMax: Math.max(compiled.bodyBytesMax, other.bodyBytesMax) };
+  }
+
+  /** Reads the body, which says which route is called or by whom, before the other stages. */
+  async #bodyFirst(
+    exchange: Exchange,
+    { match, body }: { readonly match: RouteMatch; readonly body: BodyCollector },
+  ): Promise<Answer> {
+    const read = await this.#readFirst(exchange, { match, body });
+    exchange.route = read.compiled;
+    exchange.deadlineAtMs = exchange.startedMs + read.compiled.deadlineMs;
+    return await this.#stages(exchange, read.compiled, { match, body, ...read });
+  }
+
+  async #readFirst(
+    exchange: Exchange,
+    { match, body }: { readonly match: RouteMatch; readonly body: BodyCollector },
+  ): Promise<{ readonly compiled: CompiledRoute; readonly bytes: Buffer; readonly formToken: string | undefined }> {
+    try {
+      const { head } = exchange;
+      const bytes = await body.whole();
+      const compiled = routeOfBody(match.compiled, head, bytes);
+      return { compiled, bytes, formToken: compiled.route.bearerInForm === true ? formBearer(head, bytes) : undefined };
+    } catch (error) {
+      if (!body.isRead) await dropRest(exchange, body);
+      body.release();
+      throw error;
+    }
   }
 
   #findRoute(exchange: Exchange): RouteMatch {
@@ -234,14 +274,16 @@ export class Dispatcher {
   }
 
   /** Caller, admission, input, handler, reply. Awaits only promises: an await costs every request its share. */
-  async #stages(exchange: Exchange, compiled: CompiledRoute, { match, body }: Unchecked): Promise<Answer> {
+  async #stages(exchange: Exchange, compiled: CompiledRoute, unchecked: Unchecked): Promise<Answer> {
     const { head } = exchange;
     const { route, validator } = compiled;
+    const { match, body, formToken } = unchecked;
     let isAdmitted = false;
-    let bytes: Buffer = EMPTY;
+    let bytes: Buffer = unchecked.bytes ?? EMPTY;
     try {
       if (this.#callers.isAnonymousUpgrade(exchange)) return this.#streams.openAnonymous(exchange, compiled);
-      const caller = compiled.check === undefined ? undefined : this.#callers.authenticate(exchange, route.area);
+      const caller =
+        compiled.check === undefined ? undefined : this.#callers.authenticate(exchange, route.area, formToken);
       const principal = caller instanceof Promise ? await caller : caller;
       this.#admission.admit(exchange, compiled, principal);
       isAdmitted = true;
@@ -249,11 +291,11 @@ export class Dispatcher {
       const ownLimits = body === undefined ? undefined : compiled.bodyLimits?.(principal, params);
       if (body !== undefined && !(body instanceof BodyStream)) {
         if (ownLimits !== undefined) body.narrow(ownLimits.bodyBytesMax);
-        bytes = await body.whole();
+        if (unchecked.bytes === undefined) bytes = await body.whole();
       }
-      const { members: query, pairs } = validator.query(head.query);
+      const { members: query, pairs, repeated } = validator.query(head.query);
       const sent = sentBody(compiled, head, { body, bytes, ownLimits });
-      const input = { params, query, ...sent, principal };
+      const input = { params, query, repeated, ...sent, principal };
       const request = new CheckedRequest(exchange, compiled, input);
       // The client left while its request was being checked: nothing may be changed for it any more.
       if (!exchange.isOpen) throw deadlineExceeded("the client left before its request was handled");
@@ -303,9 +345,11 @@ function isUnread(body: Unchecked["body"]): body is NonNullable<Unchecked["body"
   return body?.isRead === false;
 }
 
-/** A paused connection would never read its next request, and cannot be resumed once the answer is out. */
+/** The connection of an answer that comes before the last byte of a stream ends with it, and is not left paused. */
 function endAfterUnreadStream(exchange: Exchange): void {
-  if (exchange.body instanceof BodyStream && !exchange.body.isRead) exchange.endsConnection = true;
+  if (!(exchange.body instanceof BodyStream) || exchange.body.isRead) return;
+  exchange.endsConnection = true;
+  exchange.body.letGo();
 }
 
 /**

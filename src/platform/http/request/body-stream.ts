@@ -6,7 +6,7 @@
 import { AppError } from "../../errors.js";
 import type { PartOfFile, StreamedBody } from "../../contract/streamed-body.js";
 import type { HttpLimits } from "../limits/limits.js";
-import type { RawResponse } from "../uws.js";
+import type { RawResponse } from "../drivers/driver.js";
 import { requireUncompressed } from "./body-form.js";
 import type { BodyBudget, BodyPace } from "./body.js";
 import type { Exchange, IncomingBody } from "./exchange.js";
@@ -118,12 +118,18 @@ export class BodyStream implements IncomingBody, AsyncIterable<Uint8Array> {
     if (!this.#isRead) this.#fail(new AppError("malformed_request", { message: "the body ended early" }));
   }
 
-  /** Drops what has come and what still comes. Resolves when the last byte has come, or after `waitMs`. */
-  async drop(waitMs: number): Promise<void> {
+  /** Drops what has come and what still comes: the request is answered before its last byte. */
+  letGo(): void {
     this.#isDropped = true;
     this.release();
-    if (this.#isRead || this.#isOver) return;
     this.#resume();
+    this.#fail(new AppError("malformed_request", { message: "the body ended early" }));
+  }
+
+  /** Drops the body as `letGo` does. Resolves when the last byte has come, or after `waitMs`. */
+  async drop(waitMs: number): Promise<void> {
+    this.letGo();
+    if (this.#isRead || this.#isOver) return;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, waitMs);
       this.#onRead = () => {
