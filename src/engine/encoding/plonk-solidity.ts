@@ -18,12 +18,27 @@ export interface PlonkSolidityArguments {
 const PLONK_PROTOCOL = 2;
 
 /**
- * Returns the contract, from snarkjs' template (GPL-3.0). BN254 only: the curve of the EVM's precompiles.
+ * snarkjs' contract takes a public signal of r and more for the number that it is modulo r, and hashes it as it stands:
+ * a prover could make a second proof of one statement whose signals look new, such as a nullifier's.
+ */
+const CHECKED_FROM = "            checkProofData()\n            calculateChallenges(pMem, _pubSignals)\n";
+const SIGNAL_CHECKS = `            checkProofData()
+            <%for (let i=0; i<nPublic;i++) {%>
+            checkField(calldataload(add(_pubSignals, <%=i*32%>)))
+            <%}%>
+            calculateChallenges(pMem, _pubSignals)
+`;
+
+/**
+ * Returns the contract, from snarkjs' template (GPL-3.0) with checks that the public signals are below r. BN254 only:
+ * the curve of the EVM's precompiles.
  */
 export async function plonkSolidityVerifier(key: PlonkVerifyingKey, curve: CurveParameters): Promise<string> {
   const snarkjs = await primeSnarkjs();
+  const template = await readSolidityTemplate("plonk");
+  if (!template.includes(CHECKED_FROM)) throw new Error("snarkjs has another template for PLONK than is known");
   return await snarkjs.zKey.exportSolidityVerifier(verifierZkey(key, curve), {
-    plonk: await readSolidityTemplate("plonk"),
+    plonk: template.replace(CHECKED_FROM, SIGNAL_CHECKS),
   });
 }
 
