@@ -237,7 +237,7 @@ export const proverRoutes = {
     auth: READ,
     needsUnsealed: true,
     description:
-      "verifying_key.json, proving_key (also as proving_key.zkey), circuit.wasm, circuit.r1cs, circuit.sym, interface.json, verifier.sol. ETag is the SHA-256.",
+      "verifying_key.json, proving_key (of Groth16 also as proving_key.zkey), circuit.wasm, circuit.r1cs, circuit.sym, interface.json, verifier.sol. ETag is the SHA-256.",
     params: ArtifactParams,
     responses: { 200: { description: "The file", file: "application/octet-stream" } },
     errors: ["not_found", "artifact_corrupt", "vault_sealed"],

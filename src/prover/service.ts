@@ -311,8 +311,12 @@ export class ProverService {
     const prover = this.#find(owner, id).value;
     const download = DOWNLOADS[name];
     const found = download === undefined ? undefined : prover.build.artifacts[download.artifact];
+    // A key of another format is served under its own name only.
+    const isNamedRight = name !== "proving_key.zkey" || proofSystemRow(prover).provingKeyFormat === "snarkjs-zkey";
     const isReady =
-      download !== undefined && (prover.status === "provisioned" || !SETUP_ARTIFACTS.has(download.artifact));
+      isNamedRight &&
+      download !== undefined &&
+      (prover.status === "provisioned" || !SETUP_ARTIFACTS.has(download.artifact));
     if (found === undefined || !isReady)
       throw new AppError("not_found", { message: `the prover has no artifact ${name}` });
     const { sha256, bytes } = await this.#with.artifacts.verify(found.sha256);
