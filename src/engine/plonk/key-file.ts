@@ -16,7 +16,7 @@ import { decodeG2, encodeG2 } from "../curves/points.js";
 import { readBigIntLE, writeBigIntLE } from "../field/bytes.js";
 import { PUBLIC_SIGNALS_MAX } from "../groth16/proof.js";
 import type { PlonkSetupPoints } from "../kernels/plonk/build-plonk-key.js";
-import { EXTRA_POWERS } from "../kernels/plonk/plonk-key.js";
+import { EXTRA_POWERS } from "../kernels/plonk/resident-circuit.js";
 import { domainPowerOf } from "./key.js";
 import { GATE_WIRES, SELECTORS } from "./plonk-gates.js";
 import type { PlonkGates } from "./plonk-gates.js";

@@ -9,7 +9,7 @@ import { plonkVerifyingKeyToJson } from "../encoding/plonk-verifying-key.js";
 import { PUBLIC_SIGNALS_MAX } from "../groth16/proof.js";
 import { DOMAIN_POWER_MAX } from "../groth16/zkey-layout.js";
 import { buildPlonkKey } from "../kernels/plonk/build-plonk-key.js";
-import { EXTRA_POWERS } from "../kernels/plonk/plonk-key.js";
+import { EXTRA_POWERS } from "../kernels/plonk/resident-circuit.js";
 import type { MakeKeyOptions, MakeKeyResult } from "../proof-systems/proof-system.js";
 import { domainPowerOf } from "./key.js";
 import { writePlonkKey } from "./key-file.js";

@@ -4,7 +4,7 @@
  * Content-Length and any Transfer-Encoding). Decides also whether the request is the last one of its connection.
  */
 import { AppError } from "../../errors.js";
-import type { RawRequest } from "../uws.js";
+import type { RawRequest } from "../drivers/driver.js";
 
 export interface RequestHead {
   /** As sent. */
@@ -42,6 +42,8 @@ const HEADER_NAMES = [
   "if-range",
   "range",
   "last-event-id",
+  "content-range",
+  "repr-digest",
   "sec-websocket-version",
 ] as const;
 type HeaderName = (typeof HEADER_NAMES)[number];
