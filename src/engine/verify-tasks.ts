@@ -10,8 +10,8 @@ import { decodeProofs, encodeProofHex } from "./encoding/groth16-proof.js";
 import { verifyingKeyFromJson } from "./encoding/groth16-verifying-key.js";
 import { isKernelPairing, loadPairing } from "./groth16/pairing-backend.js";
 import type { Groth16Proof } from "./groth16/proof.js";
-import { verifyGroth16Batch, type ProofClaim } from "./groth16/verify-batch.js";
-import { prepareWith, verifyGroth16, type PreparedVerifyingKey } from "./groth16/verify.js";
+import { verifyGroth16Batch } from "./groth16/verify-batch.js";
+import { prepareWith, verifyGroth16, type PreparedVerifyingKey, type ProofClaim } from "./groth16/verify.js";
 import type {
   PairingBackend,
   SharedBytes,

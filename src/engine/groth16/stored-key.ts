@@ -44,11 +44,11 @@ export type StoredKeyResult =
 
 /** Runs the gates. About 2 s for 60,000 constraints, and the time of a proof when there is an example. */
 export async function checkStoredKey(stored: StoredKey): Promise<StoredKeyResult> {
-  const kernels = await loadReferenceKernels();
+  const key = readProvingKey(stored.provingKey);
+  const kernels = await loadReferenceKernels(key.curve);
   const decoded = verifyingKeyFromJson(JSON.parse(stored.verifyingKey), kernels);
   if (!decoded.ok) return { ok: false, message: `verifying_key: ${decoded.message}` };
-  const key = readProvingKey(stored.provingKey);
-  const checked = checkKey(kernels, await primeCurve(), {
+  const checked = checkKey(kernels, await primeCurve(key.curve.name), {
     key,
     verifyingKey: decoded.value,
     r1cs: readR1cs(stored.r1cs),

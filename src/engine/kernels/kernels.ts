@@ -34,7 +34,7 @@ import type { CompiledModule } from "./wasm/module-cache.js";
 import { LIST_ENTRY_BYTES } from "./point/point-batch.js";
 import { wasmHost } from "./wasm/wasm-host.js";
 import { generatorCoordinates } from "../curves/curve-parameters.js";
-import type { AnyCurve } from "../curves/curve-parameters.js";
+import type { CurveParameters } from "../curves/curve-parameters.js";
 import type { FieldLayout, GroupLayout, KernelKind, KernelModule } from "./kernel-module.js";
 
 interface KernelOptions {
@@ -42,7 +42,7 @@ interface KernelOptions {
   readonly memory?: WebAssembly.Memory;
   readonly pages?: number;
   /** BN254 by default. */
-  readonly curve?: AnyCurve;
+  readonly curve?: CurveParameters;
   /** "fma", the default, is taken only where the machine fuses multiply-add; "integer" forces the fallback. */
   readonly preferred?: KernelKind;
 }
@@ -60,14 +60,14 @@ type Exports = Record<string, (...args: readonly number[]) => number | readonly 
 const modules = new ModuleCache<KernelModule>();
 
 interface KernelChoice {
-  readonly curve: AnyCurve;
+  readonly curve: CurveParameters;
   readonly kind: KernelKind;
 }
 
 /** The kernels of one curve on one memory. Names of kernels: see the files that define them. */
 export class Kernels {
   readonly kind: KernelKind;
-  readonly curve: AnyCurve;
+  readonly curve: CurveParameters;
   readonly memory: WebAssembly.Memory;
   readonly fr: FieldLayout;
   readonly fq: FieldLayout;

@@ -2,15 +2,15 @@
  * A universal setup for PLONK by a single party, for development: whoever runs it could keep the secret and forge
  * proofs. Run it in a process that ends afterwards, and label its keys single-party.
  */
-import type { AnyCurve } from "../curves/curve-parameters.js";
+import type { CurveParameters } from "../curves/curve-parameters.js";
 import { rootOfUnity } from "../curves/curve-parameters.js";
 import type { CurveKernels } from "../curves/curve-kernels.js";
-import { BN254 } from "../curves/bn254.js";
 import type { G2Point } from "../curves/points.js";
 import { randomNonZero, writeBigIntLE } from "../field/bytes.js";
 import { power } from "../field/prime-field.js";
 import { cutIntoJobs, runInline } from "../groth16/fixed-base-work.js";
 import type { FixedBaseExecutor } from "../groth16/fixed-base-work.js";
+import { SCALAR_BYTES } from "../reference/signed-digits.js";
 import { EXTRA_POWERS } from "../kernels/plonk/plonk-key.js";
 import { lagrangeValues } from "./lagrange.js";
 
@@ -30,7 +30,7 @@ export async function makeDevelopmentSetup(
   domainPower: number,
   options: { readonly execute?: FixedBaseExecutor } = {},
 ): Promise<DevelopmentSetup> {
-  const curve = BN254;
+  const { curve } = kernels;
   const size = 2 ** domainPower;
   const counts = { powers: size + EXTRA_POWERS, lagrange: size };
   const pointBytes = 2 * curve.fqBytes;
@@ -43,8 +43,8 @@ export async function makeDevelopmentSetup(
       ...lagrangeAt(tau, domainPower, curve),
     ]);
     const count = counts.powers + counts.lagrange;
-    const jobs = cutIntoJobs({ group: "G1", scalarsAt: 0, outputAt: 0, count });
-    const work = { jobs, scalars: secret, output, next: new SharedArrayBuffer(4) };
+    const jobs = cutIntoJobs({ group: "G1", scalarsAt: 0, outputAt: 0, count }, curve);
+    const work = { curve: curve.name, jobs, scalars: secret, output, next: new SharedArrayBuffer(4) };
     await (options.execute ?? runInline)(work, () => undefined);
     const tauG2 = kernels.combineG2([{ point: curve.generatorG2, scalar: tau }]);
     if (tauG2 === undefined) throw new Error("a non-zero multiple of a generator is infinity");
@@ -57,25 +57,25 @@ export async function makeDevelopmentSetup(
 }
 
 /** Draws a secret that is no point of the domain, where a Lagrange polynomial would vanish. */
-function drawSecret(curve: AnyCurve, size: number): bigint {
+function drawSecret(curve: CurveParameters, size: number): bigint {
   for (;;) {
     const tau = randomNonZero(curve.r);
     if (power(tau, BigInt(size), curve.r) !== 1n) return tau;
   }
 }
 
-function powersOf(tau: bigint, count: number, { r }: AnyCurve): bigint[] {
+function powersOf(tau: bigint, count: number, { r }: CurveParameters): bigint[] {
   const powers = [1n];
   for (let i = 1; i < count; i += 1) powers.push(((powers[i - 1] ?? 0n) * tau) % r);
   return powers;
 }
 
-function lagrangeAt(tau: bigint, domainPower: number, curve: AnyCurve): bigint[] {
+function lagrangeAt(tau: bigint, domainPower: number, curve: CurveParameters): bigint[] {
   const size = 2n ** BigInt(domainPower);
   const root = rootOfUnity(curve, domainPower);
   return lagrangeValues({ xi: tau, xiToN: power(tau, size, curve.r), root, size, order: curve.r }, Number(size));
 }
 
 function writeScalars(into: Uint8Array, values: readonly bigint[]): void {
-  for (const [i, value] of values.entries()) writeBigIntLE(value, into, i * BN254.frBytes);
+  for (const [i, value] of values.entries()) writeBigIntLE(value, into, i * SCALAR_BYTES);
 }

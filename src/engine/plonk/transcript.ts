@@ -7,7 +7,7 @@
  * size; a challenge is the hash as a big-endian integer modulo r.
  */
 import { keccak_256 } from "@noble/hashes/sha3.js";
-import type { AnyCurve } from "../curves/curve-parameters.js";
+import type { CurveParameters } from "../curves/curve-parameters.js";
 import type { G1Point } from "../curves/points.js";
 import type { PlonkEvaluations, PlonkProof, PlonkVerifyingKey } from "./key.js";
 
@@ -18,9 +18,9 @@ export type WireCommitments = Pick<PlonkProof, "a" | "b" | "c">;
 
 /** Computes each challenge from what precedes it. */
 export class PlonkTranscript {
-  readonly #curve: AnyCurve;
+  readonly #curve: CurveParameters;
 
-  constructor(curve: AnyCurve) {
+  constructor(curve: CurveParameters) {
     this.#curve = curve;
   }
 

@@ -6,6 +6,7 @@
  *
  * This file says where everything lies.
  */
+import type { CurveName } from "../../curves/curve-parameters.js";
 import type { KernelKind } from "../kernel-module.js";
 
 /** Points of one multi-scalar multiplication. */
@@ -29,6 +30,7 @@ export interface RowSection {
 export interface ResidentKey {
   readonly memory: WebAssembly.Memory;
   readonly kind: KernelKind;
+  readonly curve: CurveName;
   readonly wireCount: number;
   readonly publicCount: number;
   readonly domainPower: number;

@@ -3,7 +3,7 @@
  * the circuit on the way. Runs once for each key; the memory is then only read, but for its workspaces.
  */
 import { rootOfUnity } from "../../curves/curve-parameters.js";
-import type { AnyCurve } from "../../curves/curve-parameters.js";
+import type { CurveParameters } from "../../curves/curve-parameters.js";
 import type { G1Point, G2Point } from "../../curves/points.js";
 import { inverse, power } from "../../field/prime-field.js";
 import { GATE_WIRES } from "../../plonk/plonk-gates.js";
@@ -38,7 +38,7 @@ export interface PlonkSetupPoints {
 }
 
 interface BuildOptions {
-  readonly curve: AnyCurve;
+  readonly curve: CurveParameters;
   /** Number of threads that may prove or help with the key at the same time. */
   readonly workspaces: number;
   readonly preferred?: KernelKind;
