@@ -362,6 +362,37 @@ describe.each(CURVES)("the parts of a scalar of $curve.name", ({ curve, noble })
   });
 });
 
+/**
+ * e(P, Q) of BLS12-381's generators: draft-irtf-cfrg-pairing-friendly-curves-11, appendix B, e_0 to e_11. The kernels'
+ * final exponentiation gives its cube.
+ */
+const PUBLISHED_PAIRING = [
+  0x11619b45f61edfe3b47a15fac19442526ff489dcda25e59121d9931438907dfd448299a87dde3a649bdba96e84d54558n,
+  0x153ce14a76a53e205ba8f275ef1137c56a566f638b52d34ba3bf3bf22f277d70f76316218c0dfd583a394b8448d2be7fn,
+  0x095668fb4a02fe930ed44767834c915b283b1c6ca98c047bd4c272e9ac3f3ba6ff0b05a93e59c71fba77bce995f04692n,
+  0x16deedaa683124fe7260085184d88f7d036b86f53bb5b7f1fc5e248814782065413e7d958d17960109ea006b2afdeb5fn,
+  0x09c92cf02f3cd3d2f9d34bc44eee0dd50314ed44ca5d30ce6a9ec0539be7a86b121edc61839ccc908c4bdde256cd6048n,
+  0x111061f398efc2a97ff825b04d21089e24fd8b93a47e41e60eae7e9b2a38d54fa4dedced0811c34ce528781ab9e929c7n,
+  0x01ecfcf31c86257ab00b4709c33f1c9c4e007659dd5ffc4a735192167ce197058cfb4c94225e7f1b6c26ad9ba68f63bcn,
+  0x08890726743a1f94a8193a166800b7787744a8ad8e2f9365db76863e894b7a11d83f90d873567e9d645ccf725b32d26fn,
+  0x0e61c752414ca5dfd258e9606bac08daec29b3e2c57062669556954fb227d3f1260eedf25446a086b0844bcd43646c10n,
+  0x0fe63f185f56dd29150fc498bbeea78969e7e783043620db33f75a05a0a2ce5c442beaff9da195ff15164c00ab66bdden,
+  0x10900338a92ed0b47af211636f7cfdec717b7ee43900eee9b5fc24f0000c5874d4801372db478987691c566a8c474978n,
+  0x1454814f3085f0e6602247671bc408bbce2007201536818c901dbd4d2095dd86c1ec8b888e59611f60a301af7776be3dn,
+] as const;
+
+it.each(KERNEL_KINDS)("pairs the generators of BLS12-381 as published, on %s kernels", (kind) => {
+  const { Fp12 } = bls12_381.fields;
+  const [c00, c01, c02, c10, c11, c12] = pairsOf(PUBLISHED_PAIRING).map(([c0 = 0n, c1 = 0n]) => ({ c0, c1 })) as [
+    ...[Fq2, Fq2, Fq2, Fq2, Fq2, Fq2],
+  ];
+  const published = { c0: { c0: c00, c1: c01, c2: c02 }, c1: { c0: c10, c1: c11, c2: c12 } };
+  const ours = loadKernelPairing(kind, BLS12_381).pairingProduct([
+    { g1: BLS12_381.generatorG1, g2: BLS12_381.generatorG2 },
+  ]);
+  expect(inPowersOfW(BLS12_381, ours.bytes)).toEqual(flat(Fp12.pow(published, 3n)));
+});
+
 describe.each(CURVES)("the plan of the pairing of $curve.name", ({ curve, twistCofactor }) => {
   const { q, r, nonResidue, twistB } = curve;
   const plan = pairingPlanOf(curve);
