@@ -4,10 +4,10 @@
  */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { checkStoredKey } from "../src/engine/groth16/stored-key.js";
 import { runProcessEntry } from "../src/engine/process/process-entry.js";
-import type { StoredFile } from "../src/prover/compute/compute.js";
-import type { GatesRequest, GatesAnswer } from "../src/prover/compute/gates-task.js";
+import { checkStoredKey } from "../src/engine/proof-systems/stored-keys.js";
+import type { GatesInput, StoredFile } from "../src/prover/compute/compute.js";
+import type { GatesAnswer } from "../src/prover/compute/gates-task.js";
 
 function read({ path, sha256 }: StoredFile): Buffer {
   const bytes = readFileSync(path);
@@ -17,8 +17,8 @@ function read({ path, sha256 }: StoredFile): Buffer {
 }
 
 await runProcessEntry(
-  async ({ r1cs, provingKey, verifyingKey, example }: GatesRequest): Promise<GatesAnswer> =>
-    await checkStoredKey({
+  async ({ system, r1cs, provingKey, verifyingKey, example }: GatesInput): Promise<GatesAnswer> =>
+    await checkStoredKey(system, {
       r1cs: read(r1cs),
       provingKey: read(provingKey),
       verifyingKey: read(verifyingKey).toString("utf8"),

@@ -1,14 +1,15 @@
 /**
- * Process that makes one Groth16 key and ends: the trapdoor dies with it and is never on disk. Started by
+ * Process that makes one key and ends: the trapdoor dies with it and is never on disk. Started by
  * src/prover/compute/setup-task.ts; its own threads share the group arithmetic.
  */
 import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
 import { runInline } from "../src/engine/groth16/fixed-base-work.js";
 import type { FixedBaseExecutor } from "../src/engine/groth16/fixed-base-work.js";
-import { makeGroth16Key } from "../src/engine/groth16/make-key.js";
-import type { MakeKeyResult } from "../src/engine/groth16/make-key.js";
 import { runProcessEntry } from "../src/engine/process/process-entry.js";
+import type { MakeKeyResult } from "../src/engine/proof-systems/proof-system.js";
+import { proofSystem } from "../src/engine/proof-systems/table.js";
+import type { SetupInput } from "../src/prover/compute/compute.js";
 
 /** Every thread builds its own tables (0.2 s, 40 MB); more threads cost more than they save. */
 const THREADS_MAX = 8;
@@ -40,8 +41,8 @@ const runOnThreads: FixedBaseExecutor = async (work, onJob) => {
   );
 };
 
-await runProcessEntry(async ({ r1cs }: { readonly r1cs: Uint8Array }, report): Promise<MakeKeyResult> => {
-  const result = await makeGroth16Key(r1cs, { execute: runOnThreads, onProgress: report });
+await runProcessEntry(async ({ system, r1cs }: SetupInput, report): Promise<MakeKeyResult> => {
+  const result = await proofSystem(system).makeKey(r1cs, { execute: runOnThreads, onProgress: report });
   // The answer cannot contain shared memory.
-  return result.ok ? { ...result, zkey: Uint8Array.from(result.zkey) } : result;
+  return result.ok ? { ...result, provingKey: Uint8Array.from(result.provingKey) } : result;
 });

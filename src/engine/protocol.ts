@@ -3,8 +3,11 @@
  * thrown error loses its class and code between threads. Types only; both sides import this file.
  */
 import type { CircuitInterface } from "./circuit/interface.js";
-import type { ResidentKey } from "./kernels/groth16/resident-key.js";
+import type { Groth16ProofJson } from "./encoding/groth16-proof.js";
+import type { Groth16SolidityArguments } from "./encoding/groth16-solidity.js";
+import type { SharedKey } from "./kernels/threads/shared-key.js";
 import type { NoteTreeNode, NoteTreeState } from "./merkle/note-tree.js";
+import type { ProofSystemName } from "./proof-systems/names.js";
 
 /** Bytes that several threads read: one copy in memory, with the hash by which a worker caches what it parsed. */
 export interface SharedBytes {
@@ -30,11 +33,17 @@ export interface TaskFailure {
 
 export type TaskResult<Value> = { readonly ok: true; readonly value: Value } | TaskFailure;
 
+/** A proof as an object of snarkjs. */
+export type SnarkjsProof = Groth16ProofJson;
+
+/** A proof as the arguments of the verifier contract's `verifyProof`. */
+export type SolidityArguments = Groth16SolidityArguments;
+
 export interface ProveMessage {
+  readonly system: ProofSystemName;
   readonly circuit: CircuitInterface;
   /** The circuit's witness program (WebAssembly). */
   readonly witnessProgram: SharedBytes;
-  /** snarkjs `.zkey` of a Groth16 key. */
   readonly provingKey: SharedBytes;
   /** The same key in the kernels' form (task `open_key`); without it the reference backend proves. */
   readonly openKey?: OpenKey;
@@ -44,34 +53,29 @@ export interface ProveMessage {
   readonly verifyingKey: SharedBytes;
   /** The caller's inputs as parsed JSON, unchecked. */
   readonly inputs: unknown;
+  /** A form of the proof to return beside the binary one. */
+  readonly form?: "snarkjs" | "solidity" | undefined;
 }
 
 export interface ProveValue {
-  /** gnark's compressed form, lower-case hex. */
+  /** The binary form, lower-case hex. */
   readonly proof: string;
-  readonly proofJson: Groth16ProofJson;
+  readonly snarkjs?: SnarkjsProof;
+  readonly solidity?: SolidityArguments;
   /** Outputs, then public inputs, in circuit order; decimal. */
   readonly publicSignals: readonly string[];
   readonly timings: { readonly witnessMs: number; readonly proveMs: number; readonly checkMs: number };
-}
-
-/** The proof object of snarkjs; coordinates decimal, G2 as [c0, c1]. */
-export interface Groth16ProofJson {
-  readonly pi_a: readonly string[];
-  readonly pi_b: readonly (readonly string[])[];
-  readonly pi_c: readonly string[];
-  readonly protocol: "groth16";
-  readonly curve: string;
 }
 
 /** A key in the kernels' form, in memory that all threads share. */
 export interface OpenKey {
   /** Names this opening: a key that is opened again has other memory. */
   readonly id: string;
-  readonly key: ResidentKey;
+  readonly key: SharedKey;
 }
 
 interface OpenKeyMessage {
+  readonly system: ProofSystemName;
   readonly provingKey: SharedBytes;
   /** Proofs that may run with the key at once. */
   readonly workspaces: number;
@@ -79,6 +83,7 @@ interface OpenKeyMessage {
 
 /** Help with a proof that another thread leads. */
 interface HelpMessage {
+  readonly system: ProofSystemName;
   readonly openKey: OpenKey;
   readonly team: SharedArrayBuffer;
 }
@@ -92,13 +97,14 @@ export interface UncheckedClaim {
   readonly inputs?: unknown;
   /** A list in circuit order, outputs first. */
   readonly publicSignals?: unknown;
-  /** Hex in gnark's compressed form (with or without 0x), or a snarkjs proof object. */
+  /** Hex of the binary form (with or without 0x), or a snarkjs proof object. */
   readonly proof: unknown;
   /** The proof in another form, which must be the same proof. */
   readonly sameProof?: unknown;
 }
 
 export interface VerifyMessage extends UncheckedClaim {
+  readonly system: ProofSystemName;
   readonly circuit: CircuitInterface;
   readonly verifyingKey: SharedBytes;
   /** "reference" unless given. */
@@ -112,7 +118,7 @@ export interface VerifyValue {
   readonly publicSignals: readonly string[];
 }
 
-export interface VerifyBatchMessage extends Pick<VerifyMessage, "circuit" | "verifyingKey" | "backend"> {
+export interface VerifyBatchMessage extends Pick<VerifyMessage, "system" | "circuit" | "verifyingKey" | "backend"> {
   /** Few enough for some 60 ms of a thread; the service cuts batches into slices. */
   readonly items: readonly UncheckedClaim[];
 }
@@ -146,7 +152,7 @@ export interface ComputeTasks {
     readonly message: { readonly backend: PairingBackend };
     readonly value: EmptyValue;
   };
-  readonly open_key: { readonly message: OpenKeyMessage; readonly value: ResidentKey };
+  readonly open_key: { readonly message: OpenKeyMessage; readonly value: SharedKey };
   readonly prove: { readonly message: ProveMessage; readonly value: ProveValue };
   readonly help: { readonly message: HelpMessage; readonly value: EmptyValue };
   readonly verify: { readonly message: VerifyMessage; readonly value: VerifyValue };

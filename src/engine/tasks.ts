@@ -5,17 +5,11 @@
 import { LRUCache } from "lru-cache";
 import { checkInputs } from "./circuit/inputs.js";
 import { computeWitness } from "./circuit/witness.js";
-import { BN254 } from "./curves/bn254.js";
-import { encodeProofHex, proofToJson } from "./encoding/groth16-proof.js";
-import { loadPairing } from "./groth16/pairing-backend.js";
-import type { Groth16Proof } from "./groth16/proof.js";
-import { checkWitness, proveGroth16, publicSignalsOf } from "./groth16/prove.js";
-import { readProvingKey, type Groth16ProvingKey } from "./groth16/proving-key.js";
-import { randomNonZero } from "./field/bytes.js";
-import { ResidentProver } from "./kernels/groth16/resident-prover.js";
-import { makeKeyResident, proveResident } from "./kernels/groth16/resident-proving.js";
-import type { ResidentKey } from "./kernels/groth16/resident-key.js";
+import { checkWitness, publicSignalsOf } from "./groth16/prove.js";
 import { appendNotes } from "./merkle/note-tree.js";
+import type { ProofSystemName } from "./proof-systems/names.js";
+import type { KernelProver, ProofSystem, SystemClaim } from "./proof-systems/proof-system.js";
+import { proofSystem } from "./proof-systems/table.js";
 import type {
   ComputeRequest,
   ComputeTasks,
@@ -25,23 +19,26 @@ import type {
   SharedBytes,
   TaskResult,
 } from "./protocol.js";
-import { invalidWitness, isOwnProofValid, preparedKey, verify, verifyBatch } from "./verify-tasks.js";
+import { invalidWitness, isOwnProofValid, verify, verifyBatch } from "./verify-tasks.js";
 
 /** Proving keys are large and shared; a thread rarely alternates between more than a few. */
 const PROVING_KEYS_MAX = 4;
 const WITNESS_PROGRAMS_MAX = 16;
+/** Its pairing is the one that most provers use. */
+const WARM_SYSTEM = "groth16/BN254";
 
 /**
  * What this thread has parsed from shared bytes, by the hash of the bytes or the id of the opening. An entry keeps its
  * shared memory alive, so the numbers are small.
  */
-const provingKeys = new LRUCache<string, Groth16ProvingKey, SharedBytes>({
+const provingKeys = new LRUCache<string, object, Pick<ProveMessage, "system" | "provingKey">>({
   max: PROVING_KEYS_MAX,
-  memoMethod: (_sha256, _stale, { context }) => readProvingKey(viewOf(context)),
+  memoMethod: (_sha256, _stale, { context: { system, provingKey } }) =>
+    proofSystem(system).readProvingKey(viewOf(provingKey)),
 });
-const residentProvers = new LRUCache<string, ResidentProver, ResidentKey>({
+const provers = new LRUCache<string, KernelProver, { readonly system: ProofSystemName; readonly openKey: OpenKey }>({
   max: PROVING_KEYS_MAX,
-  memoMethod: (_id, _stale, { context }) => new ResidentProver(context),
+  memoMethod: (_id, _stale, { context: { system, openKey } }) => proofSystem(system).openProver(openKey.key),
 });
 const witnessPrograms = new LRUCache<string, WebAssembly.Module>({ max: WITNESS_PROGRAMS_MAX });
 
@@ -54,20 +51,18 @@ export async function runComputeTask(
 ): Promise<TaskResult<ComputeTasks[keyof ComputeTasks]["value"]>> {
   switch (request.task) {
     case "warm":
-      await loadPairing(request.message.backend);
+      await proofSystem(WARM_SYSTEM).loadPairing(request.message.backend);
       return { ok: true, value: { done: true } };
-    case "open_key":
-      return {
-        ok: true,
-        value: makeKeyResident(readProvingKey(viewOf(request.message.provingKey)), {
-          workspaces: request.message.workspaces,
-        }),
-      };
+    case "open_key": {
+      const { provingKey, workspaces } = request.message;
+      const system = proofSystem(request.message.system);
+      return { ok: true, value: system.openKey(system.readProvingKey(viewOf(provingKey)), { workspaces }) };
+    }
     case "prove":
       return await prove(request.message);
     case "help": {
-      const { openKey, team } = request.message;
-      residentProverOf(openKey).help(team);
+      const { system, openKey, team } = request.message;
+      proverOf(system, openKey).help(team);
       return { ok: true, value: { done: true } };
     }
     case "verify":
@@ -80,22 +75,24 @@ export async function runComputeTask(
 }
 
 async function prove(message: ProveMessage): Promise<TaskResult<ProveValue>> {
-  const inputs = checkInputs(message.circuit, message.inputs);
+  const { circuit } = message;
+  const inputs = checkInputs(circuit, message.inputs);
   if (!inputs.ok) return invalidWitness(inputs.details);
   const startedMs = performance.now();
-  const computed = computeWitness(await witnessProgramOf(message.witnessProgram), message.circuit, inputs.values);
+  const computed = computeWitness(await witnessProgramOf(message.witnessProgram), circuit, inputs.values);
   if (!computed.ok) return { ok: false, code: computed.code, message: computed.message, details: computed.details };
   const witnessMs = performance.now() - startedMs;
   const backend = message.openKey === undefined ? "reference" : "wasm";
-  const { key } = await preparedKey(message.verifyingKey, backend);
-  const publicSignals = publicSignalsOf({ curve: BN254, publicCount: key.publicCount }, computed.witness);
-  let proof = await makeProof(message, computed.witness);
+  const system = proofSystem(message.system);
+  const publicCount = circuit.outputCount + circuit.publicInputCount;
+  const publicSignals = publicSignalsOf({ curve: system.curve, publicCount }, computed.witness);
+  let proof = await makeProof(system, message, computed.witness);
   const proveMs = performance.now() - startedMs - witnessMs;
-  let isValid = await isOwnProofValid({ verifyingKey: message.verifyingKey, backend }, proof, publicSignals);
+  let isValid = await isOwnProofValid({ ...message, backend }, proof, publicSignals);
   if (!isValid && backend === "wasm") {
     // A fault of the kernels costs time but no proof: the reference backend proves and checks again.
-    proof = await proveGroth16(provingKeyOf(message.provingKey), computed.witness);
-    isValid = await isOwnProofValid({ verifyingKey: message.verifyingKey, backend: "reference" }, proof, publicSignals);
+    proof = await system.proveOnReference(provingKeyOf(message), computed.witness);
+    isValid = await isOwnProofValid({ ...message, backend: "reference" }, proof, publicSignals);
   }
   if (!isValid)
     return {
@@ -107,42 +104,48 @@ async function prove(message: ProveMessage): Promise<TaskResult<ProveValue>> {
   return {
     ok: true,
     value: {
-      proof: encodeProofHex(proof, BN254),
-      proofJson: proofToJson(proof, BN254),
+      proof: system.encodeHex(proof),
+      ...formOf(system, message.form, { proof, publicSignals }),
       publicSignals: publicSignals.map(String),
       timings: { witnessMs, proveMs, checkMs },
     },
   };
 }
 
+function formOf(
+  system: ProofSystem,
+  form: ProveMessage["form"],
+  { proof, publicSignals }: SystemClaim,
+): Pick<ProveValue, "snarkjs" | "solidity"> {
+  if (form === "snarkjs") return { snarkjs: system.toJson(proof) };
+  if (form === "solidity" && system.solidityArguments !== undefined)
+    return { solidity: system.solidityArguments(proof, publicSignals) };
+  return {};
+}
+
 /** Proves on the kernels if the key is open; on the reference backend if it is not, or if the kernels fail. */
-async function makeProof(message: ProveMessage, witness: Uint8Array): Promise<Groth16Proof> {
-  const { openKey, team } = message;
+async function makeProof(system: ProofSystem, message: ProveMessage, witness: Uint8Array): Promise<object> {
+  const { openKey, team, circuit } = message;
+  checkWitness({ curve: system.curve, wireCount: circuit.wireCount }, witness);
   if (openKey !== undefined) {
-    checkWitness({ curve: BN254, wireCount: openKey.key.wireCount }, witness);
     // A proof that lost a helper is made again without helpers, from the start and with other blinding.
     for (const helpers of team === undefined ? [undefined] : [team, undefined]) {
       try {
-        return proveResident(
-          residentProverOf(openKey),
-          witness,
-          { r: randomNonZero(BN254.r), s: randomNonZero(BN254.r) },
-          helpers,
-        );
+        return proverOf(message.system, openKey).prove(witness, helpers);
       } catch {
         // No free workspace, or a trap: the reference backend below depends on neither.
       }
     }
   }
-  return await proveGroth16(provingKeyOf(message.provingKey), witness);
+  return await system.proveOnReference(provingKeyOf(message), witness);
 }
 
-function provingKeyOf(shared: SharedBytes): Groth16ProvingKey {
-  return provingKeys.memo(shared.sha256, { context: shared });
+function provingKeyOf({ system, provingKey }: ProveMessage): object {
+  return provingKeys.memo(provingKey.sha256, { context: { system, provingKey } });
 }
 
-function residentProverOf({ id, key }: OpenKey): ResidentProver {
-  return residentProvers.memo(id, { context: key });
+function proverOf(system: ProofSystemName, openKey: OpenKey): KernelProver {
+  return provers.memo(openKey.id, { context: { system, openKey } });
 }
 
 async function witnessProgramOf(shared: SharedBytes): Promise<WebAssembly.Module> {

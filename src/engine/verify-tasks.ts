@@ -5,13 +5,9 @@
 import { LRUCache } from "lru-cache";
 import { checkInputs, checkPublicSignals } from "./circuit/inputs.js";
 import { publicSignalsFrom, type CircuitInterface } from "./circuit/interface.js";
-import { BN254 } from "./curves/bn254.js";
-import { decodeProofs, encodeProofHex } from "./encoding/groth16-proof.js";
-import { verifyingKeyFromJson } from "./encoding/groth16-verifying-key.js";
-import { isKernelPairing, loadPairing } from "./groth16/pairing-backend.js";
-import type { Groth16Proof } from "./groth16/proof.js";
-import { verifyGroth16Batch } from "./groth16/verify-batch.js";
-import { prepareWith, verifyGroth16, type PreparedVerifyingKey, type ProofClaim } from "./groth16/verify.js";
+import { isKernelPairing } from "./groth16/pairing-backend.js";
+import type { PreparedKey, ProofSystem, SystemClaim } from "./proof-systems/proof-system.js";
+import { proofSystem } from "./proof-systems/table.js";
 import type {
   PairingBackend,
   SharedBytes,
@@ -27,33 +23,30 @@ import type {
 /** A prepared verifying key takes about 200 KiB. */
 const VERIFYING_KEYS_MAX = 256;
 
-/** This thread's prepared keys, by backend and hash. */
-const verifyingKeys = new LRUCache<string, PreparedVerifyingKey>({ max: VERIFYING_KEYS_MAX });
+/** This thread's prepared keys, by system, backend and hash. */
+const verifyingKeys = new LRUCache<string, PreparedKey>({ max: VERIFYING_KEYS_MAX });
 
-/** Returns a verifying key, prepared once per thread and backend. */
-export async function preparedKey(shared: SharedBytes, backend: PairingBackend): Promise<PreparedVerifyingKey> {
-  const name = `${backend} ${shared.sha256}`;
-  const prepared = verifyingKeys.get(name) ?? (await prepare(shared.bytes, backend));
-  verifyingKeys.set(name, prepared);
-  return prepared;
-}
+/** What a verification needs to know of its key. */
+type KeyOfMessage = Pick<VerifyMessage, "system" | "verifyingKey" | "backend">;
 
 /** Runs the task `verify`: malformed inputs or a malformed proof are failures, an invalid proof is false. */
 export async function verify(message: VerifyMessage): Promise<TaskResult<VerifyValue>> {
+  const system = proofSystem(message.system);
   return await withKey(message, (key) => {
-    const [read] = readClaims(message, [message], key);
+    const [read] = readClaims(system, message, { items: [message], key });
     if (read === undefined) throw new Error("invariant broken: one item has one claim");
     if (!read.ok) return read;
     const { proof, publicSignals } = read.value;
-    return { ok: true, value: valueOf(read.value, { result: verifyGroth16(key, proof, publicSignals) }) };
+    return { ok: true, value: valueOf(system, read.value, { result: system.verify(key, proof, publicSignals) }) };
   });
 }
 
 /** Runs the task `verify_batch`: a malformed item is its own failure. */
 export async function verifyBatch(message: VerifyBatchMessage): Promise<TaskResult<VerifyBatchValue>> {
+  const system = proofSystem(message.system);
   return await withKey(message, (key) => {
-    const read = readClaims(message, message.items, key);
-    const results = verifyGroth16Batch(
+    const read = readClaims(system, message, { items: message.items, key });
+    const results = system.verifyBatch(
       key,
       read.flatMap((each) => (each.ok ? [each.value] : [])),
     );
@@ -62,7 +55,7 @@ export async function verifyBatch(message: VerifyBatchMessage): Promise<TaskResu
       ok: true,
       value: {
         outcomes: read.map((each) =>
-          each.ok ? { ok: true, value: valueOf(each.value, { result: results[next++] === true }) } : each,
+          each.ok ? { ok: true, value: valueOf(system, each.value, { result: results[next++] === true }) } : each,
         ),
       },
     };
@@ -71,43 +64,50 @@ export async function verifyBatch(message: VerifyBatchMessage): Promise<TaskResu
 
 /** Verifies a proof that this thread has made. */
 export async function isOwnProofValid(
-  message: Pick<VerifyMessage, "verifyingKey" | "backend">,
-  proof: Groth16Proof,
+  message: KeyOfMessage,
+  proof: object,
   publicSignals: readonly bigint[],
 ): Promise<boolean> {
-  return await withKey(message, (key) => verifyGroth16(key, proof, publicSignals));
+  return await withKey(message, (key) => proofSystem(message.system).verify(key, proof, publicSignals));
 }
 
 /** Runs the work again on the reference backend if the kernels fail (a trap, a point that they cannot handle). */
-async function withKey<Value>(
-  { verifyingKey, backend = "reference" }: Pick<VerifyMessage, "verifyingKey" | "backend">,
-  work: (key: PreparedVerifyingKey) => Value,
-): Promise<Value> {
-  const key = await preparedKey(verifyingKey, backend);
+async function withKey<Value>(message: KeyOfMessage, work: (key: PreparedKey) => Value): Promise<Value> {
+  const key = await preparedKey(message);
   try {
     return work(key);
   } catch (error) {
     if (!isKernelPairing(key.kernels)) throw error;
-    return work(await preparedKey(verifyingKey, "reference"));
+    return work(await preparedKey({ ...message, backend: "reference" }));
   }
+}
+
+/** Returns a verifying key, prepared once per thread and backend. */
+async function preparedKey({ system, verifyingKey, backend = "reference" }: KeyOfMessage): Promise<PreparedKey> {
+  const name = `${system} ${backend} ${verifyingKey.sha256}`;
+  const prepared = verifyingKeys.get(name) ?? (await prepare(proofSystem(system), verifyingKey, backend));
+  verifyingKeys.set(name, prepared);
+  return prepared;
 }
 
 /** Returns each item's proof and public signals, or what is wrong with the item. */
 function readClaims(
+  system: ProofSystem,
   { circuit }: Pick<VerifyMessage, "circuit">,
-  items: readonly UncheckedClaim[],
-  { kernels }: PreparedVerifyingKey,
-): TaskResult<ProofClaim>[] {
+  { items, key: { kernels } }: { readonly items: readonly UncheckedClaim[]; readonly key: PreparedKey },
+): TaskResult<SystemClaim>[] {
   const checked = items.map((item) => readSignals(circuit, item));
   const sound = items.filter((_, i) => checked[i]?.ok === true);
-  const proofs = decodeProofs(
+  const proofs = system.decodeProofs(
     sound.map(({ proof }) => proof),
     kernels,
   );
-  const sameProofs = decodeProofs(
-    sound.flatMap(({ sameProof }) => (sameProof === undefined ? [] : [sameProof])),
-    kernels,
-  ).values();
+  const sameProofs = system
+    .decodeProofs(
+      sound.flatMap(({ sameProof }) => (sameProof === undefined ? [] : [sameProof])),
+      kernels,
+    )
+    .values();
   let next = 0;
   return checked.map((each) => {
     if (!each.ok) return each;
@@ -117,7 +117,7 @@ function readClaims(
     if (decoded === undefined || same === undefined) throw new Error("invariant broken: every proof is decoded");
     if (!decoded.ok) return malformed(decoded.message);
     if (!same.ok) return malformed(same.message);
-    if (encodeProofHex(same.value, BN254) !== encodeProofHex(decoded.value, BN254))
+    if (system.encodeHex(same.value) !== system.encodeHex(decoded.value))
       return malformed("the proof is given in two forms, which are different proofs");
     return { ok: true, value: { proof: decoded.value, publicSignals: each.value } };
   });
@@ -147,25 +147,23 @@ function malformed(message: string): TaskFailure {
   };
 }
 
-function valueOf({ proof, publicSignals }: ProofClaim, { result }: Pick<VerifyValue, "result">): VerifyValue {
-  return { result, proof: encodeProofHex(proof, BN254), publicSignals: publicSignals.map(String) };
+function valueOf(
+  system: ProofSystem,
+  { proof, publicSignals }: SystemClaim,
+  { result }: Pick<VerifyValue, "result">,
+): VerifyValue {
+  return { result, proof: system.encodeHex(proof), publicSignals: publicSignals.map(String) };
 }
 
-/** The artifact's hash was checked when it was loaded, so a key that does not decode is a bug. */
-async function prepare(bytes: SharedArrayBuffer, backend: PairingBackend): Promise<PreparedVerifyingKey> {
-  const pairing = await loadPairing(backend);
+async function prepare(system: ProofSystem, { bytes }: SharedBytes, backend: PairingBackend): Promise<PreparedKey> {
+  const verifyingKey: unknown = JSON.parse(Buffer.from(bytes).toString("utf8"));
+  const pairing = await system.loadPairing(backend);
   try {
-    return prepareOn(pairing, bytes);
+    return system.prepareKey(verifyingKey, pairing);
   } catch (error) {
     if (!isKernelPairing(pairing)) throw error;
-    return prepareOn(await loadPairing("reference"), bytes);
+    return system.prepareKey(verifyingKey, await system.loadPairing("reference"));
   }
-}
-
-function prepareOn(pairing: Awaited<ReturnType<typeof loadPairing>>, bytes: SharedArrayBuffer): PreparedVerifyingKey {
-  const decoded = verifyingKeyFromJson(JSON.parse(Buffer.from(bytes).toString("utf8")), pairing);
-  if (!decoded.ok) throw new Error(`verifying key: ${decoded.message}`);
-  return prepareWith(pairing, decoded.value);
 }
 
 /** Makes the failure of inputs that do not fit the circuit. */

@@ -2,7 +2,8 @@
  * The table of supported provider, scheme and curve triples, and their accepted spellings. A row offers a triple;
  * what computes it must exist first.
  */
-import { AppError } from "../platform/errors.js";
+import { PROOF_SYSTEMS, proofSystemName, type ProofSystemName } from "../engine/proof-systems/names.js";
+import { AppError, assert } from "../platform/errors.js";
 
 interface Triple {
   readonly provider: string;
@@ -23,6 +24,20 @@ const SUPPORTED: readonly SupportedTriple[] = [
 const CURVE_ALIASES: Readonly<Record<string, string>> = { bn128: "BN254", alt_bn128: "BN254" };
 
 export const DEFAULT_PROVIDER = "circom";
+
+/** Returns the proof system of a prover. */
+export function proofSystemOf(prover: Pick<Triple, "proving_scheme" | "curve">): ProofSystemName {
+  const name = proofSystemName(prover.proving_scheme, prover.curve);
+  assert(name !== undefined, "a prover was registered with a proof system that this server has");
+  return name;
+}
+
+/** Returns what is fixed for the proof system of a prover. */
+export function proofSystemRow(
+  prover: Pick<Triple, "proving_scheme" | "curve">,
+): (typeof PROOF_SYSTEMS)[ProofSystemName] {
+  return PROOF_SYSTEMS[proofSystemOf(prover)];
+}
 
 /** Reads the setting `alias:provider,alias:provider`. */
 export function parseProviderAliases(text: string): Record<string, string> {

@@ -27,10 +27,10 @@ function shared(bytes: Uint8Array): SharedBytes {
   return { sha256: createHash("sha256").update(bytes).digest("hex"), bytes: memory };
 }
 
-async function open(workspaces: number, id: string): Promise<OpenKey> {
+async function open(workspaces: number, id: string): Promise<OpenKey & { readonly key: ResidentKey }> {
   const opened = (await runComputeTask({
     task: "open_key",
-    message: { provingKey: message.provingKey, workspaces },
+    message: { system: message.system, provingKey: message.provingKey, workspaces },
   })) as TaskResult<ResidentKey>;
   if (!opened.ok) throw new Error(opened.message);
   return { id, key: opened.value };
@@ -46,6 +46,7 @@ async function proveAndVerify(openKey: OpenKey | undefined): Promise<boolean> {
   const checked = (await runComputeTask({
     task: "verify",
     message: {
+      system: message.system,
       circuit: message.circuit,
       verifyingKey: message.verifyingKey,
       inputs: { Y: "35" },
@@ -62,6 +63,7 @@ beforeAll(async () => {
   const made = await makeGroth16Key(compiled.r1cs);
   if (!made.ok) throw new Error(made.message);
   message = {
+    system: "groth16/BN254",
     circuit: readCircuitInterface(readR1cs(compiled.r1cs), compiled.sym),
     witnessProgram: shared(compiled.wasm),
     provingKey: shared(made.zkey),

@@ -23,6 +23,7 @@ beforeAll(async () => {
   new Uint8Array(bytes).set(json);
   const proof = encodeProofHex(await proveGroth16(readProvingKey(setup.zkey), fixture.witness), BN254);
   message = {
+    system: "groth16/BN254",
     circuit: {
       curve: "BN254",
       wireCount: fixture.r1cs.wireCount,
@@ -49,11 +50,11 @@ async function expectRight(backend: PairingBackend): Promise<void> {
   expect(await verify({ ...message, backend })).toMatchObject({ ok: true, value: { result: true } });
   expect(await verify({ ...message, backend, inputs: wrong() })).toMatchObject({ ok: true, value: { result: false } });
   expect(await verify({ ...message, backend, proof: "00" })).toMatchObject({ ok: false, code: "proof_malformed" });
-  const { circuit, verifyingKey } = message;
+  const { system, circuit, verifyingKey } = message;
   const items = [message, { ...message, inputs: wrong() }, { ...message, proof: "00" }, message, message].map(
     ({ inputs, proof }) => ({ inputs, proof }),
   );
-  expect(await verifyBatch({ circuit, verifyingKey, backend, items })).toMatchObject({
+  expect(await verifyBatch({ system, circuit, verifyingKey, backend, items })).toMatchObject({
     ok: true,
     value: {
       outcomes: [

@@ -5,8 +5,8 @@
 import { readFileSync } from "node:fs";
 import { readCircuitInterface } from "../../src/engine/circuit/interface.js";
 import { readR1csHeader } from "../../src/engine/circuit/r1cs.js";
-import { checkStoredKey } from "../../src/engine/groth16/stored-key.js";
 import { appendNotes } from "../../src/engine/merkle/note-tree.js";
+import { checkStoredKey } from "../../src/engine/proof-systems/stored-keys.js";
 import type {
   AppendNotesMessage,
   AppendNotesValue,
@@ -20,21 +20,22 @@ import type {
 } from "../../src/engine/protocol.js";
 import { runComputeTask } from "../../src/engine/tasks.js";
 import type {
+  CompileInput,
   CompileOutcome,
   GatesInput,
   PassedGates,
   ProverCompute,
+  SetupInput,
   SetupKeys,
   StepFailure,
 } from "../../src/prover/compute/compute.js";
-import type { CircuitSource } from "../../src/prover/provisioning/sources.js";
 import { compileOnce } from "../support/compiled-circuits.js";
 import { makeKeyOnce } from "../support/made-keys.js";
 
 export class LocalCompute implements ProverCompute {
   readonly compilerName = "circom2 in this process";
 
-  async compile(source: CircuitSource): Promise<CompileOutcome> {
+  async compile({ source }: CompileInput): Promise<CompileOutcome> {
     const result = await compileOnce(source);
     if (!result.ok)
       return {
@@ -49,19 +50,20 @@ export class LocalCompute implements ProverCompute {
     };
   }
 
-  async setup(r1cs: Uint8Array): Promise<{ ok: true; value: SetupKeys } | StepFailure> {
+  async setup({ r1cs }: SetupInput): Promise<{ ok: true; value: SetupKeys } | StepFailure> {
     const made = await makeKeyOnce(r1cs);
     if (!made.ok) return { ok: false, errors: [{ code: made.code, message: made.message }] };
     return { ok: true, value: { provingKey: made.zkey, verifyingKey: JSON.stringify(made.verifyingKey) } };
   }
 
   async gates({
+    system,
     r1cs,
     provingKey,
     verifyingKey,
     example,
   }: GatesInput): Promise<{ ok: true; value: PassedGates } | StepFailure> {
-    const checked = await checkStoredKey({
+    const checked = await checkStoredKey(system, {
       r1cs: readFileSync(r1cs.path),
       provingKey: readFileSync(provingKey.path),
       verifyingKey: readFileSync(verifyingKey.path, "utf8"),

@@ -10,13 +10,21 @@ import type { PairingKernels } from "../curves/curve-kernels.js";
 import { normFq2, realPartSquared, squareRoot } from "../field/prime-field.js";
 import type { Fq2 } from "../field/prime-field.js";
 import type { Groth16Proof } from "../groth16/proof.js";
-import type { Groth16ProofJson } from "../protocol.js";
 import { compressG1, compressG2, decompressG1, decompressG2, radicandG1, radicandG2 } from "./compressed-points.js";
 import { readRecord } from "./decimal.js";
 import { Malformed, decoding } from "./decoded.js";
 import type { Decoded } from "./decoded.js";
 import { checkCurveName, g1FromJson, g1ToJson, g2FromJson, g2ToJson } from "./json-points.js";
 import type { PointChecks } from "./json-points.js";
+
+/** The proof object of snarkjs; coordinates decimal, G2 as [c0, c1]. */
+export interface Groth16ProofJson {
+  readonly pi_a: string[];
+  readonly pi_b: string[][];
+  readonly pi_c: string[];
+  readonly protocol: "groth16";
+  readonly curve: string;
+}
 
 /** The kernels' part in decoding many proofs at once. */
 type JointPointChecks = PointChecks & Pick<PairingKernels, "areInSubgroupG2" | "squareRootPowers">;

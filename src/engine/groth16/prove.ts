@@ -2,7 +2,7 @@
  * Groth16 proving (Groth 2016, eprint 2016/260, section 3.2) from a witness. Does not check that the witness satisfies
  * the circuit: the caller verifies every proof before it leaves the server.
  */
-import type { CurveParameters } from "../curves/curve-parameters.js";
+import type { AnyCurve } from "../curves/curve-parameters.js";
 import type { CurveKernels } from "../curves/curve-kernels.js";
 import { loadReferenceKernels } from "../reference/reference-kernels.js";
 import { randomNonZero, readBigIntLE } from "../field/bytes.js";
@@ -71,7 +71,10 @@ export function assembleProof(
 }
 
 /** Returns the public signals of a witness: outputs, then public inputs. */
-export function publicSignalsOf(key: Pick<Groth16ProvingKey, "curve" | "publicCount">, witness: Uint8Array): bigint[] {
+export function publicSignalsOf(
+  key: { readonly curve: AnyCurve; readonly publicCount: number },
+  witness: Uint8Array,
+): bigint[] {
   return Array.from({ length: key.publicCount }, (_, i) =>
     readBigIntLE(witness, (i + 1) * key.curve.frBytes, key.curve.frBytes),
   );
@@ -81,7 +84,7 @@ export function publicSignalsOf(key: Pick<Groth16ProvingKey, "curve" | "publicCo
  * Checks the form of a witness.
  * @throws WitnessFormatError unless the witness has one value below r per wire, wire 0 being one
  */
-export function checkWitness(key: Pick<Groth16ProvingKey, "curve" | "wireCount">, witness: Uint8Array): void {
+export function checkWitness(key: { readonly curve: AnyCurve; readonly wireCount: number }, witness: Uint8Array): void {
   const { frBytes } = key.curve;
   if (witness.length !== key.wireCount * frBytes) throw new WitnessFormatError("the witness has a wrong length");
   const topWord = Number(key.curve.r >> BigInt(8 * (frBytes - 4)));
@@ -95,6 +98,6 @@ export function checkWitness(key: Pick<Groth16ProvingKey, "curve" | "wireCount">
   if (readBigIntLE(witness, 0, frBytes) !== 1n) throw new WitnessFormatError("wire 0 of the witness is not one");
 }
 
-function isBelow(witness: Uint8Array, at: number, curve: CurveParameters): boolean {
+function isBelow(witness: Uint8Array, at: number, curve: AnyCurve): boolean {
   return readBigIntLE(witness, at, curve.frBytes) < curve.r;
 }

@@ -24,6 +24,8 @@ import { writeCoefficients, writeZkeyFrame, zkeyCountsOf } from "./zkey-writer.j
 import type { ZkeyFrame, ZkeyHeaderPoints } from "./zkey-writer.js";
 
 export interface SetupOptions {
+  /** The curve that the circuit must be over; any supported one by default. */
+  readonly curve?: CurveParameters;
   /** How the points are computed; inline by default, on several threads in the setup process. */
   readonly execute?: FixedBaseExecutor;
   /** Called with the share that is done, 0 to 1, never decreasing. */
@@ -55,6 +57,8 @@ export async function setupGroth16(r1cs: R1cs, options: SetupOptions = {}): Prom
   const report = options.onProgress ?? ((): void => undefined);
   const counts = zkeyCountsOf(r1cs);
   const curve = curveOfScalarField(r1cs.prime);
+  if (options.curve !== undefined && options.curve !== curve)
+    throw new SetupInputError(`the circuit is not over the scalar field of ${options.curve.name}`);
   if (curve === undefined) throw new SetupInputError("the circuit is over the scalar field of no supported curve");
   if (counts.domainPower > DOMAIN_POWER_MAX)
     throw new SetupInputError(`the circuit has more than 2^${String(DOMAIN_POWER_MAX)} rows`);

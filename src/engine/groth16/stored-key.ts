@@ -1,15 +1,14 @@
 /**
  * Runs the gates on a key as it lies in the artifact store, so that what is checked is what is published. If the
- * circuit comes with satisfying inputs, an honest proof is made and checked, too. Also writes the key's Solidity
- * verifier.
+ * circuit comes with satisfying inputs, an honest proof is made and checked, too.
  */
 import { primeCurve } from "../backends/snarkjs.js";
-import { checkInputs } from "../circuit/inputs.js";
-import type { CircuitInterface } from "../circuit/interface.js";
+import type { CurveParameters } from "../curves/curve-parameters.js";
 import { readR1cs } from "../circuit/r1cs.js";
-import { computeWitness } from "../circuit/witness.js";
 import { loadReferenceKernels } from "../reference/reference-kernels.js";
-import { solidityVerifier, verifyingKeyFromJson } from "../encoding/groth16-verifying-key.js";
+import { verifyingKeyFromJson } from "../encoding/groth16-verifying-key.js";
+import type { HonestExample, StoredKey, StoredKeyResult } from "../proof-systems/proof-system.js";
+import { honestWitness } from "../proof-systems/published-key.js";
 import { checkHonestProof, checkKey } from "./gates.js";
 import type { GateResult } from "./gates.js";
 import { proveGroth16, publicSignalsOf } from "./prove.js";
@@ -18,34 +17,11 @@ import type { Groth16ProvingKey } from "./proving-key.js";
 import { prepareWith } from "./verify.js";
 import type { PreparedVerifyingKey } from "./verify.js";
 
-/**
- * Satisfying inputs of a built-in circuit, with what a proof of them takes. Never a caller's own program: it runs
- * without a deadline.
- */
-export interface HonestExample {
-  readonly circuit: CircuitInterface;
-  /** WebAssembly. */
-  readonly witnessProgram: Uint8Array;
-  /** Input name -> value, as parsed JSON. */
-  readonly inputs: unknown;
-}
-
-export interface StoredKey {
-  readonly r1cs: Uint8Array;
-  /** snarkjs `.zkey`. */
-  readonly provingKey: Uint8Array;
-  /** snarkjs verification key, JSON text. */
-  readonly verifyingKey: string;
-  readonly example?: HonestExample;
-}
-
-export type StoredKeyResult =
-  { readonly ok: true; readonly verifierContract: string } | { readonly ok: false; readonly message: string };
-
 /** Runs the gates. About 2 s for 60,000 constraints, and the time of a proof when there is an example. */
-export async function checkStoredKey(stored: StoredKey): Promise<StoredKeyResult> {
+export async function checkGroth16Key(curve: CurveParameters, stored: StoredKey): Promise<StoredKeyResult> {
   const key = readProvingKey(stored.provingKey);
-  const kernels = await loadReferenceKernels(key.curve);
+  if (key.curve !== curve) return { ok: false, message: `header: the key is not over ${curve.name}` };
+  const kernels = await loadReferenceKernels(curve);
   const decoded = verifyingKeyFromJson(JSON.parse(stored.verifyingKey), kernels);
   if (!decoded.ok) return { ok: false, message: `verifying_key: ${decoded.message}` };
   const checked = checkKey(kernels, await primeCurve(key.curve.name), {
@@ -58,7 +34,7 @@ export async function checkStoredKey(stored: StoredKey): Promise<StoredKeyResult
     const honest = await tryHonestProof(key, prepareWith(kernels, decoded.value), stored.example);
     if (!honest.ok) return failed(honest);
   }
-  return { ok: true, verifierContract: await solidityVerifier(decoded.value) };
+  return { ok: true };
 }
 
 async function tryHonestProof(
@@ -66,17 +42,9 @@ async function tryHonestProof(
   prepared: PreparedVerifyingKey,
   example: HonestExample,
 ): Promise<GateResult> {
-  const inputs = checkInputs(example.circuit, example.inputs);
-  if (!inputs.ok)
-    return { ok: false, gate: "honest_proof", message: "the circuit's own example has other inputs than the circuit" };
-  const computed = computeWitness(
-    await WebAssembly.compile(example.witnessProgram.slice()),
-    example.circuit,
-    inputs.values,
-  );
-  if (!computed.ok)
-    return { ok: false, gate: "honest_proof", message: "the circuit's own example does not satisfy it" };
-  return checkHonestProof(prepared, await proveGroth16(key, computed.witness), publicSignalsOf(key, computed.witness));
+  const witness = await honestWitness(example);
+  if (!witness.ok) return { ok: false, gate: "honest_proof", message: witness.message };
+  return checkHonestProof(prepared, await proveGroth16(key, witness.value), publicSignalsOf(key, witness.value));
 }
 
 function failed({ gate, message }: Extract<GateResult, { ok: false }>): StoredKeyResult {

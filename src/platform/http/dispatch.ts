@@ -30,7 +30,7 @@ import { Responder } from "./response/responder.js";
 import { StreamOpener } from "./response/stream-opener.js";
 import { RouteCache, type RouteMatch } from "./route-cache.js";
 import type { Router } from "./router.js";
-import type { RawRequest, RawResponse, UpgradeOffer } from "./uws.js";
+import type { RawRequest, RawResponse, UpgradeOffer } from "./drivers/driver.js";
 
 /** A request that was rejected before its handler ran. */
 export interface RefusedRequest {

@@ -1,6 +1,7 @@
 /** Serves `/metrics` on an address of its own, meant for loopback: it needs no token, so it may expose only figures. */
 import type { Log } from "../log.js";
-import { createHttpApp, type RawRequest, type RawResponse } from "./uws.js";
+import type { RawRequest, RawResponse } from "./drivers/driver.js";
+import { createHttpApp } from "./drivers/uws.js";
 
 export interface MetricsSource {
   readonly contentType: string;

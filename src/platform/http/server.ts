@@ -8,7 +8,8 @@ import { compileBoundRoute, type CompiledRoute } from "./compiled-route.js";
 import { HTTP_LIMITS, type HttpLimits } from "./limits/limits.js";
 import { Router } from "./router.js";
 import { SOCKET_LIMITS } from "./sockets.js";
-import { createHttpApp, type TlsFiles } from "./uws.js";
+import type { TlsFiles } from "./drivers/driver.js";
+import { createHttpApp } from "./drivers/uws.js";
 
 export interface ServerOptions {
   readonly host: string;

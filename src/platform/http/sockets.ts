@@ -17,7 +17,7 @@ import { AppError } from "../errors.js";
 import type { CompiledRoute } from "./compiled-route.js";
 import type { Streams } from "./response/streams.js";
 import { MESSAGE_FORM, readFirstMessage, type FirstMessage } from "./socket-messages.js";
-import type { RawSocket, SocketOptions, SocketSession } from "./uws.js";
+import type { RawSocket, SocketOptions, SocketSession } from "./drivers/driver.js";
 
 export const SOCKET_LIMITS: Omit<SocketOptions, "paths"> = {
   /** A token of 2 KiB and 32 filters of 256 characters. */

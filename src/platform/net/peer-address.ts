@@ -3,7 +3,7 @@
  * making it, so texts are cached.
  */
 import { LRUCache } from "lru-cache";
-import type { RawResponse } from "../http/uws.js";
+import type { RawResponse } from "../http/drivers/driver.js";
 
 const CACHED_MAX = 4096;
 /** An IPv4 address of an IPv6 socket (RFC 4291, 2.5.5.2): zeros(10) || 0xffff(2) || address(4). */

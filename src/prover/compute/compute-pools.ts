@@ -132,7 +132,7 @@ export class ComputePools {
         retryOnCrash: false,
       });
       if (helpers > 0) this.#teams.add(team);
-      for (let i = 0; i < helpers; i += 1) void this.#help(message.openKey, team, options);
+      for (let i = 0; i < helpers; i += 1) void this.#help(message, team, options);
       return await leading;
     } catch (error) {
       if (!(error instanceof AppError && error.code === "internal_error")) throw error;
@@ -177,14 +177,14 @@ export class ComputePools {
 
   /** Resolves when the helper's thread is free again; never rejects. */
   async #help(
-    openKey: OpenKey | undefined,
+    { system, openKey }: ProveMessage,
     team: SharedArrayBuffer,
     { owner, onThreadLost }: ProveOptions,
   ): Promise<void> {
     if (openKey === undefined) return;
     try {
       const turn = owner === undefined ? {} : { owner };
-      await this.run("prove", "help", { openKey, team }, { ...turn, retryOnCrash: false });
+      await this.run("prove", "help", { system, openKey, team }, { ...turn, retryOnCrash: false });
     } catch {
       // The pool has logged the error. The helper's part may be half done, so the proof must not use it.
       failTeam(team);

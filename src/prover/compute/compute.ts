@@ -14,7 +14,9 @@ import type {
   VerifyMessage,
   VerifyValue,
 } from "../../engine/protocol.js";
+import type { CompileRequest } from "../../engine/circuit/compile-circuit.js";
 import type { CircuitInterface } from "../../engine/circuit/interface.js";
+import type { ProofSystemName } from "../../engine/proof-systems/names.js";
 import type { ProverDiagnostic } from "../schemas.js";
 import type { CircuitSource } from "../provisioning/sources.js";
 
@@ -45,9 +47,20 @@ export type CompileOutcome =
       readonly warnings: readonly ProverDiagnostic[];
     };
 
+/** A source, and the curve over whose scalar field it is compiled. */
+export interface CompileInput {
+  readonly source: CircuitSource;
+  readonly curve: CompileRequest["curve"];
+}
+
+export interface SetupInput {
+  readonly system: ProofSystemName;
+  readonly r1cs: Uint8Array;
+}
+
 /** The keys that a setup made, before the gates have checked them. */
 export interface SetupKeys {
-  /** snarkjs `.zkey`. */
+  /** In the system's own format (engine/proof-systems/names.ts). */
   readonly provingKey: Uint8Array;
   /** snarkjs verification key, JSON text. */
   readonly verifyingKey: string;
@@ -68,6 +81,7 @@ export interface StoredFile {
 }
 
 export interface GatesInput {
+  readonly system: ProofSystemName;
   readonly r1cs: StoredFile;
   readonly provingKey: StoredFile;
   readonly verifyingKey: StoredFile;
@@ -80,8 +94,8 @@ export interface GatesInput {
 }
 
 export interface PassedGates {
-  /** Source of a Solidity contract that verifies proofs of this key. */
-  readonly verifierContract: string;
+  /** Source of a Solidity contract that verifies proofs of this key; absent where the EVM has no precompiles. */
+  readonly verifierContract?: string;
 }
 
 export interface ProverCompute {
@@ -90,13 +104,13 @@ export interface ProverCompute {
    */
   readonly compilerName: string;
   /** Compiles untrusted source. Whatever the source does is a result, never a rejection. */
-  compile(source: CircuitSource, options?: ComputeOptions): Promise<CompileOutcome>;
+  compile(input: CompileInput, options?: ComputeOptions): Promise<CompileOutcome>;
   /** Makes fresh, random keys. */
   setup(
-    r1cs: Uint8Array,
+    input: SetupInput,
     options?: ComputeOptions,
   ): Promise<{ readonly ok: true; readonly value: SetupKeys } | StepFailure>;
-  /** Runs all setup gates on the stored keys, the canary forgery among them (engine/groth16/gates.ts). */
+  /** Runs all setup gates on the stored keys, forgeries among them. */
   gates(
     input: GatesInput,
     options?: ComputeOptions,

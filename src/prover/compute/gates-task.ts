@@ -1,20 +1,12 @@
 /**
- * Checks a stored Groth16 key in a process of its own: seconds of work that must not delay proofs. The files are passed
+ * Checks a stored key in a process of its own: seconds of work that must not delay proofs. The files are passed
  * by path and hash, so that tens of megabytes do not pass through the server's memory.
  */
-import type { StoredFile } from "./compute.js";
-import type { HonestExample, StoredKeyResult } from "../../engine/groth16/stored-key.js";
+import type { GatesInput, PassedGates } from "./compute.js";
 import { workerPath } from "../../platform/files/package-root.js";
 import type { ProcessTaskLimits, ProcessTaskResult, ProcessTasks } from "../../platform/pool/process-task.js";
 
-export interface GatesRequest {
-  readonly r1cs: StoredFile;
-  readonly provingKey: StoredFile;
-  readonly verifyingKey: StoredFile;
-  readonly example?: Omit<HonestExample, "witnessProgram"> & { readonly witnessProgram: StoredFile };
-}
-
-export type GatesAnswer = StoredKeyResult;
+export type GatesAnswer = ({ readonly ok: true } & PassedGates) | { readonly ok: false; readonly message: string };
 
 /** 65,536 constraints take 3 s and 0.6 GB; the rest is room for a busy machine. */
 const GATES_PROCESS_LIMITS: ProcessTaskLimits = {
@@ -30,10 +22,10 @@ const GATES_PROCESS_LIMITS: ProcessTaskLimits = {
 /** Runs all gates on the files; rejects only when the server's own temporary folder fails. */
 export async function checkKeyInProcess(
   tasks: ProcessTasks,
-  request: GatesRequest,
+  request: GatesInput,
   options: { readonly signal?: AbortSignal } = {},
 ): Promise<ProcessTaskResult<GatesAnswer>> {
-  return await tasks.run<GatesRequest, GatesAnswer>({
+  return await tasks.run<GatesInput, GatesAnswer>({
     entry: workerPath("gates.process"),
     request,
     limits: GATES_PROCESS_LIMITS,

@@ -7,7 +7,7 @@ import { LRUCache } from "lru-cache";
 import { AppError } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
 import type { Log } from "../../platform/log.js";
-import type { OpenKey, SharedBytes } from "../../engine/protocol.js";
+import type { OpenKey, ProveMessage } from "../../engine/protocol.js";
 import type { RunOptions } from "../../platform/pool/thread-pool.js";
 import type { ComputePools } from "./compute-pools.js";
 
@@ -26,13 +26,16 @@ interface OpenKeysDependencies {
 /** What says nothing of the key, only of the call that opened it. */
 const LIMIT_CODES: ReadonlySet<string> = new Set(["overloaded", "deadline_exceeded"]);
 
+/** A proving key's file and its system. */
+type KeyFile = Pick<ProveMessage, "system" | "provingKey">;
+
 /** In whose turn a key is opened, and until when. */
 export type OpenCall = Pick<RunOptions, "owner" | "signal" | "deadlineMs" | "sinceMs">;
 
 export class OpenKeys {
   readonly #workspaces: number;
   readonly #with: OpenKeysDependencies;
-  /** By the zkey's SHA-256. */
+  /** By the SHA-256 of the key's file. */
   readonly #open: LRUCache<string, OpenKey>;
   /** Keys that a thread is opening now, so that overlapping calls open a key once. */
   readonly #opening = new Map<string, Promise<OpenKey | undefined>>();
@@ -55,13 +58,13 @@ export class OpenKeys {
    * @throws overloaded when the queue is full: the proof would wait in the same one; deadline_exceeded, and the
    *   signal's reason
    */
-  async get(provingKey: SharedBytes, call: OpenCall = {}): Promise<OpenKey | undefined> {
-    const { sha256 } = provingKey;
+  async get(file: KeyFile, call: OpenCall = {}): Promise<OpenKey | undefined> {
+    const { sha256 } = file.provingKey;
     for (;;) {
       const open = this.#open.get(sha256);
       if (open !== undefined) return open;
       const others = this.#opening.get(sha256);
-      if (others === undefined) return await this.#share(provingKey, call);
+      if (others === undefined) return await this.#share(file, call);
       try {
         return await others;
       } catch {
@@ -77,9 +80,9 @@ export class OpenKeys {
   }
 
   /** Opens a key for this call and those that come meanwhile. */
-  async #share(provingKey: SharedBytes, call: OpenCall): Promise<OpenKey | undefined> {
-    const { sha256 } = provingKey;
-    const opening = this.#openNow(provingKey, call);
+  async #share(file: KeyFile, call: OpenCall): Promise<OpenKey | undefined> {
+    const { sha256 } = file.provingKey;
+    const opening = this.#openNow(file, call);
     this.#opening.set(sha256, opening);
     try {
       const opened = await opening;
@@ -91,9 +94,9 @@ export class OpenKeys {
     }
   }
 
-  async #openNow(provingKey: SharedBytes, call: OpenCall): Promise<OpenKey | undefined> {
+  async #openNow({ system, provingKey }: KeyFile, call: OpenCall): Promise<OpenKey | undefined> {
     try {
-      const message = { provingKey, workspaces: this.#workspaces };
+      const message = { system, provingKey, workspaces: this.#workspaces };
       const opened = await this.#with.pools.run("prove", "open_key", message, call);
       if (!opened.ok) throw new Error(opened.message);
       return { id: newId(), key: opened.value };

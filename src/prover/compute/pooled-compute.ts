@@ -30,16 +30,17 @@ import type {
   VerifyValue,
 } from "../../engine/protocol.js";
 import type {
+  CompileInput,
   CompileOutcome,
   ComputeOptions,
   GatesInput,
   PassedGates,
   ProverCompute,
+  SetupInput,
   SetupKeys,
   StepFailure,
 } from "./compute.js";
 import { diagnostic } from "../provisioning/diagnostics.js";
-import type { CircuitSource } from "../provisioning/sources.js";
 
 interface PooledComputeOptions {
   /** Largest circuit that may be compiled, in constraints. */
@@ -85,10 +86,10 @@ export class PooledCompute implements ProverCompute {
   }
 
   /** Compiles in a process; a source that does not compile is a result. */
-  async compile(source: CircuitSource, options: ComputeOptions = {}): Promise<CompileOutcome> {
+  async compile({ source, curve }: CompileInput, options: ComputeOptions = {}): Promise<CompileOutcome> {
     const outcome = await compileInProcess(
       this.#tasks,
-      { sources: source.files, main: source.main, curve: "BN254", ...source.options },
+      { sources: source.files, main: source.main, curve, ...source.options },
       {
         limits: this.#compileLimits,
         processLimits: this.#processLimits,
@@ -111,20 +112,22 @@ export class PooledCompute implements ProverCompute {
 
   /** Makes fresh keys in a process that ends afterwards. */
   async setup(
-    r1cs: Uint8Array,
+    input: SetupInput,
     options: ComputeOptions = {},
   ): Promise<{ readonly ok: true; readonly value: SetupKeys } | StepFailure> {
-    const outcome = await setupInProcess(this.#tasks, r1cs, {
+    const outcome = await setupInProcess(this.#tasks, input, {
       ...signalOf(options),
       ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),
     });
     if (!outcome.ok) return this.#stepFailure("setup", outcome, options);
     const key = outcome.value;
+    if (!key.ok && key.code === "reference_string_required")
+      throw new AppError("internal_error", { message: "the setup found no structured reference string" });
     if (!key.ok) {
       const code = key.code === "gate_failed" ? "setup_gate_failed" : key.code;
       return { ok: false, errors: [diagnostic(code, key.message)] };
     }
-    return { ok: true, value: { provingKey: key.zkey, verifyingKey: JSON.stringify(key.verifyingKey) } };
+    return { ok: true, value: { provingKey: key.provingKey, verifyingKey: JSON.stringify(key.verifyingKey) } };
   }
 
   /** Runs the gates on the stored files in a process. */
@@ -136,7 +139,7 @@ export class PooledCompute implements ProverCompute {
     if (!outcome.ok) return this.#stepFailure("gates", outcome, options);
     const checked = outcome.value;
     return checked.ok
-      ? { ok: true, value: { verifierContract: checked.verifierContract } }
+      ? { ok: true, value: checked }
       : { ok: false, errors: [diagnostic("setup_gate_failed", checked.message)] };
   }
 
@@ -154,7 +157,7 @@ export class PooledCompute implements ProverCompute {
   }
 
   async #proveOnce(message: ProveMessage, options: ProveOptions): Promise<TaskResult<ProveValue>> {
-    const openKey = await this.#openKeys?.get(message.provingKey, options);
+    const openKey = await this.#openKeys?.get(message, options);
     // A thread that is lost during a proof never gives its workspace of the key back.
     const onThreadLost = (): void => {
       this.#openKeys?.drop(message.provingKey.sha256);

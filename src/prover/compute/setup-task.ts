@@ -1,9 +1,10 @@
 /**
- * Makes a Groth16 key in a process of its own that ends afterwards, so that the trapdoor cannot outlive it. Only faults
+ * Makes a key in a process of its own that ends afterwards, so that the trapdoor cannot outlive it. Only faults
  * of the server are failures; an unsuitable circuit is part of the result.
  */
-import type { MakeKeyResult } from "../../engine/groth16/make-key.js";
+import type { MakeKeyResult } from "../../engine/proof-systems/proof-system.js";
 import { workerPath } from "../../platform/files/package-root.js";
+import type { SetupInput } from "./compute.js";
 import type { ProcessTaskLimits, ProcessTaskResult, ProcessTasks } from "../../platform/pool/process-task.js";
 
 /**
@@ -26,15 +27,18 @@ interface SetupTaskOptions {
   readonly onProgress?: (share: number) => void;
 }
 
-/** Runs setup and gates on the bytes of an R1CS file. Rejects only when the server's own temporary folder fails. */
+/**
+ * Runs the setup, and the gates that belong to it, on the bytes of an R1CS file. Rejects only when the server's own
+ * temporary folder fails.
+ */
 export async function setupInProcess(
   tasks: ProcessTasks,
-  r1cs: Uint8Array,
+  input: SetupInput,
   options: SetupTaskOptions = {},
 ): Promise<ProcessTaskResult<MakeKeyResult>> {
-  return await tasks.run<{ r1cs: Uint8Array }, MakeKeyResult>({
+  return await tasks.run<SetupInput, MakeKeyResult>({
     entry: workerPath("setup.process"),
-    request: { r1cs },
+    request: input,
     limits: options.limits ?? SETUP_PROCESS_LIMITS,
     ...(options.signal === undefined ? {} : { signal: options.signal }),
     ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),

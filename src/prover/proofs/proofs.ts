@@ -13,8 +13,9 @@ import type { StoreRecord } from "../../platform/store/store.js";
 import type { ResidentBytes } from "../compute/resident-bytes.js";
 import { hasMoreValues } from "../../engine/circuit/inputs.js";
 import { valuesOf, type CircuitInterface } from "../../engine/circuit/interface.js";
-import type { Groth16ProofJson, TaskFailure, TaskResult, UncheckedClaim, VerifyValue } from "../../engine/protocol.js";
+import type { ProveValue, TaskFailure, TaskResult, UncheckedClaim, VerifyValue } from "../../engine/protocol.js";
 import type { ProverCompute } from "../compute/compute.js";
+import { proofSystemOf } from "../catalog.js";
 import type { KeyPins } from "../provisioning/key-pins.js";
 import type { CircuitInterfaces } from "./circuit-interfaces.js";
 import type { NoteStores, StoredNote } from "./note-stores.js";
@@ -22,7 +23,6 @@ import { noteDeposited } from "../prover-events.js";
 import type { ProverRepository, StoredProver } from "../repository.js";
 import type { Note, ProofItem, ProofRecord, ProveResult } from "../schemas.js";
 import { readClaim } from "./claims.js";
-import { solidityProof } from "./solidity-proof.js";
 import { hashProof, hashStatement, noteDigest, nullifierKey } from "./public-inputs.js";
 import type { ProverVault } from "../vault-port.js";
 
@@ -97,11 +97,15 @@ export class Proofs {
       this.#with.resident.get(verifyingKeySha256),
     ]);
     const result = await this.#with.compute.prove(
-      { circuit, witnessProgram, provingKey, verifyingKey, inputs: request.inputs },
+      {
+        ...{ system: proofSystemOf(prover), circuit, witnessProgram, provingKey, verifyingKey },
+        inputs: request.inputs,
+        form: request.format,
+      },
       { owner: formatSubject(owner), signal: request.signal, deadlineMs: this.#options.proveDeadlineMs },
     );
     if (!result.ok) throw taskError(result);
-    const { proof, proofJson, publicSignals, timings } = result.value;
+    const { proof, publicSignals, timings } = result.value;
     const record = await this.#store(owner, prover, {
       proof,
       publicSignals,
@@ -113,7 +117,7 @@ export class Proofs {
         check_ms: round(timings.checkMs),
       },
     });
-    return { proof, ...record, ...forms(request.format, proofJson, publicSignals) };
+    return { proof, ...record, ...formsOf(result.value) };
   }
 
   /**
@@ -135,7 +139,7 @@ export class Proofs {
     ]);
     requireFewValues(circuit, claim.inputs, claim.publicSignals);
     const checked = await this.#with.compute.verify(
-      { circuit, verifyingKey, ...claim },
+      { system: proofSystemOf(prover), circuit, verifyingKey, ...claim },
       { owner: formatSubject(owner), signal: request.signal, deadlineMs: this.#options.verifyDeadlineMs },
     );
     if (!checked.ok) throw taskError(checked);
@@ -171,7 +175,7 @@ export class Proofs {
       request.signal.throwIfAborted();
       const claims = slice.flatMap((claim) => (claim instanceof AppError ? [] : [claim]));
       const checked = await this.#with.compute.verifyBatch(
-        { circuit, verifyingKey, items: claims },
+        { system: proofSystemOf(prover), circuit, verifyingKey, items: claims },
         { owner: formatSubject(owner), signal: request.signal, deadlineMs: this.#options.verifyDeadlineMs },
       );
       if (!checked.ok) throw taskError(checked);
@@ -336,19 +340,10 @@ function taskError(failure: TaskFailure): AppError {
   });
 }
 
-function forms(
-  format: "snarkjs" | "solidity" | undefined,
-  proof: Groth16ProofJson,
-  publicSignals: readonly string[],
-): Pick<ProveResult, "snarkjs" | "solidity"> {
-  if (format === "solidity") return { solidity: solidityProof(proof, publicSignals) };
-  if (format !== "snarkjs") return {};
-  const { pi_a, pi_b, pi_c, protocol, curve } = proof;
+function formsOf({ snarkjs, solidity, publicSignals }: ProveValue): Pick<ProveResult, "snarkjs" | "solidity"> {
   return {
-    snarkjs: {
-      proof: { pi_a: [...pi_a], pi_b: pi_b.map((row) => [...row]), pi_c: [...pi_c], protocol, curve },
-      public_signals: [...publicSignals],
-    },
+    ...(snarkjs === undefined ? {} : { snarkjs: { proof: snarkjs, public_signals: [...publicSignals] } }),
+    ...(solidity === undefined ? {} : { solidity }),
   };
 }
 

@@ -7,6 +7,7 @@ import { AppError } from "../../platform/errors.js";
 import type { Subject } from "../../platform/auth/principal.js";
 import type { ArtifactReference } from "../../platform/store/artifacts.js";
 import type { StoreCommit } from "../../platform/store/store.js";
+import { proofSystemRow } from "../catalog.js";
 import type { StoredProver } from "../repository.js";
 import type { ProverVault } from "../vault-port.js";
 
@@ -18,18 +19,8 @@ interface Pin {
 }
 
 const PINNED = {
-  proving_key: {
-    artifact: "proving_key",
-    member: "proving_key_id",
-    kind: "groth16_proving_key",
-    format: "snarkjs-zkey",
-  },
-  verifying_key: {
-    artifact: "verifying_key.json",
-    member: "verifying_key_id",
-    kind: "groth16_verifying_key",
-    format: "snarkjs-json",
-  },
+  proving_key: { artifact: "proving_key", member: "proving_key_id" },
+  verifying_key: { artifact: "verifying_key.json", member: "verifying_key_id" },
 } as const;
 type PinnedName = keyof typeof PINNED;
 
@@ -47,7 +38,7 @@ export class KeyPins {
     name: PinnedName,
     artifact: ArtifactReference,
   ): Promise<{ readonly secretId: string; readonly commit: StoreCommit }> {
-    const { kind, format } = PINNED[name];
+    const { kind, format } = labelOf(prover, name);
     const pin: Pin = { kind, sha256: artifact.sha256, bytes: artifact.bytes, format };
     return await this.#vault.prepareSecret(owner, prover.vault_id, {
       name,
@@ -62,7 +53,8 @@ export class KeyPins {
    *   disagrees with the prover's record
    */
   async read(owner: Subject, prover: StoredProver, name: PinnedName): Promise<string> {
-    const { artifact, member, kind, format } = PINNED[name];
+    const { artifact, member } = PINNED[name];
+    const { kind, format } = labelOf(prover, name);
     const secretId = prover[member];
     const recorded = prover.build.artifacts[artifact];
     if (secretId === null || recorded === undefined) throw corrupt(name);
@@ -84,6 +76,12 @@ export class KeyPins {
       });
     }
   }
+}
+
+/** Returns what a pin of the prover's key says beside the key itself. */
+function labelOf(prover: StoredProver, name: PinnedName): Pick<Pin, "kind" | "format"> {
+  const { scheme, provingKeyFormat } = proofSystemRow(prover);
+  return { kind: `${scheme}_${name}`, format: name === "proving_key" ? provingKeyFormat : "snarkjs-json" };
 }
 
 function corrupt(name: PinnedName, cause?: unknown): AppError {

@@ -12,6 +12,7 @@ import type { ArtifactReference, Artifacts } from "../../platform/store/artifact
 import { StoreConflict, type StoreCommit, type StoreRecord } from "../../platform/store/store.js";
 import { mergeCommits } from "../../platform/store/tables.js";
 import type { GatesInput, ProverCompute, StoredFile } from "../compute/compute.js";
+import { proofSystemOf, proofSystemRow } from "../catalog.js";
 import { diagnostic, limitDiagnostics } from "./diagnostics.js";
 import type { KeyPins } from "./key-pins.js";
 import { isFinished, mayFollow, type ProverStatus } from "./lifecycle.js";
@@ -154,10 +155,10 @@ export class Provisioning {
   /** Undefined when the source does not compile and the prover has failed. */
   async #compileAnew(prover: StoredProver, lease: ProvisioningLease): Promise<CompiledCircuit | undefined> {
     const text = await this.#with.artifacts.read(required(prover, "source.json").sha256);
-    const outcome = await this.#with.compute.compile(JSON.parse(text.toString("utf8")) as CircuitSource, {
-      signal: lease.signal,
-      onProgress: lease.progress,
-    });
+    const outcome = await this.#with.compute.compile(
+      { source: JSON.parse(text.toString("utf8")) as CircuitSource, curve: proofSystemRow(prover).curve },
+      { signal: lease.signal, onProgress: lease.progress },
+    );
     if (!outcome.ok) {
       await this.#fail({ ...prover, warnings: limitDiagnostics(outcome.warnings) }, outcome.errors, lease);
       return undefined;
@@ -174,7 +175,10 @@ export class Provisioning {
 
   async #setup(prover: StoredProver, lease: ProvisioningLease): Promise<void> {
     const r1cs = await this.#with.artifacts.read(required(prover, "circuit.r1cs").sha256);
-    const made = await this.#with.compute.setup(r1cs, { signal: lease.signal, onProgress: lease.progress });
+    const made = await this.#with.compute.setup(
+      { system: proofSystemOf(prover), r1cs },
+      { signal: lease.signal, onProgress: lease.progress },
+    );
     if (!made.ok) {
       await this.#fail(prover, made.errors, lease);
       return;
@@ -195,6 +199,7 @@ export class Provisioning {
     const example = await this.#example(prover, file("circuit.wasm"));
     const passed = await this.#with.compute.gates(
       {
+        system: proofSystemOf(prover),
         r1cs: file("circuit.r1cs"),
         provingKey: file("proving_key"),
         verifyingKey: file("verifying_key.json"),
@@ -206,9 +211,12 @@ export class Provisioning {
       await this.#fail(prover, passed.errors, lease);
       return;
     }
+    const { verifierContract } = passed.value;
     const artifacts: ArtifactSet = {
       ...prover.build.artifacts,
-      "verifier.sol": await this.#with.artifacts.put(Buffer.from(passed.value.verifierContract)),
+      ...(verifierContract === undefined
+        ? {}
+        : { "verifier.sol": await this.#with.artifacts.put(Buffer.from(verifierContract)) }),
     };
     await this.#write(prover, { ...prover, build: { ...prover.build, artifacts, gates_passed: true } }, lease);
   }

@@ -15,7 +15,7 @@ import type { Abi } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { BN254 } from "../../../src/engine/curves/bn254.js";
 import { negateG1 } from "../../../src/engine/curves/points.js";
-import { proofToJson } from "../../../src/engine/encoding/groth16-proof.js";
+import { groth16SolidityArguments } from "../../../src/engine/encoding/groth16-solidity.js";
 import { solidityVerifier } from "../../../src/engine/encoding/groth16-verifying-key.js";
 import type { Groth16Proof } from "../../../src/engine/groth16/proof.js";
 import { readProvingKey } from "../../../src/engine/groth16/proving-key.js";
@@ -23,7 +23,6 @@ import { setupGroth16 } from "../../../src/engine/groth16/setup.js";
 import { ResidentProver } from "../../../src/engine/kernels/groth16/resident-prover.js";
 import { makeKeyResident, proveResident } from "../../../src/engine/kernels/groth16/resident-proving.js";
 import { compileSolidity } from "../../../src/engine/solidity/compile-solidity.js";
-import { solidityProof } from "../../../src/prover/proofs/solidity-proof.js";
 import { ANVIL_KEYS, startAnvil } from "../../support/anvil.js";
 import type { Anvil } from "../../support/anvil.js";
 import { chainFixture, cubicFixture } from "../../support/groth16-fixtures.js";
@@ -71,7 +70,7 @@ async function deploy(
   if (contractAddress === null || contractAddress === undefined) throw new Error("the verifier was not deployed");
   return {
     verify: async (proof, signals) => {
-      const { a, b, c, input } = solidityProof(proofToJson(proof, BN254), signals.map(String));
+      const { a, b, c, input } = groth16SolidityArguments(proof, signals);
       const call = { abi, functionName: "verifyProof" } as const;
       const { data } = await reader.call({
         to: contractAddress,

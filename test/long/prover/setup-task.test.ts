@@ -12,12 +12,12 @@ import { setupInProcess } from "../../../src/prover/compute/setup-task.js";
 it("makes a gated key for a circuit of 12,000 constraints, whose work the process shares among threads", async () => {
   const tasks = new ProcessTasks();
   const fixture = chainFixture(12_000);
-  const outcome = await setupInProcess(tasks, r1csFile(fixture));
+  const outcome = await setupInProcess(tasks, { system: "groth16/BN254", r1cs: r1csFile(fixture) });
   if (!outcome.ok || !outcome.value.ok) throw new Error(JSON.stringify(outcome));
-  const { zkey, verifyingKey, gates } = outcome.value;
+  const { provingKey, verifyingKey, gates } = outcome.value;
   expect(gates).toEqual(["self_test", "header", "phase2", "verifying_key", "circuit", "points", "canary"]);
   const decoded = verifyingKeyFromJson(verifyingKey, await loadReferenceKernels());
   if (!decoded.ok) throw new Error(decoded.message);
-  const proof = await proveGroth16(readProvingKey(zkey), fixture.witness);
+  const proof = await proveGroth16(readProvingKey(provingKey), fixture.witness);
   expect(verifyGroth16(prepareWith(await loadPairing("wasm"), decoded.value), proof, fixture.publicSignals)).toBe(true);
 });

@@ -8,7 +8,7 @@ import { compileCircuit } from "../../../src/engine/circuit/compile-circuit.js";
 import { readCircuitInterface } from "../../../src/engine/circuit/interface.js";
 import { readR1cs } from "../../../src/engine/circuit/r1cs.js";
 import { makeGroth16Key } from "../../../src/engine/groth16/make-key.js";
-import type { ResidentKey } from "../../../src/engine/kernels/groth16/resident-key.js";
+import type { SharedKey } from "../../../src/engine/kernels/threads/shared-key.js";
 import type { ProveMessage, SharedBytes } from "../../../src/engine/protocol.js";
 import { ComputePools, type ProveOptions } from "../../../src/prover/compute/compute-pools.js";
 import { recordedLog } from "../../support/silent-log.js";
@@ -26,16 +26,17 @@ function shared(bytes: Uint8Array): SharedBytes {
   return { sha256: createHash("sha256").update(bytes).digest("hex"), bytes: memory };
 }
 
-async function openKey(workspaces: number): Promise<ResidentKey> {
-  const opened = await pools.run("prove", "open_key", { provingKey: message.provingKey, workspaces });
+async function openKey(workspaces: number): Promise<SharedKey> {
+  const opened = await pools.run("prove", "open_key", { ...message, workspaces });
   if (!opened.ok) throw new Error(opened.message);
   return opened.value;
 }
 
-async function prove(key: ResidentKey, id: string, options: ProveOptions = {}): Promise<boolean> {
+async function prove(key: SharedKey, id: string, options: ProveOptions = {}): Promise<boolean> {
   const made = await pools.prove({ ...message, openKey: { id, key } }, options);
   if (!made.ok) throw new Error(made.message);
   const checked = await pools.run("interactive", "verify", {
+    system: message.system,
     circuit: message.circuit,
     verifyingKey: message.verifyingKey,
     inputs: { y: made.value.publicSignals[0] },
@@ -45,7 +46,7 @@ async function prove(key: ResidentKey, id: string, options: ProveOptions = {}): 
 }
 
 /** Workspaces of the key that a thread has. */
-function taken(key: ResidentKey): number {
+function taken(key: SharedKey): number {
   return [...new Int32Array(key.memory.buffer, key.workspaceFlags, key.workspaces.length)].filter((flag) => flag !== 0)
     .length;
 }
@@ -66,6 +67,7 @@ beforeAll(async () => {
   const made = await makeGroth16Key(compiled.r1cs);
   if (!made.ok) throw new Error(made.message);
   message = {
+    system: "groth16/BN254",
     circuit: readCircuitInterface(readR1cs(compiled.r1cs), compiled.sym),
     witnessProgram: shared(compiled.wasm),
     provingKey: shared(made.zkey),

@@ -4,7 +4,10 @@ import { AppError } from "../../../src/platform/errors.js";
 import { OpenKeys, type OpenCall } from "../../../src/prover/compute/open-keys.js";
 import { recordedLog } from "../../support/silent-log.js";
 
-const KEY = { sha256: "0".repeat(64), bytes: new SharedArrayBuffer(0) };
+const KEY = {
+  system: "groth16/BN254",
+  provingKey: { sha256: "0".repeat(64), bytes: new SharedArrayBuffer(0) },
+} as const;
 const OPENED = { ok: true, value: { memory: { buffer: new SharedArrayBuffer(8) } } };
 
 class TestPool {

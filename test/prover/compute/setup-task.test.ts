@@ -24,13 +24,13 @@ describe("setup in a process of its own", () => {
 
   it("makes a gated key", async () => {
     const fixture = cubicFixture(3n);
-    const outcome = await setupInProcess(tasks, r1csFile(fixture));
+    const outcome = await setupInProcess(tasks, { system: "groth16/BN254", r1cs: r1csFile(fixture) });
     if (!outcome.ok || !outcome.value.ok) throw new Error(JSON.stringify(outcome));
-    const { zkey, verifyingKey, gates } = outcome.value;
+    const { provingKey, verifyingKey, gates } = outcome.value;
     expect(gates).toEqual(["self_test", "header", "phase2", "verifying_key", "circuit", "points", "canary"]);
     const decoded = verifyingKeyFromJson(verifyingKey, await loadReferenceKernels());
     if (!decoded.ok) throw new Error(decoded.message);
-    const proof = await proveGroth16(readProvingKey(zkey), fixture.witness);
+    const proof = await proveGroth16(readProvingKey(provingKey), fixture.witness);
     expect(verifyGroth16(prepareWith(await loadPairing("wasm"), decoded.value), proof, fixture.publicSignals)).toBe(
       true,
     );
@@ -38,15 +38,15 @@ describe("setup in a process of its own", () => {
 
   it("says what is wrong with bytes that are no circuit of this field", async () => {
     const file = r1csFile(cubicFixture(3n));
-    expect(await setupInProcess(tasks, file.subarray(0, 100))).toMatchObject({
+    expect(await setupInProcess(tasks, { system: "groth16/BN254", r1cs: file.subarray(0, 100) })).toMatchObject({
       ok: true,
       value: { ok: false, code: "circuit_unsupported" },
     });
     expect(
-      await setupInProcess(
-        tasks,
-        r1csFile({ ...cubicFixture(3n), r1cs: { ...cubicFixture(3n).r1cs, prime: 2n ** 255n - 19n } }),
-      ),
+      await setupInProcess(tasks, {
+        system: "groth16/BN254",
+        r1cs: r1csFile({ ...cubicFixture(3n), r1cs: { ...cubicFixture(3n).r1cs, prime: 2n ** 255n - 19n } }),
+      }),
     ).toMatchObject({ ok: true, value: { ok: false, code: "circuit_unsupported" } });
   });
 
@@ -55,7 +55,7 @@ describe("setup in a process of its own", () => {
     const run = (options: { readonly deadlineMs: number; readonly signal?: AbortSignal }): Promise<unknown> =>
       tasks.run({
         entry: join(process.cwd(), "dist", "workers", "setup.process.js"),
-        request: { r1cs: file },
+        request: { system: "groth16/BN254", r1cs: file },
         parentFolder: folder,
         limits: { ...SETUP_PROCESS_LIMITS, deadlineMs: options.deadlineMs },
         ...(options.signal === undefined ? {} : { signal: options.signal }),

@@ -4,7 +4,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { Subject } from "../../../src/platform/auth/principal.js";
 import type { Store, StoreCommit } from "../../../src/platform/store/store.js";
-import type { ProverCompute, StepFailure } from "../../../src/prover/compute/compute.js";
+import type { ProverCompute, SetupInput, StepFailure } from "../../../src/prover/compute/compute.js";
 import { PROVER_STATUSES, type ProverStatus } from "../../../src/prover/provisioning/lifecycle.js";
 import { removeFolder } from "../../support/temporary-folder.js";
 import { PHRASE, sealBody, subject } from "../../vault/support.js";
@@ -222,8 +222,8 @@ describe("provisioning", () => {
     const inner = compute.setup.bind(compute);
     const test = await boot({
       compute: Object.assign(compute, {
-        setup: async (r1cs: Uint8Array) => {
-          const [one, two] = [await inner(r1cs), await other.setup(r1cs)];
+        setup: async (input: SetupInput) => {
+          const [one, two] = [await inner(input), await other.setup(input)];
           return one.ok && two.ok ? { ok: true, value: { ...one.value, verifyingKey: two.value.verifyingKey } } : one;
         },
       }),

@@ -7,7 +7,7 @@
  * This file says where everything lies.
  */
 import type { CurveName } from "../../curves/curve-parameters.js";
-import type { KernelKind } from "../kernel-module.js";
+import type { SharedKey } from "../threads/shared-key.js";
 
 /** Points of one multi-scalar multiplication. */
 export interface PointSection {
@@ -27,13 +27,10 @@ export interface RowSection {
 }
 
 /** What a thread needs to open the key; it may be posted to one. Numbers are addresses, but for the counts. */
-export interface ResidentKey {
-  readonly memory: WebAssembly.Memory;
-  readonly kind: KernelKind;
+export interface ResidentKey extends SharedKey {
   readonly curve: CurveName;
   readonly wireCount: number;
   readonly publicCount: number;
-  readonly domainPower: number;
   readonly a: PointSection;
   readonly b1: PointSection;
   readonly b2: PointSection;
@@ -45,11 +42,6 @@ export interface ResidentKey {
   readonly coefficients: number;
   readonly domainTables: number;
   readonly cosetScale: number;
-  /** Address of one 32-bit flag per workspace: 1 while a thread has it. */
-  readonly workspaceFlags: number;
-  readonly workspaces: readonly { readonly start: number; readonly end: number }[];
-  /** Bytes of the memory without the workspaces. */
-  readonly keyBytes: number;
 }
 
 /**

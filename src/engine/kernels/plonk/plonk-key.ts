@@ -8,7 +8,7 @@
  * their coefficients, in the order of `coefficientPlaces` (ntt/domain.ts).
  */
 import type { PlonkVerifyingKey } from "../../plonk/key.js";
-import type { KernelKind } from "../kernel-module.js";
+import type { SharedKey } from "../threads/shared-key.js";
 
 /** The polynomials that the circuit fixes: the selectors of plonk/plonk-gates.ts, and the permutation's columns. */
 export const FIXED_POLYNOMIALS = ["m", "l", "r", "o", "k", "s1", "s2", "s3"] as const;
@@ -26,11 +26,8 @@ export interface PlonkCoset {
 }
 
 /** What a thread needs to open the key; it may be posted to one. Numbers are addresses, but for the counts. */
-export interface ResidentPlonkKey {
-  readonly memory: WebAssembly.Memory;
-  readonly kind: KernelKind;
+export interface ResidentPlonkKey extends SharedKey {
   readonly verifyingKey: PlonkVerifyingKey;
-  readonly domainPower: number;
   /** Wires of the constraint system, and of the gates, which have additions more. */
   readonly systemWireCount: number;
   readonly wireCount: number;
@@ -56,11 +53,6 @@ export interface ResidentPlonkKey {
   readonly powers: number;
   /** Points: the Lagrange polynomials of the domain at the secret, and the powers 0, 1, 2, n, n + 1, n + 2. */
   readonly lagrange: number;
-  /** Address of one 32-bit flag per workspace: 1 while a thread has it. */
-  readonly workspaceFlags: number;
-  readonly workspaces: readonly { readonly start: number; readonly end: number }[];
-  /** Bytes of the memory without the workspaces. */
-  readonly keyBytes: number;
 }
 
 /** Cosets of the domain that hold the quotient: its degree is below four times the domain's size. */

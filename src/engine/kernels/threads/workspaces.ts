@@ -1,12 +1,9 @@
 /** The workspaces of a resident key, which threads take and give back through flags in the key's shared memory. */
 
+import type { SharedKey } from "./shared-key.js";
+
 /** What a resident key says of its workspaces. */
-interface KeyWorkspaces {
-  readonly memory: WebAssembly.Memory;
-  /** Address of one 32-bit flag per workspace: 1 while a thread has it. */
-  readonly workspaceFlags: number;
-  readonly workspaces: readonly { readonly start: number; readonly end: number }[];
-}
+type KeyWorkspaces = Pick<SharedKey, "memory" | "workspaceFlags" | "workspaces">;
 
 /** A workspace that this thread has taken: bytes start to end - 1 of the key's memory. */
 export interface Workspace {

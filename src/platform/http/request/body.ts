@@ -6,7 +6,7 @@
 import { AppError } from "../../errors.js";
 import { LINGER_BYTES_MAX, type HttpLimits } from "../limits/limits.js";
 import type { CompiledRoute } from "../compiled-route.js";
-import type { RawResponse } from "../uws.js";
+import type { RawResponse } from "../drivers/driver.js";
 import type { Exchange, IncomingBody } from "./exchange.js";
 
 /** Memory that all bodies may take together. */

@@ -6,7 +6,7 @@ import type { Principal } from "../../auth/principal.js";
 import type { RouteSpec } from "../../contract/route.js";
 import type { CompiledRoute } from "../compiled-route.js";
 import type { RequestHead } from "./request-head.js";
-import type { RawResponse, UpgradeOffer } from "../uws.js";
+import type { RawResponse, UpgradeOffer } from "../drivers/driver.js";
 
 /**
  * `open`: no answer yet. `sending`: its head is out, its body is on the way. `done`: answered, or the client is gone.

@@ -4,7 +4,7 @@
  * Content-Length and any Transfer-Encoding). Decides also whether the request is the last one of its connection.
  */
 import { AppError } from "../../errors.js";
-import type { RawRequest } from "../uws.js";
+import type { RawRequest } from "../drivers/driver.js";
 
 export interface RequestHead {
   /** As sent. */

@@ -10,7 +10,7 @@ import type { Authenticate, CallerReader } from "../request/caller.js";
 import type { Exchange } from "../request/exchange.js";
 import { readProtocols, type FirstMessage } from "../socket-messages.js";
 import { Sockets, type AdmittedStream } from "../sockets.js";
-import type { UpgradeOffer } from "../uws.js";
+import type { UpgradeOffer } from "../drivers/driver.js";
 import type { Answer } from "./answer.js";
 import { StreamAnswer } from "./stream-answer.js";
 import { Streams } from "./streams.js";

@@ -3,7 +3,7 @@ import { systemClock } from "../../../../src/platform/clock.js";
 import { Exchange } from "../../../../src/platform/http/request/exchange.js";
 import { InFlight } from "../../../../src/platform/http/limits/in-flight.js";
 import type { RequestHead } from "../../../../src/platform/http/request/request-head.js";
-import type { RawResponse } from "../../../../src/platform/http/uws.js";
+import type { RawResponse } from "../../../../src/platform/http/drivers/driver.js";
 import { seededRandom } from "../../../support/seeded.js";
 
 const PER_ADDRESS_MAX = 40;

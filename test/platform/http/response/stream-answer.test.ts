@@ -12,7 +12,16 @@ function openStream(accepts: number) {
   let left = accepts;
   const none = (): undefined => undefined;
   const response = {
-    ...{ onAborted: none, onData: none, writeStatus: none, writeHeader: none, end: none, endWithoutBody: none },
+    ...{
+      onAborted: none,
+      onData: none,
+      writeStatus: none,
+      writeHeader: none,
+      end: none,
+      endWithoutBody: none,
+      pause: none,
+      resume: none,
+    },
     onWritable: (handler: (offset: number) => boolean) => {
       seen.writable = handler;
     },

@@ -4,7 +4,7 @@
  * alternative, because it cannot take a port again for a minute after a restart.
  */
 import { connect } from "node:net";
-import { StartError } from "../start-error.js";
+import { StartError } from "../../start-error.js";
 
 /** Loopback accepts or refuses at once; an address behind a packet filter may do neither. */
 const ANSWER_WITHIN_MS = 1000;

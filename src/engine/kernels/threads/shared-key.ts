@@ -1,0 +1,14 @@
+/** What the resident keys of all schemes have in common: the callers that share them need to know no more. */
+import type { KernelKind } from "../kernel-module.js";
+
+/** A key in memory that threads share; it may be posted to one. */
+export interface SharedKey {
+  readonly memory: WebAssembly.Memory;
+  readonly kind: KernelKind;
+  readonly domainPower: number;
+  /** Address of one 32-bit flag per workspace: 1 while a thread has it. */
+  readonly workspaceFlags: number;
+  readonly workspaces: readonly { readonly start: number; readonly end: number }[];
+  /** Bytes of the memory without the workspaces. */
+  readonly keyBytes: number;
+}

@@ -1,0 +1,21 @@
+/**
+ * A structured reference string, the powers of a secret tau times the generators, from which the keys of universal
+ * systems follow. Whoever knows tau forges proofs of every such key.
+ */
+import type { AnyCurve } from "../curves/curve-parameters.js";
+import type { G2Point } from "../curves/points.js";
+
+/** Points are affine in Montgomery form, little-endian, x then y, as in snarkjs' files. */
+export interface StructuredReferenceString {
+  readonly curve: AnyCurve;
+  /** SHA-256 of the file that is kept, lower-case hex. */
+  readonly sha256: string;
+  /** There are 2^(power + 1) - 1 powers, and the Lagrange points of every domain up to 2^power. */
+  readonly power: number;
+  /** Returns tau^0 to tau^(count - 1), times the generator of G1. */
+  powersG1(count: number): Uint8Array;
+  /** Returns the Lagrange polynomials of the domain of 2^domainPower at tau, times the generator of G1. */
+  lagrangeG1(domainPower: number): Uint8Array;
+  /** tau times the generator of G2. */
+  readonly tauG2: G2Point;
+}

@@ -1,0 +1,139 @@
+/**
+ * The only importer of uWebSockets.js: a small app over it with one handler for every request. The library parses
+ * RFC 9112; request/request-head.ts stops what it accepts by mistake.
+ */
+import { createRequire } from "node:module";
+import type * as uWebSockets from "uWebSockets.js";
+import type { HttpResponse, TemplatedApp, us_listen_socket } from "uWebSockets.js";
+import { HEAD_BYTES_MAX } from "../../contract/head-limits.js";
+import { StartError } from "../../start-error.js";
+import { requireFreeAddress } from "./address-check.js";
+import type {
+  HttpApp,
+  HttpAppOptions,
+  RawRequest,
+  RawResponse,
+  SocketOptions,
+  SocketSession,
+  UpgradeOffer,
+} from "./driver.js";
+
+// The library reads the variable when it is loaded, and a bundle loads all imports before any code: so it is required.
+process.env.UWS_HTTP_MAX_HEADERS_SIZE = String(HEAD_BYTES_MAX);
+const { App, SSLApp, us_listen_socket_close, us_socket_local_port } = createRequire(import.meta.url)(
+  "uWebSockets.js",
+) as typeof uWebSockets;
+
+/** Shares the port: only in this mode a port that was in use a minute ago can be taken again. See address-check.ts. */
+const SHARED_PORT = 0;
+
+/** The form of `listen` with all three arguments, which the library has and its declarations lack. */
+interface ListensWithOptions {
+  listen(host: string, port: number, options: number, callback: (socket: us_listen_socket | false) => void): unknown;
+}
+
+/**
+ * Makes an app that passes every request to `handle`, whatever its method and path, with an offer when it may become a
+ * WebSocket. Throws when the certificate cannot be used.
+ * @param handle must not throw
+ */
+export function createHttpApp(
+  options: HttpAppOptions,
+  handle: (response: RawResponse, request: RawRequest, upgrade?: UpgradeOffer) => void,
+): HttpApp {
+  const app: TemplatedApp =
+    options.tls === undefined
+      ? App({})
+      : SSLApp({ cert_file_name: options.tls.certFile, key_file_name: options.tls.keyFile });
+  let connections = 0;
+  let socket: us_listen_socket | undefined;
+  app.filter((response, change) => {
+    connections += Number(change);
+    if (Number(change) > 0 && connections > options.connectionsMax) response.close();
+  });
+  if (options.sockets !== undefined) acceptSockets(app, options.sockets, handle);
+  app.any("/*", (response, request) => {
+    handle(response, request);
+  });
+  const stopListening = (): void => {
+    if (socket !== undefined) us_listen_socket_close(socket);
+    socket = undefined;
+  };
+  return {
+    listen: async (host, port) => {
+      if (port !== 0) await requireFreeAddress(host, port);
+      return await new Promise((resolve, reject) => {
+        (app as unknown as ListensWithOptions).listen(host, port, SHARED_PORT, (opened) => {
+          if (opened === false) {
+            reject(
+              new StartError(
+                `cannot listen on ${host} port ${String(port)}: the address is not this machine's, or the port needs more rights`,
+              ),
+            );
+            return;
+          }
+          socket = opened;
+          resolve({ port: us_socket_local_port(opened) });
+        });
+      });
+    },
+    stopListening,
+    publish: (topic, message) => {
+      app.publish(topic, message);
+    },
+    close: () => {
+      stopListening();
+      app.close();
+    },
+  };
+}
+
+interface SocketData {
+  readonly session: SocketSession;
+}
+
+function acceptSockets(
+  app: TemplatedApp,
+  options: SocketOptions,
+  handle: (response: HttpResponse, request: RawRequest, upgrade: UpgradeOffer) => void,
+): void {
+  for (const path of options.paths) {
+    app.ws<SocketData>(path, {
+      maxPayloadLength: options.messageBytesMax,
+      maxBackpressure: options.backlogBytesMax,
+      idleTimeout: options.idleSec,
+      sendPingsAutomatically: true,
+      upgrade: (response, request, context) => {
+        // Read now: the request cannot be read after this call.
+        const [key, protocols, extensions] = [
+          request.getHeader("sec-websocket-key"),
+          request.getHeader("sec-websocket-protocol"),
+          request.getHeader("sec-websocket-extensions"),
+        ];
+        handle(response, request, {
+          protocols,
+          accept: (session, protocol) => {
+            response.cork(() => {
+              response.upgrade<SocketData>({ session }, key, protocol, extensions, context);
+            });
+          },
+        });
+      },
+      open: (socket) => {
+        socket.getUserData().session.opened(socket);
+      },
+      message: (socket, message, isBinary) => {
+        socket.getUserData().session.message(isBinary ? undefined : Buffer.from(message).toString("utf8"));
+      },
+      drain: (socket) => {
+        if (socket.getBufferedAmount() === 0) socket.getUserData().session.drained();
+      },
+      dropped: (socket, message) => {
+        socket.getUserData().session.dropped(Buffer.from(message).toString("utf8"));
+      },
+      close: (socket) => {
+        socket.getUserData().session.closed();
+      },
+    });
+  }
+}
