@@ -24,7 +24,8 @@
  * - plonk/: the prover of PLONK. A key in memory (plonk-key, build-plonk-key), the workspace of a proof (plonk-layout,
  *   plonk-memory), its steps (plonk-steps, plonk-quotient, plonk-openings), the thread that leads or helps
  *   (plonk-prover), and what it emits (vectors, constraints, cosets).
- * - pairing/: BN254's pairing (pairing.ts) with a WebAssembly module of its own (pairing-module.ts).
+ * - pairing/: the pairing (pairing.ts) with a WebAssembly module of its own (pairing-module.ts); what differs between
+ *   curves is in pairing-plan.ts and final-exponentiation.ts.
  */
 import { BN254 } from "../curves/bn254.js";
 import { hasFusedMultiplyAdd } from "./wasm/features.js";
