@@ -31,6 +31,8 @@ export default defineConfig({
     maxWorkers: availableParallelism(),
     testTimeout: 60_000,
     hookTimeout: 120_000,
+    // A busy machine needs longer than the second that is the default.
+    expect: { poll: { timeout: 30_000 } },
     projects: [
       { extends: true, test: { name: "unit", include: unit, isolate: false } },
       { extends: true, test: { name: "integration", include: integration } },

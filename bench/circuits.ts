@@ -54,6 +54,7 @@ interface BenchSource {
 const BENCH_CIRCUITS: Readonly<Record<string, () => BenchSource>> = {
   sha256_1536: () => sha256OfBits(1536),
   sha256_3600: () => sha256OfBits(3600),
+  merkle_20: () => merkleOfDepth(20),
 };
 
 /** Above the server's own limits: 254,000 constraints take half a minute and a gigabyte. */
@@ -109,6 +110,41 @@ export async function loadCircuit(name: string, curve: CurveParameters = BN254):
 function builtIn(name: string): BenchSource {
   const { source, satisfyingInputs } = new BuiltInCircuits({ folder: join(PACKAGE_ROOT, "circuits") }).get(name);
   return { source, inputs: satisfyingInputs, optimization: 2 };
+}
+
+/**
+ * A leaf of a Poseidon tree of this depth, whose root is an output: inputs satisfy it over every field, unlike those of
+ * `merkle_membership`.
+ */
+function merkleOfDepth(depth: number): BenchSource {
+  const text = `pragma circom 2.1.0;
+include "circomlib/circuits/poseidon.circom";
+template Member(depth) {
+    signal input leaf;
+    signal input siblings[depth];
+    signal input isRight[depth];
+    signal output root;
+    signal nodes[depth + 1];
+    signal moved[depth];
+    nodes[0] <== leaf;
+    for (var i = 0; i < depth; i++) {
+        isRight[i] * (isRight[i] - 1) === 0;
+        moved[i] <== isRight[i] * (siblings[i] - nodes[i]);
+        nodes[i + 1] <== Poseidon(2)([nodes[i] + moved[i], siblings[i] - moved[i]]);
+    }
+    root <== nodes[depth];
+}
+component main = Member(${String(depth)});
+`;
+  return {
+    source: { files: { "main.circom": text }, main: "main.circom" },
+    inputs: {
+      leaf: "7",
+      siblings: Array.from({ length: depth }, (_, i) => String(1000 + i)),
+      isRight: Array.from({ length: depth }, (_, i) => String(i & 1)),
+    },
+    optimization: 2,
+  };
 }
 
 /** Knowledge of `bits` bits whose SHA-256 is the output, as two numbers of 128 bits. */

@@ -57,6 +57,25 @@ export function preparedPowersOfTau(power: number): string {
   return path;
 }
 
+/**
+ * Path of a file with `count` powers of a known tau, which stands for a ceremony of 2^(power + 4): all that `snarkjs
+ * fflonk setup` reads for a domain of 2^power. About 10 s for 2^15.
+ */
+export function plainPowersOfTau(power: number, count: number): string {
+  const path = join(benchFolder(), `known-tau-powers-v1-${String(count)}.ptau`);
+  if (existsSync(path)) return path;
+  const tau = randomNonZero(r);
+  const sections = new Map<number, Uint8Array>([
+    [SECTION.header, header(power + 4)],
+    [SECTION.tauG1, multiples("G1", G1_BYTES, powersOf(tau, count))],
+    [SECTION.tauG2, multiples("G2", G2_BYTES, [1n, tau])],
+    // snarkjs only looks whether the file is prepared.
+    [SECTION.lagrangeTauG1, new Uint8Array(G1_BYTES)],
+  ]);
+  keepFile(path, binaryFile("ptau", sections));
+  return path;
+}
+
 function multiples(group: "G1" | "G2", pointBytes: number, scalars: readonly bigint[]): Uint8Array {
   const [input, output] = [
     new SharedArrayBuffer(32 * scalars.length),

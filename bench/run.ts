@@ -13,8 +13,11 @@ import { tableOf } from "./table.js";
 const SUBJECTS: Readonly<Record<string, () => Promise<{ readonly subject: BenchSubject }>>> = {
   prove: async () => await import("./subjects/prove.js"),
   cores: async () => await import("./subjects/cores.js"),
+  bls: async () => await import("./subjects/bls.js"),
   verify: async () => await import("./subjects/verify.js"),
   plonk: async () => await import("./subjects/plonk.js"),
+  fflonk: async () => await import("./subjects/fflonk.js"),
+  ptau: async () => await import("./subjects/ptau.js"),
   setup: async () => await import("./subjects/setup.js"),
   kernels: async () => await import("./subjects/kernels.js"),
   store: async () => await import("./subjects/store.js"),

@@ -4,8 +4,9 @@
  *
  *   node plain-snarkjs.js verify KEY_PROOF_SIGNALS_JSON SAMPLES
  *   node plain-snarkjs.js setup R1CS PTAU ZKEY
- *   node plain-snarkjs.js plonk-setup R1CS PTAU ZKEY
- *   node plain-snarkjs.js plonk-prove ZKEY WTNS SAMPLES
+ *   node plain-snarkjs.js universal-setup plonk|fflonk R1CS PTAU ZKEY
+ *   node plain-snarkjs.js universal-prove plonk|fflonk ZKEY WTNS SAMPLES
+ *   node plain-snarkjs.js ptau-verify PTAU
  *
  * Prints the samples in milliseconds as JSON, on the last line. Start of Node and load of snarkjs are not in them.
  */
@@ -21,10 +22,14 @@ interface VerifyCase {
 /** snarkjs' own declarations here take bytes only; paths are what its command line passes. */
 interface SnarkjsByPath {
   readonly zKey: { newZKey(r1cs: string, ptau: string, zkey: string): Promise<unknown> };
-  readonly plonk: {
-    setup(r1cs: string, ptau: string, zkey: string): Promise<unknown>;
-    prove(zkey: string, wtns: string): Promise<unknown>;
-  };
+  readonly powersOfTau: { verify(ptau: string): Promise<boolean> };
+  readonly plonk: UniversalByPath;
+  readonly fflonk: UniversalByPath;
+}
+
+interface UniversalByPath {
+  setup(r1cs: string, ptau: string, zkey: string): Promise<unknown>;
+  prove(zkey: string, wtns: string): Promise<unknown>;
 }
 
 const byPath = snarkjs as unknown as SnarkjsByPath;
@@ -51,34 +56,48 @@ async function setup(r1cs: string, ptau: string, zkey: string): Promise<number[]
   return [performance.now() - startedAt];
 }
 
-async function plonkSetup(r1cs: string, ptau: string, zkey: string): Promise<number[]> {
+function universal(scheme: string): UniversalByPath {
+  if (scheme !== "plonk" && scheme !== "fflonk") throw new Error("plain-snarkjs: no such scheme");
+  return byPath[scheme];
+}
+
+async function universalSetup(scheme: string, r1cs: string, ptau: string, zkey: string): Promise<number[]> {
   const startedAt = performance.now();
-  if ((await byPath.plonk.setup(r1cs, ptau, zkey)) === -1) throw new Error("snarkjs refused the powers of tau");
+  if ((await universal(scheme).setup(r1cs, ptau, zkey)) === -1) throw new Error("snarkjs refused the powers of tau");
   return [performance.now() - startedAt];
 }
 
-async function plonkProve(zkey: string, wtns: string, samples: number): Promise<number[]> {
+async function universalProve(scheme: string, zkey: string, wtns: string, samples: number): Promise<number[]> {
   const times: number[] = [];
   for (let i = 0; i < samples; i += 1) {
     const startedAt = performance.now();
-    await byPath.plonk.prove(zkey, wtns);
+    await universal(scheme).prove(zkey, wtns);
     times.push(performance.now() - startedAt);
   }
   return times;
 }
 
-const commands: Readonly<Record<string, (first: string, second: string, third: string) => Promise<number[]>>> = {
+async function ptauVerify(ptau: string): Promise<number[]> {
+  const startedAt = performance.now();
+  if (!(await byPath.powersOfTau.verify(ptau))) throw new Error("snarkjs refused the powers of tau");
+  return [performance.now() - startedAt];
+}
+
+type Command = (first: string, second: string, third: string, fourth: string) => Promise<number[]>;
+
+const commands: Readonly<Record<string, Command>> = {
   verify: async (path, samples) => await verify(path, Number(samples)),
   setup,
-  "plonk-setup": plonkSetup,
-  "plonk-prove": async (zkey, wtns, samples) => await plonkProve(zkey, wtns, Number(samples)),
+  "universal-setup": universalSetup,
+  "universal-prove": async (scheme, zkey, wtns, samples) => await universalProve(scheme, zkey, wtns, Number(samples)),
+  "ptau-verify": ptauVerify,
 };
 
 const [, , command, ...parameters] = process.argv;
-const [first = "", second = "", third = ""] = parameters;
+const [first = "", second = "", third = "", fourth = ""] = parameters;
 const run = commands[command ?? ""];
 if (run === undefined) throw new Error("plain-snarkjs: no such command");
-const times = await run(first, second, third);
+const times = await run(first, second, third, fourth);
 // On a line of its own: snarkjs writes to standard output too.
 process.stdout.write(`\n${JSON.stringify(times)}\n`);
 process.exit(0);

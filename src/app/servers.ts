@@ -98,7 +98,7 @@ function createServerAt(
       ...tls,
     },
     {
-      routes: routesAt(area, routes, parts),
+      routes: routesAt(area, routes),
       authenticate: (token, routeArea) => authenticate(parts, token, routeArea),
       isUnsealed: () => vault.service.isUnsealed(),
       idempotency,
@@ -111,10 +111,10 @@ function createServerAt(
 }
 
 /** Returns the routes of an address, with those of `/tokens` as its areas share them. */
-function routesAt(area: Area | undefined, routes: readonly BoundRoute[], parts: AppParts): readonly BoundRoute[] {
+function routesAt(area: Area | undefined, routes: readonly BoundRoute[]): readonly BoundRoute[] {
   if (area === "chain") return [...routes, ...tokenContractAliases(routes)];
   if (area !== undefined) return routes;
-  return sharedTokenRoutes(routes, { authenticate: (token) => authenticate(parts, token, "chain") });
+  return sharedTokenRoutes(routes);
 }
 
 /**

@@ -277,6 +277,15 @@ export const SETTINGS = {
     unit: "seconds",
     description: "processor time that one compilation of a circuit may take; the clock allows five times as much",
   }),
+  analysis_seconds: setting({
+    env: "PROOFWRIGHT_ANALYSIS_SECONDS",
+    flag: "analysis-seconds",
+    schema: Type.Integer({ minimum: 0, maximum: 3600 }),
+    default: 60,
+    unit: "seconds",
+    description:
+      "processor time that the analysis of one circuit may take, after a compilation of its own; 0 analyses no circuits",
+  }),
   sandbox: setting({
     env: "PROOFWRIGHT_SANDBOX",
     flag: "sandbox",

@@ -98,6 +98,20 @@ export function mixedFixture(
   return fixture(curve, { a, b, c }, { outputs: 1, publicInputs: 1 }, values);
 }
 
+/**
+ * Rows whose terms cancel or have the factor 0: 3 (x + 2 y) = 3 x + z, (0 x + y) y = w, and 0 y = 0 x in two ways, from
+ * a private x and y to a public w.
+ */
+export function cancellingFixture(x: bigint, y: bigint): Fixture {
+  const [one, zero]: [Row, Row] = [[[0, 1n]], [[0, 0n]]];
+  // wires: 1, w, x, y, z
+  const a: Row[] = [[[0, 3n]], [[2, 0n], [3, 1n]], zero, [[2, 0n]]]; // prettier-ignore
+  const b: Row[] = [[[2, 1n], [3, 2n]], [[3, 1n]], [[3, 1n]], one]; // prettier-ignore
+  const c: Row[] = [[[2, 3n], [4, 1n]], [[1, 1n]], [[2, 0n]], zero]; // prettier-ignore
+  const values = [1n, y * y, x, y, 6n * y].map((value) => reduce(value, BN254.r));
+  return fixture(BN254, { a, b, c }, { outputs: 1, publicInputs: 0 }, values);
+}
+
 /** A witness with one wire changed by one. */
 export function spoilWitness(witness: Uint8Array, wire: number): Uint8Array {
   const spoiled = Uint8Array.from(witness);

@@ -5,11 +5,17 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { ResidentProver } from "../../dist/src/engine/kernels/groth16/resident-prover.js";
 import { BN254 } from "../../dist/src/engine/curves/bn254.js";
+import { FflonkProver } from "../../dist/src/engine/kernels/fflonk/fflonk-prover.js";
 import { PlonkProver } from "../../dist/src/engine/kernels/plonk/plonk-prover.js";
 import { ThreadTeam } from "../../dist/src/engine/kernels/threads/thread-team.js";
 
 const { key, scheme } = workerData;
-const prover = scheme === "plonk" ? new PlonkProver(key, BN254) : new ResidentProver(key);
+const provers = {
+  groth16: () => new ResidentProver(key),
+  plonk: () => new PlonkProver(key, BN254),
+  fflonk: () => new FflonkProver(key),
+};
+const prover = provers[scheme ?? "groth16"]();
 
 parentPort.on("message", ({ team, dies }) => {
   if (dies) {

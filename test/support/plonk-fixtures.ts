@@ -11,7 +11,8 @@ import type { PlonkVerifyingKeyJson } from "../../src/engine/encoding/plonk-veri
 import { r1csFile } from "./groth16-fixtures.js";
 import type { Fixture } from "./groth16-fixtures.js";
 
-interface MemoryFile {
+/** A file of snarkjs in memory. */
+export interface MemoryFile {
   readonly type: "mem";
   data?: Uint8Array;
 }
@@ -82,16 +83,23 @@ function ptauFile({ curve, points, domainPower }: PlonkTestSetup): Uint8Array {
   ]);
 }
 
-function binaryFile(magic: string, version: number, sections: readonly (readonly [number, Uint8Array])[]): Uint8Array {
+/** A file of sections as snarkjs reads it. */
+export function binaryFile(
+  magic: string,
+  version: number,
+  sections: readonly (readonly [number, Uint8Array])[],
+): Uint8Array {
   const parts = sections.map(([type, content]) => Buffer.concat([u32(type, content.length, 0), content]));
   return Uint8Array.from(Buffer.concat([Buffer.from(magic), u32(version, sections.length), ...parts]));
 }
 
-function u32(...values: readonly number[]): Buffer {
+/** Words of 32 bits, little-endian. */
+export function u32(...values: readonly number[]): Buffer {
   return Buffer.from(Uint32Array.from(values).buffer);
 }
 
-function scalar(value: bigint): Uint8Array {
+/** A number as 32 bytes little-endian. */
+export function scalar(value: bigint): Uint8Array {
   return integer(value, 32);
 }
 

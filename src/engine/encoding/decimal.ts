@@ -40,3 +40,17 @@ export function readRecord(
   if (missing !== undefined) throw new Malformed(`${name} has no member ${missing}`);
   return record;
 }
+
+/**
+ * Reads a whole number of JSON.
+ * @throws Malformed when it is not one from `least` to `most`
+ */
+export function readCount(
+  value: unknown,
+  name: string,
+  { least, most }: { readonly least: number; readonly most: number },
+): number {
+  if (typeof value !== "number" || !Number.isInteger(value) || value < least || value > most)
+    throw new Malformed(`${name} must be an integer from ${String(least)} to ${String(most)}`);
+  return value;
+}

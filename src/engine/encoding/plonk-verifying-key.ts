@@ -5,7 +5,7 @@ import type { G1Point } from "../curves/points.js";
 import { PUBLIC_SIGNALS_MAX } from "../groth16/proof.js";
 import { COLUMN_FACTORS, DOMAIN_POWER_MIN } from "../plonk/key.js";
 import type { PlonkVerifyingKey } from "../plonk/key.js";
-import { readDecimal, readRecord } from "./decimal.js";
+import { readCount, readDecimal, readRecord } from "./decimal.js";
 import { Malformed, decoding } from "./decoded.js";
 import type { Decoded } from "./decoded.js";
 import { checkCurveName, g1FromJson, g1ToJson, g2FromJson, g2ToJson } from "./json-points.js";
@@ -109,14 +109,4 @@ export function plonkVerifyingKeyFromJson(value: unknown, checks: PointChecks): 
 
 function isInfinity(value: unknown): boolean {
   return Array.isArray(value) && value.length === 3 && value.every((each, i) => each === INFINITY_JSON[i]);
-}
-
-function readCount(
-  value: unknown,
-  name: string,
-  { least, most }: { readonly least: number; readonly most: number },
-): number {
-  if (typeof value !== "number" || !Number.isInteger(value) || value < least || value > most)
-    throw new Malformed(`${name} must be an integer from ${String(least)} to ${String(most)}`);
-  return value;
 }

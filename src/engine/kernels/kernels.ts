@@ -12,8 +12,8 @@
  *   memory (arena), compiled modules (module-cache).
  * - field/: emits field arithmetic behind one interface (field.ts): FmaField on fused multiply-add, IntegerField where
  *   that is missing, and what stands on them (quadratic extension, inversion, conversions).
- * - point/: emits batched affine additions (point-batch) and single projective ones (point-single); point-tree sums
- *   many lists of points with them.
+ * - point/: emits batched affine additions (point-batch), single projective ones (point-single) and the test that
+ *   points are on their curve (point-survey); point-tree sums many lists of points with them.
  * - msm/: multi-scalar multiplication (msm.ts), multiples of one point (fixed-base.ts), and the bookkeeping that both
  *   need (buckets emits it, window-plan chooses the window, msm-lists lays out the memory).
  * - ntt/: number-theoretic transforms (domain.ts; ntt.ts emits the layers) and the two ends of Groth16's quotient
@@ -21,9 +21,12 @@
  * - threads/: one piece of work spread over threads (thread-team), and the workspaces that they take (workspaces).
  * - groth16/: the prover. A key in memory (resident-key, build-resident-key), the steps of a proof (proof-steps), the
  *   thread that leads or helps (resident-prover), and the way in and out for the engine's types (resident-proving).
- * - plonk/: the prover of PLONK. A key in memory (plonk-key, build-plonk-key), the workspace of a proof (plonk-layout,
- *   plonk-memory), its steps (plonk-steps, plonk-quotient, plonk-openings), the thread that leads or helps
- *   (plonk-prover), and what it emits (vectors, constraints, cosets).
+ * - plonk/: the prover of PLONK (files named plonk-*, build-plonk-key: key, workspace, steps, quotient, openings), and
+ *   what FFLONK shares with it: a circuit in memory (resident-circuit, circuit-tables, key-memory), the columns and the
+ *   cosets (columns, coset-values), scalars and points by name (scalar-memory, named-memory), the steps and the thread
+ *   that leads or helps (step-list, team-prover), and what they emit (vectors, constraints, cosets).
+ * - fflonk/: the prover of FFLONK on that. Its key (fflonk-key, build-fflonk-key), the workspace of a proof
+ *   (fflonk-layout, fflonk-context), its steps (fflonk-steps, fflonk-polynomials, fflonk-openings), its prover.
  * - pairing/: the pairing (pairing.ts) with a WebAssembly module of its own (pairing-module.ts); what differs between
  *   curves is in pairing-plan.ts and final-exponentiation.ts.
  */

@@ -6,8 +6,9 @@ import type { PlonkGates } from "./plonk-gates.js";
  * Returns for each place of the columns a, b and c, one after the other, the place that the permutation gives it: the
  * places of one wire form a cycle, each naming the one before and the first the last. Rows without a gate hold wire 0.
  * @param size number of rows of each column
+ * @param freeRows how many of the last rows no wire binds: their places stay where they are
  */
-export function permutationOf(gates: PlonkGates, size: number): Uint32Array {
+export function permutationOf(gates: PlonkGates, size: number, freeRows = 0): Uint32Array {
   const wireCount = gates.systemWireCount + gates.additions.count;
   const permutation = new Uint32Array(3 * size);
   const last = new Uint32Array(wireCount);
@@ -18,6 +19,10 @@ export function permutationOf(gates: PlonkGates, size: number): Uint32Array {
     for (const [column, name] of GATE_WIRES.entries()) {
       const wire = gates.wires[name][row] ?? 0;
       const place = column * size + row;
+      if (row >= size - freeRows) {
+        permutation[place] = place;
+        continue;
+      }
       if (isSeen[wire] === 1) permutation[place] = last[wire] ?? 0;
       else {
         first[wire] = place;

@@ -53,9 +53,17 @@ interface LinearSum {
 /** What is left of a sum that was cut: as many wires as asked for, padded with wire 0 and factor 0. */
 type CutSum = Pick<LinearSum, "wires" | "factors" | "constant">;
 
+interface GateOptions {
+  /**
+   * Whether terms with the factor 0 vanish, also where two terms cancel. snarkjs drops them for FFLONK and keeps them
+   * for PLONK; gates and commitments differ, the statement does not.
+   */
+  readonly dropsZeroTerms?: boolean;
+}
+
 /** Returns the gates of a constraint system. About a microsecond for each term. */
-export function gatesOf(r1cs: R1cs): PlonkGates {
-  const builder = new GateBuilder(r1cs);
+export function gatesOf(r1cs: R1cs, options: GateOptions = {}): PlonkGates {
+  const builder = new GateBuilder(r1cs, options);
   for (let wire = 1; wire <= builder.publicCount; wire += 1)
     builder.addGate({ a: wire, b: 0, c: 0 }, { m: 0n, l: 1n, r: 0n, o: 0n, k: 0n });
   const { a, b, c } = r1cs.constraints;
@@ -68,6 +76,7 @@ class GateBuilder {
   readonly publicCount: number;
   readonly #prime: bigint;
   readonly #systemWireCount: number;
+  readonly #dropsZeroTerms: boolean;
   readonly #coefficients: bigint[] = [0n, 1n];
   readonly #numbers = new Map<bigint, number>([
     [0n, 0],
@@ -88,7 +97,8 @@ class GateBuilder {
     rightFactor: new GrowingWords(),
   };
 
-  constructor(r1cs: R1cs) {
+  constructor(r1cs: R1cs, { dropsZeroTerms = false }: GateOptions) {
+    this.#dropsZeroTerms = dropsZeroTerms;
     this.publicCount = r1cs.outputCount + r1cs.publicInputCount;
     this.#prime = r1cs.prime;
     this.#systemWireCount = r1cs.wireCount;
@@ -100,7 +110,8 @@ class GateBuilder {
   }
 
   /** Adds the gates of A * B = C. Where A or B is a constant the constraint is a sum, and else a product. */
-  addConstraint(a: LinearSum, b: LinearSum, c: LinearSum): void {
+  addConstraint(...sums: readonly [a: LinearSum, b: LinearSum, c: LinearSum]): void {
+    const [a, b, c] = sums.map((sum) => this.#normalized(sum)) as [LinearSum, LinearSum, LinearSum];
     if (isNothing(a) || isNothing(b)) this.#addSum(c);
     else if (a.wires.length === 0) this.#addSum(this.#combine(a.constant, b, c));
     else if (b.wires.length === 0) this.#addSum(this.#combine(b.constant, a, c));
@@ -168,17 +179,28 @@ class GateBuilder {
     return { wires: wires.slice(first), factors: factors.slice(first), constant: sum.constant };
   }
 
-  /** Returns factor * x - y. A wire whose terms cancel stays, with factor 0. */
+  /** Returns factor * x - y. A wire whose terms cancel stays, with factor 0, unless such terms are dropped. */
   #combine(factor: bigint, x: LinearSum, y: LinearSum): LinearSum {
     const terms = new Map<number, bigint>();
     x.wires.forEach((wire, i) => terms.set(wire, factor * (x.factors[i] ?? 0n)));
     y.wires.forEach((wire, i) => terms.set(wire, (terms.get(wire) ?? 0n) - (y.factors[i] ?? 0n)));
     const wires = [...terms.keys()].sort((a, b) => a - b);
-    return {
+    return this.#normalized({
       wires,
       factors: wires.map((wire) => reduce(terms.get(wire) ?? 0n, this.#prime)),
       constant: reduce(factor * x.constant - y.constant, this.#prime),
       hasConstant: x.hasConstant || y.hasConstant,
+    });
+  }
+
+  #normalized(sum: LinearSum): LinearSum {
+    if (!this.#dropsZeroTerms) return sum;
+    const isKept = sum.factors.map((factor) => factor % this.#prime !== 0n);
+    return {
+      wires: sum.wires.filter((_, i) => isKept[i]),
+      factors: sum.factors.filter((_, i) => isKept[i]),
+      constant: sum.constant,
+      hasConstant: sum.constant % this.#prime !== 0n,
     };
   }
 

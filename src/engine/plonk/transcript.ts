@@ -1,17 +1,14 @@
 /**
  * The challenges of PLONK by Fiat and Shamir's transformation, with Keccak-256 and the order of snarkjs. Every value
  * that a challenge must depend on is in it: the verifying key, all public signals, and what the prover said before
- * ("Frozen Heart", CVE-2022-29566: a transcript without the public signals lets anyone forge proofs).
- *
- * Points are written as big-endian x then y, infinity as zeros, scalars as big-endian integers of the scalar field's
- * size; a challenge is the hash as a big-endian integer modulo r.
+ * ("Frozen Heart", CVE-2022-29566: a transcript without the public signals lets anyone forge proofs). How items become
+ * bytes: challenge-hash.ts.
  */
-import { keccak_256 } from "@noble/hashes/sha3.js";
 import type { CurveParameters } from "../curves/curve-parameters.js";
 import type { G1Point } from "../curves/points.js";
+import { challengeOf } from "./challenge-hash.js";
+import type { TranscriptItem } from "./challenge-hash.js";
 import type { PlonkEvaluations, PlonkProof, PlonkVerifyingKey } from "./key.js";
-
-type Item = bigint | G1Point | undefined;
 
 /** Commitments of the first round. */
 export type WireCommitments = Pick<PlonkProof, "a" | "b" | "c">;
@@ -55,18 +52,7 @@ export class PlonkTranscript {
     return this.#hash([wXi, wXiOmega]);
   }
 
-  #hash(items: readonly Item[]): bigint {
-    const { fqBytes, frBytes, r } = this.#curve;
-    const hex = items
-      .map((item) => {
-        if (typeof item === "bigint") return hexOf(item, frBytes);
-        return hexOf(item?.x ?? 0n, fqBytes) + hexOf(item?.y ?? 0n, fqBytes);
-      })
-      .join("");
-    return BigInt(`0x${Buffer.from(keccak_256(Buffer.from(hex, "hex"))).toString("hex")}`) % r;
+  #hash(items: readonly TranscriptItem[]): bigint {
+    return challengeOf(this.#curve, items);
   }
-}
-
-function hexOf(value: bigint, bytes: number): string {
-  return value.toString(16).padStart(2 * bytes, "0");
 }

@@ -2,24 +2,20 @@
  * PLONK verification: A. Gabizon, Z. Williamson, O. Ciobotaru (eprint 2019/953), section 8.3, with the transcript of
  * snarkjs. One check costs some twenty products in G1 and two Miller loops with one final exponentiation.
  */
-import { isOnCurveG1, isOnTwist, negateG1 } from "../curves/points.js";
-import type { PairingKernels, PairingValue, PreparedG2 } from "../curves/curve-kernels.js";
+import { isOnCurveG1 } from "../curves/points.js";
+import type { PairingKernels } from "../curves/curve-kernels.js";
 import { rootOfUnity } from "../curves/curve-parameters.js";
-import type { G1Point } from "../curves/points.js";
 import { power, reduce } from "../field/prime-field.js";
 import { lagrangeValues } from "./lagrange.js";
 import { COLUMN_FACTORS, DOMAIN_POWER_MIN } from "./key.js";
 import type { PlonkProof, PlonkVerifyingKey } from "./key.js";
+import { holds, prepareSetupPairing } from "./pairing-check.js";
+import type { PairingCheck, SetupPairing, Term } from "./pairing-check.js";
 import { PlonkTranscript } from "./transcript.js";
 
 /** A verifying key with its line functions computed. Usable only on the thread that made it. */
-export interface PreparedPlonkKey {
+export interface PreparedPlonkKey extends SetupPairing {
   readonly key: PlonkVerifyingKey;
-  readonly kernels: PairingKernels;
-  readonly generatorG2: PreparedG2;
-  readonly tauG2: PreparedG2;
-  /** The target group's one, which a valid proof's pairings come to. */
-  readonly one: PairingValue;
 }
 
 /** The challenges, and what follows from them and the public signals at once. */
@@ -37,12 +33,6 @@ interface Challenges {
   readonly publicValue: bigint;
 }
 
-/** A point times a scalar, which need not be reduced. */
-interface Term {
-  readonly point: G1Point | undefined;
-  readonly scalar: bigint;
-}
-
 /**
  * Checks a verifying key's points and prepares it.
  * @throws RangeError when a point is off its curve or outside its subgroup, or a number is out of range
@@ -55,8 +45,6 @@ export function preparePlonkKey(kernels: PairingKernels, key: PlonkVerifyingKey)
     throw new RangeError("a commitment of the verifying key is not on the curve");
   if (kernels.areInSubgroupG1(points.filter((point) => point !== undefined)).includes(false))
     throw new RangeError("a commitment of the verifying key is not in the subgroup G1");
-  if (!isOnTwist(key.tauG2, curve) || !kernels.isInSubgroupG2(key.tauG2))
-    throw new RangeError("the verifying key's point of G2 is not in G2");
   if (
     key.publicCount > 2 ** key.domainPower ||
     key.domainPower > curve.twoAdicity ||
@@ -66,18 +54,7 @@ export function preparePlonkKey(kernels: PairingKernels, key: PlonkVerifyingKey)
   // With others two columns of the permutation might overlap, and wires could be exchanged.
   if (key.k1 !== COLUMN_FACTORS.k1 || key.k2 !== COLUMN_FACTORS.k2)
     throw new RangeError("the verifying key's columns have other factors than 2 and 3");
-  const { generatorG1 } = curve;
-  const generatorG2 = kernels.prepareG2(curve.generatorG2);
-  return {
-    key,
-    kernels,
-    generatorG2,
-    tauG2: kernels.prepareG2(key.tauG2),
-    one: kernels.pairingProduct([
-      { g1: generatorG1, g2: generatorG2 },
-      { g1: negateG1(generatorG1, curve), g2: generatorG2 },
-    ]),
-  };
+  return { key, ...prepareSetupPairing(kernels, key.tauG2) };
 }
 
 /**
@@ -88,12 +65,6 @@ export function preparePlonkKey(kernels: PairingKernels, key: PlonkVerifyingKey)
 export function verifyPlonk(prepared: PreparedPlonkKey, proof: PlonkProof, publicSignals: readonly bigint[]): boolean {
   const check = pairingCheckOf(prepared, proof, publicSignals);
   return check !== undefined && holds(prepared, check);
-}
-
-/** The two sums of a proof, which it satisfies when e(left, tau G2) = e(right, G2). */
-export interface PairingCheck {
-  readonly left: readonly Term[];
-  readonly right: readonly Term[];
 }
 
 /** Returns the sums of a proof; undefined for one that is malformed, and so invalid. */
@@ -120,25 +91,6 @@ export function pairingCheckOf(
       { point: kernels.curve.generatorG1, scalar: -openedValue(proof, challenges) },
     ],
   };
-}
-
-/** Tells whether e(left, tau G2) = e(right, G2). */
-export function holds({ kernels, tauG2, generatorG2, one }: PreparedPlonkKey, check: PairingCheck): boolean {
-  const sum = (terms: readonly Term[]): G1Point | undefined => kernels.combineG1(joined(terms, kernels.curve.r));
-  const [left, right] = [sum(check.left), sum(check.right)];
-  const terms = [
-    ...(left === undefined ? [] : [{ g1: negateG1(left, kernels.curve), g2: tauG2 }]),
-    ...(right === undefined ? [] : [{ g1: right, g2: generatorG2 }]),
-  ];
-  return terms.length === 0 || kernels.equalPairingValues(kernels.pairingProduct(terms), one);
-}
-
-/** Adds up the scalars of one point, such as those of the key's points in the checks of many proofs. */
-function joined(terms: readonly Term[], order: bigint): Term[] {
-  const scalars = new Map<G1Point, bigint>();
-  for (const { point, scalar } of terms)
-    if (point !== undefined) scalars.set(point, (scalars.get(point) ?? 0n) + scalar);
-  return [...scalars].map(([point, scalar]) => ({ point, scalar: reduce(scalar, order) }));
 }
 
 function isWellFormed(

@@ -1,6 +1,7 @@
 /**
- * Emits the two places where PLONK evaluates its constraints: the factors of the permutation's product, and the
- * quotient on a coset. A. Gabizon, Z. Williamson, O. Ciobotaru (eprint 2019/953), section 8.3, rounds 2 and 3.
+ * Emits the places where PLONK and FFLONK evaluate their constraints: the factors of the permutation's product, and the
+ * quotients on a coset. A. Gabizon, Z. Williamson, O. Ciobotaru (eprint 2019/953), section 8.3, rounds 2 and 3; FFLONK
+ * (eprint 2021/1167) takes the gates and the permutation apart.
  */
 import { everyLane, lanesOf } from "../field/field.js";
 import type { PrimeField } from "../field/field.js";
@@ -26,11 +27,13 @@ export const CONSTRAINT_CONSTANTS = [
 
 export type ConstraintConstant = (typeof CONSTRAINT_CONSTANTS)[number];
 
-/** Vectors of the quotient's kernel, in the order of its table of addresses. */
+/** Vectors of the quotients' kernels, in the order of their tables of addresses. */
 export const QUOTIENT_VECTORS = [
-  ...["a", "b", "c", "z", "zOmega", "publicInputs"],
-  ...["m", "l", "r", "o", "k", "s1", "s2", "s3", "firstLagrange"],
+  ...(["a", "b", "c", "z", "zOmega", "publicInputs"] as const),
+  ...(["m", "l", "r", "o", "k", "s1", "s2", "s3", "firstLagrange"] as const),
 ] as const;
+export const GATE_VECTORS = ["a", "b", "c", "publicInputs", "m", "l", "r", "o", "k"] as const;
+export const PERMUTATION_VECTORS = ["a", "b", "c", "z", "zOmega", "s1", "s2", "s3"] as const;
 
 /**
  * Defines, with vectors of `count` blocks, `identity` the address of one block that holds beta times the first points
@@ -38,11 +41,20 @@ export const QUOTIENT_VECTORS = [
  * - `_permutation_factors` (numerators, denominators, vectors, count, constants, identity): the factors of z, from the
  *   vectors a, b, c, s1, s2, s3, whose addresses stand at `vectors`;
  * - `_plonk_quotient` (target, vectors, count, constants, identity): the quotient from the vectors of QUOTIENT_VECTORS,
- *   written in reversed order: place i of the vectors goes to place (size - i) mod size.
+ *   written in reversed order: place i of the vectors goes to place (size - i) mod size;
+ * - `_gate_quotient`, `_permutation_quotient`: the same of the gates alone, from GATE_VECTORS, and of the copy
+ *   constraints alone, from PERMUTATION_VECTORS and without the first value of z.
  */
 export function defineConstraints<E>(module: ModuleBuilder, field: PrimeField<E>, name: string): void {
   defineFactors(module, field, name);
-  defineQuotient(module, field, name);
+  defineQuotient(module, field, { name: `${name}_plonk_quotient`, vectors: QUOTIENT_VECTORS }, quotientValue);
+  defineQuotient(module, field, { name: `${name}_gate_quotient`, vectors: GATE_VECTORS }, gateValue);
+  defineQuotient(
+    module,
+    field,
+    { name: `${name}_permutation_quotient`, vectors: PERMUTATION_VECTORS },
+    permutationValue,
+  );
 }
 
 /** The elements that a kernel keeps in locals, loaded once. */
@@ -111,23 +123,35 @@ function defineFactors<E>(module: ModuleBuilder, field: PrimeField<E>, name: str
   });
 }
 
-function defineQuotient<E>(module: ModuleBuilder, field: PrimeField<E>, name: string): void {
+/** The values of a quotient's vectors at one block of points. */
+interface Place<E, Name extends string> {
+  readonly values: Readonly<Record<Name, E>>;
+  readonly point: E;
+  readonly fixed: Constants<E>;
+}
+
+function defineQuotient<E, Name extends string>(
+  module: ModuleBuilder,
+  field: PrimeField<E>,
+  { name, vectors }: { readonly name: string; readonly vectors: readonly Name[] },
+  valueOf: (f: FunctionBuilder, field: PrimeField<E>, at: Place<E, Name>) => E,
+): void {
   const { lanes } = field;
   const blockBytes = lanes * field.elementBytes;
   const params = { target: "i32", vectors: "i32", count: "i32", constants: "i32", identity: "i32" } as const;
-  module.defineNamed({ name: `${name}_plonk_quotient`, params }, (f, p) => {
+  module.defineNamed({ name, params }, (f, p) => {
     const fixed = loadConstants(f, field, p.constants);
     const point = field.variable(f, field.reducedMax);
     field.assign(f, point, field.loadBlock(f, p.identity, 0, field.reducedMax));
-    const one = field.constant(f, [1n]);
-    const arrays = QUOTIENT_VECTORS.map((_, i) => i32.load(p.vectors, 4 * i));
+    const arrays = vectors.map((_, i) => i32.load(p.vectors, 4 * i));
     // Lane 0 of block i goes to block (count - i) mod count, lane 1 to block count - 1 - i.
     const end = f.let(i32.add(p.target, i32.mul(p.count, i32.const(blockBytes))));
     const first = f.let(p.target);
     const second = f.let(i32.sub(end, i32.const(blockBytes)));
     forEachBlock(f, { arrays, count: p.count, blockBytes }, (...places) => {
-      const values = places.map((at) => field.loadBlock(f, at, 0, field.productMax));
-      const value = quotientValue(f, field, { values, point, fixed, one });
+      const loaded = places.map((at, i) => [vectors[i], field.loadBlock(f, at, 0, field.productMax)] as const);
+      const values = Object.fromEntries(loaded) as Record<Name, E>;
+      const value = field.mul(f, valueOf(f, field, { values, point, fixed }), fixed.vanishing);
       for (const lane of lanesOf(field))
         field.storeLane(f, { address: lane === 0 ? first : second, offset: 0, lane }, value);
       f.if(i32.eq(first, p.target), () => f.set(first, end));
@@ -138,20 +162,39 @@ function defineQuotient<E>(module: ModuleBuilder, field: PrimeField<E>, name: st
   });
 }
 
-/** (gate + alpha (identity z - permuted zOmega) + alpha^2 (z - 1) L1) / vanishing. */
+/** gate + alpha (identity z - permuted zOmega) + alpha^2 (z - 1) L1. */
 function quotientValue<E>(
   f: FunctionBuilder,
   field: PrimeField<E>,
-  at: { readonly values: readonly E[]; readonly point: E; readonly fixed: Constants<E>; readonly one: E },
+  at: Place<E, (typeof QUOTIENT_VECTORS)[number]>,
 ): E {
-  const { fixed, point } = at;
-  const [a, b, c, z, zOmega, publicInputs, m, l, r, o, k, s1, s2, s3, firstLagrange] = at.values as [
-    ...[E, E, E, E, E, E],
-    ...[E, E, E, E, E, E, E, E, E],
-  ];
+  const { fixed, values } = at;
   const add = (x: E, y: E): E => field.reduce(f, field.add(f, x, y));
+  const gate = gateValue(f, field, at);
+  const moved = permutationValue(f, field, at);
+  const one = field.constant(f, [1n]);
+  const start = field.mul(f, field.reduce(f, field.sub(f, values.z, one)), values.firstLagrange);
+  return add(add(gate, field.mul(f, moved, fixed.alpha)), field.mul(f, start, fixed.alphaSquared));
+}
+
+/** m a b + l a + r b + o c + k, and the public signals. */
+function gateValue<E>(
+  f: FunctionBuilder,
+  field: PrimeField<E>,
+  { values }: Place<E, (typeof GATE_VECTORS)[number]>,
+): E {
+  const { a, b, c, m, l, r, o, k, publicInputs } = values;
   const terms = [field.mul(f, field.mul(f, a, b), m), field.mul(f, a, l), field.mul(f, b, r), field.mul(f, c, o)];
-  const gate = [...terms, k, publicInputs].reduce(add);
+  return [...terms, k, publicInputs].reduce((x, y) => field.reduce(f, field.add(f, x, y)));
+}
+
+/** identity z - permuted zOmega. */
+function permutationValue<E>(
+  f: FunctionBuilder,
+  field: PrimeField<E>,
+  { values, point, fixed }: Place<E, (typeof PERMUTATION_VECTORS)[number]>,
+): E {
+  const { a, b, c, z, zOmega, s1, s2, s3 } = values;
   const identity = columnProduct(
     f,
     field,
@@ -172,8 +215,5 @@ function quotientValue<E>(
     ],
     fixed.gamma,
   );
-  const moved = field.reduce(f, field.sub(f, field.mul(f, identity, z), field.mul(f, permuted, zOmega)));
-  const start = field.mul(f, field.reduce(f, field.sub(f, z, at.one)), firstLagrange);
-  const sum = add(add(gate, field.mul(f, moved, fixed.alpha)), field.mul(f, start, fixed.alphaSquared));
-  return field.mul(f, sum, fixed.vanishing);
+  return field.reduce(f, field.sub(f, field.mul(f, identity, z), field.mul(f, permuted, zOmega)));
 }

@@ -7,7 +7,8 @@ import { msmScratchBytes, takeMsmLists } from "../msm/msm-lists.js";
 import type { MsmLists } from "../msm/msm-lists.js";
 import { vectorBytes } from "../ntt/domain.js";
 import { Arena, align } from "../wasm/arena.js";
-import { BLINDING_POINTS, COSET_COUNT, EXTRA_POWERS } from "./plonk-key.js";
+import { BLINDING_POINTS } from "./plonk-key.js";
+import { COSET_COUNT, EXTRA_POWERS } from "./resident-circuit.js";
 
 interface Counts {
   readonly domainPower: number;

@@ -4,7 +4,7 @@ import { power, reduce } from "../../field/prime-field.js";
 import { PlonkTranscript } from "../../plonk/transcript.js";
 import { lagrangeValues } from "../../plonk/lagrange.js";
 import { vectorBytes } from "../ntt/domain.js";
-import { EXTRA_POWERS } from "./plonk-key.js";
+import { EXTRA_POWERS } from "./resident-circuit.js";
 import { EVALUATIONS } from "./plonk-layout.js";
 import { writeCoefficientPowers } from "./plonk-context.js";
 import type { PlonkContext } from "./plonk-context.js";
@@ -32,12 +32,12 @@ export class PlonkOpenings {
   /** Sets xi, and writes the powers by which polynomials are evaluated. */
   writePowers(): void {
     const { kernels, key, layout, memory } = this.#context;
-    const xi = this.#transcript.xi(memory.challenge("alpha"), {
-      t1: memory.point("t1"),
-      t2: memory.point("t2"),
-      t3: memory.point("t3"),
+    const xi = this.#transcript.xi(memory.challenges.get("alpha"), {
+      t1: memory.points.get("t1"),
+      t2: memory.points.get("t2"),
+      t3: memory.points.get("t3"),
     });
-    memory.setChallenge("xi", xi);
+    memory.challenges.set("xi", xi);
     writeCoefficientPowers(this.#context, layout.powers.xi, xi);
     const root = rootOfUnity(kernels.curve, key.domainPower);
     writeCoefficientPowers(this.#context, layout.powers.xiOmega, xi * root);
@@ -57,16 +57,16 @@ export class PlonkOpenings {
       kernels.call("fr_inner_product", element, vector, powers, this.#blocks);
       return memory.scalars.readElements(element, 1)[0] ?? 0n;
     });
-    const point = name === "zOmega" ? this.#xiOmega : memory.challenge("xi");
+    const point = name === "zOmega" ? this.#xiOmega : memory.challenges.get("xi");
     const blinding = isFixed ? 0n : valueAt(memory.blinding(polynomial), point, kernels.curve.r);
-    memory.setEvaluation(name, value + blinding * (this.#xiToN - 1n));
+    memory.evaluations.set(name, value + blinding * (this.#xiToN - 1n));
   }
 
   /** Computes the opening polynomial of xi (task 0) or of xi times the root (task 1), and its scalars. */
   open(task: number): void {
     const { kernels, layout, memory } = this.#context;
     const opening = task === 0 ? this.#openingAtXi() : this.#openingOfZ();
-    const point = task === 0 ? memory.challenge("xi") : this.#xiOmega;
+    const point = task === 0 ? memory.challenges.get("xi") : this.#xiOmega;
     const size = 2 ** this.#context.key.domainPower + EXTRA_POWERS;
     const { scratch } = this.#context;
     scratch.scoped(() => {
@@ -75,7 +75,7 @@ export class PlonkOpenings {
       memory.scalars.withElement(point, (root) => {
         // The remainder is the value that the verifier subtracts.
         const rest = scratch.take(kernels.fr.elementBytes);
-        kernels.call("fr_divide_linear", coefficients, size, root, rest);
+        kernels.call("fr_divide_linear", coefficients, size, kernels.fr.elementBytes, root, rest);
       });
       kernels.call("fr_export_plain", layout.sums[task] ?? 0, coefficients, size);
       kernels.bytes(coefficients, size * kernels.fr.elementBytes).fill(0);
@@ -86,14 +86,14 @@ export class PlonkOpenings {
   #openingAtXi(): { parts: Part[]; corrections: Corrections } {
     const { kernels, key, layout, memory } = this.#context;
     const order = kernels.curve.r;
-    const [a, b, c] = [memory.evaluation("a"), memory.evaluation("b"), memory.evaluation("c")];
-    const v = this.#transcript.v(memory.challenge("xi"), {
+    const [a, b, c] = [memory.evaluations.get("a"), memory.evaluations.get("b"), memory.evaluations.get("c")];
+    const v = this.#transcript.v(memory.challenges.get("xi"), {
       a,
       b,
       c,
-      s1: memory.evaluation("s1"),
-      s2: memory.evaluation("s2"),
-      zOmega: memory.evaluation("zOmega"),
+      s1: memory.evaluations.get("s1"),
+      s2: memory.evaluations.get("s2"),
+      zOmega: memory.evaluations.get("zOmega"),
     });
     const powersOfV = [1, 2, 3, 4, 5].map((exponent) => power(v, BigInt(exponent), order));
     const [va = 0n, vb = 0n, vc = 0n, vs1 = 0n, vs2 = 0n] = powersOfV;
@@ -140,16 +140,20 @@ export class PlonkOpenings {
   #permutationFactors(): { zFactor: bigint; s3Factor: bigint } {
     const { kernels, key, memory } = this.#context;
     const order = kernels.curve.r;
-    const [a, b, c] = [memory.evaluation("a"), memory.evaluation("b"), memory.evaluation("c")];
-    const [s1, s2] = [memory.evaluation("s1"), memory.evaluation("s2")];
-    const [beta, gamma, alpha] = [memory.challenge("beta"), memory.challenge("gamma"), memory.challenge("alpha")];
-    const xi = memory.challenge("xi");
+    const [a, b, c] = [memory.evaluations.get("a"), memory.evaluations.get("b"), memory.evaluations.get("c")];
+    const [s1, s2] = [memory.evaluations.get("s1"), memory.evaluations.get("s2")];
+    const [beta, gamma, alpha] = [
+      memory.challenges.get("beta"),
+      memory.challenges.get("gamma"),
+      memory.challenges.get("alpha"),
+    ];
+    const xi = memory.challenges.get("xi");
     const { k1, k2 } = key.verifyingKey;
     const size = BigInt(2 ** key.domainPower);
     const root = rootOfUnity(kernels.curve, key.domainPower);
     const [firstLagrange = 0n] = lagrangeValues({ xi, xiToN: this.#xiToN, root, size, order }, 1);
     const identity = (a + beta * xi + gamma) * (b + beta * k1 * xi + gamma) * (c + beta * k2 * xi + gamma);
-    const permuted = (a + beta * s1 + gamma) * (b + beta * s2 + gamma) * beta * memory.evaluation("zOmega");
+    const permuted = (a + beta * s1 + gamma) * (b + beta * s2 + gamma) * beta * memory.evaluations.get("zOmega");
     return {
       zFactor: reduce(alpha * identity + alpha * alpha * firstLagrange, order),
       s3Factor: reduce(-alpha * permuted, order),
@@ -182,7 +186,7 @@ export class PlonkOpenings {
           kernels.call("fr_add_scaled", sum, vector, this.#blocks, element);
         });
       }
-      kernels.call("fr_order_elements", target, sum, key.places, size);
+      kernels.call("fr_order_elements", target, sum, key.places, size, elementBytes);
     });
     kernels.bytes(target + size * elementBytes, EXTRA_POWERS * elementBytes).fill(0);
     for (const [coefficient, value] of corrections) {
@@ -194,12 +198,12 @@ export class PlonkOpenings {
 
   get #xiToN(): bigint {
     const { kernels, key, memory } = this.#context;
-    return power(memory.challenge("xi"), 2n ** BigInt(key.domainPower), kernels.curve.r);
+    return power(memory.challenges.get("xi"), 2n ** BigInt(key.domainPower), kernels.curve.r);
   }
 
   get #xiOmega(): bigint {
     const { kernels, key, memory } = this.#context;
-    return reduce(memory.challenge("xi") * rootOfUnity(kernels.curve, key.domainPower), kernels.curve.r);
+    return reduce(memory.challenges.get("xi") * rootOfUnity(kernels.curve, key.domainPower), kernels.curve.r);
   }
 
   get #blocks(): number {

@@ -1,6 +1,6 @@
 /**
- * Emits operations on vectors of scalars that PLONK needs beside the transforms (ntt/ntt.ts): gathers, products that
- * run along a vector, inner products, and division of a polynomial by X minus a number.
+ * Emits operations on vectors of scalars that PLONK and FFLONK need beside the transforms (ntt/ntt.ts): gathers,
+ * products that run along a vector, inner products, and division of a polynomial by a power of X minus a number.
  */
 import { everyLane, lanesOf } from "../field/field.js";
 import type { Address, PrimeField } from "../field/field.js";
@@ -19,14 +19,18 @@ export const ADDITION_BYTES = 16;
  * - `_add_wires` (target, additions, count, factors, wires): `count` elements at `target`, each the sum of two wires
  *   times their factors, one after the other, so that an addition may use the result of an earlier one;
  * - `_export_blocks` (target, source, count): canonical little-endian integers;
- * - `_order_elements` (target, source, order, count): `count` elements, the i-th from place order[i] of the blocks;
+ * - `_order_elements` (target, source, order, count, stride): `count` elements, `stride` bytes apart, the i-th from
+ *   place order[i] of the blocks;
  * - `_add_scaled` (target, source, count, factor): target += source * factor;
+ * - `_add_scaled_elements`: the same for an array of `count` elements, at least one;
  * - `_inner_product` (target, a, b, count): one element;
  * - `_prefix_products` (target, source, count, total): place i := product of the places before it; total := all;
  * - `_suffix_products` (target, source, count): place i := product of place i and those behind it;
  * - `_rotate_blocks` (target, source, count): place i := place i - 1, and place 0 the last one;
- * - `_divide_linear` (data, count, root, rest): the polynomial of `count` elements, lowest first, is replaced by its
- *   quotient by X - root (one coefficient less, the highest 0); rest := the remainder.
+ * - `_divide_linear` (data, count, stride, root, rest): the polynomial of `count` elements, `stride` bytes apart and
+ *   lowest first, is replaced by its quotient by X - root (one coefficient less, the highest 0); rest := the remainder;
+ * - `_divide_power` (data, count, degree, root): the polynomial of `count` neighbouring elements, lowest first, is
+ *   replaced by its remainder by X^degree - root, of `degree` elements, and behind it the quotient; degree > 1.
  *
  * Stored elements are within productMax, factors reduced.
  */
@@ -53,10 +57,10 @@ function defineGathers<E>(module: ModuleBuilder, field: PrimeField<E>, name: str
       f.set(at, i32.add(at, i32.const(4 * lanes)));
     });
   });
-  const order = { target: "i32", source: "i32", order: "i32", count: "i32" } as const;
+  const order = { target: "i32", source: "i32", order: "i32", count: "i32", stride: "i32" } as const;
   module.defineNamed(
     { name: `${name}_order_elements`, params: order },
-    (f, { target, source, order: places, count }) => {
+    (f, { target, source, order: places, count, stride }) => {
       const [to, at] = [f.let(target), f.let(places)];
       f.for(i32.const(0), count, 1, () => {
         const place = f.let(i32.load(at));
@@ -69,7 +73,7 @@ function defineGathers<E>(module: ModuleBuilder, field: PrimeField<E>, name: str
           });
         }
         f.set(at, i32.add(at, i32.const(4)));
-        f.set(to, i32.add(to, i32.const(elementBytes)));
+        f.set(to, i32.add(to, stride));
       });
     },
   );
@@ -124,6 +128,7 @@ function defineSums<E>(module: ModuleBuilder, field: PrimeField<E>, name: string
       field.storeBlock(f, to, 0, field.reduce(f, field.add(f, field.loadBlock(f, to, 0, field.productMax), product)));
     });
   });
+  defineElementSums(module, field, name);
   const inner = { target: "i32", a: "i32", b: "i32", count: "i32" } as const;
   module.defineNamed({ name: `${name}_inner_product`, params: inner }, (f, { target, a, b, count }) => {
     const sum = field.variable(f, field.reducedMax);
@@ -138,6 +143,29 @@ function defineSums<E>(module: ModuleBuilder, field: PrimeField<E>, name: string
     });
     const total = field.lanes === 2 ? field.reduce(f, field.sumOfLanes(f, sum)) : sum;
     field.store(f, [target], 0, total);
+  });
+}
+
+function defineElementSums<E>(module: ModuleBuilder, field: PrimeField<E>, name: string): void {
+  const { elementBytes } = field;
+  const params = { target: "i32", source: "i32", count: "i32", factor: "i32" } as const;
+  module.defineNamed({ name: `${name}_add_scaled_elements`, params }, (f, { target, source, count, factor }) => {
+    const scale = field.variable(f, field.reducedMax);
+    field.assign(f, scale, field.load(f, everyLane(field, factor), 0, field.reducedMax));
+    const last = f.let(i32.mul(i32.sub(count, i32.const(1)), i32.const(elementBytes)));
+    const offset = f.let(i32.const(0));
+    f.for(i32.const(0), count, field.lanes, () => {
+      // Past the end both lanes do the last element.
+      const next = f.let(i32.add(offset, i32.const(elementBytes)));
+      const second = f.let(i32.select(last, next, i32.gtU(next, last)));
+      const offsets = field.lanes === 2 ? [offset, second] : [offset];
+      const places = (base: Address): Address[] => offsets.map((each) => f.let(i32.add(base, each)));
+      const [to, from] = [places(target), places(source)];
+      const product = field.mul(f, field.load(f, from, 0, field.productMax), scale);
+      const sum = field.add(f, field.load(f, to, 0, field.productMax), product);
+      field.store(f, to, 0, field.reduce(f, sum));
+      f.set(offset, i32.add(offset, i32.const(field.lanes * elementBytes)));
+    });
   });
 }
 
@@ -192,21 +220,44 @@ function defineRotation<E>(module: ModuleBuilder, field: PrimeField<E>, name: st
 }
 
 function defineDivision<E>(module: ModuleBuilder, field: PrimeField<E>, name: string): void {
-  const { elementBytes } = field;
-  const params = { data: "i32", count: "i32", root: "i32", rest: "i32" } as const;
-  module.defineNamed({ name: `${name}_divide_linear`, params }, (f: FunctionBuilder, { data, count, root, rest }) => {
+  definePowerDivision(module, field, name);
+  const params = { data: "i32", count: "i32", stride: "i32", root: "i32", rest: "i32" } as const;
+  module.defineNamed({ name: `${name}_divide_linear`, params }, (f, { data, count, stride, root, rest }) => {
     const factor = field.variable(f, field.reducedMax);
     field.assign(f, factor, field.load(f, everyLane(field, root), 0, field.reducedMax));
     const carry = field.variable(f, field.reducedMax);
     field.assign(f, carry, field.constant(f, [0n]));
-    const at = f.let(i32.add(data, i32.mul(count, i32.const(elementBytes))));
+    const at = f.let(i32.add(data, i32.mul(count, stride)));
     f.while(i32.gtU(at, data), () => {
-      f.set(at, i32.sub(at, i32.const(elementBytes)));
+      f.set(at, i32.sub(at, stride));
       const coefficient = field.load(f, everyLane(field, at), 0, field.productMax);
       const next = field.reduce(f, field.add(f, coefficient, field.mul(f, carry, factor)));
       field.store(f, [at], 0, carry);
       field.assign(f, carry, next);
     });
     field.store(f, [rest], 0, carry);
+  });
+}
+
+/** Neighbouring coefficients do not depend on each other, so that the lanes take two at a time. */
+function definePowerDivision<E>(module: ModuleBuilder, field: PrimeField<E>, name: string): void {
+  const { elementBytes } = field;
+  const params = { data: "i32", count: "i32", degree: "i32", root: "i32" } as const;
+  module.defineNamed({ name: `${name}_divide_power`, params }, (f: FunctionBuilder, { data, count, degree, root }) => {
+    const factor = field.variable(f, field.reducedMax);
+    field.assign(f, factor, field.load(f, everyLane(field, root), 0, field.reducedMax));
+    const distance = f.let(i32.mul(degree, i32.const(elementBytes)));
+    const at = f.let(i32.add(data, i32.mul(i32.sub(count, degree), i32.const(elementBytes))));
+    f.while(i32.gtU(at, data), () => {
+      f.set(at, i32.sub(at, i32.const(elementBytes)));
+      // At the lowest coefficient both lanes do the same.
+      const below = f.let(i32.select(i32.sub(at, i32.const(elementBytes)), data, i32.gtU(at, data)));
+      const places = field.lanes === 2 ? [at, below] : [at];
+      const above = places.map((place) => f.let(i32.add(place, distance)));
+      const product = field.mul(f, field.load(f, above, 0, field.productMax), factor);
+      const sum = field.add(f, field.load(f, places, 0, field.productMax), product);
+      field.store(f, places, 0, field.reduce(f, sum));
+      if (field.lanes === 2) f.set(at, below);
+    });
   });
 }

@@ -28,7 +28,7 @@ export class TeamFailedError extends Error {
 }
 
 /** Steps that the memory of a team has room for. */
-export const TEAM_STEPS_MAX = 24;
+export const TEAM_STEPS_MAX = 32;
 
 const WORD = { state: 0, place: 1, changes: 2, active: 3, leaving: 4, steps: 8 } as const;
 /** A state may only be replaced by a later one of this list. */

@@ -42,6 +42,8 @@ const HEADER_NAMES = [
   "if-range",
   "range",
   "last-event-id",
+  "content-range",
+  "repr-digest",
   "sec-websocket-version",
 ] as const;
 type HeaderName = (typeof HEADER_NAMES)[number];
