@@ -8,6 +8,7 @@ import type { Groth16SolidityArguments } from "./encoding/groth16-solidity.js";
 import type { PlonkProofJson } from "./encoding/plonk-proof.js";
 import type { PlonkSolidityArguments } from "./encoding/plonk-solidity.js";
 import type { SharedKey } from "./kernels/threads/shared-key.js";
+import type { CurveName } from "./curves/curve-parameters.js";
 import type { NoteTreeNode, NoteTreeState } from "./merkle/note-tree.js";
 import type { ProofSystemName } from "./proof-systems/names.js";
 
@@ -131,6 +132,8 @@ export interface VerifyBatchValue {
 }
 
 export interface AppendNotesMessage {
+  /** The curve of the store's proofs, over whose scalar field the tree hashes. */
+  readonly curve: CurveName;
   readonly state: NoteTreeState;
   /** One digest per note in the order of appending, 64 lower-case hex digits each; at least one. */
   readonly digests: readonly string[];

@@ -2,6 +2,7 @@
  * The operations of the prover registry, for one owner at a time. Connects the parts (sources, stores, vault, durable
  * jobs, proofs) and enforces limits and permissions; computes nothing and knows no HTTP.
  */
+import type { CurveName } from "../engine/curves/curve-parameters.js";
 import { AppError, invalidMember, notFound } from "../platform/errors.js";
 import { PERMISSIONS, holdsAll } from "../platform/auth/permissions.js";
 import type { Principal, Subject } from "../platform/auth/principal.js";
@@ -48,6 +49,7 @@ import { requireSaidProver } from "./said-prover.js";
 import { SourceFiles } from "./provisioning/source-files.js";
 import {
   circuitHash,
+  requireCurve,
   sourceOf,
   withOptions,
   type BuiltInCircuits,
@@ -439,10 +441,11 @@ export class ProverService {
     throw new AppError("conflict", { message: "the named stores are busy; try again" });
   }
 
-  #circuitOf(request: CreateProver, curve: string): NamedSource {
+  #circuitOf(request: CreateProver, curve: CurveName): NamedSource {
     const { prime, ...options } = request.options ?? {};
     this.#with.catalog.requirePrime(prime, curve);
     const named = sourceOf(request, { builtIns: this.#with.builtIns, limits: this.#options.source });
+    requireCurve(named, curve);
     return withOptions(named, options);
   }
 

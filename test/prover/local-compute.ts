@@ -44,8 +44,8 @@ import { makeKeyOnce } from "../support/made-keys.js";
 export class LocalCompute implements ProverCompute {
   readonly compilerName = "circom2 in this process";
 
-  async compile({ source }: CompileInput): Promise<CompileOutcome> {
-    const result = await compileOnce(source);
+  async compile({ source, curve }: CompileInput): Promise<CompileOutcome> {
+    const result = await compileOnce(source, curve);
     if (!result.ok)
       return {
         ok: false,

@@ -11,6 +11,7 @@ declare module "ffjavascript" {
     readonly tm: { readonly code: Uint8Array };
   }
   export function buildBn128(singleThread: true): Promise<SingleThreadCurve>;
+  export function buildBls12381(singleThread: true): Promise<SingleThreadCurve>;
 }
 
 declare module "snarkjs" {

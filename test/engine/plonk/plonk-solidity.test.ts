@@ -38,7 +38,7 @@ async function setUp(fixture: Fixture) {
   const key = buildPlonkKey(gates, points, { curve: BN254, workspaces: 1 });
   const prover = new PlonkProver(key, BN254);
   return {
-    setup: { points, domainPower },
+    setup: { curve: BN254, points, domainPower },
     verifyingKey: key.verifyingKey,
     prove: (): PlonkProof => prover.prove(fixture.witness, plonkBlinding()).proof,
   };
