@@ -9,9 +9,11 @@ import { plonkVerifyingKeyToJson } from "../encoding/plonk-verifying-key.js";
 import { PUBLIC_SIGNALS_MAX } from "../groth16/proof.js";
 import { DOMAIN_POWER_MAX } from "../groth16/zkey-layout.js";
 import { buildPlonkKey } from "../kernels/plonk/build-plonk-key.js";
+import type { PlonkSetupPoints } from "../kernels/plonk/build-plonk-key.js";
 import { EXTRA_POWERS } from "../kernels/plonk/resident-circuit.js";
 import type { MakeKeyOptions, MakeKeyResult } from "../proof-systems/proof-system.js";
 import { domainPowerOf } from "./key.js";
+import type { PlonkVerifyingKey } from "./key.js";
 import { writePlonkKey } from "./key-file.js";
 import { gatesOf } from "./plonk-gates.js";
 import type { PlonkGates } from "./plonk-gates.js";
@@ -37,7 +39,9 @@ export function makePlonkKey(r1csBytes: Uint8Array, curve: CurveParameters, opti
     lagrange: string.lagrangeG1(domainPower),
     tauG2: string.tauG2,
   };
-  const { verifyingKey } = buildPlonkKey(gates, points, { curve, workspaces: 1 });
+  const built = buildOrRefuse(gates, points, curve);
+  if ("refusal" in built) return { ok: false, code: "circuit_unsupported", message: built.refusal };
+  const { verifyingKey } = built;
   report(PROGRESS.key);
   const provingKey = writePlonkKey({ gates, domainPower, points, referenceString: string.sha256 }, curve);
   report(1);
@@ -50,6 +54,20 @@ export function makePlonkKey(r1csBytes: Uint8Array, curve: CurveParameters, opti
     timings: { keyMs: performance.now() - startedAt, gatesMs: 0 },
     referenceString: string.sha256,
   };
+}
+
+/** A circuit whose key no WebAssembly memory holds is a result, too. */
+function buildOrRefuse(
+  gates: PlonkGates,
+  points: PlonkSetupPoints,
+  curve: CurveParameters,
+): { readonly verifyingKey: PlonkVerifyingKey } | { readonly refusal: string } {
+  try {
+    return buildPlonkKey(gates, points, { curve, workspaces: 1 });
+  } catch (error) {
+    if (error instanceof RangeError) return { refusal: error.message };
+    throw error;
+  }
 }
 
 function readGates(
