@@ -25,6 +25,7 @@ import { KeyPins } from "./provisioning/key-pins.js";
 import { NoteStores } from "./proofs/note-stores.js";
 import { Proofs } from "./proofs/proofs.js";
 import { Provisioning, PROVISIONING_PHASES } from "./provisioning/provisioning.js";
+import { ReferenceStrings } from "./provisioning/reference-strings.js";
 import { ProverRepository } from "./repository.js";
 import { PROVE_DEADLINE_MS, WAIT_SEC_MAX, type proverRoutes } from "./routes.js";
 import { ProverService, type ProvisioningQueue } from "./service.js";
@@ -106,12 +107,15 @@ export function createProverRegistry(
     appendNotes: async (message, owner) => await compute.appendNotes(message, { owner }),
   });
   const pins = new KeyPins({ vault });
+  const strings = new ReferenceStrings({ store, repository, artifacts, compute, clock, log });
   const watch = new StatusWatch();
   const proofs = new Proofs(
     { proveDeadlineMs: PROVE_DEADLINE_MS, verifyDeadlineMs: VERIFY_DEADLINE_MS },
     { repository, notes, compute, resident, interfaces, pins, vault, events, clock },
   );
-  const provisioning = new Provisioning({ repository, artifacts, compute, builtIns, pins, vault, events, clock, log });
+  const provisioning = new Provisioning({
+    ...{ repository, artifacts, compute, builtIns, pins, strings, vault, events, clock, log },
+  });
   registerJobs(jobs, options, { provisioning, watch });
   const queue = provisioningQueue(jobs);
   const source = options.source ?? SOURCE_LIMITS;

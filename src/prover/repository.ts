@@ -5,10 +5,11 @@
 import { ownerKey, type Subject } from "../platform/auth/principal.js";
 import type { Store, StoreCommit, StoreKey, StorePut, StoreRecord } from "../platform/store/store.js";
 import { defineTable, mergeCommits, type Page, type Table } from "../platform/store/tables.js";
+import type { CurveName } from "../engine/curves/curve-parameters.js";
 import { isFinished } from "./provisioning/lifecycle.js";
-import type { ProofFilters, ProverDiagnostic, ProofRecord, Prover, ProverFilters } from "./schemas.js";
+import type { ProofFilters, ProverDiagnostic, ProofRecord, Prover, ProverFilters, UniversalSetup } from "./schemas.js";
 
-/** Files of a prover, by the name of their download; `source.json` is for compiling and cannot be downloaded. */
+/** Files of a prover, by the name of their download; `source.json` and `reference_string` cannot be downloaded. */
 export type ArtifactName =
   | "verifying_key.json"
   | "proving_key"
@@ -17,6 +18,7 @@ export type ArtifactName =
   | "circuit.sym"
   | "interface.json"
   | "verifier.sol"
+  | "reference_string"
   | "source.json";
 /** A type and not an interface, like everything that is stored as a value. */
 export type ArtifactSet = { readonly [Name in ArtifactName]?: { readonly sha256: string; readonly bytes: number } };
@@ -44,11 +46,19 @@ interface ProverBuild {
   readonly gates_passed: boolean;
 }
 
-/** Provers that were made before the compiler had options lack them. */
-export type StoredProver = Omit<Prover, "options"> & {
+/** Provers that were made before the compiler had options lack them, and those before universal setups their setup. */
+export type StoredProver = Omit<Prover, "options" | "setup"> & {
   readonly options?: Prover["options"];
+  readonly setup?: Prover["setup"];
   readonly build: ProverBuild;
 };
+/** A structured reference string that the server keeps. */
+export type KeptReferenceString = UniversalSetup & {
+  readonly curve: CurveName;
+  readonly bytes: number;
+  readonly created_at: string;
+};
+
 type StoredProof = ProofRecord & { readonly owner: Subject };
 
 /**
@@ -66,7 +76,13 @@ export interface Listed<T> {
 const FILTER_MEMBERS = ["curve", "identifier", "provider", "proving_scheme", "status", "name"] as const;
 const DEFAULT_OPTIONS = { optimization: 2, rounds: null } as const satisfies Prover["options"];
 const PROOF_FILTER_MEMBERS = ["hash", "statement_hash", "origin"] as const;
-const TABLES = { prover: "prover", proof: "proof", circuit: "circuit", artifactUse: "artifact_use" } as const;
+const TABLES = {
+  prover: "prover",
+  proof: "proof",
+  circuit: "circuit",
+  artifactUse: "artifact_use",
+  referenceString: "reference_string",
+} as const;
 
 export class ProverRepository {
   readonly #store: Store;
@@ -181,18 +197,29 @@ export class ProverRepository {
     return { puts: [{ key: circuitKey(scope, hash), value: circuit }] };
   }
 
+  /** Returns the reference strings of a curve. */
+  referenceStrings(curve: CurveName): KeptReferenceString[] {
+    return this.#store.range<KeptReferenceString>([TABLES.referenceString, curve]).map(({ value }) => value);
+  }
+
+  /** Prepares the record of a reference string. */
+  putReferenceString(string: KeptReferenceString): StoreCommit {
+    return { puts: [{ key: [TABLES.referenceString, string.curve, string.sha256], value: string }] };
+  }
+
   /** Returns whether a prover of any owner uses the file. */
   isArtifactUsed(sha256: string): boolean {
     return this.#store.range([TABLES.artifactUse, sha256], { limit: 1 }).length > 0;
   }
 
-  /** Returns the hashes of all files that a prover or a compiled circuit refers to. */
+  /** Returns the hashes of all files that a prover, a compiled circuit or a reference string refers to. */
   referencedArtifacts(): Set<string> {
     const used = this.#store.range([TABLES.artifactUse]).map(({ key }) => String(key[1]));
     const compiled = this.#store
       .range<CompiledCircuit>([TABLES.circuit])
       .flatMap(({ value }) => Object.values(value.artifacts).map(({ sha256 }) => sha256));
-    return new Set([...used, ...compiled]);
+    const strings = this.#store.range([TABLES.referenceString]).map(({ key }) => String(key[2]));
+    return new Set([...used, ...compiled, ...strings]);
   }
 
   /** One entry per file, though two names may have the same content. */
@@ -207,7 +234,7 @@ export class ProverRepository {
 
 /** Returns the members of a prover that clients see. */
 export function proverOnWire({ build: _build, ...prover }: StoredProver): Prover {
-  return { ...prover, options: prover.options ?? DEFAULT_OPTIONS };
+  return { ...prover, options: prover.options ?? DEFAULT_OPTIONS, setup: prover.setup ?? null };
 }
 
 /** Returns who shares the prover's compiled circuit. */

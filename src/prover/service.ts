@@ -13,7 +13,7 @@ import { newId } from "../platform/ids.js";
 import type { Artifacts } from "../platform/store/artifacts.js";
 import { StoreConflict, type Store, type StoreCommit, type StoreRecord } from "../platform/store/store.js";
 import { mergeCommits, type Page } from "../platform/store/tables.js";
-import { DEFAULT_PROVIDER, type Catalog } from "./catalog.js";
+import { DEFAULT_PROVIDER, proofSystemRow, type Catalog } from "./catalog.js";
 import { isFinished, progressOf, stepOf } from "./provisioning/lifecycle.js";
 import type { NoteStores } from "./proofs/note-stores.js";
 import type { Proofs } from "./proofs/proofs.js";
@@ -119,6 +119,7 @@ const CREATE_TRIES_MAX = 8;
 const NEW_PROVER = {
   proving_key_id: null,
   verifying_key_id: null,
+  setup: null,
   status: "init",
   errors: [],
   warnings: [],
@@ -185,13 +186,15 @@ export class ProverService {
 
   /** Returns the progress of provisioning. */
   progress(owner: Subject, id: string): ProverProgress {
-    const { status, errors } = this.#find(owner, id).value;
+    const prover = this.#find(owner, id).value;
+    const { status, errors } = prover;
+    const { setup } = proofSystemRow(prover);
     return {
       id,
       status,
       finished: isFinished(status),
-      progress: progressOf(status, this.#with.watch.shareOf(id)),
-      step: stepOf(status),
+      progress: progressOf(status, this.#with.watch.shareOf(id), setup),
+      step: stepOf(status, setup),
       errors,
     };
   }

@@ -3,7 +3,7 @@ import { primeSnarkjs, readSolidityTemplate } from "../backends/snarkjs.js";
 import { EVALUATIONS } from "../fflonk/key.js";
 import type { FflonkProof, FflonkVerifyingKey } from "../fflonk/key.js";
 import { verifierFile } from "../fflonk/zkey-layout.js";
-import { solidityWord } from "./groth16-solidity.js";
+import { solidityWord } from "./solidity-word.js";
 
 /** Arguments of `verifyProof(bytes32[24] proof, uint256[n] pubSignals)`; 32-byte words, 0x-hex. */
 export interface FflonkSolidityArguments {
@@ -11,11 +11,25 @@ export interface FflonkSolidityArguments {
   readonly input: string[];
 }
 
-/** Returns the contract, from snarkjs' template (GPL-3.0). */
+/**
+ * snarkjs' contract takes a public signal of r and more for the number that it is modulo r, and hashes it as it stands:
+ * a prover could make a second proof of one statement whose signals look new, such as a nullifier's.
+ */
+const CHECKED_FROM = "            checkProofData()\n";
+const SIGNAL_CHECKS = `            checkProofData()
+            <%for (let i=0; i<nPublic;i++) {%>
+            checkField(calldataload(add(pubSignals, <%=i*32%>)))
+            <%}%>
+`;
+
+/** Returns the contract, from snarkjs' template (GPL-3.0) with checks that the public signals are below r. */
 export async function fflonkSolidityVerifier(key: FflonkVerifyingKey): Promise<string> {
   const snarkjs = await primeSnarkjs();
+  const template = await readSolidityTemplate("fflonk");
+  if (template.split(CHECKED_FROM).length !== 2)
+    throw new Error("snarkjs has another template for FFLONK than is known");
   return await snarkjs.zKey.exportSolidityVerifier(verifierFile(key), {
-    fflonk: await readSolidityTemplate("fflonk"),
+    fflonk: template.replace(CHECKED_FROM, SIGNAL_CHECKS),
   });
 }
 
