@@ -159,23 +159,26 @@ function readGates(sections: Sections, counts: HeaderCounts & { readonly publicC
 /** Gives each distinct element of the field a number, 0 and 1 to those that are 0 and 1. */
 class FieldNumbers {
   readonly values: bigint[] = [0n, 1n];
-  readonly #numbers = new Map<bigint, number>([
-    [0n, 0],
-    [(1n << BigInt(8 * frBytes)) % r, 1],
-  ]);
+  /** By their bytes: most numbers come again, and become integers once. */
+  readonly #numbers = new Map<string, number>([0n, 1n].map((value, i) => [bytesOf(montgomery(value), 0), i]));
 
   read(bytes: Uint8Array, at: number): number {
-    const stored = readBigIntLE(bytes, at, frBytes);
-    const known = this.#numbers.get(stored);
+    const key = bytesOf(bytes, at);
+    const known = this.#numbers.get(key);
     if (known !== undefined) return known;
+    const stored = readBigIntLE(bytes, at, frBytes);
     if (stored >= r) throw new FflonkZkeyError("a number is not below the field's modulus");
     const number = this.values.push((stored * RADIX_INVERSE) % r) - 1;
-    this.#numbers.set(stored, number);
+    this.#numbers.set(key, number);
     return number;
   }
 }
 
 const RADIX_INVERSE = inverse(1n << BigInt(8 * frBytes), r);
+
+function bytesOf(bytes: Uint8Array, at: number): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset + at, frBytes).toString("latin1");
+}
 
 function wordAt(bytes: Uint8Array, at: number): number {
   return (
