@@ -22,7 +22,7 @@ describe("catalog of provers", () => {
   it("refuses another triple and lists the supported ones", () => {
     const others = [
       ["zokrates", "groth16", "BN254"],
-      ["circom", "fflonk", "BN254"],
+      ["circom", "fflonk", "BLS12_381"],
       ["circom", "groth16", "BLS12_381"],
       ["", "", ""],
     ] as const;

@@ -1,5 +1,6 @@
 /** The proof systems by their names. */
 import { BN254 } from "../curves/bn254.js";
+import { fflonkSystem } from "./fflonk.js";
 import { groth16System } from "./groth16.js";
 import type { ProofSystemName } from "./names.js";
 import { plonkSystem } from "./plonk.js";
@@ -8,6 +9,7 @@ import type { ProofSystem } from "./proof-system.js";
 const SYSTEMS: Readonly<Record<ProofSystemName, ProofSystem>> = {
   "groth16/BN254": groth16System(BN254),
   "plonk/BN254": plonkSystem(BN254),
+  "fflonk/BN254": fflonkSystem(),
 };
 
 /** Returns what computes a proof system. */
