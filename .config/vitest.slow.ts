@@ -12,6 +12,8 @@ export default mergeConfig(
       fileParallelism: false,
       testTimeout: 3_600_000,
       hookTimeout: 600_000,
+      // A busy machine needs longer than the second that is the default.
+      expect: { poll: { timeout: 30_000 } },
     },
   }),
 );

@@ -29,11 +29,15 @@ type QueryInput<R extends RouteSpec> = (R["query"] extends TSchema ? Partial<Sta
 type ParamsInput<R extends RouteSpec> = R["params"] extends TSchema
   ? { readonly params: ParamsOf<R> }
   : { readonly params?: undefined };
-type BodyInput<R extends RouteSpec> = R["body"] extends TSchema
-  ? R["bodyOptional"] extends true
-    ? { readonly body?: StaticOf<R["body"]> }
-    : { readonly body: StaticOf<R["body"]> }
-  : { readonly body?: undefined };
+type BodyInput<R extends RouteSpec> = R["streamedBody"] extends true
+  ? { readonly body: FileBody }
+  : R["body"] extends TSchema
+    ? R["bodyOptional"] extends true
+      ? { readonly body?: StaticOf<R["body"]> }
+      : { readonly body: StaticOf<R["body"]> }
+    : { readonly body?: undefined };
+/** A file: bytes in memory, or what Node's `openAsBlob` returns for one on disk. */
+type FileBody = Uint8Array<ArrayBuffer> | Blob;
 
 export type CallInput<R extends RouteSpec> = ParamsInput<R> &
   BodyInput<R> &
@@ -132,8 +136,8 @@ async function call(options: ClientOptions, route: RouteSpec, input: LooseInput)
     `${options.baseUrl.replace(/\/+$/, "")}${fillPath(route.path, input.params ?? {})}${queryText(input.query ?? {})}`,
     {
       method: route.method,
-      headers: requestHeaders(options, input),
-      ...(input.body === undefined ? {} : { body: JSON.stringify(input.body) }),
+      headers: requestHeaders(options, route, input),
+      ...(input.body === undefined ? {} : { body: sentBody(route, input.body) }),
       ...(input.signal === undefined ? {} : { signal: input.signal }),
     },
   );
@@ -150,10 +154,15 @@ async function call(options: ClientOptions, route: RouteSpec, input: LooseInput)
   return spec.file === undefined && spec.bytes === undefined ? { ...base, body: undefined } : { ...base, bytes };
 }
 
-function requestHeaders(options: ClientOptions, input: LooseInput): Record<string, string> {
+function sentBody(route: RouteSpec, body: unknown): FileBody | string {
+  return route.streamedBody === true ? (body as FileBody) : JSON.stringify(body);
+}
+
+function requestHeaders(options: ClientOptions, route: RouteSpec, input: LooseInput): Record<string, string> {
+  const type = route.streamedBody === true ? "application/octet-stream" : "application/json";
   return {
     Accept: "application/json",
-    ...(input.body === undefined ? {} : { "Content-Type": "application/json" }),
+    ...(input.body === undefined ? {} : { "Content-Type": type }),
     ...(options.token === undefined ? {} : { Authorization: `bearer ${options.token}` }),
     ...(input.preferWaitSec === undefined ? {} : { Prefer: `wait=${String(input.preferWaitSec)}` }),
     ...(input.idempotencyKey === undefined ? {} : { "Idempotency-Key": input.idempotencyKey }),

@@ -6,6 +6,7 @@
  *   node plain-snarkjs.js setup R1CS PTAU ZKEY
  *   node plain-snarkjs.js universal-setup plonk|fflonk R1CS PTAU ZKEY
  *   node plain-snarkjs.js universal-prove plonk|fflonk ZKEY WTNS SAMPLES
+ *   node plain-snarkjs.js ptau-verify PTAU
  *
  * Prints the samples in milliseconds as JSON, on the last line. Start of Node and load of snarkjs are not in them.
  */
@@ -21,6 +22,7 @@ interface VerifyCase {
 /** snarkjs' own declarations here take bytes only; paths are what its command line passes. */
 interface SnarkjsByPath {
   readonly zKey: { newZKey(r1cs: string, ptau: string, zkey: string): Promise<unknown> };
+  readonly powersOfTau: { verify(ptau: string): Promise<boolean> };
   readonly plonk: UniversalByPath;
   readonly fflonk: UniversalByPath;
 }
@@ -75,6 +77,12 @@ async function universalProve(scheme: string, zkey: string, wtns: string, sample
   return times;
 }
 
+async function ptauVerify(ptau: string): Promise<number[]> {
+  const startedAt = performance.now();
+  if (!(await byPath.powersOfTau.verify(ptau))) throw new Error("snarkjs refused the powers of tau");
+  return [performance.now() - startedAt];
+}
+
 type Command = (first: string, second: string, third: string, fourth: string) => Promise<number[]>;
 
 const commands: Readonly<Record<string, Command>> = {
@@ -82,6 +90,7 @@ const commands: Readonly<Record<string, Command>> = {
   setup,
   "universal-setup": universalSetup,
   "universal-prove": async (scheme, zkey, wtns, samples) => await universalProve(scheme, zkey, wtns, Number(samples)),
+  "ptau-verify": ptauVerify,
 };
 
 const [, , command, ...parameters] = process.argv;

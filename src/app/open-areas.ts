@@ -15,6 +15,7 @@ import { openSandbox, type Sandbox } from "../platform/pool/sandbox.js";
 import { References } from "../platform/references.js";
 import { StartError } from "../platform/start-error.js";
 import { ComputePools } from "../prover/compute/compute-pools.js";
+import { ProcessAnalyzer } from "../prover/compute/analysis-task.js";
 import { PooledCompute } from "../prover/compute/pooled-compute.js";
 import { ResidentBytes } from "../prover/compute/resident-bytes.js";
 import { createProverRegistry, type ProverRegistry } from "../prover/create-prover-registry.js";
@@ -188,6 +189,9 @@ function createProvers(
     },
     { pools, tasks, log },
   );
+  const compile = { memoryMb: config.compile_memory_mb, seconds: config.compile_seconds };
+  const seconds = config.analysis_seconds;
+  const analyzer = seconds === 0 ? undefined : new ProcessAnalyzer({ compile, seconds }, { tasks });
   return createProverRegistry(
     {
       providerAliases: config.provider_aliases,
@@ -195,6 +199,7 @@ function createProvers(
     },
     {
       ...{ store: audit.vaultStore, artifacts, jobs, compute, resident, vault: vault.service, events, clock, log },
+      ...(analyzer === undefined ? {} : { analyzer }),
       requireTenant,
     },
   );

@@ -2,26 +2,19 @@
  * `/api/v1/tokens` on an address with every area. There it is identity's, but existing clients of the chain area mean
  * token contracts by it: what only a token contract has decides that a request is for the chain area.
  */
-import Type, { type TObject, type TProperties, type TSchema } from "typebox";
+import type { TObject, TProperties, TSchema } from "typebox";
 import { authorize } from "../platform/auth/authorize.js";
 import type { Principal } from "../platform/auth/principal.js";
 import { folded } from "../platform/contract/client-names.js";
 import type { AnyReply, BoundRoute, RouteSpec } from "../platform/contract/route.js";
 import { closed } from "../platform/contract/schemas.js";
-import { compileRoute } from "../platform/contract/validate.js";
 import { AppError } from "../platform/errors.js";
 
 const PATH = "/api/v1/tokens";
 
-/** Verifies a bearer token for the chain area. */
-type Authenticate = (token: string) => Principal | Promise<Principal>;
-
 interface RequestView {
   readonly query: Readonly<Record<string, unknown>>;
-  readonly body: unknown;
   readonly principal: Principal | undefined;
-  readonly bearer: string | undefined;
-  readonly signal: AbortSignal;
 }
 
 /** Two routes of one method: identity's, and the chain area's under its own path. */
@@ -31,10 +24,7 @@ interface Pair {
 }
 
 /** Returns the routes with the ones of `/api/v1/tokens` that serve both areas. */
-export function sharedTokenRoutes(
-  routes: readonly BoundRoute[],
-  { authenticate }: { readonly authenticate: Authenticate },
-): BoundRoute[] {
+export function sharedTokenRoutes(routes: readonly BoundRoute[]): BoundRoute[] {
   return routes.map((bound) => {
     const { route } = bound;
     const chain = routes.find(
@@ -42,7 +32,7 @@ export function sharedTokenRoutes(
     );
     if (route.path !== PATH || chain === undefined) return bound;
     const pair = { identity: bound, chain };
-    return route.method === "GET" ? sharedList(pair) : sharedCreation(pair, authenticate);
+    return route.method === "GET" ? sharedList(pair) : sharedCreation(pair);
   });
 }
 
@@ -64,36 +54,27 @@ function sharedList({ identity, chain }: Pair): BoundRoute {
   };
 }
 
-function sharedCreation({ identity, chain }: Pair, authenticate: Authenticate): BoundRoute {
+/** The chain area's route serves the bodies that have what only a token contract has, in any spelling that it takes. */
+function sharedCreation({ identity, chain }: Pair): BoundRoute {
   const ofIdentity = propertiesOf(identity.route.body);
   const onlyChain = Object.keys(propertiesOf(chain.route.body))
     .filter((name) => name !== "name" && !Object.hasOwn(ofIdentity, name))
     .map(folded);
-  const validators = { identity: compileRoute(identity.route), chain: compileRoute(chain.route) };
   return {
-    // Each area checks the body by its own schema, once it is known for which it is.
-    route: { ...identity.route, body: Type.Record(Type.String(), Type.Unknown()) },
-    handler: async (request: RequestView) => {
-      // In any spelling that the chain's route takes.
-      const names = new Set(Object.keys(request.body as object).map(folded));
-      if (!onlyChain.some((name) => names.has(name)))
-        return await callOf(identity, { ...membersOf(request), ...validators.identity.body(request.body) });
-      if (request.bearer === undefined)
-        throw new AppError("unauthorized", { message: "a token contract needs a bearer token" });
-      const principal = await authenticate(request.bearer);
-      requireMay(chain.route, principal);
-      return await callOf(chain, { ...membersOf(request), ...validators.chain.body(request.body), principal });
+    ...identity,
+    sibling: {
+      bound: chain,
+      isMeant: (body) => {
+        if (typeof body !== "object" || body === null || Array.isArray(body)) return false;
+        const names = new Set(Object.keys(body).map(folded));
+        return onlyChain.some((name) => names.has(name));
+      },
     },
   };
 }
 
 function callOf({ handler }: BoundRoute, request: RequestView): AnyReply | Promise<AnyReply> {
   return handler(request as never);
-}
-
-/** A request's members, also those that are getters of its class. */
-function membersOf(request: RequestView): RequestView {
-  return { ...request, signal: request.signal };
 }
 
 function requireMay({ auth }: RouteSpec, principal: Principal | undefined): void {

@@ -13,6 +13,7 @@ export const ERROR_STATUS = {
   method_not_allowed: 405,
   request_timeout: 408,
   conflict: 409,
+  length_required: 411,
   body_too_large: 413,
   unsupported_media_type: 415,
   invalid_request: 422,
@@ -105,6 +106,12 @@ export const ERROR_STATUS = {
   prover_unsupported: 422,
   identifier_unknown: 422,
   source_invalid: 422,
+  /** A part of a file that does not begin where the last one ended. */
+  upload_out_of_order: 409,
+  /** The prover takes no file of this name, or has it already. */
+  upload_not_expected: 409,
+  /** A file with another SHA-256 than was said. */
+  upload_digest_mismatch: 422,
   prover_not_provisioned: 409,
   witness_missing: 422,
   witness_invalid: 422,

@@ -19,6 +19,8 @@ export const SETTING_GROUPS: readonly { readonly title: string; readonly names: 
       "port",
       "data_dir",
       "store_max_mb",
+      "http",
+      "keep_alive_seconds",
       "connections",
       "log_level",
       "metrics_port",
@@ -64,7 +66,7 @@ export const SETTING_GROUPS: readonly { readonly title: string; readonly names: 
   },
   {
     title: "Compilers",
-    names: ["sandbox", "source_max_mb", "source_max_files", "compile_memory_mb", "compile_seconds"],
+    names: ["sandbox", "source_max_mb", "source_max_files", "compile_memory_mb", "compile_seconds", "analysis_seconds"],
   },
   {
     title: "Events",

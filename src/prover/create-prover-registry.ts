@@ -15,8 +15,11 @@ import type { Log } from "../platform/log.js";
 import { PACKAGE_ROOT } from "../platform/files/package-root.js";
 import type { ResidentBytes } from "./compute/resident-bytes.js";
 import type { Artifacts } from "../platform/store/artifacts.js";
-import type { Store } from "../platform/store/store.js";
 import type { VaultService } from "../vault/service.js";
+import type { StrictEnd } from "./analysis/analyses.js";
+import { analysisQueue, registerAnalyses } from "./analysis/analysis-jobs.js";
+import type { CircuitAnalyzer } from "./compute/analysis-task.js";
+import type { Store } from "../platform/store/store.js";
 import { Catalog, parseProviderAliases } from "./catalog.js";
 import { CircuitInterfaces } from "./proofs/circuit-interfaces.js";
 import type { ProverCompute } from "./compute/compute.js";
@@ -60,6 +63,8 @@ interface ProverRegistryDependencies {
   /** Proving keys and witness programs in shared memory. */
   readonly resident: ResidentBytes;
   readonly compute: ProverCompute;
+  /** Absent when the server analyses no circuits. */
+  readonly analyzer?: CircuitAnalyzer;
   readonly events: Pick<Events, "commitOf">;
   readonly clock: Clock;
   readonly log: Log;
@@ -113,11 +118,18 @@ export function createProverRegistry(
     { proveDeadlineMs: PROVE_DEADLINE_MS, verifyDeadlineMs: VERIFY_DEADLINE_MS },
     { repository, notes, compute, resident, interfaces, pins, vault, events, clock },
   );
+  const queue = provisioningQueue(jobs);
+  const analyses = dependencies.analyzer === undefined ? undefined : analysisQueue(jobs, repository);
   const provisioning = new Provisioning({
     ...{ repository, artifacts, compute, builtIns, pins, strings, vault, events, clock, log },
+    followUp: ({ id, build }) => (build.is_strict === true ? {} : (analyses?.prepare(build.owner, id) ?? {})),
   });
   registerJobs(jobs, options, { provisioning, watch });
-  const queue = provisioningQueue(jobs);
+  if (dependencies.analyzer !== undefined)
+    registerAnalyses(jobs, {
+      ...{ repository, artifacts, analyzer: dependencies.analyzer, builtIns, events, clock, watch },
+      strict: strictEnd(queue, provisioning),
+    });
   const source = options.source ?? SOURCE_LIMITS;
   const service = new ProverService(
     {
@@ -128,7 +140,7 @@ export function createProverRegistry(
       compilerName: compute.compilerName,
     },
     {
-      ...{ store, repository, artifacts, vault, catalog, builtIns, notes, proofs, watch, clock, queue },
+      ...{ store, repository, artifacts, vault, catalog, builtIns, notes, proofs, watch, clock, queue, analyses },
       requireTenant: dependencies.requireTenant,
     },
   );
@@ -173,6 +185,13 @@ function registerJobs(
     if (progress === undefined) watch.notify(job.id);
     else watch.setShare(job.id, progress);
   });
+}
+
+function strictEnd(queue: ProvisioningQueue, provisioning: Provisioning): StrictEnd {
+  return {
+    provision: (owner, proverId) => queue.prepare(owner, proverId),
+    fail: (owner, proverId, reason) => provisioning.failure(owner, proverId, reason),
+  };
 }
 
 function provisioningQueue(jobs: Jobs): ProvisioningQueue {

@@ -31,6 +31,10 @@ export function proverHandlers(dependencies: {
     },
     getProver: ({ principal, params }) => ({ status: 200, body: provers.get(principal.subject, params.id) }),
     getProverStatus: ({ principal, params }) => ({ status: 200, body: provers.progress(principal.subject, params.id) }),
+    getProverAnalysis: async ({ principal, params }) => ({
+      status: 200,
+      body: await provers.analysis(principal.subject, params.id),
+    }),
     deleteProver: async ({ principal, params }) => {
       await provers.delete(principal.subject, params.id);
       return { status: 204 };

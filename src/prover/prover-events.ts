@@ -21,6 +21,13 @@ export function statusEvents(owner: Subject, proverId: string, status: ProverSta
     : [{ subject: `privacy.prover.setup.${word}`, payload: { prover_id: proverId }, audience: [owner] }];
 }
 
+/** Returns the event of an analysis that has come to its end. */
+export function analysisFinished(owner: Subject, proverId: string, verdict: string | null): EventDraft[] {
+  return [
+    { subject: "privacy.prover.analysis.complete", payload: { prover_id: proverId, verdict }, audience: [owner] },
+  ];
+}
+
 /** Returns the event of a new note in the prover's store. */
 export function noteDeposited(owner: Subject, proverId: string): EventDraft {
   return {

@@ -7,6 +7,7 @@ import type { Store, StoreCommit, StoreKey, StorePut, StoreRecord } from "../pla
 import { defineTable, mergeCommits, type Page, type Table } from "../platform/store/tables.js";
 import type { CurveName } from "../engine/curves/curve-parameters.js";
 import { isFinished } from "./provisioning/lifecycle.js";
+import type { ProverAnalysis } from "./analysis/analysis-schemas.js";
 import type { ProofFilters, ProverDiagnostic, ProofRecord, Prover, ProverFilters, UniversalSetup } from "./schemas.js";
 
 /** Files of a prover, by the name of their download; `source.json` and `reference_string` cannot be downloaded. */
@@ -31,6 +32,25 @@ export type CompiledCircuit = {
   readonly value_count?: number;
 };
 
+/** Files of an analysis, by the name of their download. */
+export type AnalysisArtifactName =
+  "analysis.json" | "witness_1.wtns" | "witness_2.wtns" | "analysis.r1cs" | "analysis.sym";
+/** The result of analysing a circuit; all provers of the circuit within its scope share it. */
+export type AnalysisResult = Pick<ProverAnalysis, "verdict" | "reason"> & {
+  readonly artifacts: {
+    readonly [Name in AnalysisArtifactName]?: { readonly sha256: string; readonly bytes: number };
+  };
+};
+/** Apart from the prover's record, which provisioning alone changes. */
+export type StoredAnalysis = ProverAnalysis &
+  AnalysisResult & {
+    readonly owner: Subject;
+    /** Of its job. */
+    readonly id: string;
+    readonly created_at: string;
+    readonly prover_id: string;
+  };
+
 /** What provisioning stores; never on the wire. */
 interface ProverBuild {
   readonly owner: Subject;
@@ -42,12 +62,16 @@ interface ProverBuild {
   readonly artifacts: ArtifactSet;
   /** Of the compiled circuit; see CompiledCircuit. */
   readonly value_count?: number;
+  /** Set on provers that are provisioned only when their analysis accuses no output. */
+  readonly is_strict?: boolean;
   /** Set once the keys among `artifacts` have passed all setup gates. */
   readonly gates_passed: boolean;
 }
 
-/** Provers that were made before the compiler had options lack them, and those before universal setups their setup. */
-export type StoredProver = Omit<Prover, "options" | "setup"> & {
+/**
+ * Provers that were made before the compiler had options lack them, and those before universal setups their setup.
+ */
+export type StoredProver = Omit<Prover, "options" | "setup" | "analysis" | "strict"> & {
   readonly options?: Prover["options"];
   readonly setup?: Prover["setup"];
   readonly build: ProverBuild;
@@ -80,14 +104,19 @@ const TABLES = {
   prover: "prover",
   proof: "proof",
   circuit: "circuit",
+  analysis: "prover_analysis",
+  circuitAnalysis: "circuit_analysis",
   artifactUse: "artifact_use",
   referenceString: "reference_string",
 } as const;
+/** Keeps the entries of an analysis apart from those of its prover, which may name the same file. */
+const ANALYSIS_USE = "analysis";
 
 export class ProverRepository {
   readonly #store: Store;
   readonly #provers: Table<StoredProver, "owner" | "pending" | "circuit", never>;
   readonly #proofs: Table<StoredProof, "prover", never>;
+  readonly #analyses: Table<StoredAnalysis, never, never>;
 
   constructor(dependencies: { readonly store: Store }) {
     this.#store = dependencies.store;
@@ -111,6 +140,10 @@ export class ProverRepository {
       },
       dependencies,
     );
+    this.#analyses = defineTable<StoredAnalysis>(
+      { name: TABLES.analysis, key: ({ owner, prover_id }) => proverKey(owner, prover_id), indexes: {} },
+      dependencies,
+    );
   }
 
   /** Finds a prover of the owner. */
@@ -126,7 +159,43 @@ export class ProverRepository {
         ? {}
         : { filter: (prover: StoredProver): boolean => members.every((member) => filters[member] === prover[member]) };
     const { rows, total } = this.#provers.list("owner", ownerKey(owner), { page, ...filter });
-    return { body: rows.map(proverOnWire), total };
+    return { body: rows.map((prover) => this.onWire(prover)), total };
+  }
+
+  /** Returns the members of a prover that clients see. */
+  onWire({ build, ...prover }: StoredProver): Prover {
+    return {
+      ...prover,
+      options: prover.options ?? DEFAULT_OPTIONS,
+      setup: prover.setup ?? null,
+      strict: build.is_strict ?? false,
+      analysis: analysisOnWire(this.findAnalysis(build.owner, prover.id)?.value),
+    };
+  }
+
+  /** Finds the analysis of a prover. */
+  findAnalysis(owner: Subject, proverId: string): StoreRecord<StoredAnalysis> | undefined {
+    return this.#analyses.get(proverKey(owner, proverId));
+  }
+
+  /** Prepares a new analysis. */
+  insertAnalysis(analysis: StoredAnalysis): StoreCommit {
+    return this.#analyses.insertCommit(analysis);
+  }
+
+  /** Prepares a change of an analysis; it conflicts when the record has changed since it was read. */
+  updateAnalysis(current: StoreRecord<StoredAnalysis>, next: StoredAnalysis): StoreCommit {
+    return mergeCommits(this.#analyses.updateCommit(current, next), { puts: analysisUses(next) });
+  }
+
+  /** Finds the result of analysing a circuit. */
+  findCircuitAnalysis(scope: CircuitScope, hash: string): AnalysisResult | undefined {
+    return this.#store.get<AnalysisResult>(circuitKey(scope, hash, TABLES.circuitAnalysis))?.value;
+  }
+
+  /** Prepares the result of analysing a circuit. */
+  putCircuitAnalysis(scope: CircuitScope, hash: string, result: AnalysisResult): StoreCommit {
+    return { puts: [{ key: circuitKey(scope, hash, TABLES.circuitAnalysis), value: result }] };
   }
 
   /** Counts the provers of an owner, or of all owners, that are in provisioning. */
@@ -153,13 +222,21 @@ export class ProverRepository {
     const scope = scopeOf(record.value);
     const isLast =
       scope !== "built_in" && this.#provers.count("circuit", [...ownerKey(build.owner), build.circuit_hash]) <= 1;
-    return mergeCommits(this.#provers.deleteCommit(record), {
-      deletes: [
-        ...this.#artifactUses(record.value).map((put) => put.key),
-        ...(isLast ? [circuitKey(scope, build.circuit_hash)] : []),
-      ],
-      deletePrefixes: [TABLES.proof, `${TABLES.proof}#prover`].map((table) => [table, ...proverKey(build.owner, id)]),
-    });
+    const analysis = this.findAnalysis(build.owner, id);
+    return mergeCommits(
+      this.#provers.deleteCommit(record),
+      analysis === undefined ? {} : this.#analyses.deleteCommit(analysis),
+      {
+        deletes: [
+          ...(analysis === undefined ? [] : analysisUses(analysis.value).map((put) => put.key)),
+          ...this.#artifactUses(record.value).map((put) => put.key),
+          ...(isLast
+            ? [circuitKey(scope, build.circuit_hash), circuitKey(scope, build.circuit_hash, TABLES.circuitAnalysis)]
+            : []),
+        ],
+        deletePrefixes: [TABLES.proof, `${TABLES.proof}#prover`].map((table) => [table, ...proverKey(build.owner, id)]),
+      },
+    );
   }
 
   /** Finds the record of a proof. */
@@ -218,8 +295,11 @@ export class ProverRepository {
     const compiled = this.#store
       .range<CompiledCircuit>([TABLES.circuit])
       .flatMap(({ value }) => Object.values(value.artifacts).map(({ sha256 }) => sha256));
+    const analyzed = this.#store
+      .range<AnalysisResult>([TABLES.circuitAnalysis])
+      .flatMap(({ value }) => Object.values(value.artifacts).map(({ sha256 }) => sha256));
     const strings = this.#store.range([TABLES.referenceString]).map(({ key }) => String(key[2]));
-    return new Set([...used, ...compiled, ...strings]);
+    return new Set([...used, ...compiled, ...analyzed, ...strings]);
   }
 
   /** One entry per file, though two names may have the same content. */
@@ -230,11 +310,6 @@ export class ProverRepository {
       value: true,
     }));
   }
-}
-
-/** Returns the members of a prover that clients see. */
-export function proverOnWire({ build: _build, ...prover }: StoredProver): Prover {
-  return { ...prover, options: prover.options ?? DEFAULT_OPTIONS, setup: prover.setup ?? null };
 }
 
 /** Returns who shares the prover's compiled circuit. */
@@ -250,6 +325,21 @@ function proverKey(owner: Subject, id: string): StoreKey {
   return [...ownerKey(owner), id];
 }
 
-function circuitKey(scope: CircuitScope, hash: string): StoreKey {
-  return [TABLES.circuit, ...(scope === "built_in" ? [scope, ""] : ownerKey(scope)), hash];
+function analysisOnWire(analysis: StoredAnalysis | undefined): ProverAnalysis | null {
+  if (analysis === undefined) return null;
+  const { state, verdict, reason, analyzed_at } = analysis;
+  return { state, verdict, reason, analyzed_at };
+}
+
+/** One entry per file of an analysis. */
+function analysisUses({ owner, prover_id, artifacts }: StoredAnalysis): StorePut[] {
+  const hashes = new Set(Object.values(artifacts).map(({ sha256 }) => sha256));
+  return [...hashes].map((sha256) => ({
+    key: [TABLES.artifactUse, sha256, ...proverKey(owner, prover_id), ANALYSIS_USE],
+    value: true,
+  }));
+}
+
+function circuitKey(scope: CircuitScope, hash: string, table: string = TABLES.circuit): StoreKey {
+  return [table, ...(scope === "built_in" ? [scope, ""] : ownerKey(scope)), hash];
 }

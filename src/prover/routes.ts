@@ -2,6 +2,7 @@
 import Type from "typebox";
 import { defineRoute, type BodyLimits } from "../platform/contract/route.js";
 import { SOURCE_BYTES_MAX } from "../engine/circuit/source-limits.js";
+import { CircuitAnalysis } from "./analysis/analysis-schemas.js";
 import type { SourceLimits } from "./provisioning/sources.js";
 import {
   ArtifactParams,
@@ -142,6 +143,19 @@ export const proverRoutes = {
     responses: { 200: { description: "Progress", schema: ProverProgress } },
     errors: ["not_found"],
   }),
+  getProverAnalysis: defineRoute({
+    id: "getProverAnalysis",
+    area: "prover",
+    method: "GET",
+    path: "/api/v1/provers/:id/analysis",
+    summary: "Read the analysis of the circuit",
+    auth: READ,
+    description:
+      "Whether the inputs fix every signal of the circuit, and which ones are not proved to be. An under-determined output lets a prover claim any value for it. The analysis begins when the prover is provisioned, or before with `strict`.",
+    params: ProverIdParams,
+    responses: { 200: { description: "The analysis", schema: CircuitAnalysis } },
+    errors: ["not_found", "artifact_corrupt"],
+  }),
   deleteProver: defineRoute({
     id: "deleteProver",
     area: "prover",
@@ -237,7 +251,7 @@ export const proverRoutes = {
     auth: READ,
     needsUnsealed: true,
     description:
-      "verifying_key.json, proving_key (also as proving_key.zkey), circuit.wasm, circuit.r1cs, circuit.sym, interface.json, verifier.sol. ETag is the SHA-256.",
+      "verifying_key.json, proving_key (of Groth16 also as proving_key.zkey), circuit.wasm, circuit.r1cs, circuit.sym, interface.json, verifier.sol; of the analysis analysis.json and, when two witnesses differ, witness_1.wtns, witness_2.wtns, analysis.r1cs, analysis.sym. ETag is the SHA-256.",
     params: ArtifactParams,
     responses: { 200: { description: "The file", file: "application/octet-stream" } },
     errors: ["not_found", "artifact_corrupt", "vault_sealed"],

@@ -7,6 +7,7 @@ import {
   SOURCE_PATH_CHARACTERS_MAX,
   SOURCE_PATH_PATTERN,
 } from "../engine/circuit/source-limits.js";
+import { ProverAnalysis } from "./analysis/analysis-schemas.js";
 import { PROVER_STATUSES } from "./provisioning/lifecycle.js";
 
 export const MAIN_FILE_DEFAULT = "main.circom";
@@ -96,6 +97,8 @@ export const Prover = Type.Object(
     errors: Type.Array(ProverDiagnostic, { description: "why provisioning failed; empty otherwise" }),
     warnings: Type.Array(ProverDiagnostic, { description: "warnings of the compiler" }),
     options: BuiltOptions,
+    strict: Type.Boolean({ description: "provisioning waited for an analysis that accuses no output" }),
+    analysis: nullable(ProverAnalysis),
   },
   { description: "a prover" },
 );
@@ -167,6 +170,13 @@ export const CreateProver = closed(
     nullifier_store_id: Type.Optional(nullable(NullifierStoreId)),
     store_id: Type.Optional(nullable(Type.String({ ...Uuid, description: "the same as `note_store_id`" }))),
     options: Type.Optional(nullable(CompileOptions)),
+    strict: Type.Optional(
+      nullable(
+        Type.Boolean({
+          description: "analyse the circuit before provisioning; the prover fails when the inputs do not fix an output",
+        }),
+      ),
+    ),
     ...SAID_OWNER,
   },
   { description: "a prover to register" },

@@ -15,15 +15,18 @@ import { StoreConflict, type Store, type StoreCommit, type StoreRecord } from ".
 import { mergeCommits, type Page } from "../platform/store/tables.js";
 import { DEFAULT_PROVIDER, proofSystemRow, type Catalog } from "./catalog.js";
 import { isFinished, progressOf, stepOf } from "./provisioning/lifecycle.js";
+import { readAnalysis } from "./analysis/analyses.js";
+import type { CircuitAnalysis } from "./analysis/analysis-schemas.js";
 import type { NoteStores } from "./proofs/note-stores.js";
 import type { Proofs } from "./proofs/proofs.js";
 import { withCompiled } from "./provisioning/provisioning.js";
 import {
-  proverOnWire,
   scopeOf,
+  type AnalysisArtifactName,
   type ArtifactName,
   type Listed,
   type ProverRepository,
+  type StoredAnalysis,
   type StoredProver,
 } from "./repository.js";
 import {
@@ -76,6 +79,14 @@ export interface ProvisioningQueue {
   cancel(proverId: string): Promise<void>;
 }
 
+/** The durable queue of analyses. */
+export interface AnalysisQueue {
+  /** Prepares the record and the job of an analysis. */
+  prepare(owner: Subject, proverId: string): StoreCommit;
+  /** Ends and deletes a job, if it exists. */
+  cancel(jobId: string): Promise<void>;
+}
+
 interface ProverServiceDependencies {
   readonly store: Store;
   readonly repository: ProverRepository;
@@ -89,6 +100,8 @@ interface ProverServiceDependencies {
   readonly clock: Clock;
   readonly requireTenant: RequireTenant;
   readonly queue: ProvisioningQueue;
+  /** Absent when the server analyses no circuits. */
+  readonly analyses: AnalysisQueue | undefined;
 }
 
 type WantedStores = Parameters<NoteStores["prepare"]>[1];
@@ -110,6 +123,14 @@ const DOWNLOADS: Readonly<Partial<Record<string, Download>>> = {
   "circuit.sym": { artifact: "circuit.sym", contentType: "text/plain; charset=UTF-8" },
   "interface.json": { artifact: "interface.json", contentType: "application/json" },
   "verifier.sol": { artifact: "verifier.sol", contentType: "text/plain; charset=UTF-8" },
+};
+/** Artifacts of the analysis, which exist whether the prover is provisioned or not. */
+const ANALYSIS_DOWNLOADS: Readonly<Partial<Record<string, { artifact: AnalysisArtifactName; contentType: string }>>> = {
+  "analysis.json": { artifact: "analysis.json", contentType: "application/json" },
+  "witness_1.wtns": { artifact: "witness_1.wtns", contentType: "application/octet-stream" },
+  "witness_2.wtns": { artifact: "witness_2.wtns", contentType: "application/octet-stream" },
+  "analysis.r1cs": { artifact: "analysis.r1cs", contentType: "application/octet-stream" },
+  "analysis.sym": { artifact: "analysis.sym", contentType: "text/plain; charset=UTF-8" },
 };
 /** Downloaded only when all gates have passed; the artifacts of compilation can be downloaded at once. */
 const SETUP_ARTIFACTS: ReadonlySet<ArtifactName> = new Set(["proving_key", "verifying_key.json", "verifier.sol"]);
@@ -176,12 +197,12 @@ export class ProverService {
     if (waitMs <= 0) return prover;
     await this.#with.watch.waitUntil(prover.id, isDone, { waitMs, signal: wait.signal });
     const found = this.#with.repository.find(owner, prover.id);
-    return found === undefined ? prover : proverOnWire(found.value);
+    return found === undefined ? prover : this.#with.repository.onWire(found.value);
   }
 
   /** @throws AppError `not_found`, as every method that takes an id */
   get(owner: Subject, id: string): Prover {
-    return proverOnWire(this.#find(owner, id).value);
+    return this.#with.repository.onWire(this.#find(owner, id).value);
   }
 
   /** Returns the progress of provisioning. */
@@ -207,6 +228,7 @@ export class ProverService {
     for (let tries = 0; tries < CREATE_TRIES_MAX; tries += 1) {
       const record = this.#find(owner, id);
       const { vault_id, note_store_id, nullifier_store_id } = record.value;
+      const analysis = this.#with.repository.findAnalysis(owner, id)?.value;
       try {
         await this.#with.store.commit(
           mergeCommits(
@@ -221,8 +243,9 @@ export class ProverService {
       }
       this.#with.watch.notify(id);
       await this.#with.queue.cancel(id);
+      if (analysis !== undefined) await this.#with.analyses?.cancel(analysis.id);
       await this.#with.vault.forget(vault_id);
-      await this.#removeFiles(record.value);
+      await this.#removeFiles(record.value, analysis);
       return;
     }
     throw new AppError("prover_busy", { message: "the prover is in use; try again" });
@@ -238,7 +261,7 @@ export class ProverService {
    * @throws AppError `invalid_request` for what contradicts the prover, `not_found` for what the caller does not have
    */
   requireSaid(principal: Principal, id: string, said: SaidProver): void {
-    const prover = proverOnWire(this.#find(principal.subject, id).value);
+    const prover = this.#with.repository.onWire(this.#find(principal.subject, id).value);
     requireSaidOwner(principal, said, this.#with.requireTenant);
     requireSaidProver(said, prover, {
       catalog: this.#with.catalog,
@@ -309,14 +332,19 @@ export class ProverService {
    */
   async artifact(owner: Subject, id: string, name: string): Promise<FileAnswer> {
     const prover = this.#find(owner, id).value;
-    const download = DOWNLOADS[name];
-    const found = download === undefined ? undefined : prover.build.artifacts[download.artifact];
-    const isReady =
-      download !== undefined && (prover.status === "provisioned" || !SETUP_ARTIFACTS.has(download.artifact));
-    if (found === undefined || !isReady)
-      throw new AppError("not_found", { message: `the prover has no artifact ${name}` });
+    const found = this.#download(prover, name) ?? this.#analysisDownload(prover, name);
+    if (found === undefined) throw new AppError("not_found", { message: `the prover has no artifact ${name}` });
     const { sha256, bytes } = await this.#with.artifacts.verify(found.sha256);
-    return { path: this.#with.artifacts.resolve(sha256), bytes, sha256, contentType: download.contentType };
+    return { path: this.#with.artifacts.resolve(sha256), bytes, sha256, contentType: found.contentType };
+  }
+
+  /**
+   * Returns the analysis of the prover's circuit; see `readAnalysis`.
+   * @throws AppError `not_found` when the prover has none
+   */
+  async analysis(owner: Subject, id: string): Promise<CircuitAnalysis> {
+    this.#find(owner, id);
+    return await readAnalysis({ owner, proverId: id }, this.#with);
   }
 
   /** Returns one page of the prover's proof records, oldest first; filters compare for equality. */
@@ -344,6 +372,9 @@ export class ProverService {
     const circuit = this.#circuitOf(request, curve);
     const { optimization = 2, rounds = null } = circuit.source.options ?? {};
     this.#requireRoom(owner);
+    const isStrict = request.strict === true;
+    if (isStrict && this.#with.analyses === undefined)
+      throw invalidMember("strict", "this server analyses no circuits");
     const id = newId();
     const name = request.name ?? circuit.identifier;
     const notes = request.note_store_id ?? request.store_id ?? undefined;
@@ -372,6 +403,7 @@ export class ProverService {
       is_built_in: circuit.isBuiltIn,
       note_key_id: vault.noteKeyId,
       gates_passed: false,
+      ...(isStrict ? { is_strict: true } : {}),
     };
     return await this.#sources.hold(Buffer.from(JSON.stringify(circuit.source)), async (source) =>
       this.#insert({ ...prover, build: { ...build, artifacts: { "source.json": source } } }, stores, vault.commit),
@@ -395,10 +427,11 @@ export class ProverService {
             this.#with.repository.insert(stored),
             vault,
             stores.commit,
-            this.#with.queue.prepare(owner, prover.id),
+            // A strict prover waits for its analysis, which then queues the provisioning.
+            (prover.build.is_strict === true ? this.#with.analyses : this.#with.queue)?.prepare(owner, prover.id) ?? {},
           ),
         );
-        return proverOnWire(stored);
+        return this.#with.repository.onWire(stored);
       } catch (error) {
         if (!(error instanceof StoreConflict)) throw error;
       }
@@ -439,13 +472,37 @@ export class ProverService {
     }
   }
 
-  /** Removes the files that no other prover uses: keys and source. The compiled circuit may be shared and stays. */
-  async #removeFiles(prover: StoredProver): Promise<void> {
-    const files = [...SETUP_ARTIFACTS].flatMap((name) => prover.build.artifacts[name] ?? []);
+  /**
+   * Removes the files that no other prover uses: keys, source, and the analysis. The compiled circuit may be shared and
+   * stays, as does all of a built-in circuit.
+   */
+  async #removeFiles(prover: StoredProver, analysis: StoredAnalysis | undefined): Promise<void> {
+    const analyzed = analysis === undefined || prover.build.is_built_in ? [] : Object.values(analysis.artifacts);
+    const files = [...[...SETUP_ARTIFACTS].flatMap((name) => prover.build.artifacts[name] ?? []), ...analyzed];
     for (const { sha256 } of files)
       if (!this.#with.repository.isArtifactUsed(sha256)) await this.#with.artifacts.remove(sha256);
     const source = prover.build.artifacts["source.json"];
     if (source !== undefined) await this.#sources.removeUnused(source.sha256);
+  }
+
+  #download(prover: StoredProver, name: string): { sha256: string; contentType: string } | undefined {
+    const download = DOWNLOADS[name];
+    const stored = download === undefined ? undefined : prover.build.artifacts[download.artifact];
+    if (download === undefined || stored === undefined) return undefined;
+    // A key of another format is served under its own name only.
+    const isNamedRight = name !== "proving_key.zkey" || proofSystemRow(prover).provingKeyFormat === "snarkjs-zkey";
+    const isReady = isNamedRight && (prover.status === "provisioned" || !SETUP_ARTIFACTS.has(download.artifact));
+    return isReady ? { sha256: stored.sha256, contentType: download.contentType } : undefined;
+  }
+
+  #analysisDownload({ id, build }: StoredProver, name: string): { sha256: string; contentType: string } | undefined {
+    const download = ANALYSIS_DOWNLOADS[name];
+    const stored =
+      download === undefined
+        ? undefined
+        : this.#with.repository.findAnalysis(build.owner, id)?.value.artifacts[download.artifact];
+    if (download === undefined || stored === undefined) return undefined;
+    return { sha256: stored.sha256, contentType: download.contentType };
   }
 
   #find(owner: Subject, id: string): StoreRecord<StoredProver> {

@@ -72,6 +72,36 @@ describe("a request that only a token contract fits", () => {
   });
 });
 
+describe("a creation of a token contract", () => {
+  const post = async (headers: Readonly<Record<string, string>>, body: unknown): Promise<Response> =>
+    await fetch(`${server.url}/api/v1/tokens`, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body: JSON.stringify(body),
+    });
+
+  it("happens once for one Idempotency-Key", async () => {
+    const { token, api } = await server.newUser();
+    const headers = { authorization: `bearer ${token}`, "idempotency-key": randomUUID() };
+    const [first, again] = [await post(headers, TOKEN), await post(headers, TOKEN)];
+    expect([first.status, again.status]).toEqual([201, 201]);
+    expect(await again.json()).toEqual(await first.json());
+    expect((await api.listTokenContracts({})).total).toBe(1);
+    expect((await post(headers, { ...TOKEN, symbol: "EXN" })).status).toBe(422);
+  });
+
+  it("may be as long as under its own path, and no longer without a token", async () => {
+    const { token } = await server.newUser();
+    const long = { ...TOKEN, padding: "x".repeat(10_000) };
+    // Read by the chain area's schema, not refused for its length.
+    expect((await post({ authorization: `bearer ${token}` }, long)).status).toBe(422);
+    expect((await post({}, long)).status).toBe(413);
+    const login = { grant_type: "refresh_token", refresh_token: "x".repeat(10_000) };
+    expect((await post({ authorization: `bearer ${token}` }, login)).status).toBe(413);
+    expect((await post({ authorization: `bearer ${token}` }, { ...TOKEN, name: "x".repeat(70_000) })).status).toBe(413);
+  });
+});
+
 describe("every other request", () => {
   it("is about session tokens, with identity's checks", async () => {
     const { token, userId, api } = await server.newUser();

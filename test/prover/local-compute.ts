@@ -3,6 +3,7 @@
  * them. A source is compiled once, and its keys are made once: that takes longer than all else of a small circuit.
  */
 import { readFileSync } from "node:fs";
+import { DEFAULT_COMPILE_LIMITS } from "../../src/engine/circuit/compile-circuit.js";
 import { readCircuitInterface } from "../../src/engine/circuit/interface.js";
 import { readR1csHeader } from "../../src/engine/circuit/r1cs.js";
 import { appendNotes } from "../../src/engine/merkle/note-tree.js";
@@ -27,6 +28,8 @@ import type {
   CompileInput,
   CompileOutcome,
   GatesInput,
+  ImportFiles,
+  ImportOutcome,
   PassedGates,
   ProverCompute,
   ReferenceStringInput,
@@ -34,6 +37,7 @@ import type {
   SetupOutcome,
   StepFailure,
 } from "../../src/prover/compute/compute.js";
+import { readImport } from "../../src/prover/compute/read-import.js";
 import { compileOnce } from "../support/compiled-circuits.js";
 import { makeKeyOnce } from "../support/made-keys.js";
 
@@ -53,6 +57,11 @@ export class LocalCompute implements ProverCompute {
       ok: true,
       value: { witnessProgram: wasm, r1cs, sym, circuit: readCircuitInterface(readR1csHeader(r1cs), sym), warnings },
     };
+  }
+
+  async readImport(files: ImportFiles): Promise<ImportOutcome> {
+    const read = await readImport({ files, limits: DEFAULT_COMPILE_LIMITS });
+    return read.ok ? read : { ok: false, errors: [{ code: read.code, message: read.message, file: read.file }] };
   }
 
   async setup(input: SetupInput): Promise<SetupOutcome> {

@@ -5,7 +5,7 @@
 import { request, type IncomingMessage } from "node:http";
 import { connect } from "node:net";
 import { AppError, type ErrorCode } from "../../src/platform/errors.js";
-import type { Egress, EgressAnswer } from "../../src/platform/net/egress.js";
+import type { BodyReducer, Egress, EgressAnswer } from "../../src/platform/net/egress.js";
 
 /** The codes are the guard's; they are texts here so that this file stands on the port alone. */
 const failed = (code: string, cause?: unknown): AppError => new AppError(code as ErrorCode, { message: code, cause });
@@ -32,7 +32,7 @@ export const loopbackEgress: Egress = {
         outgoing.once("error", reject);
         outgoing.end(body);
       });
-      return await answerOf(incoming, answerBytesMax);
+      return await answerOf(incoming, answerBytesMax, options.reducer);
     } catch (error) {
       signal?.throwIfAborted();
       if (error instanceof AppError) throw error;
@@ -56,14 +56,19 @@ export const loopbackEgress: Egress = {
     }),
 };
 
-async function answerOf(incoming: IncomingMessage, bytesMax: number): Promise<EgressAnswer> {
+async function answerOf(
+  incoming: IncomingMessage,
+  bytesMax: number,
+  reducer: BodyReducer | undefined,
+): Promise<EgressAnswer> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of incoming as AsyncIterable<Buffer>) {
     length += chunk.length;
     if (length > bytesMax) throw failed("egress_answer_too_large");
-    chunks.push(chunk);
+    if (reducer === undefined) chunks.push(chunk);
+    else reducer.push(chunk);
   }
   const headers = Object.fromEntries(Object.entries(incoming.headers).map(([name, value]) => [name, String(value)]));
-  return { status: incoming.statusCode ?? 0, headers, body: Buffer.concat(chunks) };
+  return { status: incoming.statusCode ?? 0, headers, body: reducer?.end() ?? Buffer.concat(chunks) };
 }

@@ -5,6 +5,7 @@
  */
 import type { Clock } from "../../platform/clock.js";
 import { AppError } from "../../platform/errors.js";
+import { JsonOutline } from "../../platform/json/json-outline.js";
 import type { Egress, EgressAnswer } from "../../platform/net/egress.js";
 import {
   EndpointHealthRecord,
@@ -31,6 +32,8 @@ export type Authorization = () => Promise<string>;
 export interface EndpointCall {
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
+  /** As RpcOptions.isOutline. */
+  readonly isOutline?: boolean | undefined;
 }
 
 /** The node failed before the call was sent to it. */
@@ -52,6 +55,8 @@ interface Answered<T> {
 
 /** Full blocks and pages of logs are longer than the guard's usual answers. */
 const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
+/** Of answers of which an outline is kept: the receipt of all logs that 16 million gas pay for (EIP-7825), and more. */
+const OUTLINED_BYTES_MAX = 64 * 1024 * 1024;
 /** A node that refused a batch is sent one again after this, because another may have replaced it. */
 const BATCH_RETRY_MS = 600_000;
 /** A node of another chain gets what is sent to it for this long at most. */
@@ -212,7 +217,7 @@ export class RpcEndpoint {
    */
   async #post<T>(
     body: object,
-    { timeoutMs, signal }: EndpointCall,
+    { timeoutMs, signal, isOutline = false }: EndpointCall,
     read: (answer: EgressAnswer) => T,
   ): Promise<Answered<T>> {
     const authorization = await this.#authorization?.();
@@ -225,7 +230,8 @@ export class RpcEndpoint {
         headers: { "content-type": "application/json", ...(authorization === undefined ? {} : { authorization }) },
         body: JSON.stringify(body),
         timeoutMs,
-        answerBytesMax: ANSWER_BYTES_MAX,
+        answerBytesMax: isOutline ? OUTLINED_BYTES_MAX : ANSWER_BYTES_MAX,
+        ...(isOutline ? { reducer: new JsonOutline() } : {}),
         ...(signal === undefined ? {} : { signal }),
       });
       const value = read(answer);
@@ -238,7 +244,9 @@ export class RpcEndpoint {
       // The answers were too long together; each alone may not be.
       if (Array.isArray(body) && error instanceof AppError && error.code === "egress_answer_too_large")
         throw new BatchRefused();
-      throw this.#fail(fromEgress(error));
+      const failure = fromEgress(error);
+      // A node that has told its chain is none the worse for a long answer.
+      throw isTooLong(failure) && this.#chainCheckedAtMs !== undefined ? failure : this.#fail(failure);
     }
   }
 
@@ -248,6 +256,16 @@ export class RpcEndpoint {
     this.#health.fail(error, state);
     return error;
   }
+}
+
+/** Returns true for the failure of a call whose answer is longer than what is kept of one. */
+export function isTooLong(error: unknown): boolean {
+  return (
+    error instanceof AppError &&
+    error.code === "network_answer_invalid" &&
+    error.cause instanceof AppError &&
+    error.cause.code === "egress_answer_too_large"
+  );
 }
 
 /** The failure of a request in the words of networks. */

@@ -110,7 +110,7 @@ export class FailoverRpc implements Rpc {
    * the failure that says most.
    */
   async #attempt<T>(
-    { timeoutMs = TIMEOUT_MS, signal }: RpcOptions,
+    { timeoutMs = TIMEOUT_MS, signal, isOutline }: RpcOptions,
     work: (endpoint: RpcEndpoint, call: EndpointCall) => Promise<T>,
   ): Promise<{ readonly value: T; readonly isAfterFailure: boolean }> {
     const endMs = this.#clock.monotonicMs() + timeoutMs;
@@ -126,7 +126,7 @@ export class FailoverRpc implements Rpc {
       const leftMs = endMs - this.#clock.monotonicMs();
       if (leftMs <= 0) break;
       try {
-        const value = await work(endpoint, { timeoutMs: Math.min(leftMs, ATTEMPT_TIMEOUT_MS), signal });
+        const value = await work(endpoint, { timeoutMs: Math.min(leftMs, ATTEMPT_TIMEOUT_MS), signal, isOutline });
         return { value, isAfterFailure: heard > 0 };
       } catch (error) {
         signal?.throwIfAborted();

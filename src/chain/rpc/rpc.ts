@@ -6,6 +6,11 @@
 export interface RpcOptions {
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
+  /**
+   * True for an answer that is too long to be kept: of the result only the members with short values stay, and a list
+   * becomes the number of its items (JsonOutline). Of single calls only.
+   */
+  readonly isOutline?: boolean;
 }
 
 export interface RpcCall {

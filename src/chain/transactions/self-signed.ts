@@ -24,6 +24,11 @@ export interface SelfSignedDependencies {
   readonly networks: TransactionNetworks;
 }
 
+/** Types of EIP-2718 by their first byte, 0x-hex. */
+const UNSENT_TYPES: ReadonlyMap<string, string> = new Map([
+  ["0x03", "a blob transaction (type 3, EIP-4844)"],
+  ["0x04", "a transaction with authorizations (type 4, EIP-7702)"],
+]);
 const TYPES: ReadonlySet<string> = new Set(["legacy", "eip2930", "eip1559"]);
 
 export class SelfSigned {
@@ -100,6 +105,8 @@ type SignedMembers = Pick<TransactionRecord, "from" | "to" | "value" | "data" | 
 async function readSigned(raw: string): Promise<SignedMembers> {
   try {
     const serializedTransaction = raw as TransactionSerialized;
+    const unsent = UNSENT_TYPES.get(raw.slice(0, 4));
+    if (unsent !== undefined) throw new TypeError(`is ${unsent}: those are not sent, types 0, 1 and 2 are`);
     const parsed = parseTransaction(serializedTransaction);
     if (!TYPES.has(parsed.type ?? "")) throw new TypeError("is of another type than 0, 1 and 2");
     const from = await recoverTransactionAddress({ serializedTransaction });

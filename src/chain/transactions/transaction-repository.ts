@@ -18,7 +18,15 @@ import { ownerOf, statusOf, type TransactionRecord } from "./transaction-record.
 const TABLE = "chain_transaction";
 /** Read in one turn of the event loop when an owner has too many that are looked for. */
 const DROPPED_AT_ONCE = 16;
-type Index = "owner" | "network" | "account" | "open" | "ended";
+/** Transactions of the same bytes that are compared: each was refused but the last. */
+const REPEATED_MAX = 16;
+type Index = "owner" | "network" | "account" | "open" | "ended" | "hash";
+
+/** What must be known of a transaction to say whether another has its bytes. */
+export type RepeatableTransaction = Pick<
+  TransactionRecord,
+  "id" | "created_at" | "owner_kind" | "owner_id" | "network_id" | "chain_id" | "from" | "attempts"
+>;
 
 export class TransactionRepository {
   readonly #store: Store;
@@ -36,6 +44,7 @@ export class TransactionRepository {
           account: (record) =>
             record.account_id === null ? undefined : [...ownerKey(ownerOf(record)), record.account_id],
           open: (record) => (record.watched ? [record.chain_id, record.from] : undefined),
+          hash: (record) => (record.hash === null ? undefined : hashKey(record, record.hash)),
           ended: (record) => (record.may_be_mined === true ? ownerKey(ownerOf(record)) : undefined),
         },
         uniques: { ref: (record) => [...ownerKey(ownerOf(record)), record.ref] },
@@ -88,17 +97,29 @@ export class TransactionRepository {
     return this.#table.records("ended", ownerKey(owner), page).map(({ value }) => value);
   }
 
-  /** Returns true when another transaction of the owner is made of the same bytes, as a repeated transfer can be. */
-  isRepeated({
-    id,
-    nonce,
-    attempts,
-    ...record
-  }: Pick<TransactionRecord, "id" | "owner_kind" | "owner_id" | "network_id" | "nonce" | "attempts">): boolean {
-    const hashes = new Set(attempts.map(({ hash }) => hash));
-    const { rows } = this.#table.list("network", [...ownerKey(ownerOf(record)), record.network_id]);
+  /**
+   * Returns true when the bytes of a transaction that ended are another's of the owner by now, as those of a repeated
+   * transfer can be: one that is open or in a block, or one that was made later.
+   */
+  isRepeated(record: RepeatableTransaction): boolean {
+    const hashes = new Set(record.attempts.map(({ hash }) => hash));
+    const isTakenBy = (other: TransactionRecord): boolean =>
+      other.id !== record.id && (other.watched || other.block !== null || isLater(other, record));
+    for (const hash of hashes) {
+      const { rows } = this.#table.list("hash", hashKey(record, hash), {
+        page: { page: 1, rpp: REPEATED_MAX },
+        reverse: true,
+      });
+      if (rows.some(isTakenBy)) return true;
+    }
+    // The hash that counts of an open one is that of its last signature; the chain may have an earlier one.
+    const { rows } = this.#table.list("open", [record.chain_id, record.from]);
     return rows.some(
-      (other) => other.id !== id && other.nonce === nonce && other.attempts.some(({ hash }) => hashes.has(hash)),
+      (other) =>
+        isTakenBy(other) &&
+        other.network_id === record.network_id &&
+        other.owner_id === record.owner_id &&
+        other.attempts.some(({ hash }) => hashes.has(hash)),
     );
   }
 
@@ -133,6 +154,15 @@ export class TransactionRepository {
     // Most commits are one part, and merging would encode its keys for nothing.
     if (first !== undefined) await this.#store.commit(others.length === 0 ? first : mergeCommits(...parts));
   }
+}
+
+function hashKey(record: Pick<TransactionRecord, "owner_kind" | "owner_id" | "network_id">, hash: string): StoreKey {
+  return [...ownerKey(ownerOf(record)), record.network_id, hash];
+}
+
+/** In the order of the store's indexes. */
+function isLater(one: RepeatableTransaction, other: RepeatableTransaction): boolean {
+  return one.created_at === other.created_at ? one.id > other.id : one.created_at > other.created_at;
 }
 
 /** Returns the filter for what no index covers; undefined when the index covers everything. */

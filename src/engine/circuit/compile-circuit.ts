@@ -48,6 +48,13 @@ export interface CompiledCircuit {
   readonly warnings: readonly Diagnostic[];
   /** Name and version, such as `circom2 0.2.23`. */
   readonly compiler: string;
+  /** Files that the compiler has read: paths in the source, or of the shipped library as `circomlib/...`. */
+  readonly filesRead: readonly FileRead[];
+}
+
+export interface FileRead {
+  readonly path: string;
+  readonly isShipped: boolean;
 }
 
 export interface CompileFailure {
@@ -215,7 +222,8 @@ function collectOutput(
     if (excess !== undefined) return tooLarge(excess);
     const limited = withMemoryMaximum(wasm, limits.witnessPagesMax);
     const warnings = parseDiagnostics(files.terminalText(2), sourcesOf(files, request));
-    return { ok: true, r1cs, wasm: limited, sym, warnings, compiler: toolchain.compilerName };
+    const filesRead = files.readPaths.flatMap(fileRead);
+    return { ok: true, r1cs, wasm: limited, sym, warnings, compiler: toolchain.compilerName, filesRead };
   } catch (error) {
     if (error instanceof WasmMemoryError && error.reason === "too_large")
       return tooLarge("the witness program needs too much memory");
@@ -227,6 +235,14 @@ function collectOutput(
       ]);
     throw error;
   }
+}
+
+/** A file by its path within the source or the library. */
+function fileRead(path: string): FileRead[] {
+  for (const folder of [SOURCE_FOLDER, LIBRARY_FOLDER])
+    if (path.startsWith(`${folder}/`))
+      return [{ path: path.slice(folder.length + 1), isShipped: folder === LIBRARY_FOLDER }];
+  return [];
 }
 
 /** Says which limit a circuit exceeds; undefined when it exceeds none. */

@@ -59,11 +59,13 @@ export async function loadToolchain(memoryPagesMax: number): Promise<Toolchain> 
     circom: require("circom2") as CircomPackage,
     compiler: await WebAssembly.compile(new Uint8Array(wasm)),
     compilerName: readCompilerName(),
-    library: loadLibrary(join(dirname(require.resolve("circomlib/package.json")), "circuits")),
+    library: readLibrary(),
   };
 }
 
-function loadLibrary(folder: string): Map<string, Uint8Array> {
+/** Reads the shipped library: include path (`circomlib/circuits/poseidon.circom`) to source bytes. */
+export function readLibrary(): Map<string, Uint8Array> {
+  const folder = join(dirname(createRequire(import.meta.url).resolve("circomlib/package.json")), "circuits");
   const library = new Map<string, Uint8Array>();
   for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
     if (name.endsWith(".circom"))

@@ -19,7 +19,10 @@ export class WasmMemoryError extends Error {
 }
 
 const PREAMBLE_BYTES = 8;
+const TABLE_SECTION = 4;
 const MEMORY_SECTION = 5;
+/** circom's has an entry for each template; larger circuits have thousands. */
+const TABLE_ENTRIES_MAX = 1_000_000;
 /**
  * Limits flags: bit 0 says that a maximum follows; these modules have no shared (2) and no 64-bit (4) memories.
  */
@@ -49,16 +52,43 @@ export function withMemoryMaximum(wasm: Uint8Array, pagesMax: number): Uint8Arra
   ]);
 }
 
-function findMemorySection(wasm: Uint8Array): { start: number; contentStart: number; end: number } {
+/**
+ * Requires that the module defines at most one table, of a size that circom's have: tables take memory, too, which no
+ * memory's maximum limits.
+ * @throws WasmMemoryError
+ */
+export function requireOneTable(wasm: Uint8Array): void {
+  const section = findSection(wasm, TABLE_SECTION);
+  if (section === undefined) return;
+  const count = readUint(wasm, section.contentStart);
+  // One byte for the type of its entries and one for the flags of its limits.
+  const initial = readUint(wasm, count.end + 2);
+  if (count.value > 1 || initial.value > TABLE_ENTRIES_MAX)
+    throw new WasmMemoryError("too_large", `more than one table, or one of more than ${TABLE_ENTRIES_MAX} entries`);
+}
+
+interface Section {
+  readonly start: number;
+  readonly contentStart: number;
+  readonly end: number;
+}
+
+function findMemorySection(wasm: Uint8Array): Section {
+  const found = findSection(wasm, MEMORY_SECTION);
+  if (found === undefined) throw new WasmMemoryError("malformed", "module defines no memory");
+  return found;
+}
+
+function findSection(wasm: Uint8Array, kind: number): Section | undefined {
   let at = PREAMBLE_BYTES;
   while (at < wasm.length) {
     const length = readUint(wasm, at + 1);
     const end = length.end + length.value;
     if (end > wasm.length) break;
-    if (wasm[at] === MEMORY_SECTION) return { start: at, contentStart: length.end, end };
+    if (wasm[at] === kind) return { start: at, contentStart: length.end, end };
     at = end;
   }
-  throw new WasmMemoryError("malformed", "module defines no memory");
+  return undefined;
 }
 
 /** LEB128, at most 32 bits. */

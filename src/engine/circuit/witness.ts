@@ -4,8 +4,10 @@
  * has a maximum (compile-circuit.ts). The caller's thread or process sets the deadline. Interface: circom's generated
  * witness_calculator.js.
  */
-import { runsOf, scalarFieldOf } from "./interface.js";
+import { runsOf } from "./interface.js";
 import type { CircuitInterface, SignalValues } from "./interface.js";
+import { checkProgram, instantiate, ProgramException, sharedWords, WORDS_PER_ELEMENT } from "./witness-program.js";
+import type { ProgramExports } from "./witness-program.js";
 
 interface UnsatisfiedDetail {
   /** Names the template and the line of the assertion or constraint that failed. */
@@ -28,41 +30,8 @@ export type WitnessResult =
       readonly details: readonly UnsatisfiedDetail[];
     };
 
-/** Bytes of one element of a witness. */
-const WITNESS_ELEMENT_BYTES = 32;
-
-const WORDS_PER_ELEMENT = WITNESS_ELEMENT_BYTES / 4;
-/** The program writes one line per level of the template tree; more lines do not help a reader. */
-const TRACE_LINES_MAX = 16;
-const TRACE_CHARS_MAX = 300;
-
 /** Codes that the program passes to `exceptionHandler`. */
 const EXCEPTION = { assertFailed: 4, outOfMemory: 5, arrayOutOfBounds: 7 } as const;
-
-interface ProgramExports {
-  readonly memory: WebAssembly.Memory;
-  getSharedRWMemoryStart(): number;
-  getFieldNumLen32(): number;
-  getRawPrime(): void;
-  getWitnessSize(): number;
-  getInputSize(): number;
-  getInputSignalSize(hashHigh: number, hashLow: number): number;
-  init(sanityCheck: number): void;
-  setInputSignal(hashHigh: number, hashLow: number, position: number): void;
-  getWitness(wire: number): void;
-  getMessageChar(): number;
-}
-
-/** Thrown by the program's import exceptionHandler. */
-class ProgramException extends Error {
-  override readonly name = "ProgramException";
-  readonly exceptionCode: number;
-
-  constructor(exceptionCode: number) {
-    super(`witness program exception ${exceptionCode}`);
-    this.exceptionCode = exceptionCode;
-  }
-}
 
 /**
  * Computes all wires from checked inputs. Each call runs a new instance (about 1 ms), so that no inputs of one caller
@@ -89,49 +58,6 @@ export function computeWitness(
     if (message === undefined) throw error;
     return unsatisfied(message, trace);
   }
-}
-
-function instantiate(module: WebAssembly.Module, trace: string[]): ProgramExports {
-  const takeMessage = (): string => {
-    let text = "";
-    // The buffer ends with a zero; the bound only guards against a program that never sends one.
-    for (let i = 0; i < 4096; i += 1) {
-      const character = program.getMessageChar();
-      if (character === 0) break;
-      text += String.fromCharCode(character);
-    }
-    return text;
-  };
-  const runtime = {
-    exceptionHandler(code: number): never {
-      throw new ProgramException(code);
-    },
-    printErrorMessage(): void {
-      const line = takeMessage();
-      if (trace.length < TRACE_LINES_MAX) trace.push(line.slice(0, TRACE_CHARS_MAX));
-    },
-    // log() of the circuit: the buffer has to be emptied; its content may be private.
-    writeBufferMessage(): void {
-      takeMessage();
-    },
-    showSharedRWMemory(): void {},
-  };
-  const program = new WebAssembly.Instance(module, { runtime }).exports as unknown as ProgramExports;
-  return program;
-}
-
-/**
- * Checks that the program belongs to this circuit, curve and compiler generation. The artifacts are pinned by hash, so
- * that a mismatch is a bug.
- */
-function checkProgram(program: ProgramExports, circuit: CircuitInterface): void {
-  if (program.getFieldNumLen32() !== WORDS_PER_ELEMENT) throw new Error("witness program has another field size");
-  program.getRawPrime();
-  if (toBigInt(sharedWords(program)) !== scalarFieldOf(circuit.curve))
-    throw new Error("witness program is over another field");
-  if (program.getWitnessSize() !== circuit.wireCount) throw new Error("witness program has another number of wires");
-  if (program.getInputSize() !== circuit.publicInputCount + circuit.privateInputCount)
-    throw new Error("witness program takes other inputs");
 }
 
 function setInputs(program: ProgramExports, circuit: CircuitInterface, values: SignalValues): void {
@@ -167,14 +93,6 @@ function readWitness(program: ProgramExports, wireCount: number): Uint8Array {
   return new Uint8Array(witness.buffer);
 }
 
-/**
- * Returns a view of the program's exchange area for one element. Call it again after a computation: growing memory
- * detaches older views.
- */
-function sharedWords(program: ProgramExports): Uint32Array {
-  return new Uint32Array(program.memory.buffer, program.getSharedRWMemoryStart(), WORDS_PER_ELEMENT);
-}
-
 function writeElement(words: Uint32Array, value: bigint): void {
   if (value <= 0xffffffffn) {
     words.fill(0);
@@ -182,10 +100,6 @@ function writeElement(words: Uint32Array, value: bigint): void {
     return;
   }
   for (let i = 0; i < WORDS_PER_ELEMENT; i += 1) words[i] = Number((value >> BigInt(32 * i)) & 0xffffffffn);
-}
-
-function toBigInt(words: Uint32Array): bigint {
-  return words.reduceRight((value, word) => (value << 32n) | BigInt(word), 0n);
 }
 
 /** FNV-1a, 64 bits, by which the program identifies its inputs (Fowler, Noll, Vo; draft-eastlake-fnv). */

@@ -11,6 +11,7 @@ import { defineTransforms } from "./ntt/ntt.js";
 import { outlinePrime, outlineProducts } from "./field/outlined-field.js";
 import { definePointBatch } from "./point/point-batch.js";
 import { defineSinglePoint } from "./point/point-single.js";
+import { definePointSurvey } from "./point/point-survey.js";
 import { QuadraticField } from "./field/quadratic-field.js";
 import { defineQuotient } from "./ntt/quotient.js";
 import { defineConstraints } from "./plonk/constraints.js";
@@ -80,6 +81,8 @@ function assemble<E>(curve: AnyCurve, inlineFq: PrimeField<E>, inlineFr: PrimeFi
   const g2 = definePointBatch(module, fq2, fq2Inversion, "g2");
   defineSinglePoint(module, fq, fqInversion, { name: "g1", threeB: [3n * curve.b] });
   defineSinglePoint(module, fq2, fq2Inversion, { name: "g2", threeB: [3n * curve.twistB.c0, 3n * curve.twistB.c1] });
+  definePointSurvey(module, fq, { name: "g1", b: [curve.b] });
+  definePointSurvey(module, fq2, { name: "g2", b: [curve.twistB.c0, curve.twistB.c1] });
   defineTransforms(module, inlineFr, "fr");
   defineQuotient(module, inlineFr, curve.frBytes, "fr");
   const outlinedFr = outlinePrime(inlineFr, module, "fr");

@@ -12,8 +12,8 @@
  *   memory (arena), compiled modules (module-cache).
  * - field/: emits field arithmetic behind one interface (field.ts): FmaField on fused multiply-add, IntegerField where
  *   that is missing, and what stands on them (quadratic extension, inversion, conversions).
- * - point/: emits batched affine additions (point-batch) and single projective ones (point-single); point-tree sums
- *   many lists of points with them.
+ * - point/: emits batched affine additions (point-batch), single projective ones (point-single) and the test that points
+ *   are on their curve (point-survey); point-tree sums many lists of points with them.
  * - msm/: multi-scalar multiplication (msm.ts), multiples of one point (fixed-base.ts), and the bookkeeping that both
  *   need (buckets emits it, window-plan chooses the window, msm-lists lays out the memory).
  * - ntt/: number-theoretic transforms (domain.ts; ntt.ts emits the layers) and the two ends of Groth16's quotient

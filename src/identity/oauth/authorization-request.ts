@@ -4,7 +4,7 @@
  * client by a redirect (RFC 6749 section 4.1.2.1).
  */
 import { grantedClientScope, isNamingNothing } from "../tokens/scope.js";
-import type { AuthorizeInput } from "./oauth-schemas.js";
+import { AuthorizeQuery, type AuthorizeInput } from "./oauth-schemas.js";
 
 /** A sound request. */
 export interface AuthorizationRequest {
@@ -41,6 +41,12 @@ const UNSUPPORTED = {
 /** Returns a sound request, or what is wrong with it; the first fault counts. */
 export function readAuthorizationRequest(input: AuthorizeInput): AuthorizationRequest | AuthorizationRefusal {
   return unsupportedPart(input) ?? faultyProof(input) ?? readParts(input);
+}
+
+/** Says that parameters are given more than once (RFC 6749 section 3.1). Repeats no name that it does not know. */
+export function refusalOfRepeats(names: readonly string[]): AuthorizationRefusal {
+  const known = names.find((name) => Object.hasOwn(AuthorizeQuery.properties, name));
+  return invalid(`${known ?? "a parameter"} is given more than once`);
 }
 
 function unsupportedPart(input: AuthorizeInput): AuthorizationRefusal | undefined {

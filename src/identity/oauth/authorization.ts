@@ -5,7 +5,7 @@
  */
 import type { Principal } from "../../platform/auth/principal.js";
 import type { Clock } from "../../platform/clock.js";
-import { AppError, notFound } from "../../platform/errors.js";
+import { AppError, invalidMember, notFound } from "../../platform/errors.js";
 import { isUuid } from "../../platform/ids.js";
 import type { HtmlPage } from "../login/html-page.js";
 import type { Login } from "../login/login.js";
@@ -16,7 +16,7 @@ import type { TenantRepository } from "../tenants/tenant-repository.js";
 import { isWithinScope, scopeNames } from "../tokens/scope.js";
 import type { Sessions } from "../tokens/sessions.js";
 import type { AuthorizationCodes } from "./authorization-codes.js";
-import { readAuthorizationRequest, type AuthorizationRequest } from "./authorization-request.js";
+import { readAuthorizationRequest, refusalOfRepeats, type AuthorizationRequest } from "./authorization-request.js";
 import type { ClientRecord, Clients } from "./clients.js";
 import type { IdTokens } from "./id-tokens.js";
 import type { AuthorizeFormInput, AuthorizeInput } from "./oauth-schemas.js";
@@ -42,6 +42,13 @@ export interface AuthorizationDependencies {
 export type AuthorizationResult =
   { readonly location: string } | { readonly page: HtmlPage; readonly isRetry: boolean };
 
+/** How a request came. */
+export interface AuthorizationCaller {
+  readonly bearer: string | undefined;
+  /** Names of parameters that are given more than once. */
+  readonly repeated?: readonly string[] | undefined;
+}
+
 /** A login, and when its password was entered. */
 interface UserLogin {
   readonly userId: string;
@@ -58,6 +65,8 @@ interface Attempt {
   readonly expectedUserId: string | undefined;
 }
 
+/** Where the client is told of the outcome. */
+type Target = Pick<Attempt, "redirectUri" | "input">;
 type Told = { readonly error: string; readonly error_description?: string } | { readonly code: string };
 
 export class Authorization {
@@ -86,8 +95,8 @@ export class Authorization {
    * @throws invalid_request for an unregistered client or redirect address, which never gets a redirect; unauthorized
    *   or forbidden for a bearer that is not the token of a login
    */
-  async begin(input: AuthorizeInput, bearer: string | undefined): Promise<AuthorizationResult> {
-    const attempt = await this.#attemptOf(input);
+  async begin(input: AuthorizeInput, { bearer, repeated }: AuthorizationCaller): Promise<AuthorizationResult> {
+    const attempt = await this.#attemptOf(input, repeated);
     if ("location" in attempt) return attempt;
     const login = bearer === undefined ? undefined : await this.#loginOf(bearer);
     const isSilent = attempt.request.prompts.has("none");
@@ -108,11 +117,11 @@ export class Authorization {
    */
   async submit(
     form: AuthorizeFormInput,
-    caller: { readonly address: string; readonly bearer: string | undefined },
+    caller: AuthorizationCaller & { readonly address: string },
   ): Promise<AuthorizationResult> {
     const { email, password, decision } = form;
-    if (email === undefined && password === undefined && decision === undefined) return this.begin(form, caller.bearer);
-    const attempt = await this.#attemptOf(form);
+    if (email === undefined && password === undefined && decision === undefined) return this.begin(form, caller);
+    const attempt = await this.#attemptOf(form, caller.repeated);
     if ("location" in attempt) return attempt;
     if (decision === "deny") return this.#redirect(attempt, { error: "access_denied" });
     const retry = (message: string): AuthorizationResult => ({
@@ -136,8 +145,12 @@ export class Authorization {
   }
 
   /** Reads a request; a redirect with the error when the client is known and its request is faulty. */
-  async #attemptOf(input: AuthorizeInput): Promise<Attempt | { readonly location: string }> {
-    const target = { ...this.#targetOf(input), input };
+  async #attemptOf(
+    input: AuthorizeInput,
+    repeated: readonly string[] = [],
+  ): Promise<Attempt | { readonly location: string }> {
+    const target = { ...this.#targetOf(input, repeated), input };
+    if (repeated.length > 0) return this.#redirect(withoutRepeatedState(target, repeated), refusalOfRepeats(repeated));
     const request = readAuthorizationRequest(input);
     if ("error" in request) return this.#redirect(target, request);
     const { id_token_hint: hint } = input;
@@ -151,7 +164,9 @@ export class Authorization {
     return { ...target, request, expectedUserId: hinted.userId };
   }
 
-  #targetOf(input: AuthorizeInput): Pick<Attempt, "client" | "redirectUri"> {
+  #targetOf(input: AuthorizeInput, repeated: readonly string[]): Pick<Attempt, "client" | "redirectUri"> {
+    for (const name of ["client_id", "redirect_uri"])
+      if (repeated.includes(name)) throw invalidMember(name, `${name}: given more than once`);
     const clientId = input.client_id?.toLowerCase();
     const client = clientId !== undefined && isUuid(clientId) ? this.#dependencies.clients.find(clientId) : undefined;
     const { redirect_uri: redirectUri } = input;
@@ -205,7 +220,7 @@ export class Authorization {
   }
 
   /** The client's address with the result; `state` as the client sent it, `iss` by RFC 9207. */
-  #redirect(target: Pick<Attempt, "redirectUri" | "input">, told: Told): { readonly location: string } {
+  #redirect(target: Target, told: Told): { readonly location: string } {
     const { state } = target.input;
     const members = { ...told, ...(state === undefined ? {} : { state }), iss: this.#issuer };
     return { location: withQuery(target.redirectUri, members) };
@@ -224,4 +239,10 @@ export class Authorization {
   #nameOf(client: ClientRecord): string {
     return this.#dependencies.tenants.applications.get([client.id])?.value.name ?? "";
   }
+}
+
+/** Of two values of `state` neither is the client's for sure. */
+function withoutRepeatedState(target: Target, repeated: readonly string[]): Target {
+  const { state: _state, ...input } = target.input;
+  return repeated.includes("state") ? { ...target, input } : target;
 }

@@ -25,14 +25,14 @@ export function oauthHandlers(
   return {
     getOpenIdConfiguration: () => ({ status: 200, body: metadata() }),
     getOAuthServerMetadata: () => ({ status: 200, body: metadata() }),
-    authorize: async ({ query, bearer }) => {
-      const result = await authorizations.begin(query, bearer);
+    authorize: async ({ query, bearer, repeated }) => {
+      const result = await authorizations.begin(query, { bearer, repeated });
       return "location" in result
         ? { status: 302, headers: { location: result.location } }
         : { status: 200, ...pageReply(result.page) };
     },
-    submitAuthorization: async ({ body, address, bearer }) => {
-      const result = await authorizations.submit(body, { address, bearer });
+    submitAuthorization: async ({ body, address, bearer, repeated }) => {
+      const result = await authorizations.submit(body, { address, bearer, repeated });
       return "location" in result
         ? { status: 303, headers: { location: result.location } }
         : { status: result.isRetry ? 401 : 200, ...pageReply(result.page) };

@@ -15,6 +15,7 @@ import {
   Revoked,
   TokenQuestionForm,
   UserInfo,
+  UserInfoForm,
 } from "./oauth-schemas.js";
 
 export const oauthRoutes = {
@@ -43,8 +44,9 @@ export const oauthRoutes = {
     path: "/api/v1/oauth/authorize",
     summary: "Begin an OAuth authorization (code with PKCE S256)",
     description:
-      "Returns a login form, or with the token of a login as bearer the redirect itself. An unregistered client or redirect address gets 422, never a redirect; every other mistake goes to the client by a redirect with `error`. A parameter that is given twice is 422.",
+      "Returns a login form, or with the token of a login as bearer the redirect itself. An unregistered client or redirect address gets 422, never a redirect; every other mistake goes to the client by a redirect with `error`, a parameter that is given twice included.",
     auth: "public",
+    tellsRepeats: true,
     query: AuthorizeQuery,
     responses: {
       200: { description: "A login form", bytes: HTML },
@@ -59,6 +61,7 @@ export const oauthRoutes = {
     summary: "Submit the login form of an OAuth authorization",
     description:
       "Has the same limits on failed logins as POST /authenticate. A form without e-mail address, password and decision begins an authorization, as GET does.",
+    tellsRepeats: true,
     body: AuthorizeForm,
     responses: {
       200: { description: "A login form", bytes: HTML },
@@ -169,7 +172,15 @@ export const oauthRoutes = {
     method: "POST",
     path: "/api/v1/oauth/userinfo",
     summary: "Get claims about the user by POST (OpenID Connect Core section 5.3.1)",
+    description:
+      "The token stands in the header or, in a form, in `access_token` (RFC 6750 section 2.2); given in both it is 400.",
     auth: { permissions: [], subjects: ["user"] },
+    form: true,
+    bearerInForm: true,
+    bodyBytesMax: OAUTH_FORM.bodyBytesMax,
+    jsonTokensMax: OAUTH_FORM.jsonTokensMax,
+    body: UserInfoForm,
+    bodyOptional: true,
     responses: { 200: { description: "The claims that the token's scope allows", schema: UserInfo } },
     errors: ["insufficient_scope"],
   }),

@@ -153,6 +153,11 @@ export const UserInfo = closed(
   { description: "Claims about the user (OpenID Connect Core section 5.3)" },
 );
 
+export const UserInfoForm = Type.Object(
+  { access_token: Type.Optional(Type.String({ description: "where no header has it" })) },
+  { additionalProperties: true, description: "Userinfo request (OpenID Connect Core section 5.3.1)" },
+);
+
 export const OAuthApplication = closed(
   { client_id: Uuid, name: Type.String(), redirect_uris: Type.Array(Type.String()) },
   { description: "Details of a client that a login page may show" },

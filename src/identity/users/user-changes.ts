@@ -100,15 +100,10 @@ export class UserChanges {
    */
   async update(principal: Principal, id: string, input: UpdateUserInput, address: string): Promise<void> {
     const { log } = this.#dependencies;
-    const user = this.#changeable(principal, id, PERMISSIONS.user_update);
+    const user = this.#requireMayUpdate(principal, id, input);
+    const epoch = this.#dependencies.repository.findState(principal.subject)?.value.epoch;
     const isAdministrator = holdsAny(principal, PERMISSIONS.user_update | PERMISSIONS.sudo);
     const newPermissions = input.permissions === user.permissions ? undefined : input.permissions;
-    if (input.permissions !== undefined || input.email !== undefined || input.password !== undefined)
-      requireMayImpersonate(principal, user);
-    if (newPermissions !== undefined) {
-      if (!isAdministrator) throw permissionsNotAssignable();
-      this.#dependencies.access.requireSubset(newPermissions, principal.permissions);
-    }
     const email = newEmail(user, input);
     if ((email !== undefined || input.password !== undefined) && !isAdministrator && !isVirtualUserOf(principal, user))
       await this.#requireProof(principal, user, { currentPassword: input.current_password, address });
@@ -120,11 +115,15 @@ export class UserChanges {
         ? undefined
         : await this.#dependencies.hashGate.run(() => hashPassword(password, this.#hashCost));
     const waitingEmail = email !== undefined && this.#waitsForConfirmation(principal, user, email) ? email : undefined;
-    const before = await this.#apply(id, input, {
+    const guarded = {
       email: waitingEmail === undefined ? email : undefined,
       permissions: newPermissions,
       passwordHash,
-    });
+    };
+    const needsRights = newPermissions !== undefined || !isSelf(principal, user);
+    const before = await this.#apply(id, input, guarded, () =>
+      needsRights ? this.#authority(principal, { id, input, epoch }) : {},
+    );
     if (waitingEmail !== undefined) {
       this.#dependencies.emailConfirmation.askForChange(before, waitingEmail);
       this.#dependencies.notices.tell(before.email, ["address_requested"]);
@@ -144,6 +143,39 @@ export class UserChanges {
     requireMayImpersonate(principal, user);
     if (isSelf(principal, user) && this.#isKeptByPrograms(principal)) await this.#requirePassword(user, proof);
     await this.#dependencies.deletion.deleteUser(id);
+  }
+
+  /** Returns a user whom the caller may change in this way. Throws as `update` does. */
+  #requireMayUpdate(principal: Principal, id: string, input: UpdateUserInput): UserRecord {
+    const user = this.#changeable(principal, id, PERMISSIONS.user_update);
+    if (input.permissions !== undefined || input.email !== undefined || input.password !== undefined)
+      requireMayImpersonate(principal, user);
+    if (input.permissions !== undefined && input.permissions !== user.permissions) {
+      if (!holdsAny(principal, PERMISSIONS.user_update | PERMISSIONS.sudo)) throw permissionsNotAssignable();
+      this.#dependencies.access.requireSubset(input.permissions, principal.permissions);
+    }
+    return user;
+  }
+
+  /**
+   * Checks again, by what the store holds now, that the caller may make the change: hashing a password takes long
+   * enough for its rights to be taken away. The commit conflicts when they are taken while it is written.
+   * @throws unauthorized once the caller's tokens are void, and what `update` throws
+   */
+  #authority(
+    principal: Principal,
+    { id, input, epoch }: { readonly id: string; readonly input: UpdateUserInput; readonly epoch: number | undefined },
+  ): StoreCommit {
+    const { repository } = this.#dependencies;
+    const { subject } = principal;
+    const state = repository.findState(subject);
+    if (state?.value.enabled !== true || state.value.epoch !== epoch)
+      throw new AppError("unauthorized", { message: "unauthorized" });
+    const caller = subject.kind === "user" ? repository.findUser(subject.id) : undefined;
+    const held = caller === undefined ? principal.permissions : principal.permissions & caller.value.permissions;
+    this.#requireMayUpdate({ ...principal, permissions: held }, id, input);
+    const read = caller === undefined || subject.id === id ? [state] : [state, caller];
+    return { checks: read.map(({ key, version }) => ({ key, version })) };
   }
 
   /** Returns a user that the caller may change. */
@@ -194,13 +226,19 @@ export class UserChanges {
   }
 
   /** Writes the change with what follows from it, tells the address from before, and returns the user from before. */
-  async #apply(id: string, input: UpdateUserInput, guarded: GuardedChange): Promise<UserRecord> {
+  async #apply(
+    id: string,
+    input: UpdateUserInput,
+    guarded: GuardedChange,
+    authority: () => StoreCommit,
+  ): Promise<UserRecord> {
     const { repository, tokens, sessions, resets, notices, emailConfirmation } = this.#dependencies;
     const { email, passwordHash } = guarded;
     const subject = { kind: "user", id } as const;
     const voidsTokens = passwordHash !== undefined || guarded.permissions !== undefined;
     const before = await this.#commit(id, this.#recordChange(input, guarded), (user) =>
       mergeCommits(
+        authority(),
         passwordHash === undefined ? {} : repository.setPasswordCommit(id, passwordHash),
         voidsTokens ? tokens.voidCommit(subject) : {},
         // A reset token that was mailed to the old address must not open the account of the new one.

@@ -64,7 +64,7 @@ function errorCodes(route: RouteSpec): ErrorCode[] {
       .add("audit_unavailable");
   // A POST without a schema accepts an empty object, so any other body is checked too.
   if (route.body !== undefined || route.method === "POST" || route.method === "PUT")
-    codes.add("malformed_json").add("unsupported_media_type");
+    codes.add("unsupported_media_type").add(route.streamedBody === true ? "length_required" : "malformed_json");
   if (route.creates === true) codes.add("idempotency_key_reused").add("idempotency_in_progress");
   return [...codes];
 }
@@ -166,6 +166,7 @@ function operation(route: RouteSpec, placing: Placing): JsonObject {
       ...headerParameters(route),
     ],
     ...(route.body === undefined ? {} : { requestBody: requestBody(route, route.body, placing) }),
+    ...(route.streamedBody === true ? { requestBody: STREAMED_BODY } : {}),
     responses: { ...successes(route, placing), ...failures(route, placing) },
   };
 }
@@ -184,9 +185,33 @@ function objectParameters(schema: TObject | undefined, place: "path" | "query"):
   });
 }
 
+const STREAMED_BODY: JsonObject = {
+  description: "The file, or the part of it that Content-Range names; of any media type, with a Content-Length",
+  required: true,
+  content: { "application/octet-stream": { schema: { type: "string", format: "binary" } } },
+};
+
 function headerParameters(route: RouteSpec): Json[] {
   const text = { type: "string" };
   return [
+    ...(route.streamedBody === true
+      ? [
+          {
+            name: "Content-Range",
+            in: "header",
+            required: false,
+            description: "`bytes <first>-<last>/<total>`: the body is this part of the file; parts follow each other",
+            schema: text,
+          },
+          {
+            name: "Repr-Digest",
+            in: "header",
+            required: false,
+            description: "`sha-256=:<base64>:` of the whole file (RFC 9530); another content is refused",
+            schema: text,
+          },
+        ]
+      : []),
     ...(route.creates === true
       ? [
           {
@@ -310,7 +335,10 @@ function fileAnswers(spec: ResponseSpec): JsonObject {
 /** Answered before anything is known of the request, so it is no JSON. */
 const HEAD_TOO_LARGE: JsonObject = {
   description: `The request line and the headers have more than ${String(HEAD_BYTES_MAX)} bytes, or there are more than ${String(HEAD_FIELDS_MAX)} headers`,
-  content: { "text/html": { schema: { type: "string" } } },
+  content: {
+    "text/html": { schema: { type: "string" } },
+    "application/json": { schema: { $ref: "#/components/schemas/Error" } },
+  },
 };
 
 /** Returns one response per status, with its codes listed. */

@@ -46,8 +46,11 @@ export function parseQuery(text: string): QueryPair[] {
 export class QueryReader {
   readonly #kinds: ReadonlyMap<string, { readonly kind: Kind; readonly itemKind: Kind }>;
   readonly #defaults: readonly (readonly [string, unknown])[];
+  readonly #keepsFirst: boolean;
 
-  constructor(schema: TObject) {
+  /** @param options.keepsFirst of a member that is given twice the first value counts, in place of a refusal */
+  constructor(schema: TObject, { keepsFirst = false }: { readonly keepsFirst?: boolean | undefined } = {}) {
+    this.#keepsFirst = keepsFirst;
     const members = Object.entries(schema.properties as Readonly<Record<string, KindSource>>);
     this.#kinds = new Map(
       members.map(([name, member]) => [name, { kind: kindOf(member), itemKind: kindOf(listItems(member)) }]),
@@ -59,7 +62,7 @@ export class QueryReader {
 
   /**
    * Returns the members as values, with defaults.
-   * @throws invalid_request when a member that is no list is given twice
+   * @throws invalid_request when a member that is no list is given twice, unless the first value counts
    */
   read(pairs: readonly QueryPair[]): Record<string, unknown> {
     if (pairs.length === 0) return Object.fromEntries(this.#defaults);
@@ -71,13 +74,24 @@ export class QueryReader {
         const list = given.has(name) ? (members.get(name) as unknown[]) : [];
         members.set(name, [...list, coerce(known.itemKind, text)]);
       } else {
-        if (given.has(name)) throw repeated(this.#kinds.has(name) ? name : undefined);
+        if (given.has(name)) {
+          if (this.#keepsFirst) continue;
+          throw repeated(this.#kinds.has(name) ? name : undefined);
+        }
         members.set(name, coerce(known.kind, text));
       }
       given.add(name);
     }
     return Object.fromEntries(members);
   }
+}
+
+/** Returns the names that are given more than once. */
+export function repeatedNames(pairs: readonly QueryPair[]): string[] {
+  const given = new Set<string>();
+  const repeats = new Set<string>();
+  for (const [name] of pairs) (given.has(name) ? repeats : given).add(name);
+  return [...repeats];
 }
 
 /** Returns a function that converts a path parameter to the type of its schema; made once per route. */

@@ -10,6 +10,7 @@ import type { Principal, SubjectKind } from "../auth/principal.js";
 import type { SentBack } from "./client-names.js";
 import type { WithRefusedItems } from "./refused-item.js";
 import type { StreamSource } from "./stream.js";
+import type { StreamedBody } from "./streamed-body.js";
 import type { JsonText } from "../json/json-text.js";
 
 /** Methods that a route may have. HEAD is answered like GET without the body, OPTIONS with 204. */
@@ -88,8 +89,20 @@ export interface RouteSpec {
   readonly bodyOptional?: boolean;
   /** The handler gets the bytes of the body unparsed, because they hold a secret that must never become a string. */
   readonly rawBody?: boolean;
+  /**
+   * The handler gets a StreamedBody (streamed-body.ts): a file of any length, taken piece by piece and never held in
+   * memory. It needs a Content-Length; its media type does not matter.
+   */
+  readonly streamedBody?: true;
   /** Also accepts `application/x-www-form-urlencoded`, with text members only; for OAuth and plain HTML forms. */
   readonly form?: boolean;
+  /** Also takes the token from the member `access_token` of a form (RFC 6750 section 2.2). */
+  readonly bearerInForm?: true;
+  /**
+   * Members of the query or form that are given more than once reach the handler as `repeated`, with their first
+   * values. Elsewhere they are 422.
+   */
+  readonly tellsRepeats?: true;
   /** Longest body in bytes; 64 KiB when absent (http/limits/limits.ts says why). */
   readonly bodyBytesMax?: number;
   /** Most names and values of the JSON body; 20,000 when absent. */
@@ -163,12 +176,14 @@ export interface PageQuery {
 export type QueryOf<R extends RouteSpec> = StaticOr<R["query"], object> &
   (R["list"] extends true ? PageQuery : unknown);
 
-/** Checked body of a route; the bytes themselves with `rawBody`. */
-export type BodyOf<R extends RouteSpec> = R["rawBody"] extends true
-  ? Buffer
-  : R["bodyOptional"] extends true
-    ? CheckedBody<R> | undefined
-    : CheckedBody<R>;
+/** Checked body of a route; the bytes themselves with `rawBody`, a stream of them with `streamedBody`. */
+export type BodyOf<R extends RouteSpec> = R["streamedBody"] extends true
+  ? StreamedBody
+  : R["rawBody"] extends true
+    ? Buffer
+    : R["bodyOptional"] extends true
+      ? CheckedBody<R> | undefined
+      : CheckedBody<R>;
 type CheckedBody<R extends RouteSpec> = R["itemsFailAlone"] extends true
   ? WithRefusedItems<StaticOr<R["body"], undefined>>
   : StaticOr<R["body"], undefined>;
@@ -186,6 +201,8 @@ interface RequestMembers<R extends RouteSpec> {
   readonly params: ParamsOf<R>;
   readonly query: QueryOf<R>;
   readonly body: BodyOf<R>;
+  /** Names of members that were given more than once; only where the route has `tellsRepeats`. */
+  readonly repeated?: readonly string[] | undefined;
   readonly principal: R["auth"] extends "public" ? Principal | undefined : Principal;
   /** Bearer token as sent, not verified; only on public routes, for those that accept tokens of their own kind. */
   readonly bearer: R["auth"] extends "public" ? string | undefined : undefined;
@@ -263,6 +280,17 @@ export interface BoundRoute {
   readonly route: RouteSpec;
   readonly handler: AnyHandler;
   readonly bodyLimits?: BodyLimitsOf;
+  readonly sibling?: SiblingRoute;
+}
+
+/**
+ * Another route under the same method and path, which serves the bodies that it knows as its own. From then on the
+ * request is that route's: its caller, rate, limits, schema and idempotency.
+ */
+export interface SiblingRoute {
+  readonly bound: BoundRoute;
+  /** @param body parsed, not checked by any schema */
+  readonly isMeant: (body: unknown) => boolean;
 }
 
 /** What the body of one request may have. */

@@ -8,7 +8,7 @@ import { AppError, type ErrorDetail } from "../errors.js";
 import { clientNames, type SentBody } from "./client-names.js";
 import { explainRefusal } from "./explain.js";
 import { RefusedItem } from "./refused-item.js";
-import { QueryReader, paramReader, parseQuery, type QueryPair } from "./query.js";
+import { QueryReader, paramReader, parseQuery, repeatedNames, type QueryPair } from "./query.js";
 import type { RouteSpec } from "./route.js";
 import { PAGE_QUERY, closed } from "./schemas.js";
 
@@ -23,11 +23,16 @@ export interface RouteValidator {
   /** True when every path parameter is a UUID, so that a path cannot hold a secret. */
   readonly takesIdsOnly: boolean;
   /**
-   * Checks a query, and returns its members with defaults, and its pairs as sent.
+   * Checks a query, and returns its members with defaults, and its pairs as sent; where the route says so, also the
+   * names that are given more than once.
    * @param text the query without its `?`
    * @throws malformed_request, invalid_request or unknown_member
    */
-  query(text: string): { readonly members: Record<string, unknown>; readonly pairs: readonly QueryPair[] };
+  query(text: string): {
+    readonly members: Record<string, unknown>;
+    readonly pairs: readonly QueryPair[];
+    readonly repeated?: readonly string[];
+  };
   /**
    * Checks a parsed body and returns it under the names of its route, with what was sent back beside it. Only UUIDs at
    * its top level are turned into lower case. Where the route says so, refused items of a batch are replaced
@@ -56,7 +61,7 @@ const UNEXPLAINED: readonly ErrorDetail[] = [
  */
 export function compileRoute(route: RouteSpec): RouteValidator {
   const params = compileParams(route.params ?? NOTHING);
-  const query = compileQuery(queryObject(route));
+  const query = compileQuery(queryObject(route), { tellsRepeats: route.tellsRepeats });
   const body = compileBody(route);
   const takesIdsOnly = Object.values<UuidSource>((route.params ?? NOTHING).properties).every(
     ({ format }) => format === "uuid",
@@ -87,9 +92,12 @@ function compileParams(schema: TObject): RouteValidator["params"] {
   };
 }
 
-function compileQuery(schema: TObject): RouteValidator["query"] {
+function compileQuery(
+  schema: TObject,
+  { tellsRepeats }: { readonly tellsRepeats: true | undefined },
+): RouteValidator["query"] {
   const validator = Compile(schema);
-  const reader = new QueryReader(schema);
+  const reader = new QueryReader(schema, { keepsFirst: tellsRepeats });
   const lowerCase = lowerCaseUuids(schema);
   const takesNone = validator.Check(reader.read([]));
   return (text) => {
@@ -97,7 +105,7 @@ function compileQuery(schema: TObject): RouteValidator["query"] {
     const pairs = parseQuery(text);
     const members = reader.read(pairs);
     if (!validator.Check(members)) throw refusal("invalid_request", explainRefusal(schema, members, "the query"));
-    return { members: lowerCase(members), pairs };
+    return { members: lowerCase(members), pairs, ...(tellsRepeats === true ? { repeated: repeatedNames(pairs) } : {}) };
   };
 }
 

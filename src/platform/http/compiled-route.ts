@@ -14,7 +14,7 @@ import {
   type HttpLimits,
 } from "./limits/limits.js";
 
-export interface CompiledRoute extends BoundRoute {
+export interface CompiledRoute extends Omit<BoundRoute, "sibling"> {
   readonly validator: RouteValidator;
   /** Throws `forbidden`; absent on public routes. */
   readonly check?: (principal: Principal) => void;
@@ -23,13 +23,21 @@ export interface CompiledRoute extends BoundRoute {
   readonly deadlineMs: number;
   /** Caches must not keep answers of the vault and of identity. */
   readonly noStore: boolean;
+  readonly sibling?: { readonly compiled: CompiledRoute; readonly isMeant: (body: unknown) => boolean };
+  /** True where the body says who calls, or which of two routes is called. */
+  readonly readsBodyFirst: boolean;
 }
 
 /** Compiles the schemas, the permission check and the limits of a route. Throws when a schema does not compile. */
 export function compileBoundRoute(bound: BoundRoute, limits: Pick<HttpLimits, "deadlineMs">): CompiledRoute {
-  const { route } = bound;
+  const { sibling, ...own } = bound;
+  const { route } = own;
   return {
-    ...bound,
+    ...own,
+    ...(sibling === undefined
+      ? {}
+      : { sibling: { compiled: compileBoundRoute(sibling.bound, limits), isMeant: sibling.isMeant } }),
+    readsBodyFirst: sibling !== undefined || route.bearerInForm === true,
     validator: compileRoute(route),
     ...(route.auth === "public" ? {} : { check: authorizer(route.auth) }),
     bodyBytesMax: route.bodyBytesMax ?? BODY_BYTES_DEFAULT,

@@ -4,7 +4,7 @@
  * response.
  */
 import type { Clock } from "../clock.js";
-import type { RouteSpec } from "../contract/route.js";
+import type { BodyLimits, RouteSpec } from "../contract/route.js";
 import { AppError, type ErrorCode } from "../errors.js";
 import { newId } from "../ids.js";
 import type { Log } from "../log.js";
@@ -16,12 +16,13 @@ import { HandlerRunner } from "./limits/handler-runner.js";
 import type { IdempotencyStore } from "./limits/idempotency.js";
 import { InFlight } from "./limits/in-flight.js";
 import { UNUSED_BODY_MS, type HttpLimits } from "./limits/limits.js";
-import { readBody } from "./request/body-form.js";
+import { formBearer, readBody, routeOfBody } from "./request/body-form.js";
+import { BodyStream, streamBody, streamedBodyOf } from "./request/body-stream.js";
 import { BodyBudget, collectBody, type BodyCollector } from "./request/body.js";
 import { CallerReader, type Authenticate } from "./request/caller.js";
-import { CheckedRequest } from "./request/checked-request.js";
+import { CheckedRequest, type CheckedInput } from "./request/checked-request.js";
 import { Exchange } from "./request/exchange.js";
-import { readHead, requireSoundHead, saneRequestId } from "./request/request-head.js";
+import { readHead, requireSoundHead, saneRequestId, type RequestHead } from "./request/request-head.js";
 import type { Answer } from "./response/answer.js";
 import { asAppError } from "./response/error-answer.js";
 import { replyAnswer } from "./response/reply.js";
@@ -65,7 +66,10 @@ export interface DispatchOptions {
 /** A request whose route is known and whose input has not been checked yet. */
 interface Unchecked {
   readonly match: RouteMatch;
-  readonly body: BodyCollector | undefined;
+  readonly body: BodyCollector | BodyStream | undefined;
+  /** The body's bytes and the token in them, where they were read first. */
+  readonly bytes?: Buffer;
+  readonly formToken?: string | undefined;
 }
 
 const EMPTY = Buffer.alloc(0);
@@ -103,9 +107,11 @@ export class Dispatcher {
       {
         clock,
         onDeadline: (exchange) => {
+          endAfterUnreadStream(exchange);
           this.#responder.giveUp(exchange, deadlineExceeded("the work took longer than its time"));
         },
         onStalledBody: (exchange) => {
+          endAfterUnreadStream(exchange);
           this.#responder.giveUp(exchange, bodyTimeout());
         },
       },
@@ -153,6 +159,7 @@ export class Dispatcher {
   /** Answers everything that is still open with 503 and aborts its work. */
   abandonAll(): void {
     for (const exchange of this.inFlight.list()) {
+      endAfterUnreadStream(exchange);
       if (exchange.isOpen) this.#responder.giveUp(exchange, shuttingDown());
       else exchange.abort();
     }
@@ -213,8 +220,47 @@ export class Dispatcher {
     exchange.deadlineAtMs = exchange.startedMs + compiled.deadlineMs;
     this.#admission.requireServing(compiled);
     if (!hasRoom) throw new AppError("too_many_requests", { message: "too many requests at once from this address" });
-    const body = collectBody(exchange, compiled, { budget: this.#bodies, pace: this.#options.limits });
-    return this.#stages(exchange, compiled, { match, body });
+    const taking = { budget: this.#bodies, pace: this.#options.limits };
+    if (compiled.route.streamedBody === true)
+      return this.#stages(exchange, compiled, { match, body: streamBody(exchange, taking) });
+    const body = collectBody(exchange, this.#widest(exchange, compiled), taking);
+    return compiled.readsBodyFirst && body !== undefined
+      ? this.#bodyFirst(exchange, { match, body })
+      : this.#stages(exchange, compiled, { match, body });
+  }
+
+  /** A body may be its sibling's only with a token, so that nobody else may send as much as that takes. */
+  #widest(exchange: Exchange, compiled: CompiledRoute): Pick<CompiledRoute, "bodyBytesMax"> {
+    const other = compiled.sibling?.compiled;
+    if (other === undefined || this.#callers.tokenOf(exchange) === undefined) return compiled;
+    return { bodyBytesMax: Math.max(compiled.bodyBytesMax, other.bodyBytesMax) };
+  }
+
+  /** Reads the body, which says which route is called or by whom, before the other stages. */
+  async #bodyFirst(
+    exchange: Exchange,
+    { match, body }: { readonly match: RouteMatch; readonly body: BodyCollector },
+  ): Promise<Answer> {
+    const read = await this.#readFirst(exchange, { match, body });
+    exchange.route = read.compiled;
+    exchange.deadlineAtMs = exchange.startedMs + read.compiled.deadlineMs;
+    return await this.#stages(exchange, read.compiled, { match, body, ...read });
+  }
+
+  async #readFirst(
+    exchange: Exchange,
+    { match, body }: { readonly match: RouteMatch; readonly body: BodyCollector },
+  ): Promise<{ readonly compiled: CompiledRoute; readonly bytes: Buffer; readonly formToken: string | undefined }> {
+    try {
+      const { head } = exchange;
+      const bytes = await body.whole();
+      const compiled = routeOfBody(match.compiled, head, bytes);
+      return { compiled, bytes, formToken: compiled.route.bearerInForm === true ? formBearer(head, bytes) : undefined };
+    } catch (error) {
+      if (!body.isRead) await dropRest(exchange, body);
+      body.release();
+      throw error;
+    }
   }
 
   #findRoute(exchange: Exchange): RouteMatch {
@@ -228,33 +274,39 @@ export class Dispatcher {
   }
 
   /** Caller, admission, input, handler, reply. Awaits only promises: an await costs every request its share. */
-  async #stages(exchange: Exchange, compiled: CompiledRoute, { match, body }: Unchecked): Promise<Answer> {
+  async #stages(exchange: Exchange, compiled: CompiledRoute, unchecked: Unchecked): Promise<Answer> {
     const { head } = exchange;
     const { route, validator } = compiled;
+    const { match, body, formToken } = unchecked;
     let isAdmitted = false;
-    let bytes: Buffer = EMPTY;
+    let bytes: Buffer = unchecked.bytes ?? EMPTY;
     try {
       if (this.#callers.isAnonymousUpgrade(exchange)) return this.#streams.openAnonymous(exchange, compiled);
-      const caller = compiled.check === undefined ? undefined : this.#callers.authenticate(exchange, route.area);
+      const caller =
+        compiled.check === undefined ? undefined : this.#callers.authenticate(exchange, route.area, formToken);
       const principal = caller instanceof Promise ? await caller : caller;
       this.#admission.admit(exchange, compiled, principal);
       isAdmitted = true;
       const params = this.#routes.paramsOf(match, head.method, head.url);
       const ownLimits = body === undefined ? undefined : compiled.bodyLimits?.(principal, params);
-      if (ownLimits !== undefined) body?.narrow(ownLimits.bodyBytesMax);
-      if (body !== undefined) bytes = await body.whole();
-      const { members: query, pairs } = validator.query(head.query);
-      const input = { params, query, ...readBody(compiled, head, bytes, ownLimits), principal };
+      if (body !== undefined && !(body instanceof BodyStream)) {
+        if (ownLimits !== undefined) body.narrow(ownLimits.bodyBytesMax);
+        if (unchecked.bytes === undefined) bytes = await body.whole();
+      }
+      const { members: query, pairs, repeated } = validator.query(head.query);
+      const sent = sentBody(compiled, head, { body, bytes, ownLimits });
+      const input = { params, query, repeated, ...sent, principal };
       const request = new CheckedRequest(exchange, compiled, input);
       // The client left while its request was being checked: nothing may be changed for it any more.
       if (!exchange.isOpen) throw deadlineExceeded("the client left before its request was handled");
       const { path } = match;
       const reply = await this.#runner.run({ exchange, compiled, path, bytes, request });
+      if (isUnread(body)) await dropRest(exchange, body);
       const answer = replyAnswer(exchange, compiled, reply, { path, members: query, pairs });
       return answer instanceof Promise ? await answer : answer;
     } catch (error) {
       if (!isAdmitted) this.#reportRefusal(exchange, route, error);
-      if (body?.isRead === false) await dropRest(exchange, body);
+      if (isUnread(body)) await dropRest(exchange, body);
       throw error;
     } finally {
       if (route.rawBody === true) bytes.fill(0);
@@ -274,12 +326,38 @@ function isUnlistened({ head, body, isOpen, endsConnection }: Exchange): boolean
   return head.hasBody && body === undefined && isOpen && !endsConnection;
 }
 
+/** What the handler gets of the body: a stream on routes that take one, else what the bytes mean. */
+function sentBody(
+  compiled: CompiledRoute,
+  head: RequestHead,
+  {
+    body,
+    bytes,
+    ownLimits,
+  }: Pick<Unchecked, "body"> & { readonly bytes: Buffer; readonly ownLimits: BodyLimits | undefined },
+): Pick<CheckedInput, "body" | "sentBack"> {
+  if (compiled.route.streamedBody !== true) return readBody(compiled, head, bytes, ownLimits);
+  const stream = body instanceof BodyStream ? body : undefined;
+  return { body: streamedBodyOf(head, stream, ownLimits ?? compiled), sentBack: {} };
+}
+
+function isUnread(body: Unchecked["body"]): body is NonNullable<Unchecked["body"]> {
+  return body?.isRead === false;
+}
+
+/** The connection of an answer that comes before the last byte of a stream ends with it, and is not left paused. */
+function endAfterUnreadStream(exchange: Exchange): void {
+  if (!(exchange.body instanceof BodyStream) || exchange.body.isRead) return;
+  exchange.endsConnection = true;
+  exchange.body.letGo();
+}
+
 /**
  * Reads and drops what is left of a body that will not be used, so that its sender sees the answer instead of a reset.
  * The connection of a body that does not end soon ends with the answer: the library sets no idle timeout on one whose
  * answer came before its request's last byte.
  */
-async function dropRest(exchange: Exchange, body: BodyCollector): Promise<void> {
+async function dropRest(exchange: Exchange, body: BodyCollector | BodyStream): Promise<void> {
   await body.drop(UNUSED_BODY_MS);
   if (!body.isRead && exchange.isOpen) exchange.endsConnection = true;
 }

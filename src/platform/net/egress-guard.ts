@@ -104,7 +104,7 @@ class Guard implements EgressGuard {
     const signal = request.signal === undefined ? deadline : AbortSignal.any([request.signal, deadline]);
     try {
       const { incoming, isNewConnection } = await this.#send(url, { target, request, signal });
-      return { ...(await readAnswer(incoming, request.answerBytesMax ?? ANSWER_BYTES_MAX)), isNewConnection };
+      return { ...(await readAnswer(incoming, request)), isNewConnection };
     } catch (error) {
       request.signal?.throwIfAborted();
       throw failureOf(error, deadline);
@@ -237,7 +237,10 @@ class Guard implements EgressGuard {
   }
 }
 
-async function readAnswer(incoming: IncomingMessage, bytesMax: number): Promise<EgressAnswer> {
+async function readAnswer(
+  incoming: IncomingMessage,
+  { answerBytesMax: bytesMax = ANSWER_BYTES_MAX, reducer }: EgressRequest,
+): Promise<EgressAnswer> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of incoming as AsyncIterable<Buffer>) {
@@ -246,7 +249,8 @@ async function readAnswer(incoming: IncomingMessage, bytesMax: number): Promise<
       incoming.destroy();
       throw new AppError("egress_answer_too_large", { message: `the answer is longer than ${String(bytesMax)} bytes` });
     }
-    chunks.push(chunk);
+    if (reducer === undefined) chunks.push(chunk);
+    else reducer.push(chunk);
   }
   if (!incoming.complete) throw new AppError("egress_unreachable", { message: "the answer was cut off" });
   const headers = Object.fromEntries(
@@ -258,8 +262,12 @@ async function readAnswer(incoming: IncomingMessage, bytesMax: number): Promise<
   return {
     status: incoming.statusCode ?? 0,
     headers,
-    body: chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, length),
+    body: reducer === undefined ? joined(chunks, length) : reducer.end(),
   };
+}
+
+function joined(chunks: readonly Buffer[], length: number): Uint8Array {
+  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, length);
 }
 
 /** Tries the checked addresses one after the other. Rejects with the last failure. */

@@ -13,7 +13,16 @@ export interface EgressRequest {
   readonly timeoutMs?: number;
   /** A longer answer fails with `egress_answer_too_large`. Default 1 MiB. */
   readonly answerBytesMax?: number;
+  /** Takes the body of the answer as it comes, where it would be too long to be kept. */
+  readonly reducer?: BodyReducer;
   readonly signal?: AbortSignal;
+}
+
+/** Reads a body of which only a part is of use. */
+export interface BodyReducer {
+  push(chunk: Uint8Array): void;
+  /** Returns what the answer has as its body. */
+  end(): Uint8Array;
 }
 
 /** The answer of the other side. Redirects are not followed: a 3xx is returned like any other status. */

@@ -22,6 +22,23 @@ export interface ArtifactReference {
   readonly bytes: number;
 }
 
+/** A file that grows piece by piece and becomes an artifact at once, or never. Its calls must not overlap. */
+export interface ArtifactWriter {
+  /** Bytes written so far. */
+  readonly bytes: number;
+  /** @throws storage_full, storage_failed; what was written before stays */
+  write(chunk: Uint8Array): Promise<void>;
+  /** Returns the hash of what was written so far, lower-case hex. */
+  sha256(): string;
+  /**
+   * Makes the file an artifact; it is on disk when this resolves. To be called once, and nothing after it.
+   * @throws storage_full, storage_failed, and the file is gone
+   */
+  publish(): Promise<ArtifactReference>;
+  /** Deletes the file. Never rejects. */
+  discard(): Promise<void>;
+}
+
 export interface OrphanArtifact extends ArtifactReference {
   readonly modifiedMs: number;
 }
@@ -32,6 +49,11 @@ export interface Artifacts {
    * @throws storage_full, storage_failed
    */
   put(source: Uint8Array | { readonly path: string }): Promise<ArtifactReference>;
+  /**
+   * Begins an empty file. One that is neither published nor discarded is deleted at the next start.
+   * @throws storage_full, storage_failed
+   */
+  begin(): Promise<ArtifactWriter>;
   /**
    * Returns the absolute path of an artifact, for streaming and for workers.
    * @throws artifact_corrupt when the text is not a hash or the file is missing
@@ -91,6 +113,16 @@ class ArtifactFolder implements Artifacts {
       return reference;
     } catch (error) {
       await rm(temporary, { force: true });
+      throw asStorageError(error);
+    }
+  }
+
+  async begin(): Promise<ArtifactWriter> {
+    const temporary = join(this.#folder, "tmp", newId());
+    try {
+      const handle = await open(temporary, "wx", 0o600);
+      return new GrowingFile(temporary, { handle, publish: (reference) => this.#publish(temporary, reference) });
+    } catch (error) {
       throw asStorageError(error);
     }
   }
@@ -198,6 +230,64 @@ class ArtifactFolder implements Artifacts {
     if (hash.digest("hex") !== sha256)
       throw artifactCorrupt("an artifact is damaged: its content does not have the hash that is its name");
     this.#verified.set(sha256, identity);
+  }
+}
+
+class GrowingFile implements ArtifactWriter {
+  readonly #path: string;
+  readonly #handle: FileHandle;
+  readonly #publish: (reference: ArtifactReference) => Promise<void>;
+  readonly #hash = createHash("sha256");
+  #bytes = 0;
+
+  constructor(
+    path: string,
+    parts: { readonly handle: FileHandle; readonly publish: (reference: ArtifactReference) => Promise<void> },
+  ) {
+    this.#path = path;
+    this.#handle = parts.handle;
+    this.#publish = parts.publish;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  async write(chunk: Uint8Array): Promise<void> {
+    try {
+      // At its place and not at the end: a write that failed half way is written over by the next one.
+      for (let written = 0; written < chunk.length;) {
+        const { bytesWritten } = await this.#handle.write(chunk, written, undefined, this.#bytes + written);
+        written += bytesWritten;
+      }
+    } catch (error) {
+      throw asStorageError(error);
+    }
+    this.#hash.update(chunk);
+    this.#bytes += chunk.length;
+  }
+
+  sha256(): string {
+    return this.#hash.copy().digest("hex");
+  }
+
+  async publish(): Promise<ArtifactReference> {
+    const reference = { sha256: this.sha256(), bytes: this.#bytes };
+    try {
+      await this.#handle.truncate(this.#bytes);
+      await this.#handle.sync();
+      await this.#handle.close();
+      await this.#publish(reference);
+      return reference;
+    } catch (error) {
+      await this.discard();
+      throw asStorageError(error);
+    }
+  }
+
+  async discard(): Promise<void> {
+    await this.#handle.close().catch(() => undefined);
+    await rm(this.#path, { force: true }).catch(() => undefined);
   }
 }
 

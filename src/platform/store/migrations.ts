@@ -22,11 +22,32 @@ export interface Migration {
   run(store: MigrationStore): void;
 }
 
+/** What the second version needs of a transaction of the first. */
+type TransactionBefore2 = {
+  readonly id: string;
+  readonly created_at: string;
+  readonly network_id: string;
+  readonly hash: string | null;
+};
+
 /** The schema version before the first of MIGRATIONS. */
 export const FIRST_SCHEMA_VERSION = 1;
 
 /** All migrations, oldest first. A released one never changes. */
-export const MIGRATIONS: readonly Migration[] = [];
+export const MIGRATIONS: readonly Migration[] = [
+  {
+    to: 2,
+    title: "finds transactions by their hash",
+    run: (store) => {
+      for (const { key, value } of [...store.range(["chain_transaction"])]) {
+        const { hash, network_id: network, created_at: created, id } = value as TransactionBefore2;
+        const [, ...record] = key;
+        if (hash !== null)
+          store.put(["chain_transaction#hash", ...record.slice(0, -1), network, hash, created, id], record);
+      }
+    },
+  },
+];
 
 /**
  * Returns the migrations that a store still needs.

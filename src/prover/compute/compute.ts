@@ -117,6 +117,26 @@ export interface GatesInput {
   };
 }
 
+/** The files of an import as they were uploaded. */
+export interface ImportFiles {
+  readonly r1cs: StoredFile;
+  readonly witnessProgram: StoredFile;
+  readonly sym: StoredFile;
+  readonly provingKey?: StoredFile;
+  readonly verifyingKey?: StoredFile;
+}
+
+/** What the files are, where they fit together. */
+export interface ImportedParts {
+  readonly circuit: CircuitInterface;
+  /** WebAssembly, with a maximum of memory. */
+  readonly witnessProgram: Uint8Array;
+  /** Of the proving key, JSON text; absent without one. */
+  readonly verifyingKey?: string;
+}
+
+export type ImportOutcome = { readonly ok: true; readonly value: ImportedParts } | StepFailure;
+
 export interface PassedGates {
   /** Source of a Solidity contract that verifies proofs of this key; absent where the EVM has no precompiles. */
   readonly verifierContract?: string;
@@ -129,6 +149,8 @@ export interface ProverCompute {
   readonly compilerName: string;
   /** Compiles untrusted source. Whatever the source does is a result, never a rejection. */
   compile(input: CompileInput, options?: ComputeOptions): Promise<CompileOutcome>;
+  /** Reads a circuit, and a key if there is one, that were made elsewhere. Whatever the files are is a result. */
+  readImport(files: ImportFiles, options?: ComputeOptions): Promise<ImportOutcome>;
   /** Makes keys: fresh, random ones, or those that follow from a reference string. */
   setup(input: SetupInput, options?: ComputeOptions): Promise<SetupOutcome>;
   /** Makes the file of a reference string whose secret nobody keeps; trusted only as far as this server is. */

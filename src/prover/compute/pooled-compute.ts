@@ -7,6 +7,7 @@ import { AppError } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
 import { compileInProcess, compileProcessLimits, type CompileAllowance } from "./compile-task.js";
 import { checkKeyInProcess } from "./gates-task.js";
+import { readImportInProcess } from "./import-task.js";
 import type { ComputePools, ProveOptions } from "./compute-pools.js";
 import { OpenKeys, type OpenKeysOptions } from "./open-keys.js";
 import { GaveWay } from "../../platform/pool/thread-pool.js";
@@ -34,6 +35,8 @@ import type {
   CompileOutcome,
   ComputeOptions,
   GatesInput,
+  ImportFiles,
+  ImportOutcome,
   PassedGates,
   ProverCompute,
   ReferenceStringInput,
@@ -109,6 +112,16 @@ export class PooledCompute implements ProverCompute {
       ok: true,
       value: { witnessProgram: wasm, r1cs, sym, circuit: readCircuitInterface(readR1csHeader(r1cs), sym), warnings },
     };
+  }
+
+  /** Reads the files in a process. */
+  async readImport(files: ImportFiles, options: ComputeOptions = {}): Promise<ImportOutcome> {
+    const outcome = await readImportInProcess(this.#tasks, { files, limits: this.#compileLimits }, signalOf(options));
+    if (!outcome.ok) return this.#stepFailure("import", outcome, options);
+    const read = outcome.value;
+    return read.ok
+      ? { ok: true, value: read.value }
+      : { ok: false, errors: [{ ...diagnostic(read.code, read.message), file: read.file }] };
   }
 
   /** Makes keys in a process that ends afterwards. */

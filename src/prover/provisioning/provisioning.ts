@@ -41,6 +41,8 @@ export interface ProvisioningDependencies {
   readonly strings: ReferenceStrings;
   readonly vault: ProverVault;
   readonly events: Pick<Events, "commitOf">;
+  /** Prepares what begins when a prover is provisioned. */
+  readonly followUp: (prover: StoredProver) => StoreCommit;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -318,7 +320,8 @@ export class Provisioning {
   async #move(prover: StoredProver, to: ProverStatus, lease: ProvisioningLease, more: StoreCommit = {}): Promise<void> {
     assert(mayFollow(prover.status, to), `a prover may go from ${prover.status} to ${to}`);
     const events = this.#with.events.commitOf(statusEvents(prover.build.owner, prover.id, to));
-    await this.#write(prover, { ...prover, status: to }, lease, mergeCommits(more, events));
+    const next = to === "provisioned" ? this.#with.followUp(prover) : {};
+    await this.#write(prover, { ...prover, status: to }, lease, mergeCommits(more, events, next));
     this.#with.log.info("prover moved", { prover_id: prover.id, state: to });
   }
 

@@ -1,7 +1,7 @@
 /**
- * The stored sources of provers: each file stays only while a prover names it or a create is about to, so that refused
- * creates and deleted provers fill no disk. What is held lives in this process's memory, as its creates do; a file that
- * a crash leaves is removed at the next start.
+ * The files that callers bring, sources and imported artifacts: each stays only while a prover names it or a request is
+ * about to, so that refused requests and deleted provers fill no disk. What is held lives in this process's memory, as
+ * its requests do; a file that a crash leaves is removed at the next start.
  */
 import { createHash } from "node:crypto";
 import type { ArtifactReference, Artifacts } from "../../platform/store/artifacts.js";
@@ -14,7 +14,7 @@ interface SourceFilesDependencies {
 
 export class SourceFiles {
   readonly #with: SourceFilesDependencies;
-  /** Creates that are about to name a file, by its hash. */
+  /** Requests that are about to name a file, by its hash. */
   readonly #holders = new Map<string, number>();
   readonly #removals = new Map<string, Promise<void>>();
 
@@ -27,12 +27,24 @@ export class SourceFiles {
    * @throws storage_full, storage_failed, and what `use` throws
    */
   async hold<Result>(content: Uint8Array, use: (source: ArtifactReference) => Promise<Result>): Promise<Result> {
-    // Before the file exists: another create of the same source may be removing it.
     const sha256 = createHash("sha256").update(content).digest("hex");
+    return await this.holdFile(sha256, async () => await this.#with.artifacts.put(content), use);
+  }
+
+  /**
+   * The same for a file that is not in memory.
+   * @param store makes it an artifact, or checks that it is one
+   */
+  async holdFile<Result>(
+    sha256: string,
+    store: () => Promise<ArtifactReference>,
+    use: (file: ArtifactReference) => Promise<Result>,
+  ): Promise<Result> {
+    // Before the file exists: another request with the same file may be removing it.
     this.#holders.set(sha256, (this.#holders.get(sha256) ?? 0) + 1);
     try {
       await this.#removals.get(sha256);
-      return await use(await this.#with.artifacts.put(content));
+      return await use(await store());
     } finally {
       const others = (this.#holders.get(sha256) ?? 1) - 1;
       if (others > 0) this.#holders.set(sha256, others);
@@ -41,7 +53,7 @@ export class SourceFiles {
     }
   }
 
-  /** Removes a source unless a prover names it or a create holds it. Never rejects. */
+  /** Removes a file unless a prover names it or a request holds it. Never rejects. */
   async removeUnused(sha256: string): Promise<void> {
     if (this.#holders.has(sha256) || this.#with.isUsed(sha256)) return;
     const removal = this.#removals.get(sha256) ?? this.#remove(sha256);

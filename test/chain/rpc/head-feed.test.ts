@@ -91,7 +91,7 @@ const head = (number: number): string =>
     params: { subscription: "0x1", result: { number: `0x${number.toString(16)}` } },
   });
 
-/** A server that speaks the handshake and then sends bytes of the test's choice. */
+/** A server that speaks the handshake and then sends bytes of the test's choice; `sockets` are those that have both. */
 async function raw(
   bytes: Uint8Array,
   accept: (key: string) => string = (key) =>
@@ -99,8 +99,9 @@ async function raw(
   extra = "",
 ): Promise<{ url: string; sockets: Socket[] }> {
   const sockets: Socket[] = [];
+  const opened: Socket[] = [];
   const server: Server = createServer((socket) => {
-    sockets.push(socket);
+    opened.push(socket);
     socket.on("error", () => undefined);
     socket.once("data", (request: Buffer) => {
       const key = /Sec-WebSocket-Key: (.+)\r\n/.exec(request.toString())?.[1] ?? "";
@@ -108,10 +109,11 @@ async function raw(
         `HTTP/1.1 101 Switching Protocols\r\nUpgrade: WebSocket\r\nConnection: keep-alive, Upgrade\r\n${extra}Sec-WebSocket-Accept: ${accept(key)}\r\n\r\n`,
       );
       socket.write(bytes);
+      sockets.push(socket);
     });
   });
   after.push(() => {
-    for (const socket of sockets) socket.destroy();
+    for (const socket of opened) socket.destroy();
     server.close();
   });
   await new Promise<void>((resolve) => {

@@ -62,6 +62,16 @@ describe("transactions that callers signed", () => {
     expect(refused.code).toBe("insufficient_funds");
   });
 
+  it.each([
+    ["0x03c0", "is a blob transaction (type 3, EIP-4844): those are not sent, types 0, 1 and 2 are"],
+    ["0x04c0", "is a transaction with authorizations (type 4, EIP-7702): those are not sent, types 0, 1 and 2 are"],
+  ])("of a type that is not sent (%s) are told so", async (raw, message) => {
+    expect(await failsWith(broadcast(raw))).toEqual({
+      code: "transaction_invalid",
+      message: `\`raw_transaction\` ${message}`,
+    });
+  });
+
   it("of one nonce, sent at the same moment: one passes, the others are told that it is in use", async () => {
     const nonce = await nextNonce();
     const raws = [];

@@ -259,15 +259,37 @@ describe("an authorization request", () => {
     expect(tokens.scope).toBe("openid");
   });
 
-  it("with a parameter given twice is refused", async () => {
-    for (const name of ["state", "scope", "nonce", "response_type", "client_id", "redirect_uri", "extra"]) {
-      const { url } = await requestWith({ extra: "x" });
+  const asked = async (url: URL): Promise<Response[]> => [
+    await fetch(url, { redirect: "manual" }),
+    await fetch(new URL("authorize", url), { method: "POST", redirect: "manual", body: url.searchParams }),
+  ];
+
+  it("with its client or redirect address given twice is refused without a redirect", async () => {
+    for (const name of ["client_id", "redirect_uri"]) {
+      const { url } = await requestWith({});
       url.searchParams.append(name, url.searchParams.get(name)!);
-      for (const answer of [
-        await fetch(url, { redirect: "manual" }),
-        await fetch(new URL("authorize", url), { method: "POST", redirect: "manual", body: url.searchParams }),
-      ])
+      for (const answer of await asked(url))
         expect([answer.status, answer.headers.get("location")], name).toEqual([422, null]);
+    }
+  });
+
+  it("with another parameter given twice goes back with invalid_request, which nobody logs in for", async () => {
+    for (const name of ["state", "scope", "nonce", "response_type", "code_challenge", "extra"]) {
+      const { url, state } = await requestWith({ extra: "x" });
+      url.searchParams.append(name, name === "state" ? "another" : url.searchParams.get(name)!);
+      for (const answer of await asked(url)) {
+        const { origin, pathname, searchParams } = new URL(answer.headers.get("location")!);
+        expect([answer.status, `${origin}${pathname}`], name).toEqual([answer.url.includes("?") ? 302 : 303, REDIRECT]);
+        expect(Object.fromEntries(searchParams), name).toEqual({
+          error: "invalid_request",
+          error_description: `${name === "extra" ? "a parameter" : name} is given more than once`,
+          iss: setup.harness.url,
+          ...(name === "state" ? {} : { state }),
+        });
+      }
+      const typed = new URLSearchParams([...url.searchParams, ["email", EMAIL], ["password", PASSWORD]]);
+      const answer = await fetch(new URL("authorize", url), { method: "POST", redirect: "manual", body: typed });
+      expect(new URL(answer.headers.get("location")!).searchParams.get("error"), name).toBe("invalid_request");
     }
   });
 

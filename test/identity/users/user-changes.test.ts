@@ -164,6 +164,38 @@ describe("changing an account", () => {
     });
   });
 
+  it.each([
+    ["a password", { password: NEW_PASSWORD }],
+    ["a name", { first_name: "Eve" }],
+    ["permissions", { permissions: PERMISSIONS.read }],
+  ])("of another user needs the administrator's rights until %s is written", async (_what, change) => {
+    const root = await harness.newAdministrator();
+    const desk = await harness.newUser("desk@example.com");
+    await root.api.updateUser({
+      params: { id: desk.id },
+      body: { permissions: NEW_USER_PERMISSIONS | PERMISSIONS.user_list | PERMISSIONS.user_update },
+    });
+    const { token } = (
+      await harness.anonymous.authenticate({ body: { email: "desk@example.com", password: PASSWORD } })
+    ).body;
+    const principal = await harness.identity.authenticate(token.access_token);
+    const commit = harness.store.commit.bind(harness.store);
+    const spy = vi.spyOn(harness.store, "commit").mockImplementationOnce(async (written) => {
+      await root.api.updateUser({ params: { id: desk.id }, body: { permissions: NEW_USER_PERMISSIONS } });
+      await commit(written);
+    });
+    const { userChanges } = harness.identity.services;
+    await expect(userChanges.update(principal, ada.id, change, "192.0.2.1")).rejects.toMatchObject({
+      code: "unauthorized",
+    });
+    spy.mockRestore();
+    expect((await root.api.getUser({ params: { id: ada.id } })).body).toMatchObject({
+      first_name: "Ada",
+      permissions: NEW_USER_PERMISSIONS,
+    });
+    expect(await harness.logIn("ada@example.com", PASSWORD)).toBe("ok");
+  });
+
   it("lets no administrator take over, demote or delete a user with more permissions", async () => {
     const root = await harness.newAdministrator();
     const desk = {

@@ -11,7 +11,7 @@ describe("kill -9 in the middle of a migration", () => {
   it("leaves the store as it was, each of five times, and the migration then runs", async () => {
     const path = newFolder("migration");
     try {
-      const first = await openStore({ path }, { log: recordedLog() });
+      const first = await openStore({ path, migrations: [] }, { log: recordedLog() });
       await first.commit({
         puts: [
           ...Array.from({ length: 100 }, (_, index) => ({ key: ["thing", index], value: { name: index } })),
@@ -21,7 +21,7 @@ describe("kill -9 in the middle of a migration", () => {
       await first.close();
       for (let round = 0; round < 5; round += 1) {
         await runUntilKilled({ command: [process.execPath, CHILD, path], readyLine: "ready", killAfterMs: round * 10 });
-        const store = await openStore({ path }, { log: recordedLog() });
+        const store = await openStore({ path, migrations: [] }, { log: recordedLog() });
         expect([store.schemaVersion, store.count([]), store.get(["thing", 0])?.value]).toEqual([1, 101, { name: 0 }]);
         expect((await store.integrityReport()).sound).toBe(true);
         await store.close();

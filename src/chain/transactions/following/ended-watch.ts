@@ -11,11 +11,12 @@ import { AppError } from "../../../platform/errors.js";
 import type { StoreKey } from "../../../platform/store/store.js";
 import { requestMany, resultOf } from "../../rpc/rpc-batch.js";
 import { RpcRefusal, type RpcCall, type RpcOptions } from "../../rpc/rpc.js";
-import { readInteger, readReceipt } from "../node-values.js";
+import { readInteger } from "../node-values.js";
 import type { TransactionNetwork, TransactionNetworks } from "../transaction-ports.js";
 import { ownerOf, type TransactionRecord } from "../transaction-record.js";
-import type { TransactionRepository } from "../transaction-repository.js";
+import type { RepeatableTransaction, TransactionRepository } from "../transaction-repository.js";
 import type { TransactionWriter } from "../transaction-writer.js";
+import type { ReceiptAnswer, ReceiptReader } from "./receipt-reader.js";
 
 export interface EndedWatchOptions {
   /** Pause before the first look after a transaction has ended; doubles from look to look. */
@@ -26,6 +27,7 @@ export interface EndedWatchDependencies {
   readonly repository: TransactionRepository;
   readonly writer: TransactionWriter;
   readonly networks: TransactionNetworks;
+  readonly receipts: ReceiptReader;
   readonly rpcOptions: RpcOptions;
   readonly clock: Clock;
   readonly isStopped: () => boolean;
@@ -44,7 +46,7 @@ const AGE_MAX_MS = 30 * 24 * 60 * 60 * 1_000;
 const USED_MAX = 10_000;
 
 /** What a look needs of a record: not its data, which can be long. */
-type Ended = Pick<TransactionRecord, "id" | "owner_kind" | "owner_id" | "network_id" | "from" | "nonce" | "attempts">;
+type Ended = Pick<TransactionRecord, keyof RepeatableTransaction | "nonce">;
 
 export class EndedWatch {
   readonly #options: EndedWatchOptions;
@@ -147,8 +149,8 @@ export class EndedWatch {
     const isUsed = ({ from, nonce }: Ended): boolean => (nonce ?? Infinity) < (counts.get(from) ?? 0);
     for (const { id } of records.filter((record) => !isUsed(record))) this.#usedSince.delete(id);
     const used = records.filter(isUsed);
-    const mined = await this.#mined(network, used);
-    for (const record of used) {
+    const { mined, unknown } = await this.#mined(network, used);
+    for (const record of used.filter((each) => !unknown.has(each))) {
       // The bytes of a transfer that was submitted again are those of the first, and belong to the second by now.
       const isFound = mined.has(record);
       if (isFound && !this.#dependencies.repository.isRepeated(record)) await this.#reopen(record);
@@ -166,16 +168,22 @@ export class EndedWatch {
     }
   }
 
-  /** Those of which the node has a receipt. */
-  async #mined(network: TransactionNetwork, records: readonly Ended[]): Promise<ReadonlySet<Ended>> {
+  /** Those of which the node has a receipt, and those of which that is not known now. */
+  async #mined(
+    network: TransactionNetwork,
+    records: readonly Ended[],
+  ): Promise<{ readonly mined: ReadonlySet<Ended>; readonly unknown: ReadonlySet<Ended> }> {
     const asked = records.flatMap((record) => record.attempts.map(({ hash }) => ({ record, hash })));
-    const answers = await this.#ask(
+    const answers = await this.#dependencies.receipts.read(
       network,
-      asked.map(({ hash }) => ({ method: "eth_getTransactionReceipt", params: [hash] })),
+      asked.map(({ hash }) => hash),
     );
-    return new Set(
-      asked.filter(({ hash }, at) => readReceipt(answers[at], hash) !== undefined).map(({ record }) => record),
-    );
+    const those = (isMeant: (answer: ReceiptAnswer | undefined) => boolean): Set<Ended> =>
+      new Set(asked.filter((_, at) => isMeant(answers[at])).map(({ record }) => record));
+    const mined = those((answer) => typeof answer === "object");
+    const unknown = those((answer) => answer === "unknown");
+    for (const record of mined) unknown.delete(record);
+    return { mined, unknown };
   }
 
   async #ask({ rpc }: TransactionNetwork, calls: readonly RpcCall[]): Promise<unknown[]> {
@@ -204,8 +212,9 @@ export class EndedWatch {
   }
 }
 
-function endedOf({ id, owner_kind, owner_id, network_id, from, nonce, attempts }: TransactionRecord): Ended {
-  return { id, owner_kind, owner_id, network_id, from, nonce, attempts };
+function endedOf(record: TransactionRecord): Ended {
+  const { id, created_at, owner_kind, owner_id, network_id, chain_id, from, nonce, attempts } = record;
+  return { id, created_at, owner_kind, owner_id, network_id, chain_id, from, nonce, attempts };
 }
 
 /** By owner and network: one owner's node may fail, or not be its any more. */

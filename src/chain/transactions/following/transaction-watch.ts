@@ -7,11 +7,12 @@ import { AppError } from "../../../platform/errors.js";
 import type { Log } from "../../../platform/log.js";
 import { requestMany, resultOf } from "../../rpc/rpc-batch.js";
 import { RpcRefusal, type Rpc, type RpcCall, type RpcOptions } from "../../rpc/rpc.js";
-import { readBlock, readInteger, readReceipt, type BlockHead, type Receipt } from "../node-values.js";
+import { readBlock, readInteger, type BlockHead, type Receipt } from "../node-values.js";
 import type { NonceQueue } from "../sending/nonce-queue.js";
 import { findReceipt, looksForNonce, missReceipt, type QueuedTransaction } from "../sending/queued-transaction.js";
 import type { TransactionNetwork } from "../transaction-ports.js";
 import type { Inclusions } from "./inclusions.js";
+import type { ReceiptAnswer, ReceiptReader } from "./receipt-reader.js";
 
 export interface TransactionWatchOptions {
   /** Pause between two rounds. */
@@ -27,6 +28,7 @@ export interface TransactionWatchDependencies {
   readonly network: () => TransactionNetwork;
   readonly queueOf: (queued: QueuedTransaction) => NonceQueue | undefined;
   readonly inclusions: Inclusions;
+  readonly receipts: ReceiptReader;
   readonly log: Log;
   /** Monotonic. */
   readonly nowMs: () => number;
@@ -48,6 +50,8 @@ export class TransactionWatch {
   readonly #dependencies: TransactionWatchDependencies;
   /** By id. */
   readonly #watched = new Map<string, QueuedTransaction>();
+  /** Those in blocks of which it is not known whether they are still there, since a reorganisation. */
+  readonly #doubtful = new Set<QueuedTransaction>();
   /** The head of the last round. */
   #lastHead: BlockHead | undefined;
   #loop: Promise<void> | undefined;
@@ -73,6 +77,7 @@ export class TransactionWatch {
   /** Stops following a transaction. */
   remove(queued: QueuedTransaction): void {
     this.#watched.delete(queued.id);
+    this.#doubtful.delete(queued);
   }
 
   /** Ends the pause, and resolves when the loop has ended; to be called once the server stops. */
@@ -140,8 +145,9 @@ export class TransactionWatch {
     if (head === undefined) return true;
     const watched = [...this.#watched.values()];
     const candidates = await this.#withPossibleReceipts(rpc, head, watched);
-    const receipts = await this.#receipts(rpc, candidates);
+    const receipts = await this.#receipts(network, candidates);
     if (candidates.length > 0 && (await this.#block(rpc, head.number))?.hash !== head.hash) return false;
+    for (const queued of receipts.keys()) this.#doubtful.delete(queued);
     await this.#applyReceipts(network, head, receipts);
     const isNewHead = this.#lastHead?.hash !== head.hash;
     this.#lastHead = head;
@@ -149,7 +155,7 @@ export class TransactionWatch {
     await this.#dependencies.inclusions.confirm(
       network,
       head,
-      watched.filter(({ state }) => state.phase === "included"),
+      watched.filter((queued) => queued.state.phase === "included" && !this.#doubtful.has(queued)),
     );
     await this.#reconcile(rpc, watched);
     return candidates.length < RECEIPTS_MAX;
@@ -161,13 +167,14 @@ export class TransactionWatch {
     head: BlockHead,
     watched: readonly QueuedTransaction[],
   ): Promise<QueuedTransaction[]> {
-    const isReorganised = !(await this.#extendsLastHead(rpc, head));
+    if (!(await this.#extendsLastHead(rpc, head)))
+      for (const queued of watched) if (queued.state.phase === "included") this.#doubtful.add(queued);
     const underWay = watched.filter(({ state }) => state.phase === "sent" || state.phase === "signed");
     const counts = await this.#counts(rpc, this.#queuesOf(underWay), "latest");
     return watched
       .filter((queued) => {
         const { state } = queued;
-        if (state.phase === "included") return isReorganised;
+        if (state.phase === "included") return this.#doubtful.has(queued);
         const queue = this.#dependencies.queueOf(queued);
         const count = queue === undefined ? undefined : counts.get(queue);
         return state.nonce !== undefined && count !== undefined && state.nonce < count;
@@ -183,28 +190,35 @@ export class TransactionWatch {
     return (await this.#block(rpc, last.number))?.hash === last.hash;
   }
 
-  /** The receipt of whichever attempt was mined, the latest attempt asked first; undefined where none was. */
+  /**
+   * The receipt of whichever attempt was mined, the latest attempt asked first; undefined where none was. Transactions
+   * of which that is not known now are left out.
+   */
   async #receipts(
-    rpc: Rpc,
+    network: TransactionNetwork,
     transactions: readonly QueuedTransaction[],
   ): Promise<ReadonlyMap<QueuedTransaction, Receipt | undefined>> {
-    const found = new Map<QueuedTransaction, Receipt | undefined>(transactions.map((queued) => [queued, undefined]));
+    const found = new Map<QueuedTransaction, ReceiptAnswer>(transactions.map((queued) => [queued, "none"]));
     let open = transactions.map((queued) => ({ queued, hashes: [...queued.state.hashes].reverse() }));
     while (open.length > 0) {
       const asked = open.flatMap(({ queued, hashes: [hash, ...rest] }) =>
         hash === undefined ? [] : [{ queued, hash, hashes: rest }],
       );
-      const answers = await this.#requestMany(
-        rpc,
-        asked.map(({ hash }) => ({ method: "eth_getTransactionReceipt", params: [hash] })),
+      const answers = await this.#dependencies.receipts.read(
+        network,
+        asked.map(({ hash }) => hash),
       );
-      open = asked.filter(({ queued, hash }, at) => {
-        const receipt = readReceipt(answers[at], hash);
-        if (receipt !== undefined) found.set(queued, receipt);
-        return receipt === undefined;
+      open = asked.filter(({ queued }, at) => {
+        const answer = answers[at] ?? "unknown";
+        if (answer !== "none") found.set(queued, answer);
+        return typeof answer === "string";
       });
     }
-    return found;
+    return new Map(
+      [...found].flatMap(([queued, answer]): [QueuedTransaction, Receipt | undefined][] =>
+        answer === "unknown" ? [] : [[queued, answer === "none" ? undefined : answer]],
+      ),
+    );
   }
 
   async #applyReceipts(

@@ -8,6 +8,7 @@ import type { Log } from "../../../platform/log.js";
 import type { FeePolicy } from "../fees/fees.js";
 import { EndedWatch } from "../following/ended-watch.js";
 import { Inclusions } from "../following/inclusions.js";
+import { ReceiptReader } from "../following/receipt-reader.js";
 import { TransactionWatch, type TransactionWatchOptions } from "../following/transaction-watch.js";
 import type { TransactionNetworks } from "../transaction-ports.js";
 import { UNSENT, type TransactionRecord } from "../transaction-record.js";
@@ -40,6 +41,7 @@ export class NonceQueues {
   readonly #dependencies: NonceQueuesDependencies;
   readonly #context: NonceQueueContext;
   readonly #inclusions: Inclusions;
+  readonly #receipts: ReceiptReader;
   /**
    * By chain, address and owner: on a network of its own, any owner may submit bytes that another's account signed, and
    * its node may say anything of them.
@@ -86,6 +88,13 @@ export class NonceQueues {
       queueOf: (queued) => this.#open.get(queued.id)?.queue,
       onFinal: (queued) => {
         this.forget(queued);
+      },
+    });
+    this.#receipts = new ReceiptReader({
+      nowMs: this.#context.nowMs,
+      rpcOptions: this.#context.rpcOptions,
+      onUnreadable: (hash, code) => {
+        log.warn("the receipt of a transaction cannot be read now", { path: hash, code });
       },
     });
     this.#ended = this.#endedWatch();
@@ -218,6 +227,7 @@ export class NonceQueues {
         repository,
         writer,
         networks,
+        receipts: this.#receipts,
         rpcOptions,
         clock,
         isStopped,
@@ -242,6 +252,7 @@ export class NonceQueues {
       network: () => networks.find(owner, networkId),
       queueOf: ({ id }) => this.#open.get(id)?.queue,
       inclusions: this.#inclusions,
+      receipts: this.#receipts,
       log,
       nowMs: this.#context.nowMs,
       rpcOptions: this.#context.rpcOptions,

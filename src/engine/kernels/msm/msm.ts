@@ -140,6 +140,26 @@ export class Msm {
     });
   }
 
+  /**
+   * Writes the affine sum of every window of a sum whose parts are done, to one address each: sum over the points of
+   * digit w of the scalar, without the window's power of two.
+   * @param targets as many addresses as `windowsOf` tells
+   */
+  windowSums(lists: MsmLists, targets: readonly number[]): void {
+    const arena = this.#arena;
+    arena.scoped(() => {
+      const scratch = arena.take(this.#layout.affineScratchBytes);
+      for (const [w, target] of targets.entries())
+        this.#kernels.call(`${this.#group}_to_affine`, target, this.#valueAt(lists, w), scratch);
+    });
+  }
+
+  /** Returns the bits of a window of a prepared sum, and how many there are. */
+  windowsOf(lists: MsmLists): { readonly windowBits: number; readonly windows: number } {
+    const { plan } = this.#partsOf(lists);
+    return { windowBits: plan?.windowBits ?? 0, windows: plan?.windows ?? 0 };
+  }
+
   #partsOf(lists: MsmLists): Parts {
     const [keptCount = 0, onesCount = 0] = this.#kernels.words(lists.header, 2);
     const onesParts = Math.ceil(onesCount / ONES_PER_PART);

@@ -34,10 +34,11 @@ export class CallerReader {
 
   /**
    * Returns the principal of the request; a promise only where the token has to be looked up.
+   * @param formToken the token that came in a form, where the route takes it from there
    * @throws unauthorized also by rejecting
    */
-  authenticate(exchange: Exchange, area: Area): Principal | Promise<Principal> {
-    const token = this.tokenOf(exchange);
+  authenticate(exchange: Exchange, area: Area, formToken?: string): Principal | Promise<Principal> {
+    const token = formToken ?? this.tokenOf(exchange);
     if (token === undefined) throw new AppError("unauthorized", { message: "unauthorized" });
     return this.#authenticate(token, area);
   }

@@ -12,6 +12,7 @@ export interface CheckedInput {
   readonly query: Readonly<Record<string, unknown>>;
   readonly body: unknown;
   readonly sentBack: SentBack;
+  readonly repeated?: readonly string[] | undefined;
   readonly principal: Principal | undefined;
 }
 
@@ -19,11 +20,12 @@ export interface CheckedInput {
 const WAIT_MARGIN_SEC = 1;
 
 /** A class because of `signal`, which few handlers read: a getter in an object literal costs more than all the rest. */
-export class CheckedRequest implements Omit<CheckedInput, "sentBack"> {
+export class CheckedRequest implements Omit<CheckedInput, "sentBack" | "repeated"> {
   readonly params: Readonly<Record<string, unknown>>;
   readonly query: Readonly<Record<string, unknown>>;
   readonly body: unknown;
   readonly sentBack: SentBack | undefined;
+  readonly repeated: readonly string[] | undefined;
   readonly principal: Principal | undefined;
   readonly bearer: string | undefined;
   readonly authorization: string | undefined;
@@ -36,7 +38,7 @@ export class CheckedRequest implements Omit<CheckedInput, "sentBack"> {
   constructor(
     exchange: Exchange,
     { route, deadlineMs }: CompiledRoute,
-    { params, query, body, sentBack, principal }: CheckedInput,
+    { params, query, body, sentBack, repeated, principal }: CheckedInput,
   ) {
     const { head } = exchange;
     const isPublic = route.auth === "public";
@@ -44,6 +46,7 @@ export class CheckedRequest implements Omit<CheckedInput, "sentBack"> {
     this.query = query;
     this.body = body;
     this.sentBack = route.sendsBack === undefined ? undefined : sentBack;
+    this.repeated = repeated;
     this.principal = principal;
     this.bearer = isPublic ? bearerToken(head) : undefined;
     this.authorization = isPublic && head.authorizationCount === 1 ? head.authorization : undefined;

@@ -1,6 +1,7 @@
 // What is looked for after it ended: bounded for each owner, in age and in what one turn reads.
 import { afterEach, expect, it } from "vitest";
 import { EndedWatch } from "../../../../src/chain/transactions/following/ended-watch.js";
+import { ReceiptReader } from "../../../../src/chain/transactions/following/receipt-reader.js";
 import { TransactionRepository } from "../../../../src/chain/transactions/transaction-repository.js";
 import { UNSENT, type TransactionRecord } from "../../../../src/chain/transactions/transaction-record.js";
 import { TransactionWriter } from "../../../../src/chain/transactions/transaction-writer.js";
@@ -69,6 +70,7 @@ const setUp = ({ pauseMs = 1 } = {}) => {
           },
         }),
       },
+      receipts: new ReceiptReader({ nowMs: () => performance.now(), rpcOptions: {}, onUnreadable: () => undefined }),
       rpcOptions: {},
       clock: systemClock,
       isStopped: () => false,

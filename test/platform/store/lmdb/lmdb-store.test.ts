@@ -360,7 +360,7 @@ describe("LMDB store: migrations", () => {
 
   async function versionOne(): Promise<string> {
     const path = folder();
-    const store = await open({ path });
+    const store = await open({ path, migrations: [] });
     await store.commit({
       puts: [
         { key: ["thing", 1], value: { name: "one" } },
@@ -404,7 +404,7 @@ describe("LMDB store: migrations", () => {
       },
     };
     await expect(openStore({ path, migrations: [broken] }, { log: recordedLog() })).rejects.toThrow("half-way");
-    const store = await open({ path });
+    const store = await open({ path, migrations: [] });
     expect(store.schemaVersion).toBe(1);
     expect(store.get(["thing", 1])?.value).toEqual({ name: "one" });
   });
@@ -412,7 +412,7 @@ describe("LMDB store: migrations", () => {
   it("refuse a store of a newer program with a sentence", async () => {
     const path = folder();
     await (await open({ path, migrations: [rename] })).close();
-    const failure = await failureOf(openStore({ path }, { log: recordedLog() }));
+    const failure = await failureOf(openStore({ path, migrations: [] }, { log: recordedLog() }));
     expect(failure.message).toMatch(/schema version 2, and this program supports 1: use the newer version/);
   });
 });

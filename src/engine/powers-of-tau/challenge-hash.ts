@@ -1,0 +1,118 @@
+/**
+ * The hash that binds a contribution to the powers that it left, and to which the next one answers: BLAKE2b-512 of the
+ * response's hash and all points, uncompressed and big-endian (snarkjs after "Perpetual powers of tau"; RFC 7693).
+ *
+ * A point is x || y, a coordinate of G2 c1 || c0, in standard form.
+ */
+import { createHash } from "node:crypto";
+import type { Hash } from "node:crypto";
+import type { AnyCurve } from "../curves/curve-parameters.js";
+import type { G1Point, G2Point } from "../curves/points.js";
+import type { Kernels } from "../kernels/kernels.js";
+import type { Arena } from "../kernels/wasm/arena.js";
+import type { PointSection, RangeFile } from "./file-layout.js";
+
+/** Hashes the points of the sections, in the order of the file format. */
+export interface ChallengeJob {
+  readonly kind: "challenge";
+  readonly responseHash: Uint8Array;
+  readonly sections: readonly PointSection[];
+}
+
+/** BLAKE2b with 64 bytes. */
+const ALGORITHM = "blake2b512";
+/** Points converted at once. */
+const CHUNK_POINTS = 1 << 13;
+/**
+ * Largest ceremony whose first challenge is computed when it is needed: 6 GB are hashed, in about ten seconds.
+ */
+const COMPUTED_POWER_MAX = 24;
+/** First challenges of larger ceremonies, as `firstChallenge` computes them in minutes: that of the perpetual one. */
+const KNOWN_FIRST_CHALLENGES: Readonly<Record<string, string>> = {
+  "BN254 28":
+    "93da91920d5a54a8a0fde55cd9dc3a10c4f3eef768b62c0948741370864254b4c1920f3f29d4ebc0ef3acecf2e2db63a755713d77e1ed77347a56fbc317c7a93",
+};
+
+/** Returns the bytes of kernel memory that `hashChallenge` takes. */
+export function challengeBytes({ fq }: Kernels): number {
+  return CHUNK_POINTS * 4 * (2 * fq.bytes + fq.elementBytes);
+}
+
+/** Computes the challenge; 0.2 s for 2^16. The points have canonical coordinates. */
+export function hashChallenge(kernels: Kernels, arena: Arena, file: RangeFile, job: ChallengeJob): Uint8Array {
+  const hash = createHash(ALGORITHM).update(job.responseHash);
+  const bytesMax = CHUNK_POINTS * 4 * kernels.fq.bytes;
+  const [raw, elements, plain] = [bytesMax, CHUNK_POINTS * 4 * kernels.fq.elementBytes, bytesMax].map((bytes) =>
+    arena.take(bytes),
+  ) as [number, number, number];
+  for (const section of job.sections) {
+    for (let first = 0; first < section.count; first += CHUNK_POINTS) {
+      const bytes = Math.min(CHUNK_POINTS, section.count - first) * section.pointBytes;
+      file.read(kernels.bytes(raw, bytes), section.offset + first * section.pointBytes);
+      kernels.call("fq_import_foreign", elements, raw, bytes / kernels.fq.bytes);
+      kernels.call("fq_export_plain", plain, elements, bytes / kernels.fq.bytes);
+      // A coordinate of G2 is turned round as a whole: its bytes are then c1 || c0, each big-endian.
+      hash.update(reversed(kernels.bytes(plain, bytes), section.pointBytes / 2));
+    }
+  }
+  return Uint8Array.from(hash.digest());
+}
+
+/**
+ * Returns the challenge that the first contribution of a ceremony answers: the generators, unchanged. Undefined for a
+ * ceremony so large that it is not computed.
+ */
+export function firstChallenge(curve: AnyCurve, power: number): Uint8Array | undefined {
+  const known = KNOWN_FIRST_CHALLENGES[`${curve.name} ${power}`];
+  if (known !== undefined) return Uint8Array.from(Buffer.from(known, "hex"));
+  if (power > COMPUTED_POWER_MAX) return undefined;
+  const size = 2 ** power;
+  const [g1, g2] = [uncompressedG1(curve.generatorG1, curve), uncompressedG2(curve.generatorG2, curve)];
+  const hash = createHash(ALGORITHM).update(createHash(ALGORITHM).digest());
+  repeat(hash, g1, 2 * size - 1);
+  repeat(hash, g2, size);
+  repeat(hash, g1, 2 * size);
+  hash.update(g2);
+  return Uint8Array.from(hash.digest());
+}
+
+/** Returns x || y, big-endian. */
+export function uncompressedG1({ x, y }: G1Point, curve: AnyCurve): Uint8Array {
+  return bigEndian([x, y], curve.fqBytes);
+}
+
+/** Returns x.c1 || x.c0 || y.c1 || y.c0, big-endian. */
+export function uncompressedG2({ x, y }: G2Point, curve: AnyCurve): Uint8Array {
+  return bigEndian([x.c1, x.c0, y.c1, y.c0], curve.fqBytes);
+}
+
+/** Returns BLAKE2b-512 of a short text and points: the seed of a proof of knowledge (contributions.ts). */
+export function hashParts(parts: readonly Uint8Array[]): Uint8Array {
+  const hash = createHash(ALGORITHM);
+  for (const part of parts) hash.update(part);
+  return Uint8Array.from(hash.digest());
+}
+
+function repeat(hash: Hash, point: Uint8Array, count: number): void {
+  const block = Buffer.alloc(Math.min(count, CHUNK_POINTS) * point.length);
+  for (let at = 0; at < block.length; at += point.length) block.set(point, at);
+  for (let left = count; left > 0; left -= CHUNK_POINTS)
+    hash.update(block.subarray(0, Math.min(left, CHUNK_POINTS) * point.length));
+}
+
+/** Turns the bytes of each group of `width` round, a multiple of 8; returns a copy. */
+function reversed(bytes: Uint8Array, width: number): Uint8Array {
+  const copy = Buffer.alloc(bytes.length);
+  copy.set(bytes);
+  copy.swap64();
+  const words = new BigUint64Array(copy.buffer, copy.byteOffset, copy.length / 8);
+  const perGroup = width / 8;
+  for (let at = 0; at < words.length; at += perGroup) words.subarray(at, at + perGroup).reverse();
+  return copy;
+}
+
+function bigEndian(values: readonly bigint[], bytes: number): Uint8Array {
+  return Uint8Array.from(
+    Buffer.from(values.map((value) => value.toString(16).padStart(2 * bytes, "0")).join(""), "hex"),
+  );
+}

@@ -1,0 +1,37 @@
+/** Files and byte arrays that are read in ranges. */
+import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import type { RangeFile } from "./file-layout.js";
+import { PowersOfTauError } from "./powers-of-tau-error.js";
+
+/** Opens a file for reading; the caller closes it. */
+export function openRangeFile(path: string): RangeFile & { close(): void } {
+  const handle = openSync(path, "r");
+  return {
+    size: fstatSync(handle).size,
+    read: (target, offset) => {
+      for (let done = 0; done < target.length;) {
+        const count = readSync(handle, target, done, target.length - done, offset + done);
+        if (count === 0) throw truncated();
+        done += count;
+      }
+    },
+    close: () => {
+      closeSync(handle);
+    },
+  };
+}
+
+/** Reads from bytes in memory. */
+export function rangeOfBytes(bytes: Uint8Array): RangeFile {
+  return {
+    size: bytes.length,
+    read: (target, offset) => {
+      if (offset + target.length > bytes.length) throw truncated();
+      target.set(bytes.subarray(offset, offset + target.length));
+    },
+  };
+}
+
+function truncated(): PowersOfTauError {
+  return new PowersOfTauError("truncated", "the file ends before its sections");
+}
