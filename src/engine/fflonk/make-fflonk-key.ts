@@ -9,9 +9,12 @@ import { writeFflonkZkey } from "../kernels/fflonk/write-fflonk-zkey.js";
 import { readCircuitGates } from "../plonk/make-plonk-key.js";
 import type { MakeKeyOptions, MakeKeyResult } from "../proof-systems/proof-system.js";
 import { fflonkDomainPowerOf, fflonkPowerCount } from "./key.js";
+import { zkeyBytes } from "./zkey-layout.js";
 
 /** Beyond it the setup's process would need more than its memory: some 17 KB for each gate of the domain. */
 export const FFLONK_DOMAIN_POWER_MAX = 17;
+/** A file has five times the domain for every public signal. The key is sent from process to process, and kept whole. */
+const FILE_BYTES_MAX = 512 * 1024 ** 2;
 /** A string of 2^(k + 3) has 2^(k + 4) - 1 powers, and a domain of n = 2^k takes 9 n + 18 of them. */
 export const STRING_POWER_MORE = 3;
 /** FFLONK drops the terms with factor 0, as snarkjs does. */
@@ -29,6 +32,12 @@ export function makeFflonkKey(r1csBytes: Uint8Array, options: MakeKeyOptions): M
   const domainPower = fflonkDomainPowerOf(gates.gateCount);
   if (domainPower > FFLONK_DOMAIN_POWER_MAX)
     return { ok: false, code: "circuit_unsupported", message: "the circuit has too many gates" };
+  if (zkeyBytes({ domainPower, publicCount: gates.publicCount }) > FILE_BYTES_MAX)
+    return {
+      ok: false,
+      code: "circuit_unsupported",
+      message: "the circuit has too many public signals for its size; plonk and groth16 take them",
+    };
   report(PROGRESS.gates);
   const power = domainPower + STRING_POWER_MORE;
   const string = options.referenceString?.(power);

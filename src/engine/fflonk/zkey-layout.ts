@@ -52,6 +52,14 @@ export interface FflonkCounts {
   readonly gateCount: number;
 }
 
+/** Returns the bytes of a file but for its additions and maps, which are few beside its polynomials. */
+export function zkeyBytes({ domainPower, publicCount }: { domainPower: number; publicCount: number }): number {
+  const size = 2 ** domainPower;
+  const polynomials = 8 + Math.max(1, publicCount);
+  const perPoint = (1 + VALUES_PER_COEFFICIENT) * polynomials * frBytes + 9 * 2 * fqBytes + 8 * frBytes;
+  return perPoint * size;
+}
+
 /** Returns the first bytes of a file. */
 export function fileHead(sectionCount: number): Uint8Array {
   return u32(ZKEY_MAGIC, ZKEY_VERSION, sectionCount);

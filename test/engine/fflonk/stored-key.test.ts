@@ -100,6 +100,13 @@ describe(`the gates of an FFLONK key, seed ${String(random.seed)}`, () => {
       [3, u32(0, 0, 1, 0, 2, 0, 3, 0)],
     ]);
     expect(await ask(large)).toMatchObject({ ok: false, code: "circuit_unsupported" });
+    // 8192 rows and 2000 public signals: five times the domain for each is over 2 GB.
+    const wide = binaryFile("r1cs", 1, [
+      [1, Buffer.concat([u32(32), scalar(BN254.r), u32(2001, 0, 2000, 0, 2001, 0, 5000)])],
+      [2, new Uint8Array(12 * 5000)],
+      [3, new Uint8Array(8 * 2001)],
+    ]);
+    expect(await ask(wide)).toMatchObject({ code: "circuit_unsupported", message: expect.stringMatching(/public/) });
     expect(asked).toEqual([power]);
   });
 });
