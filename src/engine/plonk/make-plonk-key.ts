@@ -16,7 +16,7 @@ import { domainPowerOf } from "./key.js";
 import type { PlonkVerifyingKey } from "./key.js";
 import { writePlonkKey } from "./key-file.js";
 import { gatesOf } from "./plonk-gates.js";
-import type { PlonkGates } from "./plonk-gates.js";
+import type { GateOptions, PlonkGates } from "./plonk-gates.js";
 
 /** Shares of the whole at which the steps end. */
 const PROGRESS = { gates: 0.2, key: 0.9 } as const;
@@ -25,7 +25,7 @@ const PROGRESS = { gates: 0.2, key: 0.9 } as const;
 export function makePlonkKey(r1csBytes: Uint8Array, curve: CurveParameters, options: MakeKeyOptions): MakeKeyResult {
   const report = options.onProgress ?? ((): void => undefined);
   const startedAt = performance.now();
-  const read = readGates(r1csBytes, curve);
+  const read = readCircuitGates(r1csBytes, curve);
   if ("refusal" in read) return { ok: false, code: "circuit_unsupported", message: read.refusal };
   const { gates } = read;
   const domainPower = domainPowerOf(gates.gateCount);
@@ -70,9 +70,11 @@ function buildOrRefuse(
   }
 }
 
-function readGates(
+/** Returns the gates of a circuit, or why it has none. */
+export function readCircuitGates(
   bytes: Uint8Array,
   curve: CurveParameters,
+  options: GateOptions = {},
 ): { readonly gates: PlonkGates } | { readonly refusal: string } {
   let r1cs: R1cs;
   try {
@@ -84,5 +86,5 @@ function readGates(
   if (r1cs.prime !== curve.r) return { refusal: `the circuit is not over the scalar field of ${curve.name}` };
   if (r1cs.outputCount + r1cs.publicInputCount > PUBLIC_SIGNALS_MAX)
     return { refusal: `the circuit has more than ${String(PUBLIC_SIGNALS_MAX)} public signals` };
-  return { gates: gatesOf(r1cs) };
+  return { gates: gatesOf(r1cs, options) };
 }
