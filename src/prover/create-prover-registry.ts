@@ -64,6 +64,8 @@ interface ProverRegistryDependencies {
   readonly log: Log;
   /** Throws unless the caller holds the permissions on an application or organization that a body names. */
   readonly requireTenant: RequireTenant;
+  /** The name under which a subject's work waits for its turn; the subject's own unless given. */
+  readonly turnOf?: (subject: Subject) => string;
 }
 
 export interface ProverRegistry {
@@ -95,6 +97,7 @@ export function createProverRegistry(
   dependencies: ProverRegistryDependencies,
 ): ProverRegistry {
   const { store, artifacts, jobs, compute, resident, events, clock, log } = dependencies;
+  const turnOf = dependencies.turnOf ?? formatSubject;
   const vault = proverVault(dependencies.vault);
   const repository = new ProverRepository({ store });
   const catalog = new Catalog({ providerAliases: parseProviderAliases(options.providerAliases) });
@@ -103,16 +106,16 @@ export function createProverRegistry(
   const notes = new NoteStores({
     store,
     clock,
-    appendNotes: async (message, owner) => await compute.appendNotes(message, { owner }),
+    appendNotes: async (message, owner) => await compute.appendNotes(message, { owner: turnOf(owner) }),
   });
   const pins = new KeyPins({ vault });
   const watch = new StatusWatch();
   const proofs = new Proofs(
     { proveDeadlineMs: PROVE_DEADLINE_MS, verifyDeadlineMs: VERIFY_DEADLINE_MS },
-    { repository, notes, compute, resident, interfaces, pins, vault, events, clock },
+    { repository, notes, compute, turnOf, resident, interfaces, pins, vault, events, clock },
   );
   const provisioning = new Provisioning({ repository, artifacts, compute, builtIns, pins, vault, events, clock, log });
-  registerJobs(jobs, options, { provisioning, watch });
+  registerJobs(jobs, options, { provisioning, watch, turnOf });
   const queue = provisioningQueue(jobs);
   const source = options.source ?? SOURCE_LIMITS;
   const service = new ProverService(
@@ -145,11 +148,19 @@ export function createProverRegistry(
 function registerJobs(
   jobs: Jobs,
   options: ProverRegistryOptions,
-  { provisioning, watch }: { readonly provisioning: Provisioning; readonly watch: StatusWatch },
+  {
+    provisioning,
+    watch,
+    turnOf,
+  }: {
+    readonly provisioning: Provisioning;
+    readonly watch: StatusWatch;
+    readonly turnOf: (subject: Subject) => string;
+  },
 ): void {
   jobs.register(PROVISION_JOB, {
     concurrency: options.provisioningConcurrency ?? CONCURRENCY,
-    ownerOf: (job) => formatSubject(ownerOf(job)),
+    ownerOf: (job) => turnOf(ownerOf(job)),
     giveWayMs: options.provisioningGiveWayMs ?? GIVE_WAY_MS,
     run: async (job, context) => {
       await provisioning.run(ownerOf(job), job.id, {
