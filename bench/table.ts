@@ -1,6 +1,7 @@
 /**
  * The table at the end of a run. Its ratios all have one direction: how many times better ours is than the peer that was
- * measured beside it, so that 2 is twice as good and 0.5 half as good, whatever the unit.
+ * measured beside it, so that 2 is twice as good and 0.5 half as good, whatever the unit. A row of ours that nothing was
+ * measured beside says so.
  */
 import type { BenchRow } from "./subject.js";
 
@@ -38,7 +39,7 @@ export function tableOf(rows: readonly BenchRow[]): string {
     row.p95 === undefined ? "" : figure(row.p95),
     row.unit,
     String(row.samples),
-    ratioText(ratioOf(row, rows)),
+    isAlone(row, rows) ? "no peer" : ratioText(ratioOf(row, rows)),
     row.note ?? "",
   ]);
   const widths = COLUMNS.map((title, column) =>
@@ -47,6 +48,11 @@ export function tableOf(rows: readonly BenchRow[]): string {
   const format = (line: readonly string[]): string =>
     `| ${line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`;
   return [format(COLUMNS), format(widths.map((width) => "-".repeat(width))), ...cells.map(format)].join("\n");
+}
+
+/** True for a row of ours that nothing was measured beside. */
+function isAlone(row: BenchRow, rows: readonly BenchRow[]): boolean {
+  return isOurs(row) && !rows.some((other) => !isOurs(other) && nameOf(other) === nameOf(row));
 }
 
 function isOurs(row: BenchRow): boolean {

@@ -78,6 +78,8 @@ async function benchTokens(folder: string, samples: number, report: Report): Pro
     row(report, "access-token-cold", ours);
     row(report, "access-token-cold", library, "jose jwtVerify");
     warm(report, "access-token-warm", () => identity.authenticate(tokens[0] ?? "", "prover"));
+    // It keeps nothing of a token that it has verified.
+    row(report, "access-token-warm", library, "jose jwtVerify, cold as ever");
     const principal = await identity.authenticate(tokens[0] ?? "", "identity");
     const personal = (await identity.services.personalTokens.create(principal, { name: "bench" })).access_token;
     warm(report, "personal-token-warm", () => identity.authenticate(personal, "prover"));
@@ -173,7 +175,9 @@ async function benchLogins(folder: string, seconds: number, report: Report): Pro
     const token = (await anonymous.authenticate({ body: CREDENTIALS })).body.token.access_token;
     const id = (await anonymous.authenticate({ body: CREDENTIALS })).body.user.id;
     const read = { path: `/api/v1/users/${id}`, token };
-    latency(report, "get-idle", await reading(server.url, read, seconds));
+    const idle = await reading(server.url, read, seconds);
+    latency(report, "get-idle", idle);
+    latency(report, "get-during-1000-logins", idle, "the same server without logins");
     const logins = logInMany(server.url, seconds + 4);
     await logins.inFlight;
     // The opening of a thousand connections at once is not what is asked about.
@@ -197,11 +201,11 @@ async function benchLogins(folder: string, seconds: number, report: Report): Pro
   }
 }
 
-function latency(report: Report, id: string, sorted: readonly number[]): void {
+function latency(report: Report, id: string, sorted: readonly number[], peer = "proofwright"): void {
   report({
     subject: "identity",
     id: `${id}-p50`,
-    peer: "proofwright",
+    peer,
     unit: "ms",
     median: quantile(sorted, 0.5),
     samples: sorted.length,
@@ -209,7 +213,7 @@ function latency(report: Report, id: string, sorted: readonly number[]): void {
   report({
     subject: "identity",
     id: `${id}-p99`,
-    peer: "proofwright",
+    peer,
     unit: "ms",
     median: quantile(sorted, 0.99),
     samples: sorted.length,

@@ -390,6 +390,7 @@ async function benchInterference(bench: Bench): Promise<void> {
     median: quantileOf(floor, 0.99),
     samples: floor.length,
   });
+  let idle: LoadResult | undefined;
   for (const [id, work] of works) {
     const background = work === undefined ? undefined : keepDoing(work);
     const result = await requestLoad(quick);
@@ -402,6 +403,16 @@ async function benchInterference(bench: Bench): Promise<void> {
       median: result.p99,
       samples: result.total,
       ...failures(result),
+    });
+    idle ??= result;
+    if (work === undefined) continue;
+    bench.report({
+      subject: "vault",
+      id: `Ed25519-p99-during-${id}`,
+      peer: "the same without other work",
+      unit: "ms",
+      median: idle.p99,
+      samples: idle.total,
     });
   }
 }

@@ -61,7 +61,8 @@ export async function openAreas(platform: Platform): Promise<Areas> {
   const requireTenant: RequireTenant = (...asked) => {
     requireTenantBy(identityParts.identity.services.access)(...asked);
   };
-  const provers = createProvers(platform, { pools, tasks, vault, requireTenant });
+  const turnOf = (owner: Subject): string => identityParts.identity.services.turns.of(owner);
+  const provers = createProvers(platform, { pools, tasks, vault, requireTenant, turnOf });
   const references = new References();
   const identityParts = await openIdentity(config, dataDir, {
     store: audit.identityStore,
@@ -171,11 +172,13 @@ function createProvers(
     tasks,
     vault,
     requireTenant,
+    turnOf,
   }: {
     readonly pools: ComputePools;
     readonly tasks: ProcessTasks;
     readonly vault: Vault;
     readonly requireTenant: RequireTenant;
+    readonly turnOf: (owner: Subject) => string;
   },
 ): ProverRegistry {
   const budgetBytes = config.key_memory_mb * MIB;
@@ -201,6 +204,7 @@ function createProvers(
       ...{ store: audit.vaultStore, artifacts, jobs, compute, resident, vault: vault.service, events, clock, log },
       ...(analyzer === undefined ? {} : { analyzer }),
       requireTenant,
+      turnOf,
     },
   );
 }

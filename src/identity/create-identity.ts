@@ -46,6 +46,7 @@ import { Invitations } from "./tenants/invitations.js";
 import { Memberships } from "./tenants/memberships.js";
 import { Organizations, type FirstVault } from "./tenants/organizations.js";
 import { TenantAccess } from "./tenants/tenant-access.js";
+import { Turns } from "./tenants/turns.js";
 import { TenantRepository } from "./tenants/tenant-repository.js";
 import { BearerAuthentication, tokenStateOf } from "./tokens/bearer-authentication.js";
 import { PersonalTokens } from "./tokens/personal-tokens.js";
@@ -158,6 +159,7 @@ function createServices(options: IdentityOptions, dependencies: IdentityDependen
     memberships: parts.memberships,
     invitations: parts.invitations,
     access: parts.access,
+    turns: new Turns(parts),
     clients: parts.clients,
     authorization: new Authorization({ issuer }, oauthParts),
     deviceAuthorization: new DeviceAuthorization({ serviceUrl: serviceUrlOf(issuer) }, oauthParts),

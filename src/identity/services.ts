@@ -13,6 +13,7 @@ import type { Invitations } from "./tenants/invitations.js";
 import type { Memberships } from "./tenants/memberships.js";
 import type { Organizations } from "./tenants/organizations.js";
 import type { TenantAccess } from "./tenants/tenant-access.js";
+import type { Turns } from "./tenants/turns.js";
 import type { BearerAuthentication } from "./tokens/bearer-authentication.js";
 import type { PersonalTokens } from "./tokens/personal-tokens.js";
 import type { TokenGrants } from "./tokens/token-grants.js";
@@ -40,6 +41,7 @@ export interface IdentityServices {
   readonly memberships: Memberships;
   readonly invitations: Invitations;
   readonly access: TenantAccess;
+  readonly turns: Turns;
   readonly clients: Clients;
   readonly authorization: Authorization;
   readonly deviceAuthorization: DeviceAuthorization;

@@ -70,6 +70,8 @@ interface ProverRegistryDependencies {
   readonly log: Log;
   /** Throws unless the caller holds the permissions on an application or organization that a body names. */
   readonly requireTenant: RequireTenant;
+  /** The name under which a subject's work waits for its turn; the subject's own unless given. */
+  readonly turnOf?: (subject: Subject) => string;
 }
 
 export interface ProverRegistry {
@@ -101,6 +103,7 @@ export function createProverRegistry(
   dependencies: ProverRegistryDependencies,
 ): ProverRegistry {
   const { store, artifacts, jobs, compute, resident, events, clock, log } = dependencies;
+  const turnOf = dependencies.turnOf ?? formatSubject;
   const vault = proverVault(dependencies.vault);
   const repository = new ProverRepository({ store });
   const catalog = new Catalog({ providerAliases: parseProviderAliases(options.providerAliases) });
@@ -109,14 +112,14 @@ export function createProverRegistry(
   const notes = new NoteStores({
     store,
     clock,
-    appendNotes: async (message, owner) => await compute.appendNotes(message, { owner }),
+    appendNotes: async (message, owner) => await compute.appendNotes(message, { owner: turnOf(owner) }),
   });
   const pins = new KeyPins({ vault });
   const strings = new ReferenceStrings({ store, repository, artifacts, compute, clock, log });
   const watch = new StatusWatch();
   const proofs = new Proofs(
     { proveDeadlineMs: PROVE_DEADLINE_MS, verifyDeadlineMs: VERIFY_DEADLINE_MS },
-    { repository, notes, compute, resident, interfaces, pins, vault, events, clock },
+    { repository, notes, compute, turnOf, resident, interfaces, pins, vault, events, clock },
   );
   const queue = provisioningQueue(jobs);
   const analyses = dependencies.analyzer === undefined ? undefined : analysisQueue(jobs, repository);
@@ -124,10 +127,10 @@ export function createProverRegistry(
     ...{ repository, artifacts, compute, builtIns, pins, strings, vault, events, clock, log },
     followUp: ({ id, build }) => (build.is_strict === true ? {} : (analyses?.prepare(build.owner, id) ?? {})),
   });
-  registerJobs(jobs, options, { provisioning, watch });
+  registerJobs(jobs, options, { provisioning, watch, turnOf });
   if (dependencies.analyzer !== undefined)
     registerAnalyses(jobs, {
-      ...{ repository, artifacts, analyzer: dependencies.analyzer, builtIns, events, clock, watch },
+      ...{ repository, artifacts, analyzer: dependencies.analyzer, builtIns, events, clock, watch, turnOf },
       strict: strictEnd(queue, provisioning),
     });
   const source = options.source ?? SOURCE_LIMITS;
@@ -161,11 +164,19 @@ export function createProverRegistry(
 function registerJobs(
   jobs: Jobs,
   options: ProverRegistryOptions,
-  { provisioning, watch }: { readonly provisioning: Provisioning; readonly watch: StatusWatch },
+  {
+    provisioning,
+    watch,
+    turnOf,
+  }: {
+    readonly provisioning: Provisioning;
+    readonly watch: StatusWatch;
+    readonly turnOf: (subject: Subject) => string;
+  },
 ): void {
   jobs.register(PROVISION_JOB, {
     concurrency: options.provisioningConcurrency ?? CONCURRENCY,
-    ownerOf: (job) => formatSubject(ownerOf(job)),
+    ownerOf: (job) => turnOf(ownerOf(job)),
     giveWayMs: options.provisioningGiveWayMs ?? GIVE_WAY_MS,
     run: async (job, context) => {
       await provisioning.run(ownerOf(job), job.id, {

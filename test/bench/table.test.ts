@@ -38,6 +38,12 @@ describe("the ratio of a bench row", () => {
     expect(ratioOf(rows[3]!, rows)).toBeUndefined();
   });
 
+  it("is missing in words where nothing was measured beside ours", () => {
+    const table = tableOf([row("sign", "proofwright", "ops/s", 1), row("sign", "peer", "ops/s", 1)]);
+    expect(table).not.toContain("no peer");
+    expect(tableOf([row("sign", "proofwright", "ops/s", 1)]).split("\n")[2]).toMatch(/\| no peer +\|/);
+  });
+
   it("is cut and not rounded in the table", () => {
     const table = tableOf([row("sign", "proofwright", "ops/s", 799.9), row("sign", "peer", "ops/s", 1000)]);
     expect(table.split("\n")[3]).toMatch(/\| 0\.79 +\|/);

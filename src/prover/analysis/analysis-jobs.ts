@@ -2,7 +2,7 @@
  * The durable jobs of analyses: one at a time, in turns of the owners. An analysis takes a processor for up to minutes,
  * and nothing but a strict prover waits for it.
  */
-import { formatSubject, type Subject } from "../../platform/auth/principal.js";
+import type { Subject } from "../../platform/auth/principal.js";
 import { newId } from "../../platform/ids.js";
 import type { Job } from "../../platform/jobs/job.js";
 import type { Jobs } from "../../platform/jobs/jobs.js";
@@ -19,6 +19,8 @@ const END = "end";
 interface AnalysisJobsDependencies extends AnalysesDependencies {
   /** Wakes requests that wait for a prover: a strict one may have failed with its analysis. */
   readonly watch: Pick<StatusWatch, "notify">;
+  /** The name under which a subject's work waits for its turn. */
+  readonly turnOf: (subject: Subject) => string;
 }
 
 /** Registers the runner of analyses; call it before the jobs start. */
@@ -26,7 +28,7 @@ export function registerAnalyses(jobs: Jobs, dependencies: AnalysisJobsDependenc
   const analyses = new Analyses(dependencies);
   jobs.register(JOB, {
     concurrency: 1,
-    ownerOf: (job) => formatSubject(subjectOf(job).owner),
+    ownerOf: (job) => dependencies.turnOf(subjectOf(job).owner),
     run: async (job, context) => {
       await analyses.run(subjectOf(job), {
         signal: context.signal,

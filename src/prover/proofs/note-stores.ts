@@ -4,7 +4,7 @@
  * Sees no plaintext and no key.
  */
 import { AppError, assert, invalidMember, notFound } from "../../platform/errors.js";
-import { formatSubject, ownerKey, type Subject } from "../../platform/auth/principal.js";
+import { ownerKey, type Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import { newId } from "../../platform/ids.js";
 import {
@@ -68,7 +68,7 @@ interface NoteStoresDependencies {
   readonly store: Store;
   readonly clock: Clock;
   /** Hashes notes into the tree, outside of the event loop. */
-  readonly appendNotes: (message: AppendNotesMessage, owner: string) => Promise<AppendNotesValue>;
+  readonly appendNotes: (message: AppendNotesMessage, owner: Subject) => Promise<AppendNotesValue>;
 }
 
 /** 2^32 notes. */
@@ -217,7 +217,7 @@ export class NoteStores {
         throw new AppError("note_store_full", { message: "the note store is full; name another one for new provers" });
       const appended = await this.#dependencies.appendNotes(
         { curve: record.value.curve, state: tree, digests: checked.map(({ waiting }) => waiting.pending.digest) },
-        formatSubject(owner),
+        owner,
       );
       try {
         await this.#dependencies.store.commit(

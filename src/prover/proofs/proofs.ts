@@ -3,7 +3,7 @@
  * returned only after its note and record are on disk.
  */
 import { AppError, assert, invalidMember, notFound } from "../../platform/errors.js";
-import { formatSubject, type Subject } from "../../platform/auth/principal.js";
+import type { Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import type { RefusedItem } from "../../platform/contract/refused-item.js";
 import type { Events } from "../../platform/events/events.js";
@@ -36,6 +36,8 @@ interface ProofsDependencies {
   readonly repository: ProverRepository;
   readonly notes: NoteStores;
   readonly compute: ProverCompute;
+  /** The name under which a subject's work waits for its turn. */
+  readonly turnOf: (subject: Subject) => string;
   readonly resident: ResidentBytes;
   readonly interfaces: CircuitInterfaces;
   readonly pins: KeyPins;
@@ -104,7 +106,7 @@ export class Proofs {
         inputs: request.inputs,
         form: request.format,
       },
-      { owner: formatSubject(owner), signal: request.signal, deadlineMs: this.#options.proveDeadlineMs },
+      { owner: this.#with.turnOf(owner), signal: request.signal, deadlineMs: this.#options.proveDeadlineMs },
     );
     if (!result.ok) throw taskError(result);
     const { proof, publicSignals, timings } = result.value;
@@ -142,7 +144,7 @@ export class Proofs {
     requireFewValues(circuit, claim.inputs, claim.publicSignals);
     const checked = await this.#with.compute.verify(
       { system: proofSystemOf(prover), circuit, verifyingKey, ...claim },
-      { owner: formatSubject(owner), signal: request.signal, deadlineMs: this.#options.verifyDeadlineMs },
+      { owner: this.#with.turnOf(owner), signal: request.signal, deadlineMs: this.#options.verifyDeadlineMs },
     );
     if (!checked.ok) throw taskError(checked);
     const { result, proof, publicSignals } = checked.value;
@@ -178,7 +180,7 @@ export class Proofs {
       const claims = slice.flatMap((claim) => (claim instanceof AppError ? [] : [claim]));
       const checked = await this.#with.compute.verifyBatch(
         { system: proofSystemOf(prover), circuit, verifyingKey, items: claims },
-        { owner: formatSubject(owner), signal: request.signal, deadlineMs: this.#options.verifyDeadlineMs },
+        { owner: this.#with.turnOf(owner), signal: request.signal, deadlineMs: this.#options.verifyDeadlineMs },
       );
       if (!checked.ok) throw taskError(checked);
       const outcomes = checked.value.outcomes.values();
