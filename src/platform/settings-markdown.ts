@@ -64,7 +64,7 @@ export const SETTING_GROUPS: readonly { readonly title: string; readonly names: 
   },
   {
     title: "Compilers",
-    names: ["sandbox", "source_max_mb", "source_max_files", "compile_memory_mb", "compile_seconds"],
+    names: ["sandbox", "source_max_mb", "source_max_files", "upload_max_mb", "compile_memory_mb", "compile_seconds"],
   },
   {
     title: "Events",
