@@ -79,6 +79,7 @@ function runnable(parts: AppParts): Pick<App, "start" | "stop"> {
       );
       await metricsServer?.listen();
       await parts.provers.removeOrphans();
+      await parts.provers.imports.start();
       identityParts.keys.startWatching();
       identityParts.idTokenKeys.startWatching();
       await parts.jobs.start();
@@ -91,6 +92,7 @@ function runnable(parts: AppParts): Pick<App, "start" | "stop"> {
     stop: async ({ graceMs }) => {
       await Promise.all(servers.map(async ({ server }) => await server.stop({ graceMs })));
       metricsServer?.stop();
+      parts.provers.imports.stop();
       identityParts.keys.stopWatching();
       identityParts.idTokenKeys.stopWatching();
       await identityParts.identity.services.outbox.stop();

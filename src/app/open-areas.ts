@@ -199,6 +199,7 @@ function createProvers(
     {
       providerAliases: config.provider_aliases,
       source: { bytesMax: config.source_max_mb * MIB, filesMax: config.source_max_files },
+      uploadBytesMax: config.upload_max_mb * MIB,
     },
     {
       ...{ store: audit.vaultStore, artifacts, jobs, compute, resident, vault: vault.service, events, clock, log },

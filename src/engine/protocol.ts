@@ -56,8 +56,12 @@ export interface ProveMessage {
   readonly team?: SharedArrayBuffer;
   /** snarkjs verification key as JSON text; every proof is verified with it before it is returned. */
   readonly verifyingKey: SharedBytes;
-  /** The caller's inputs as parsed JSON, unchecked. */
+  /** The caller's inputs as parsed JSON, unchecked; not read where there is a witness file. */
   readonly inputs: unknown;
+  /** A witness of the caller's own, as snarkjs' `.wtns` file, unchecked. */
+  readonly witnessFile?: Uint8Array;
+  /** R1CS file; the witness is checked against it. For witnesses and witness programs from outside. */
+  readonly r1cs?: SharedBytes;
   /** A form of the proof to return beside the binary one. */
   readonly form?: "snarkjs" | "solidity" | undefined;
 }

@@ -4,6 +4,9 @@
  */
 import { LRUCache } from "lru-cache";
 import { checkInputs } from "./circuit/inputs.js";
+import { readR1cs } from "./circuit/r1cs.js";
+import { findUnsatisfied } from "./circuit/satisfaction.js";
+import { readWitnessFile, WitnessFileError } from "./circuit/witness-file.js";
 import { computeWitness } from "./circuit/witness.js";
 import { checkWitness, publicSignalsOf } from "./groth16/prove.js";
 import { appendNotes } from "./merkle/note-tree.js";
@@ -17,6 +20,7 @@ import type {
   ProveMessage,
   ProveValue,
   SharedBytes,
+  TaskFailure,
   TaskResult,
 } from "./protocol.js";
 import { invalidWitness, isOwnProofValid, verify, verifyBatch } from "./verify-tasks.js";
@@ -76,11 +80,9 @@ export async function runComputeTask(
 
 async function prove(message: ProveMessage): Promise<TaskResult<ProveValue>> {
   const { circuit } = message;
-  const inputs = checkInputs(circuit, message.inputs);
-  if (!inputs.ok) return invalidWitness(inputs.details);
   const startedMs = performance.now();
-  const computed = computeWitness(await witnessProgramOf(message.witnessProgram), circuit, inputs.values);
-  if (!computed.ok) return { ok: false, code: computed.code, message: computed.message, details: computed.details };
+  const computed = await witnessOf(message);
+  if (!computed.ok) return computed;
   const witnessMs = performance.now() - startedMs;
   const backend = message.openKey === undefined ? "reference" : "wasm";
   const system = proofSystem(message.system);
@@ -110,6 +112,41 @@ async function prove(message: ProveMessage): Promise<TaskResult<ProveValue>> {
       timings: { witnessMs, proveMs, checkMs },
     },
   };
+}
+
+/** The witness of the caller's inputs, or the caller's own. */
+async function witnessOf(
+  message: ProveMessage,
+): Promise<{ readonly ok: true; readonly witness: Uint8Array } | TaskFailure> {
+  const { circuit, witnessFile } = message;
+  let witness: Uint8Array;
+  if (witnessFile === undefined) {
+    const inputs = checkInputs(circuit, message.inputs);
+    if (!inputs.ok) return invalidWitness(inputs.details);
+    const computed = computeWitness(await witnessProgramOf(message.witnessProgram), circuit, inputs.values);
+    if (!computed.ok) return computed;
+    ({ witness } = computed);
+  } else {
+    try {
+      witness = readWitnessFile(witnessFile, circuit);
+    } catch (error) {
+      if (!(error instanceof WitnessFileError)) throw error;
+      return invalidWitness([{ message: error.message, code: "witness_invalid", path: "witness_file" }]);
+    }
+  }
+  if (message.r1cs !== undefined) {
+    const broken = findUnsatisfied(readR1cs(viewOf(message.r1cs)), witness);
+    if (broken !== undefined) {
+      const where =
+        broken < 0 ? "an element that is not in the field, or a first one that is not 1" : `constraint ${broken}`;
+      return {
+        ok: false,
+        code: "constraints_unsatisfied",
+        message: `the witness does not satisfy the circuit: ${where}`,
+      };
+    }
+  }
+  return { ok: true, witness };
 }
 
 function formOf(

@@ -66,7 +66,15 @@ export const SETTING_GROUPS: readonly { readonly title: string; readonly names: 
   },
   {
     title: "Compilers",
-    names: ["sandbox", "source_max_mb", "source_max_files", "compile_memory_mb", "compile_seconds", "analysis_seconds"],
+    names: [
+      "sandbox",
+      "source_max_mb",
+      "source_max_files",
+      "upload_max_mb",
+      "compile_memory_mb",
+      "compile_seconds",
+      "analysis_seconds",
+    ],
   },
   {
     title: "Events",

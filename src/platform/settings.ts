@@ -261,6 +261,14 @@ export const SETTINGS = {
     default: 2000,
     description: "most files of one circuit's source",
   }),
+  upload_max_mb: setting({
+    env: "PROOFWRIGHT_UPLOAD_MAX_MB",
+    flag: "upload-max-mb",
+    schema: Type.Integer({ minimum: 1, maximum: 65_536 }),
+    default: 4096,
+    unit: "MiB",
+    description: "longest uploaded file of a circuit or key that was made elsewhere",
+  }),
   compile_memory_mb: setting({
     env: "PROOFWRIGHT_COMPILE_MEMORY_MB",
     flag: "compile-memory-mb",

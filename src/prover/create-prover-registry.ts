@@ -33,6 +33,9 @@ import { ProverRepository } from "./repository.js";
 import { PROVE_DEADLINE_MS, WAIT_SEC_MAX, type proverRoutes } from "./routes.js";
 import { ProverService, type ProvisioningQueue } from "./service.js";
 import { BuiltInCircuits, type SourceLimits } from "./provisioning/sources.js";
+import { Imports } from "./imports/imports.js";
+import { Uploads, type UploadLimits } from "./imports/uploads.js";
+import { SourceFiles } from "./provisioning/source-files.js";
 import { StatusWatch } from "./provisioning/status-watch.js";
 import { proverVault } from "./vault-port.js";
 
@@ -52,6 +55,8 @@ interface ProverRegistryOptions {
   readonly pendingMax?: number;
   /** Of the source of one circuit; 8 MiB and 2,000 files unless given. */
   readonly source?: SourceLimits;
+  /** Longest uploaded file. 4 GiB unless given. */
+  readonly uploadBytesMax?: number;
 }
 
 interface ProverRegistryDependencies {
@@ -80,12 +85,18 @@ export interface ProverRegistry {
   readonly bodyLimits: ReturnType<typeof proverBodyLimits>;
   /** Deletes files that no record names; at start, before any is written. Returns how many. */
   readonly removeOrphans: () => Promise<number>;
+  /** Drops uploads and imports whose time is up, while the server runs. */
+  readonly imports: Pick<Imports, "start" | "stop">;
 }
 
 const SOURCE_LIMITS: SourceLimits = {
   bytesMax: SOURCE_MEGABYTES_DEFAULT * 2 ** 20,
   filesMax: SOURCE_FILES_DEFAULT,
 };
+const UPLOAD_BYTES_MAX = 4 * 1024 ** 3;
+/** The files of two large circuits with their keys. */
+const UPLOADS_PER_OWNER = 2;
+const UPLOADS: Omit<UploadLimits, "bytesPerOwnerMax"> = { openPerOwnerMax: 8, openMax: 256, idleMs: 3_600_000 };
 const PROVISION_JOB = "provision_prover";
 const CONCURRENCY = 2;
 /** Small circuits take about as long; of a larger one that gives way, at most this much and one step are lost. */
@@ -121,11 +132,14 @@ export function createProverRegistry(
     { proveDeadlineMs: PROVE_DEADLINE_MS, verifyDeadlineMs: VERIFY_DEADLINE_MS },
     { repository, notes, compute, turnOf, resident, interfaces, pins, vault, events, clock },
   );
+  const files = new SourceFiles({ artifacts, isUsed: (sha256) => repository.needsFile(sha256) });
   const queue = provisioningQueue(jobs);
   const analyses = dependencies.analyzer === undefined ? undefined : analysisQueue(jobs, repository);
   const provisioning = new Provisioning({
-    ...{ repository, artifacts, compute, builtIns, pins, strings, vault, events, clock, log },
-    followUp: ({ id, build }) => (build.is_strict === true ? {} : (analyses?.prepare(build.owner, id) ?? {})),
+    ...{ repository, artifacts, files, compute, builtIns, pins, strings, vault, events, clock, log },
+    // A circuit from outside has no source to analyse.
+    followUp: ({ id, build }) =>
+      build.is_strict === true || build.import !== undefined ? {} : (analyses?.prepare(build.owner, id) ?? {}),
   });
   registerJobs(jobs, options, { provisioning, watch, turnOf });
   if (dependencies.analyzer !== undefined)
@@ -134,6 +148,8 @@ export function createProverRegistry(
       strict: strictEnd(queue, provisioning),
     });
   const source = options.source ?? SOURCE_LIMITS;
+  const uploadBytesMax = options.uploadBytesMax ?? UPLOAD_BYTES_MAX;
+  const imports = createImports({ store, repository, artifacts, files, clock, queue }, uploadBytesMax);
   const service = new ProverService(
     {
       source,
@@ -144,6 +160,7 @@ export function createProverRegistry(
     },
     {
       ...{ store, repository, artifacts, vault, catalog, builtIns, notes, proofs, watch, clock, queue, analyses },
+      ...{ files, imports },
       requireTenant: dependencies.requireTenant,
     },
   );
@@ -155,9 +172,24 @@ export function createProverRegistry(
         requireSaidOwner(principal, said, dependencies.requireTenant);
       },
     }),
-    bodyLimits: proverBodyLimits({ source }, { provers: service }),
+    bodyLimits: proverBodyLimits({ source, uploadBytesMax }, { provers: service }),
     removeOrphans: async () => await removeOrphans(artifacts, repository),
+    imports,
   };
+}
+
+function createImports(
+  {
+    queue,
+    ...others
+  }: Omit<ConstructorParameters<typeof Imports>[0], "uploads" | "queue"> & {
+    readonly artifacts: Artifacts;
+    readonly queue: ProvisioningQueue;
+  },
+  uploadBytesMax: number,
+): Imports {
+  const limits = { ...UPLOADS, bytesPerOwnerMax: UPLOADS_PER_OWNER * uploadBytesMax };
+  return new Imports({ ...others, queue, uploads: new Uploads(limits, others) });
 }
 
 /** A job has the id of its prover, so that either leads to the other. */

@@ -8,12 +8,19 @@ import type { ProverService } from "./service.js";
 
 /** Returns the limits of bodies with inputs, by the prover that the path names, and of those with source. */
 export function proverBodyLimits(
-  { source }: { readonly source: SourceLimits },
+  { source, uploadBytesMax }: { readonly source: SourceLimits; readonly uploadBytesMax: number },
   dependencies: { readonly provers: ProverService },
-): Readonly<Record<"createProver" | "prove" | "verify", BodyLimitsOf>> {
+): Readonly<Record<"createProver" | "prove" | "verify" | "uploadProverArtifact", BodyLimitsOf>> {
+  const { provers } = dependencies;
   const limits: BodyLimitsOf = (principal, { id }) =>
-    principal === undefined ? undefined : witnessLimits(dependencies.provers.valueCount(principal.subject, String(id)));
-  return { createProver: () => createLimits(source), prove: limits, verify: limits };
+    principal === undefined ? undefined : witnessLimits(provers.sizeOf(principal.subject, String(id))[0]);
+  return {
+    createProver: () => createLimits(source),
+    prove: (principal, { id }) =>
+      principal === undefined ? undefined : witnessLimits(...provers.sizeOf(principal.subject, String(id))),
+    verify: limits,
+    uploadProverArtifact: () => ({ bodyBytesMax: uploadBytesMax, jsonTokensMax: 0 }),
+  };
 }
 
 /** Returns the handlers of all routes of the prover registry. */
@@ -44,6 +51,7 @@ export function proverHandlers(dependencies: {
       provers.requireSaid(principal, params.id, body ?? {});
       const made = await provers.prove(principal.subject, params.id, {
         inputs: body?.witness,
+        ...(body?.witness_file === undefined ? {} : { witnessFile: Buffer.from(body.witness_file, "base64") }),
         format: query.format,
         signal,
       });
@@ -57,10 +65,7 @@ export function proverHandlers(dependencies: {
       const result = await provers.verify(principal, params.id, { item, store, signal });
       return { status: 200, body: { result } };
     },
-    getProverArtifact: async ({ principal, params }) => ({
-      status: 200,
-      file: await provers.artifact(principal.subject, params.id, params.name),
-    }),
+    ...artifactHandlers(provers),
     listProofs: ({ principal, params, query }) => ({
       status: 200,
       ...provers.listProofs(principal.subject, params.id, query),
@@ -73,5 +78,24 @@ export function proverHandlers(dependencies: {
       status: 200,
       body: await provers.note(principal.subject, params.id, Number(params.index)),
     }),
+  };
+}
+
+function artifactHandlers(
+  provers: ProverService,
+): Pick<HandlersFor<typeof proverRoutes>, "getProverArtifact" | "listProverArtifacts" | "uploadProverArtifact"> {
+  return {
+    getProverArtifact: async ({ principal, params }) => ({
+      status: 200,
+      file: await provers.artifact(principal.subject, params.id, params.name),
+    }),
+    listProverArtifacts: ({ principal, params }) => ({
+      status: 200,
+      body: provers.artifacts(principal.subject, params.id),
+    }),
+    uploadProverArtifact: async ({ principal, params, body }) => {
+      const file = await provers.upload(principal.subject, params.id, { name: params.name, body });
+      return { status: file.complete ? 201 : 200, body: file };
+    },
   };
 }

@@ -6,6 +6,7 @@ import { ownerKey, type Subject } from "../platform/auth/principal.js";
 import type { Store, StoreCommit, StoreKey, StorePut, StoreRecord } from "../platform/store/store.js";
 import { defineTable, mergeCommits, type Page, type Table } from "../platform/store/tables.js";
 import type { CurveName } from "../engine/curves/curve-parameters.js";
+import { isWaitingForFiles } from "./imports/import-files.js";
 import { isFinished } from "./provisioning/lifecycle.js";
 import type { ProverAnalysis } from "./analysis/analysis-schemas.js";
 import type { ProofFilters, ProverDiagnostic, ProofRecord, Prover, ProverFilters, UniversalSetup } from "./schemas.js";
@@ -20,7 +21,9 @@ export type ArtifactName =
   | "interface.json"
   | "verifier.sol"
   | "reference_string"
-  | "source.json";
+  | "source.json"
+  /** As uploaded; compared with the proving key's own and then dropped. */
+  | "imported_verifying_key.json";
 /** A type and not an interface, like everything that is stored as a value. */
 export type ArtifactSet = { readonly [Name in ArtifactName]?: { readonly sha256: string; readonly bytes: number } };
 
@@ -60,6 +63,12 @@ interface ProverBuild {
   /** Vault key that notes are encrypted with. */
   readonly note_key_id: string;
   readonly artifacts: ArtifactSet;
+  /** Of a circuit from outside: the files that were announced, by the name of their upload. */
+  readonly import?: {
+    readonly files: Readonly<Partial<Record<string, { readonly sha256: string | null }>>>;
+    /** ISO 8601; without all files by then, the prover fails. */
+    readonly expires_at: string;
+  };
   /** Of the compiled circuit; see CompiledCircuit. */
   readonly value_count?: number;
   /** Set on provers that are provisioned only when their analysis accuses no output. */
@@ -114,19 +123,21 @@ const ANALYSIS_USE = "analysis";
 
 export class ProverRepository {
   readonly #store: Store;
-  readonly #provers: Table<StoredProver, "owner" | "pending" | "circuit", never>;
+  readonly #provers: Table<StoredProver, "owner" | "pending" | "waiting" | "circuit", never>;
   readonly #proofs: Table<StoredProof, "prover", never>;
   readonly #analyses: Table<StoredAnalysis, never, never>;
 
   constructor(dependencies: { readonly store: Store }) {
     this.#store = dependencies.store;
-    this.#provers = defineTable<StoredProver, "owner" | "pending" | "circuit">(
+    this.#provers = defineTable<StoredProver, "owner" | "pending" | "waiting" | "circuit">(
       {
         name: TABLES.prover,
         key: (prover) => proverKey(prover.build.owner, prover.id),
         indexes: {
           owner: (prover) => ownerKey(prover.build.owner),
-          pending: (prover) => (isFinished(prover.status) ? undefined : ownerKey(prover.build.owner)),
+          pending: (prover) =>
+            isFinished(prover.status) || isWaitingForFiles(prover) ? undefined : ownerKey(prover.build.owner),
+          waiting: (prover) => (isWaitingForFiles(prover) ? ownerKey(prover.build.owner) : undefined),
           circuit: (prover) => [...ownerKey(prover.build.owner), prover.build.circuit_hash],
         },
       },
@@ -166,7 +177,7 @@ export class ProverRepository {
   onWire({ build, ...prover }: StoredProver): Prover {
     return {
       ...prover,
-      options: prover.options ?? DEFAULT_OPTIONS,
+      options: prover.options === undefined ? DEFAULT_OPTIONS : prover.options,
       setup: prover.setup ?? null,
       strict: build.is_strict ?? false,
       analysis: analysisOnWire(this.findAnalysis(build.owner, prover.id)?.value),
@@ -203,6 +214,16 @@ export class ProverRepository {
     return this.#provers.count("pending", owner === undefined ? [] : ownerKey(owner));
   }
 
+  /** Counts the imports of an owner that wait for files. */
+  countWaitingImports(owner: Subject): number {
+    return this.#provers.count("waiting", ownerKey(owner));
+  }
+
+  /** Returns the imports of an owner, or of all owners, that wait for files. */
+  waitingImports(owner?: Subject): StoreRecord<StoredProver>[] {
+    return this.#provers.records("waiting", owner === undefined ? [] : ownerKey(owner));
+  }
+
   /** Prepares a new prover. */
   insert(prover: StoredProver): StoreCommit {
     return mergeCommits(this.#provers.insertCommit(prover), { puts: this.#artifactUses(prover) });
@@ -210,7 +231,11 @@ export class ProverRepository {
 
   /** Prepares a change of a prover; it conflicts when the record has changed since it was read. */
   update(current: StoreRecord<StoredProver>, next: StoredProver): StoreCommit {
-    return mergeCommits(this.#provers.updateCommit(current, next), { puts: this.#artifactUses(next) });
+    const puts = this.#artifactUses(next);
+    const kept = new Set(puts.map(({ key }) => key.join("/")));
+    const before = this.#artifactUses(current.value).map(({ key }) => key);
+    const deletes = before.filter((key) => !kept.has(key.join("/")));
+    return mergeCommits(this.#provers.updateCommit(current, next), { puts, deletes });
   }
 
   /**
@@ -289,6 +314,16 @@ export class ProverRepository {
     return this.#store.range([TABLES.artifactUse, sha256], { limit: 1 }).length > 0;
   }
 
+  /** Returns whether a prover of the owner uses the file. */
+  hasArtifact(owner: Subject, sha256: string): boolean {
+    return this.#store.range([TABLES.artifactUse, sha256, ...ownerKey(owner)], { limit: 1 }).length > 0;
+  }
+
+  /** Returns whether a prover, or a built-in circuit, needs the file. */
+  needsFile(sha256: string): boolean {
+    return this.isArtifactUsed(sha256) || this.#isOfBuiltIn(sha256);
+  }
+
   /** Returns the hashes of all files that a prover, a compiled circuit or a reference string refers to. */
   referencedArtifacts(): Set<string> {
     const used = this.#store.range([TABLES.artifactUse]).map(({ key }) => String(key[1]));
@@ -300,6 +335,13 @@ export class ProverRepository {
       .flatMap(({ value }) => Object.values(value.artifacts).map(({ sha256 }) => sha256));
     const strings = this.#store.range([TABLES.referenceString]).map(({ key }) => String(key[2]));
     return new Set([...used, ...compiled, ...analyzed, ...strings]);
+  }
+
+  /** Returns whether a built-in circuit refers to the file: those stay compiled when no prover has them. */
+  #isOfBuiltIn(sha256: string): boolean {
+    return this.#store
+      .range<CompiledCircuit>([TABLES.circuit, "built_in"])
+      .some(({ value }) => Object.values(value.artifacts).some((artifact) => artifact.sha256 === sha256));
   }
 
   /** One entry per file, though two names may have the same content. */

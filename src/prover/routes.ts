@@ -16,6 +16,7 @@ import {
   ProveQuery,
   ProveResult,
   Prover,
+  ProverArtifact,
   ProverFilters,
   ProverIdParams,
   ProverProgress,
@@ -36,6 +37,10 @@ const WITNESS_TOKENS_MIN = 200_000;
 const VALUE_BYTES = 160;
 /** A name, a value, and the lists around it. */
 const VALUE_TOKENS = 4;
+/** Of a witness file in base64, for each wire of 32 bytes. */
+const WIRE_BYTES = 44;
+/** An R1CS file has 8 bytes for each wire, and more for its constraints. */
+const R1CS_BYTES_PER_WIRE = 8;
 /** Beside the source: names of files and the members of the prover. */
 const CREATE_SPARE_BYTES = 256 * 1024;
 const CREATE_TOKENS = 100;
@@ -46,6 +51,11 @@ export const PROVE_DEADLINE_MS = 120_000;
 /** The longest wait, in seconds, of `Prefer: wait=N`; the deadline of create leaves room for it. */
 export const WAIT_SEC_MAX = 60;
 const CREATE_DEADLINE_MS = (WAIT_SEC_MAX + 15) * 1000;
+
+/** What the setting for uploads may be at most. */
+export const UPLOAD_BYTES_MAX = 64 * 1024 ** 3;
+/** Of one request: what it has not sent by then, the next one sends. */
+const UPLOAD_DEADLINE_MS = 3_600_000;
 
 /** Enough for a batch of a thousand invalid proofs on a busy server. */
 const VERIFY_DEADLINE_MS = 60_000;
@@ -59,10 +69,12 @@ const proverJson = { description: "The prover", schema: Prover } as const;
  * Returns the limits of a body with inputs: what the circuit can take, so that a hundred thousand inputs fit and a
  * body that is too long for its circuit is refused before it is read.
  * @param valueCount outputs and inputs of the circuit; 0 while they are not known
+ * @param r1csBytes length of the circuit's R1CS file, where the body may have a whole witness
  */
-export function witnessLimits(valueCount: number): BodyLimits {
+export function witnessLimits(valueCount: number, r1csBytes = 0): BodyLimits {
+  const wanted = Math.max(valueCount * VALUE_BYTES, (r1csBytes / R1CS_BYTES_PER_WIRE) * WIRE_BYTES);
   return {
-    bodyBytesMax: Math.min(WITNESS_BODY_BYTES_MAX, Math.max(WITNESS_BODY_BYTES_MIN, valueCount * VALUE_BYTES)),
+    bodyBytesMax: Math.ceil(Math.min(WITNESS_BODY_BYTES_MAX, Math.max(WITNESS_BODY_BYTES_MIN, wanted))),
     jsonTokensMax: Math.min(WITNESS_TOKENS_MAX, Math.max(WITNESS_TOKENS_MIN, valueCount * VALUE_TOKENS)),
   };
 }
@@ -255,6 +267,45 @@ export const proverRoutes = {
     params: ArtifactParams,
     responses: { 200: { description: "The file", file: "application/octet-stream" } },
     errors: ["not_found", "artifact_corrupt", "vault_sealed"],
+  }),
+  listProverArtifacts: defineRoute({
+    id: "listProverArtifacts",
+    area: "prover",
+    method: "GET",
+    path: "/api/v1/provers/:id/artifacts",
+    summary: "List the artifacts of a prover",
+    auth: READ,
+    description:
+      "The files that can be downloaded, with their hashes. Of an import that waits for files: those that were announced, and how much of each has come.",
+    params: ProverIdParams,
+    responses: { 200: { description: "The files", schema: Type.Array(ProverArtifact) } },
+    errors: ["not_found"],
+  }),
+  uploadProverArtifact: defineRoute({
+    id: "uploadProverArtifact",
+    area: "prover",
+    method: "PUT",
+    path: "/api/v1/provers/:id/artifacts/:name",
+    summary: "Upload a file of an import",
+    auth: CREATE,
+    description:
+      "A file that `import` announced when the prover was created: circuit.r1cs, circuit.wasm, circuit.sym, proving_key.zkey, verification_key.json. Whole, or in parts in their order, each with Content-Range. After an interruption the list of artifacts tells where to go on; a request without Content-Range begins again. With the last file provisioning starts. Files that are not complete after 24 hours, and uploads that get nothing for an hour, are dropped.",
+    params: ArtifactParams,
+    streamedBody: true,
+    bodyBytesMax: UPLOAD_BYTES_MAX,
+    deadlineMs: UPLOAD_DEADLINE_MS,
+    responses: {
+      200: { description: "The part has come; others are missing", schema: ProverArtifact },
+      201: { description: "The file is complete", schema: ProverArtifact },
+    },
+    errors: [
+      "not_found",
+      "upload_not_expected",
+      "upload_out_of_order",
+      "upload_digest_mismatch",
+      "overloaded",
+      "storage_full",
+    ],
   }),
   listProofs: defineRoute({
     id: "listProofs",

@@ -52,7 +52,7 @@ const BuiltOptions = Type.Object(
     optimization: Type.Integer({ minimum: 0, maximum: 2, description: "circom's --O0, --O1 or --O2" }),
     rounds: nullable(Type.Integer({ minimum: 1, description: "circom's --O2round; null for no limit" })),
   },
-  { description: "options of the compiler" },
+  { description: "options of the compiler; null for a circuit that was compiled elsewhere" },
 );
 
 /** The structured reference string from which a prover's keys follow. */
@@ -82,21 +82,24 @@ export const Prover = Type.Object(
     verifying_key_id: nullable(Uuid),
     name: Type.String(),
     description: nullable(Type.String()),
-    identifier: Type.String({ description: "built-in circuit, or `source-` and the start of the hash of the source" }),
+    identifier: Type.String({
+      description:
+        "built-in circuit, `source-` and the start of the hash of the source, or `import-` and that of the id",
+    }),
     provider: Type.String(),
     proving_scheme: Type.String(),
     curve: Type.String(),
     status: Status,
-    trusted_setup: Type.Union([Type.Literal("single_party"), Type.Literal("universal")], {
+    trusted_setup: Type.Union([Type.Literal("single_party"), Type.Literal("universal"), Type.Literal("imported")], {
       description:
-        "how the keys were made; single_party: by this server alone, so whoever controlled it at that time could forge proofs; universal: from the structured reference string that `setup` names",
+        "how the keys were made; single_party: by this server alone, so whoever controlled it at that time could forge proofs; universal: from the structured reference string that `setup` names; imported: elsewhere, and trusted only as far as those who made them",
     }),
     setup: nullable(UniversalSetup),
     note_store_id: Uuid,
     nullifier_store_id: NullifierStoreId,
     errors: Type.Array(ProverDiagnostic, { description: "why provisioning failed; empty otherwise" }),
     warnings: Type.Array(ProverDiagnostic, { description: "warnings of the compiler" }),
-    options: BuiltOptions,
+    options: nullable(BuiltOptions),
     strict: Type.Boolean({ description: "provisioning waited for an analysis that accuses no output" }),
     analysis: nullable(ProverAnalysis),
   },
@@ -136,6 +139,29 @@ const CompileOptions = closed(
 );
 export type CompileOptions = Static<typeof CompileOptions>;
 
+const ImportFile = closed(
+  { sha256: Type.Optional(Digest) },
+  {
+    description:
+      "a file that will be uploaded; with `sha256` no other content is taken, and one that the caller's provers have already needs no upload",
+  },
+);
+/** The files of a circuit that was compiled elsewhere, by their names in `/provers/:id/artifacts/:name`. */
+const ImportRequest = closed(
+  {
+    "circuit.r1cs": ImportFile,
+    "circuit.wasm": ImportFile,
+    "circuit.sym": ImportFile,
+    "proving_key.zkey": Type.Optional(ImportFile),
+    "verification_key.json": Type.Optional(ImportFile),
+  },
+  {
+    description:
+      "a circuit compiled elsewhere, in place of `source`: the files that will be uploaded. Without `proving_key.zkey` the server makes the keys",
+  },
+);
+export type ImportRequest = Static<typeof ImportRequest>;
+
 export const CreateProver = closed(
   {
     identifier: Type.Optional(
@@ -161,6 +187,7 @@ export const CreateProver = closed(
       ),
     ),
     main: Type.Optional(nullable(SourcePath)),
+    import: Type.Optional(nullable(ImportRequest)),
     proving_scheme: Type.String({ minLength: 1, maxLength: 64 }),
     curve: Type.String({ minLength: 1, maxLength: 64 }),
     provider: Type.Optional(nullable(Type.String({ minLength: 1, maxLength: 64, default: "circom" }))),
@@ -229,8 +256,19 @@ const SAID_PROVER = {
   ...SAID_OWNER,
 };
 
-export const ProveBody = closed({ witness: Type.Optional(WitnessBody), ...SAID_PROVER });
-export type SaidProver = Omit<Static<typeof ProveBody>, "witness">;
+const WITNESS_FILE_CHARACTERS_MAX = 16 * 1024 * 1024;
+export const ProveBody = closed({
+  witness: Type.Optional(WitnessBody),
+  witness_file: Type.Optional(
+    Type.String({
+      maxLength: WITNESS_FILE_CHARACTERS_MAX,
+      pattern: "^[A-Za-z0-9+/]+={0,2}$",
+      description: "base64 of a whole witness as snarkjs' `.wtns` file, in place of `witness`",
+    }),
+  ),
+  ...SAID_PROVER,
+});
+export type SaidProver = Omit<Static<typeof ProveBody>, "witness" | "witness_file">;
 export const ProveQuery = closed({
   format: Type.Optional(
     Type.Union([Type.Literal("snarkjs"), Type.Literal("solidity")], {
@@ -418,6 +456,21 @@ export const Note = Type.Object(
   { description: "a note, decrypted for its owner; root is the store's present root" },
 );
 export type Note = Static<typeof Note>;
+
+export const ProverArtifact = Type.Object(
+  {
+    name: Type.String({ description: "as in the path of the download or upload" }),
+    sha256: nullable(Digest),
+    bytes: nullable(Type.Integer({ minimum: 0, description: "null while it is not known" })),
+    received: Type.Integer({
+      minimum: 0,
+      description: "bytes that have come; the next part of an upload begins there",
+    }),
+    complete: Type.Boolean(),
+  },
+  { description: "a file of a prover, or one that it waits for" },
+);
+export type ProverArtifact = Static<typeof ProverArtifact>;
 
 export const ProverIdParams = closed({ id: Uuid });
 export const ProofParams = closed({ id: Uuid, proof_id: Uuid });

@@ -10,11 +10,14 @@ import { requireSaidOwner, type RequireTenant } from "../platform/auth/said-owne
 import { isoTimestamp, type Clock } from "../platform/clock.js";
 import type { WithRefusedItems } from "../platform/contract/refused-item.js";
 import type { FileAnswer } from "../platform/contract/route.js";
+import type { StreamedBody } from "../platform/contract/streamed-body.js";
 import { newId } from "../platform/ids.js";
-import type { Artifacts } from "../platform/store/artifacts.js";
+import type { ArtifactReference, Artifacts } from "../platform/store/artifacts.js";
 import { StoreConflict, type Store, type StoreCommit, type StoreRecord } from "../platform/store/store.js";
 import { mergeCommits, type Page } from "../platform/store/tables.js";
 import { DEFAULT_PROVIDER, proofSystemRow, type Catalog } from "./catalog.js";
+import { isWaitingForFiles } from "./imports/import-files.js";
+import type { Imports } from "./imports/imports.js";
 import { isFinished, progressOf, stepOf } from "./provisioning/lifecycle.js";
 import { readAnalysis } from "./analysis/analyses.js";
 import type { CircuitAnalysis } from "./analysis/analysis-schemas.js";
@@ -39,6 +42,7 @@ import {
   type ProofRecord,
   type ProveResult,
   type Prover,
+  type ProverArtifact,
   type ProverFilters,
   type ProverProgress,
   type SaidProver,
@@ -46,7 +50,7 @@ import {
   type VerifyResult,
 } from "./schemas.js";
 import { requireSaidProver } from "./said-prover.js";
-import { SourceFiles } from "./provisioning/source-files.js";
+import type { SourceFiles } from "./provisioning/source-files.js";
 import {
   circuitHash,
   requireCurve,
@@ -104,11 +108,22 @@ interface ProverServiceDependencies {
   readonly queue: ProvisioningQueue;
   /** Absent when the server analyses no circuits. */
   readonly analyses: AnalysisQueue | undefined;
+  readonly files: SourceFiles;
+  readonly imports: Imports;
 }
 
 type WantedStores = Parameters<NoteStores["prepare"]>[1];
 /** A prover before its stores are known. */
 type NewProver = Omit<StoredProver, "created_at" | "updated_at" | "note_store_id" | "nullifier_store_id">;
+
+type Build = StoredProver["build"];
+
+/** What a new prover has of its circuit, and how long its files are held: until the prover names them. */
+interface CircuitOrigin {
+  readonly prover: Pick<StoredProver, "identifier" | "options"> & Partial<Pick<StoredProver, "trusted_setup">>;
+  readonly build: Pick<Build, "circuit_hash" | "is_built_in">;
+  hold(use: (files: Pick<Build, "artifacts" | "import">) => Promise<Prover>): Promise<Prover>;
+}
 
 interface Download {
   readonly artifact: ArtifactName;
@@ -148,20 +163,17 @@ const NEW_PROVER = {
   warnings: [],
 } as const satisfies Partial<StoredProver>;
 const NAME_LENGTH_MAX = 200;
+/** Digits of the prover's id in the identifier of an import. */
+const IMPORT_ID_LENGTH = 8;
 const PENDING_RETRY_SEC = 10;
 
 export class ProverService {
   readonly #options: ProverServiceOptions;
   readonly #with: ProverServiceDependencies;
-  readonly #sources: SourceFiles;
 
   constructor(options: ProverServiceOptions, dependencies: ProverServiceDependencies) {
     this.#options = options;
     this.#with = dependencies;
-    this.#sources = new SourceFiles({
-      artifacts: dependencies.artifacts,
-      isUsed: (sha256) => dependencies.repository.isArtifactUsed(sha256),
-    });
   }
 
   /** Returns one page, oldest first. Filters accept the same spellings as create. */
@@ -247,15 +259,17 @@ export class ProverService {
       await this.#with.queue.cancel(id);
       if (analysis !== undefined) await this.#with.analyses?.cancel(analysis.id);
       await this.#with.vault.forget(vault_id);
+      if (record.value.build.import !== undefined) await this.#with.imports.discard(owner, id);
       await this.#removeFiles(record.value, analysis);
       return;
     }
     throw new AppError("prover_busy", { message: "the prover is in use; try again" });
   }
 
-  /** Returns the number of outputs and inputs of the prover's circuit; 0 while it is not known. */
-  valueCount(owner: Subject, id: string): number {
-    return this.#with.repository.find(owner, id)?.value.build.value_count ?? 0;
+  /** Returns how many outputs and inputs the prover's circuit has, and the bytes of its R1CS; 0 while not known. */
+  sizeOf(owner: Subject, id: string): readonly [valueCount: number, r1csBytes: number] {
+    const build = this.#with.repository.find(owner, id)?.value.build;
+    return [build?.value_count ?? 0, build?.artifacts["circuit.r1cs"]?.bytes ?? 0];
   }
 
   /**
@@ -277,6 +291,7 @@ export class ProverService {
     id: string,
     request: {
       readonly inputs: unknown;
+      readonly witnessFile?: Uint8Array;
       readonly format?: "snarkjs" | "solidity" | undefined;
       readonly signal: AbortSignal;
     },
@@ -349,6 +364,29 @@ export class ProverService {
     return await readAnalysis({ owner, proverId: id }, this.#with);
   }
 
+  /** Returns the files that can be downloaded, or those that an import waits for. */
+  artifacts(owner: Subject, id: string): ProverArtifact[] {
+    const prover = this.#find(owner, id).value;
+    const waiting = this.#with.imports.progress(prover);
+    if (waiting !== undefined) return waiting;
+    return Object.entries(DOWNLOADS).flatMap(([name, download]) => {
+      const found = download === undefined ? undefined : this.#downloadable(prover, name, download);
+      // The same file by its other name.
+      const isTwice = name === "proving_key" && this.#download(prover, "proving_key.zkey") !== undefined;
+      if (found === undefined || isTwice) return [];
+      return [{ name, ...found, received: found.bytes, complete: true }];
+    });
+  }
+
+  /** Takes a file of an import, or a part of it; see `Imports.take`. */
+  async upload(
+    owner: Subject,
+    id: string,
+    { name, body }: { readonly name: string; readonly body: StreamedBody },
+  ): Promise<ProverArtifact> {
+    return await this.#with.imports.take(owner, id, name, body);
+  }
+
   /** Returns one page of the prover's proof records, oldest first; filters compare for equality. */
   listProofs(owner: Subject, id: string, query: ProofFilters & Page): Listed<ProofRecord> {
     this.#find(owner, id);
@@ -371,14 +409,13 @@ export class ProverService {
   async #register(owner: Subject, request: CreateProver): Promise<Prover> {
     const triple = this.#with.catalog.resolve({ ...request, provider: request.provider ?? DEFAULT_PROVIDER });
     const { curve } = triple;
-    const circuit = this.#circuitOf(request, curve);
-    const { optimization = 2, rounds = null } = circuit.source.options ?? {};
-    this.#requireRoom(owner);
     const isStrict = request.strict === true;
     if (isStrict && this.#with.analyses === undefined)
       throw invalidMember("strict", "this server analyses no circuits");
     const id = newId();
-    const name = request.name ?? circuit.identifier;
+    const origin = this.#originOf(owner, id, { request, system: triple });
+    this.#requireRoom(owner);
+    const name = request.name ?? origin.prover.identifier;
     const notes = request.note_store_id ?? request.store_id ?? undefined;
     if (typeof request.store_id === "string" && request.store_id !== notes)
       throw invalidMember("store_id", "store_id and note_store_id name two stores");
@@ -395,21 +432,55 @@ export class ProverService {
       vault_id: vault.vaultId,
       name,
       description: request.description ?? null,
-      identifier: circuit.identifier,
       ...triple,
-      options: { optimization, rounds },
+      ...origin.prover,
     };
     const build = {
       owner,
-      circuit_hash: circuitHash(circuit, curve, this.#options.compilerName),
-      is_built_in: circuit.isBuiltIn,
+      ...origin.build,
       note_key_id: vault.noteKeyId,
       gates_passed: false,
       ...(isStrict ? { is_strict: true } : {}),
     };
-    return await this.#sources.hold(Buffer.from(JSON.stringify(circuit.source)), async (source) =>
-      this.#insert({ ...prover, build: { ...build, artifacts: { "source.json": source } } }, stores, vault.commit),
+    return await origin.hold(async (files) =>
+      this.#insert({ ...prover, build: { ...build, ...files } }, stores, vault.commit),
     );
+  }
+
+  /** What a new prover has of its circuit, from source or from outside. */
+  #originOf(
+    owner: Subject,
+    id: string,
+    { request, system }: { readonly request: CreateProver; readonly system: ReturnType<Catalog["resolve"]> },
+  ): CircuitOrigin {
+    const { curve } = system;
+    const announced = request.import ?? undefined;
+    if (announced !== undefined) {
+      requireImportable(request, system);
+      const identifier = `import-${id.slice(0, IMPORT_ID_LENGTH)}`;
+      const isOwnKey = announced["proving_key.zkey"] === undefined;
+      return {
+        prover: { identifier, options: null, ...(isOwnKey ? {} : { trusted_setup: "imported" }) },
+        build: { circuit_hash: `import ${id}`, is_built_in: false },
+        hold: async (use) =>
+          await this.#with.imports.begin(owner, announced, async (artifacts, stored) =>
+            use({ artifacts, ...(stored === undefined ? {} : { import: stored }) }),
+          ),
+      };
+    }
+    const circuit = this.#circuitOf(request, curve);
+    const { optimization = 2, rounds = null } = circuit.source.options ?? {};
+    return {
+      prover: { identifier: circuit.identifier, options: { optimization, rounds } },
+      build: {
+        circuit_hash: circuitHash(circuit, curve, this.#options.compilerName),
+        is_built_in: circuit.isBuiltIn,
+      },
+      hold: async (use) =>
+        await this.#with.files.hold(Buffer.from(JSON.stringify(circuit.source)), async (source) =>
+          use({ artifacts: { "source.json": source } }),
+        ),
+    };
   }
 
   /** Commits a new prover with its vault, its stores and its job. */
@@ -429,8 +500,7 @@ export class ProverService {
             this.#with.repository.insert(stored),
             vault,
             stores.commit,
-            // A strict prover waits for its analysis, which then queues the provisioning.
-            (prover.build.is_strict === true ? this.#with.analyses : this.#with.queue)?.prepare(owner, prover.id) ?? {},
+            isWaitingForFiles(stored) ? {} : this.#firstJob(stored),
           ),
         );
         return this.#with.repository.onWire(stored);
@@ -439,6 +509,12 @@ export class ProverService {
       }
     }
     throw new AppError("conflict", { message: "the named stores are busy; try again" });
+  }
+
+  /** A strict prover waits for its analysis, which then queues the provisioning. */
+  #firstJob({ id, build }: StoredProver): StoreCommit {
+    const first = build.is_strict === true ? this.#with.analyses : this.#with.queue;
+    return first?.prepare(build.owner, id) ?? {};
   }
 
   #circuitOf(request: CreateProver, curve: CurveName): NamedSource {
@@ -485,17 +561,24 @@ export class ProverService {
     for (const { sha256 } of files)
       if (!this.#with.repository.isArtifactUsed(sha256)) await this.#with.artifacts.remove(sha256);
     const source = prover.build.artifacts["source.json"];
-    if (source !== undefined) await this.#sources.removeUnused(source.sha256);
+    if (source !== undefined) await this.#with.files.removeUnused(source.sha256);
+    if (prover.build.import === undefined) return;
+    for (const { sha256 } of Object.values(prover.build.artifacts)) await this.#with.files.removeUnused(sha256);
+  }
+
+  /** Undefined for what the prover has not got, or not yet. */
+  #downloadable(prover: StoredProver, name: string, { artifact }: Download): ArtifactReference | undefined {
+    // A key of another format is served under its own name only.
+    if (name === "proving_key.zkey" && proofSystemRow(prover).provingKeyFormat !== "snarkjs-zkey") return undefined;
+    const isReady = prover.status === "provisioned" || !SETUP_ARTIFACTS.has(artifact);
+    return isReady ? prover.build.artifacts[artifact] : undefined;
   }
 
   #download(prover: StoredProver, name: string): { sha256: string; contentType: string } | undefined {
     const download = DOWNLOADS[name];
-    const stored = download === undefined ? undefined : prover.build.artifacts[download.artifact];
+    const stored = download === undefined ? undefined : this.#downloadable(prover, name, download);
     if (download === undefined || stored === undefined) return undefined;
-    // A key of another format is served under its own name only.
-    const isNamedRight = name !== "proving_key.zkey" || proofSystemRow(prover).provingKeyFormat === "snarkjs-zkey";
-    const isReady = isNamedRight && (prover.status === "provisioned" || !SETUP_ARTIFACTS.has(download.artifact));
-    return isReady ? { sha256: stored.sha256, contentType: download.contentType } : undefined;
+    return { sha256: stored.sha256, contentType: download.contentType };
   }
 
   #analysisDownload({ id, build }: StoredProver, name: string): { sha256: string; contentType: string } | undefined {
@@ -513,4 +596,21 @@ export class ProverService {
     if (found === undefined) throw notFound("prover");
     return found;
   }
+}
+
+/** @throws AppError `source_invalid` for members that say what a circuit from outside already says */
+function requireImportable(
+  request: CreateProver,
+  { proving_scheme, curve }: Pick<Prover, "proving_scheme" | "curve">,
+): void {
+  for (const member of ["identifier", "source", "main", "options"] as const) {
+    const given = request[member];
+    if (given !== undefined && given !== null)
+      throw invalidMember(member, `${member} is not possible with import`, "source_invalid");
+  }
+  if (request.strict === true)
+    throw invalidMember("strict", "a circuit from outside has no source to analyse", "source_invalid");
+  if (curve !== "BN254") throw invalidMember("import", `circuits over ${curve} cannot be imported`, "source_invalid");
+  if (proving_scheme !== "groth16" && request.import?.["proving_key.zkey"] !== undefined)
+    throw invalidMember("import", `keys of ${proving_scheme} cannot be imported`, "source_invalid");
 }

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createHash } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
-import { findUnsatisfied } from "../support/check-witness.js";
+import { findUnsatisfied } from "../../src/engine/circuit/satisfaction.js";
 import { checkInputs } from "../../src/engine/circuit/inputs.js";
 import { publicSignalsFrom, readCircuitInterface } from "../../src/engine/circuit/interface.js";
 import type { CircuitInterface } from "../../src/engine/circuit/interface.js";

@@ -4,7 +4,7 @@ import type { Analysis, AnalysisReport } from "../../src/engine/analysis/analysi
 import { readCircuitInterface } from "../../src/engine/circuit/interface.js";
 import { readR1cs } from "../../src/engine/circuit/r1cs.js";
 import { readLibrary } from "../../src/engine/circuit/toolchain.js";
-import { findUnsatisfied } from "./check-witness.js";
+import { findUnsatisfied } from "../../src/engine/circuit/satisfaction.js";
 import { compileOnce, type CircuitText } from "./compiled-circuits.js";
 
 const LIBRARY = new Map([...readLibrary()].map(([path, bytes]) => [path, Buffer.from(bytes).toString("utf8")]));

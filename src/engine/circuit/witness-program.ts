@@ -4,7 +4,7 @@
  * (wasm-memory.ts). The caller's thread or process sets the deadline. Interface: circom's generated
  * witness_calculator.js.
  */
-import { scalarFieldOf } from "./interface.js";
+import { runsOf, scalarFieldOf } from "./interface.js";
 import type { CircuitInterface } from "./interface.js";
 
 /** Bytes of one element of a witness. */
@@ -81,7 +81,24 @@ export function requireProgram(module: WebAssembly.Module, circuit: CircuitInter
   for (const [name, kind] of EXPORTS) {
     if (kinds.get(name) !== kind) throw new WitnessProgramError(`the witness program exports no ${kind} ${name}`);
   }
-  checkProgram(instantiate(module, []), circuit);
+  const program = instantiate(module, []);
+  checkProgram(program, circuit);
+  for (const signal of circuit.signals) {
+    if (signal.visibility === "output") continue;
+    for (const { path, size } of runsOf(signal)) {
+      const [high, low] = inputHash(path);
+      if (program.getInputSignalSize(high, low) !== size)
+        throw new WitnessProgramError(
+          `the witness program takes no input ${path.slice(0, 64)} of ${String(size)} values`,
+        );
+    }
+  }
+}
+
+/** Returns the two halves of the number by which the program knows an input. */
+export function inputHash(path: string): readonly [high: number, low: number] {
+  const hash = fnv1a64(path);
+  return [Number(hash >> 32n) | 0, Number(hash & 0xffffffffn) | 0];
 }
 
 /** Starts a new instance; its error lines are appended to `trace`. */
@@ -141,4 +158,11 @@ export function sharedWords(program: ProgramExports): Uint32Array {
 
 function toBigInt(words: Uint32Array): bigint {
   return words.reduceRight((value, word) => (value << 32n) | BigInt(word), 0n);
+}
+
+/** FNV-1a, 64 bits, by which the program identifies its inputs (Fowler, Noll, Vo; draft-eastlake-fnv). */
+function fnv1a64(text: string): bigint {
+  let hash = 0xcbf29ce484222325n;
+  for (const byte of Buffer.from(text, "utf8")) hash = ((hash ^ BigInt(byte)) * 0x100000001b3n) & 0xffffffffffffffffn;
+  return hash;
 }

@@ -6,7 +6,14 @@
  */
 import { runsOf } from "./interface.js";
 import type { CircuitInterface, SignalValues } from "./interface.js";
-import { checkProgram, instantiate, ProgramException, sharedWords, WORDS_PER_ELEMENT } from "./witness-program.js";
+import {
+  checkProgram,
+  inputHash,
+  instantiate,
+  ProgramException,
+  sharedWords,
+  WORDS_PER_ELEMENT,
+} from "./witness-program.js";
 import type { ProgramExports } from "./witness-program.js";
 
 interface UnsatisfiedDetail {
@@ -66,9 +73,7 @@ function setInputs(program: ProgramExports, circuit: CircuitInterface, values: S
     const elements = values.get(signal.name) ?? [];
     let next = 0;
     for (const run of runsOf(signal)) {
-      const hash = fnv1a64(run.path);
-      const high = Number(hash >> 32n) | 0;
-      const low = Number(hash & 0xffffffffn) | 0;
+      const [high, low] = inputHash(run.path);
       if (program.getInputSignalSize(high, low) !== run.size)
         throw new Error("witness program takes another shape of input");
       for (let i = 0; i < run.size; i += 1) {
@@ -100,13 +105,6 @@ function writeElement(words: Uint32Array, value: bigint): void {
     return;
   }
   for (let i = 0; i < WORDS_PER_ELEMENT; i += 1) words[i] = Number((value >> BigInt(32 * i)) & 0xffffffffn);
-}
-
-/** FNV-1a, 64 bits, by which the program identifies its inputs (Fowler, Noll, Vo; draft-eastlake-fnv). */
-function fnv1a64(text: string): bigint {
-  let hash = 0xcbf29ce484222325n;
-  for (const byte of Buffer.from(text, "utf8")) hash = ((hash ^ BigInt(byte)) * 0x100000001b3n) & 0xffffffffffffffffn;
-  return hash;
 }
 
 /** Returns what is wrong with the inputs as a sentence, or undefined when the inputs are not the cause. */

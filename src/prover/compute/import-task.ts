@@ -15,7 +15,7 @@ export interface ImportTaskRequest {
 export type ImportTaskAnswer = { readonly ok: true; readonly value: ImportedParts } | ImportProblem;
 
 /** A key of 2^18 constraints takes 3 s and 1 GB; the rest is room for a busy machine. */
-const IMPORT_PROCESS_LIMITS: ProcessTaskLimits = {
+export const IMPORT_PROCESS_LIMITS: ProcessTaskLimits = {
   deadlineMs: 300_000,
   cpuSeconds: 120,
   memoryBytesMax: 6 * 1024 ** 3,
@@ -29,12 +29,12 @@ const IMPORT_PROCESS_LIMITS: ProcessTaskLimits = {
 export async function readImportInProcess(
   tasks: ProcessTasks,
   request: ImportTaskRequest,
-  options: { readonly signal?: AbortSignal } = {},
+  options: { readonly signal?: AbortSignal; readonly limits?: ProcessTaskLimits } = {},
 ): Promise<ProcessTaskResult<ImportTaskAnswer>> {
   return await tasks.run<ImportTaskRequest, ImportTaskAnswer>({
     entry: workerPath("import.process"),
     request,
-    limits: IMPORT_PROCESS_LIMITS,
+    limits: options.limits ?? IMPORT_PROCESS_LIMITS,
     isUntrusted: true,
     ...(options.signal === undefined ? {} : { signal: options.signal }),
   });

@@ -73,7 +73,7 @@ export class Uploads {
    * Takes a part. What came of a part that was cut off stays.
    * @param said hash that the file must have, from its announcement; undefined for any
    * @param heldBytes bytes of the owner's complete files that wait for others
-   * @returns the file when it is complete, to be published or discarded by the caller; undefined while parts are missing
+   * @returns the file when it is complete, for the caller to publish or discard; undefined while parts are missing
    * @throws AppError `upload_out_of_order`, `upload_digest_mismatch`, `invalid_request`, `conflict` while another
    *   request writes to the file, `too_many_requests`, `storage_full`, and what the body throws
    */

@@ -72,7 +72,8 @@ export class Proofs {
 
   /**
    * Makes a proof, checks it and stores its note.
-   * @param inputs the caller's named inputs, unchecked
+   * @param request.inputs the caller's named inputs, unchecked
+   * @param request.witnessFile in their place: a whole witness as snarkjs' `.wtns` file, unchecked
    * @throws AppError `not_found`, `prover_not_provisioned`, `invalid_request`, `witness_missing`, `witness_invalid`,
    *   `constraints_unsatisfied`, `proof_self_check_failed`, `artifact_corrupt`, and what pools, vault and store throw
    */
@@ -81,6 +82,7 @@ export class Proofs {
     id: string,
     request: {
       readonly inputs: unknown;
+      readonly witnessFile?: Uint8Array;
       readonly format?: "snarkjs" | "solidity" | undefined;
       readonly signal: AbortSignal;
     },
@@ -88,9 +90,13 @@ export class Proofs {
     const prover = this.#provisioned(owner, id);
     if (request.format === "solidity" && !hasSolidityForm(prover))
       throw invalidMember("format", `proofs over ${prover.curve} have no form for Solidity`);
-    if (request.inputs === undefined) throw witnessMissing("witness required for proof generation");
+    const { inputs, witnessFile } = request;
+    if (inputs === undefined && witnessFile === undefined)
+      throw witnessMissing("witness required for proof generation");
+    if (inputs !== undefined && witnessFile !== undefined)
+      throw invalidMember("witness_file", "give either witness or witness_file, not both");
     const circuit = await this.#with.interfaces.get(artifact(prover, "interface.json"));
-    requireFewValues(circuit, request.inputs);
+    requireFewValues(circuit, inputs);
     const [provingKeySha256, verifyingKeySha256] = await Promise.all([
       this.#with.pins.read(owner, prover, "proving_key"),
       this.#with.pins.read(owner, prover, "verifying_key"),
@@ -100,10 +106,13 @@ export class Proofs {
       this.#with.resident.get(provingKeySha256),
       this.#with.resident.get(verifyingKeySha256),
     ]);
+    // What comes from outside may be wrong, which is then its sender's fault and not that of this server's proof.
+    const isForeign = witnessFile !== undefined || prover.build.import !== undefined;
     const result = await this.#with.compute.prove(
       {
-        ...{ system: proofSystemOf(prover), circuit, witnessProgram, provingKey, verifyingKey },
-        inputs: request.inputs,
+        ...{ system: proofSystemOf(prover), circuit, witnessProgram, provingKey, verifyingKey, inputs },
+        ...(witnessFile === undefined ? {} : { witnessFile }),
+        ...(isForeign ? { r1cs: await this.#with.resident.get(artifact(prover, "circuit.r1cs")) } : {}),
         form: request.format,
       },
       { owner: this.#with.turnOf(owner), signal: request.signal, deadlineMs: this.#options.proveDeadlineMs },
@@ -299,7 +308,7 @@ function noteContext(storeId: string, proverId: string): string {
   return `pv/v1/note:${storeId}:${proverId}`;
 }
 
-function artifact(prover: StoredProver, name: "interface.json" | "circuit.wasm"): string {
+function artifact(prover: StoredProver, name: "interface.json" | "circuit.wasm" | "circuit.r1cs"): string {
   const found = prover.build.artifacts[name];
   if (found === undefined) throw new AppError("artifact_corrupt", { message: `the prover has no ${name}` });
   return found.sha256;

@@ -12,7 +12,7 @@ import type { Log } from "../../platform/log.js";
 import type { ArtifactReference, Artifacts } from "../../platform/store/artifacts.js";
 import { StoreConflict, type StoreCommit, type StoreRecord } from "../../platform/store/store.js";
 import { mergeCommits } from "../../platform/store/tables.js";
-import type { GatesInput, ProverCompute, SetupKeys, StepFailure, StoredFile } from "../compute/compute.js";
+import type { GatesInput, ImportFiles, ProverCompute, SetupKeys, StepFailure, StoredFile } from "../compute/compute.js";
 import { proofSystemOf, proofSystemRow } from "../catalog.js";
 import { diagnostic, limitDiagnostics } from "./diagnostics.js";
 import type { KeyPins } from "./key-pins.js";
@@ -29,12 +29,15 @@ import {
 import { statusEvents } from "../prover-events.js";
 import type { ProverDiagnostic } from "../schemas.js";
 import type { ReferenceStrings } from "./reference-strings.js";
+import type { SourceFiles } from "./source-files.js";
 import { circuitHash, withOptions, type BuiltInCircuits, type CircuitSource } from "./sources.js";
 import type { ProverVault } from "../vault-port.js";
 
 export interface ProvisioningDependencies {
   readonly repository: ProverRepository;
   readonly artifacts: Artifacts;
+  /** Holds and removes the files of imports. */
+  readonly files: SourceFiles;
   readonly compute: ProverCompute;
   readonly builtIns: BuiltInCircuits;
   readonly pins: KeyPins;
@@ -109,7 +112,7 @@ export class Provisioning {
     const record = this.#with.repository.find(owner, proverId);
     if (record === undefined || isFinished(record.value.status)) return undefined;
     const failed: StoredProver = {
-      ...this.#touched(record),
+      ...withoutImport(this.#touched(record)),
       status: "failed",
       errors: [diagnostic(reason.code, reason.message)],
     };
@@ -146,6 +149,10 @@ export class Provisioning {
   }
 
   async #compile(prover: StoredProver, lease: ProvisioningLease): Promise<void> {
+    if (prover.build.import !== undefined) {
+      await this.#import(prover, lease);
+      return;
+    }
     const scope = scopeOf(prover);
     const hash = prover.build.circuit_hash;
     const compiled = this.#with.repository.findCircuit(scope, hash) ?? (await this.#compileAnew(prover, lease));
@@ -156,6 +163,51 @@ export class Provisioning {
       lease,
       this.#with.repository.putCircuit(scope, hash, compiled),
     );
+  }
+
+  /** Reads the files of an import, which take the place of a compilation's. */
+  async #import(prover: StoredProver, lease: ProvisioningLease): Promise<void> {
+    const { artifacts: uploaded } = prover.build;
+    const optional = (name: "provingKey" | "verifyingKey", artifact: ArtifactName): Partial<ImportFiles> =>
+      uploaded[artifact] === undefined ? {} : { [name]: this.#file(prover, artifact) };
+    const outcome = await this.#with.compute.readImport(
+      {
+        r1cs: this.#file(prover, "circuit.r1cs"),
+        witnessProgram: this.#file(prover, "circuit.wasm"),
+        sym: this.#file(prover, "circuit.sym"),
+        ...optional("provingKey", "proving_key"),
+        ...optional("verifyingKey", "imported_verifying_key.json"),
+      },
+      { signal: lease.signal, onProgress: lease.progress },
+    );
+    if (!outcome.ok) {
+      await this.#fail(prover, outcome.errors, lease);
+      return;
+    }
+    const { circuit, witnessProgram, verifyingKey } = outcome.value;
+    await this.#with.files.hold(witnessProgram, async (program) => {
+      const { "imported_verifying_key.json": _compared, ...kept } = uploaded;
+      const artifacts: ArtifactSet = {
+        ...kept,
+        "circuit.wasm": program,
+        "interface.json": await this.#with.artifacts.put(Buffer.from(JSON.stringify(circuit))),
+        ...(verifyingKey === undefined
+          ? {}
+          : { "verifying_key.json": await this.#with.artifacts.put(Buffer.from(verifyingKey)) }),
+      };
+      const build = { ...prover.build, artifacts, value_count: valuesOf(circuit) };
+      await this.#move({ ...prover, build }, "compiled", lease);
+    });
+    await this.#removeUnused(uploaded);
+  }
+
+  #file(prover: StoredProver, name: ArtifactName): StoredFile {
+    const { sha256 } = required(prover, name);
+    return { sha256, path: this.#with.artifacts.resolve(sha256) };
+  }
+
+  async #removeUnused(artifacts: ArtifactSet): Promise<void> {
+    for (const { sha256 } of Object.values(artifacts)) await this.#with.files.removeUnused(sha256);
   }
 
   /** Undefined when the source does not compile and the prover has failed. */
@@ -229,10 +281,7 @@ export class Provisioning {
   }
 
   async #passGates(prover: StoredProver, lease: ProvisioningLease): Promise<void> {
-    const file = (name: ArtifactName): StoredFile => {
-      const { sha256 } = required(prover, name);
-      return { sha256, path: this.#with.artifacts.resolve(sha256) };
-    };
+    const file = (name: ArtifactName): StoredFile => this.#file(prover, name);
     const example = await this.#example(prover, file("circuit.wasm"));
     const passed = await this.#with.compute.gates(
       {
@@ -314,7 +363,9 @@ export class Provisioning {
   }
 
   async #fail(prover: StoredProver, errors: readonly ProverDiagnostic[], lease: ProvisioningLease): Promise<void> {
-    await this.#move({ ...prover, errors: limitDiagnostics(errors) }, "failed", lease);
+    const { build } = withoutImport(prover);
+    await this.#move({ ...prover, build, errors: limitDiagnostics(errors) }, "failed", lease);
+    if (prover.build.import !== undefined) await this.#removeUnused(prover.build.artifacts);
   }
 
   async #move(prover: StoredProver, to: ProverStatus, lease: ProvisioningLease, more: StoreCommit = {}): Promise<void> {
@@ -357,6 +408,11 @@ export class Provisioning {
   #touched({ value }: StoreRecord<StoredProver>): StoredProver {
     return { ...value, updated_at: isoTimestamp(Math.max(this.#with.clock.nowMs(), Date.parse(value.updated_at) + 1)) };
   }
+}
+
+/** An import that failed keeps no file: they may have gigabytes. */
+function withoutImport(prover: StoredProver): StoredProver {
+  return prover.build.import === undefined ? prover : { ...prover, build: { ...prover.build, artifacts: {} } };
 }
 
 /** The step that comes next for a prover. */

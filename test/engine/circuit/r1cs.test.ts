@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { compileCircuit } from "../../../src/engine/circuit/compile-circuit.js";
-import { findUnsatisfied } from "../../support/check-witness.js";
+import { findUnsatisfied } from "../../../src/engine/circuit/satisfaction.js";
 import { readR1cs, readR1csHeader, R1csFormatError } from "../../../src/engine/circuit/r1cs.js";
 import type { R1csMatrix } from "../../../src/engine/circuit/r1cs.js";
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { findUnsatisfied } from "../../support/check-witness.js";
+import { findUnsatisfied } from "../../../src/engine/circuit/satisfaction.js";
 import { compileCircuit } from "../../../src/engine/circuit/compile-circuit.js";
 import { checkInputs } from "../../../src/engine/circuit/inputs.js";
 import { readCircuitInterface, scalarFieldOf } from "../../../src/engine/circuit/interface.js";

@@ -1,6 +1,6 @@
 // babyJubJub keys over HTTP: their messages, and a signature inside the circuit that the prover registry ships.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { findUnsatisfied } from "../../support/check-witness.js";
+import { findUnsatisfied } from "../../../src/engine/circuit/satisfaction.js";
 import { checkInputs } from "../../../src/engine/circuit/inputs.js";
 import { readCircuitInterface, type CircuitInterface } from "../../../src/engine/circuit/interface.js";
 import { readR1cs, type R1cs } from "../../../src/engine/circuit/r1cs.js";

@@ -1,6 +1,9 @@
-/** Checks a witness against its R1CS, constraint by constraint, where the server relies on verifying the proof. */
-import { COEFFICIENT_BYTES } from "../../src/engine/circuit/r1cs.js";
-import type { R1cs, R1csMatrix } from "../../src/engine/circuit/r1cs.js";
+/**
+ * Checks a witness against its R1CS, constraint by constraint: for witnesses and witness programs from outside. For its
+ * own, the server relies on verifying the proof.
+ */
+import { COEFFICIENT_BYTES } from "./r1cs.js";
+import type { R1cs, R1csMatrix } from "./r1cs.js";
 
 const WORDS = COEFFICIENT_BYTES / 8;
 
