@@ -28,6 +28,8 @@ import { KeyPins } from "./provisioning/key-pins.js";
 import { NoteStores } from "./proofs/note-stores.js";
 import { Proofs } from "./proofs/proofs.js";
 import { Provisioning, PROVISIONING_PHASES } from "./provisioning/provisioning.js";
+import { createReferenceStrings } from "./reference-strings/create-reference-strings.js";
+import type { PublishedStringsDependencies } from "./reference-strings/published-strings.js";
 import { ProverRepository } from "./repository.js";
 import { PROVE_DEADLINE_MS, WAIT_SEC_MAX, type proverRoutes } from "./routes.js";
 import { ProverService, type ProvisioningQueue } from "./service.js";
@@ -51,6 +53,8 @@ interface ProverRegistryOptions {
   readonly pendingMax?: number;
   /** Of the source of one circuit; 8 MiB and 2,000 files unless given. */
   readonly source?: SourceLimits;
+  /** The operator's folder of powers-of-tau files. None unless given. */
+  readonly powersFolder?: string;
 }
 
 interface ProverRegistryDependencies {
@@ -62,6 +66,8 @@ interface ProverRegistryDependencies {
   /** Proving keys and witness programs in shared memory. */
   readonly resident: ResidentBytes;
   readonly compute: ProverCompute;
+  /** Checks a powers-of-tau file in a process of its own. */
+  readonly checkPowers: PublishedStringsDependencies["check"];
   /** Absent when the server analyses no circuits. */
   readonly analyzer?: CircuitAnalyzer;
   readonly events: Pick<Events, "commitOf">;
@@ -146,6 +152,7 @@ export function createProverRegistry(
     service,
     handlers: proverHandlers({
       provers: service,
+      referenceStrings: openReferenceStrings(options, dependencies, repository).handlers,
       requireOwner: (principal, said) => {
         requireSaidOwner(principal, said, dependencies.requireTenant);
       },
@@ -153,6 +160,23 @@ export function createProverRegistry(
     bodyLimits: proverBodyLimits({ source }, { provers: service }),
     removeOrphans: async () => await removeOrphans(artifacts, repository),
   };
+}
+
+function openReferenceStrings(
+  { powersFolder }: ProverRegistryOptions,
+  { store, artifacts, jobs, clock, log, checkPowers }: ProverRegistryDependencies,
+  repository: ProverRepository,
+): ReturnType<typeof createReferenceStrings> {
+  return createReferenceStrings(
+    { folder: powersFolder },
+    {
+      ...{ store, artifacts, jobs, clock, log },
+      check: checkPowers,
+      isUsed: (sha256) => repository.isArtifactUsed(sha256),
+      keep: (string, createdAt) => repository.putReferenceString(string, createdAt),
+      release: (string) => repository.deleteReferenceString(string),
+    },
+  );
 }
 
 /** A job has the id of its prover, so that either leads to the other. */

@@ -7,6 +7,7 @@ import type { Store, StoreCommit, StoreKey, StorePut, StoreRecord } from "../pla
 import { defineTable, mergeCommits, type Page, type Table } from "../platform/store/tables.js";
 import { isFinished } from "./provisioning/lifecycle.js";
 import type { ProverAnalysis } from "./analysis/analysis-schemas.js";
+import type { PublishedString } from "./reference-strings/powers-records.js";
 import type { ProofFilters, ProverDiagnostic, ProofRecord, Prover, ProverFilters } from "./schemas.js";
 
 /** Files of a prover, by the name of their download; `source.json` is for compiling and cannot be downloaded. */
@@ -95,6 +96,7 @@ const TABLES = {
   analysis: "prover_analysis",
   circuitAnalysis: "circuit_analysis",
   artifactUse: "artifact_use",
+  referenceString: "reference_string",
 } as const;
 /** Keeps the entries of an analysis apart from those of its prover, which may name the same file. */
 const ANALYSIS_USE = "analysis";
@@ -260,12 +262,23 @@ export class ProverRepository {
     return { puts: [{ key: circuitKey(scope, hash), value: circuit }] };
   }
 
+  /** Prepares the record of a reference string from a file, for those whose keys follow from it. */
+  putReferenceString({ curve, power, sha256, bytes }: PublishedString, createdAt: string): StoreCommit {
+    const value = { curve, power, sha256, bytes, origin: "ceremony", created_at: createdAt };
+    return { puts: [{ key: [TABLES.referenceString, curve, sha256], value }] };
+  }
+
+  /** Prepares the end of a reference string. */
+  deleteReferenceString({ curve, sha256 }: PublishedString): StoreCommit {
+    return { deletes: [[TABLES.referenceString, curve, sha256]] };
+  }
+
   /** Returns whether a prover of any owner uses the file. */
   isArtifactUsed(sha256: string): boolean {
     return this.#store.range([TABLES.artifactUse, sha256], { limit: 1 }).length > 0;
   }
 
-  /** Returns the hashes of all files that a prover or a compiled circuit refers to. */
+  /** Returns the hashes of all files that a prover, a compiled circuit or a reference string refers to. */
   referencedArtifacts(): Set<string> {
     const used = this.#store.range([TABLES.artifactUse]).map(({ key }) => String(key[1]));
     const compiled = this.#store
@@ -274,7 +287,8 @@ export class ProverRepository {
     const analyzed = this.#store
       .range<AnalysisResult>([TABLES.circuitAnalysis])
       .flatMap(({ value }) => Object.values(value.artifacts).map(({ sha256 }) => sha256));
-    return new Set([...used, ...compiled, ...analyzed]);
+    const strings = this.#store.range([TABLES.referenceString]).map(({ key }) => String(key[2]));
+    return new Set([...used, ...compiled, ...analyzed, ...strings]);
   }
 
   /** One entry per file, though two names may have the same content. */
