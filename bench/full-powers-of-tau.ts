@@ -14,7 +14,7 @@ import { cutIntoJobs, runFixedBaseJobs } from "../src/engine/groth16/fixed-base-
 import { KERNEL_RESERVED_BYTES, loadKernels } from "../src/engine/kernels/kernels.js";
 import { Arena } from "../src/engine/kernels/wasm/arena.js";
 import { lagrangeValues } from "../src/engine/plonk/lagrange.js";
-import { firstChallenge, hashChallenge } from "../src/engine/powers-of-tau/challenge-hash.js";
+import { firstChallenge, hashChallenge } from "../src/engine/powers-of-tau/ceremony-challenge.js";
 import { challengePoint } from "../src/engine/powers-of-tau/contribution-checks.js";
 import { readContributions } from "../src/engine/powers-of-tau/contributions.js";
 import { SECTION, readLayout } from "../src/engine/powers-of-tau/file-layout.js";

@@ -17,6 +17,7 @@ import { StartError } from "../platform/start-error.js";
 import { ComputePools } from "../prover/compute/compute-pools.js";
 import { ProcessAnalyzer } from "../prover/compute/analysis-task.js";
 import { PooledCompute } from "../prover/compute/pooled-compute.js";
+import { checkPowersInProcess } from "../prover/compute/powers-of-tau-task.js";
 import { ResidentBytes } from "../prover/compute/resident-bytes.js";
 import { createProverRegistry, type ProverRegistry } from "../prover/create-prover-registry.js";
 import { createVault, type Vault } from "../vault/create-vault.js";
@@ -200,10 +201,13 @@ function createProvers(
       providerAliases: config.provider_aliases,
       source: { bytesMax: config.source_max_mb * MIB, filesMax: config.source_max_files },
       uploadBytesMax: config.upload_max_mb * MIB,
+      ...(config.ptau_dir === undefined ? {} : { powersFolder: config.ptau_dir }),
+      makesDevelopmentStrings: config.mode === "development",
     },
     {
       ...{ store: audit.vaultStore, artifacts, jobs, compute, resident, vault: vault.service, events, clock, log },
       ...(analyzer === undefined ? {} : { analyzer }),
+      checkPowers: async (path, options) => await checkPowersInProcess(tasks, path, options),
       requireTenant,
       turnOf,
     },

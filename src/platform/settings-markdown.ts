@@ -61,6 +61,7 @@ export const SETTING_GROUPS: readonly { readonly title: string; readonly names: 
       "key_memory_mb",
       "kernels",
       "constraints_max",
+      "ptau_dir",
       "provider_aliases",
     ],
   },

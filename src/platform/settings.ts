@@ -246,6 +246,13 @@ export const SETTINGS = {
     unit: "constraints",
     description: "largest circuit that may be registered",
   }),
+  ptau_dir: setting({
+    env: "PROOFWRIGHT_PTAU_DIR",
+    flag: "ptau-dir",
+    schema: Path,
+    description:
+      "folder of published powers-of-tau files (`.ptau` of snarkjs), from which keys of universal schemes follow; each is checked in full before its first use, and copied",
+  }),
   source_max_mb: setting({
     env: "PROOFWRIGHT_SOURCE_MAX_MB",
     flag: "source-max-mb",

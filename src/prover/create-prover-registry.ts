@@ -29,6 +29,8 @@ import { NoteStores } from "./proofs/note-stores.js";
 import { Proofs } from "./proofs/proofs.js";
 import { Provisioning, PROVISIONING_PHASES } from "./provisioning/provisioning.js";
 import { ReferenceStrings } from "./provisioning/reference-strings.js";
+import { createReferenceStrings } from "./reference-strings/create-reference-strings.js";
+import type { PublishedStringsDependencies } from "./reference-strings/published-strings.js";
 import { ProverRepository } from "./repository.js";
 import { PROVE_DEADLINE_MS, WAIT_SEC_MAX, type proverRoutes } from "./routes.js";
 import { ProverService, type ProvisioningQueue } from "./service.js";
@@ -57,6 +59,10 @@ interface ProverRegistryOptions {
   readonly source?: SourceLimits;
   /** Longest uploaded file. 4 GiB unless given. */
   readonly uploadBytesMax?: number;
+  /** The operator's folder of powers-of-tau files. None unless given. */
+  readonly powersFolder?: string;
+  /** Whether reference strings for development may be made where none is published. True unless given. */
+  readonly makesDevelopmentStrings?: boolean;
 }
 
 interface ProverRegistryDependencies {
@@ -68,6 +74,8 @@ interface ProverRegistryDependencies {
   /** Proving keys and witness programs in shared memory. */
   readonly resident: ResidentBytes;
   readonly compute: ProverCompute;
+  /** Checks a powers-of-tau file in a process of its own. */
+  readonly checkPowers: PublishedStringsDependencies["check"];
   /** Absent when the server analyses no circuits. */
   readonly analyzer?: CircuitAnalyzer;
   readonly events: Pick<Events, "commitOf">;
@@ -126,7 +134,12 @@ export function createProverRegistry(
     appendNotes: async (message, owner) => await compute.appendNotes(message, { owner: turnOf(owner) }),
   });
   const pins = new KeyPins({ vault });
-  const strings = new ReferenceStrings({ store, repository, artifacts, compute, clock, log });
+  const referenceStrings = openReferenceStrings(options, dependencies, repository);
+  const published = referenceStrings.strings;
+  const strings = new ReferenceStrings(
+    { makesOwn: options.makesDevelopmentStrings ?? true },
+    { store, repository, artifacts, compute, published, clock, log },
+  );
   const watch = new StatusWatch();
   const proofs = new Proofs(
     { proveDeadlineMs: PROVE_DEADLINE_MS, verifyDeadlineMs: VERIFY_DEADLINE_MS },
@@ -160,7 +173,7 @@ export function createProverRegistry(
     },
     {
       ...{ store, repository, artifacts, vault, catalog, builtIns, notes, proofs, watch, clock, queue, analyses },
-      ...{ files, imports },
+      ...{ files, imports, strings },
       requireTenant: dependencies.requireTenant,
     },
   );
@@ -168,6 +181,7 @@ export function createProverRegistry(
     service,
     handlers: proverHandlers({
       provers: service,
+      referenceStrings: referenceStrings.handlers,
       requireOwner: (principal, said) => {
         requireSaidOwner(principal, said, dependencies.requireTenant);
       },
@@ -190,6 +204,24 @@ function createImports(
 ): Imports {
   const limits = { ...UPLOADS, bytesPerOwnerMax: UPLOADS_PER_OWNER * uploadBytesMax };
   return new Imports({ ...others, queue, uploads: new Uploads(limits, others) });
+}
+
+function openReferenceStrings(
+  { powersFolder }: ProverRegistryOptions,
+  { store, artifacts, jobs, clock, log, checkPowers }: ProverRegistryDependencies,
+  repository: ProverRepository,
+): ReturnType<typeof createReferenceStrings> {
+  return createReferenceStrings(
+    { folder: powersFolder },
+    {
+      ...{ store, artifacts, jobs, clock, log },
+      check: checkPowers,
+      isUsed: (sha256) => repository.isArtifactUsed(sha256),
+      keep: ({ curve, power, sha256, bytes }, createdAt) =>
+        repository.putReferenceString({ curve, power, sha256, bytes, origin: "ceremony", created_at: createdAt }),
+      release: (string) => repository.deleteReferenceString(string),
+    },
+  );
 }
 
 /** A job has the id of its prover, so that either leads to the other. */

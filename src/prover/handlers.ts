@@ -3,6 +3,7 @@ import type { Principal } from "../platform/auth/principal.js";
 import type { SaidOwner } from "../platform/auth/said-owner.js";
 import type { BodyLimitsOf, HandlersFor } from "../platform/contract/route.js";
 import { createLimits, witnessLimits, type proverRoutes } from "./routes.js";
+import type { referenceStringRoutes } from "./reference-strings/reference-string-routes.js";
 import type { SourceLimits } from "./provisioning/sources.js";
 import type { ProverService } from "./service.js";
 
@@ -26,10 +27,12 @@ export function proverBodyLimits(
 /** Returns the handlers of all routes of the prover registry. */
 export function proverHandlers(dependencies: {
   readonly provers: ProverService;
+  readonly referenceStrings: HandlersFor<typeof referenceStringRoutes>;
   readonly requireOwner: (principal: Principal, said: SaidOwner) => void;
 }): HandlersFor<typeof proverRoutes> {
   const { provers, requireOwner } = dependencies;
   return {
+    ...dependencies.referenceStrings,
     listProvers: ({ principal, query }) => ({ status: 200, ...provers.list(principal.subject, query) }),
     createProver: async ({ principal, body, preferWaitSec, signal }) => {
       requireOwner(principal, body);

@@ -3,6 +3,7 @@ import Type from "typebox";
 import { defineRoute, type BodyLimits } from "../platform/contract/route.js";
 import { SOURCE_BYTES_MAX } from "../engine/circuit/source-limits.js";
 import { CircuitAnalysis } from "./analysis/analysis-schemas.js";
+import { referenceStringRoutes } from "./reference-strings/reference-string-routes.js";
 import type { SourceLimits } from "./provisioning/sources.js";
 import {
   ArtifactParams,
@@ -85,6 +86,7 @@ export function createLimits({ bytesMax, filesMax }: SourceLimits): BodyLimits {
 }
 
 export const proverRoutes = {
+  ...referenceStringRoutes,
   listProvers: defineRoute({
     id: "listProvers",
     area: "prover",

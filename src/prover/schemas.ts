@@ -58,9 +58,9 @@ const BuiltOptions = Type.Object(
 /** The structured reference string from which a prover's keys follow. */
 const UniversalSetup = Type.Object(
   {
-    origin: Type.Union([Type.Literal("development")], {
+    origin: Type.Union([Type.Literal("development"), Type.Literal("ceremony")], {
       description:
-        "development: made by this server alone, so whoever controlled it at that time could forge proofs of every key that follows from it; for development only",
+        "ceremony: a published powers-of-tau file, checked in full; development: made by this server alone, so whoever controlled it at that time could forge proofs of every key that follows from it; for development only",
     }),
     sha256: Type.String({ ...Digest, description: "SHA-256 of the string's file" }),
     power: Type.Integer({ minimum: 1, maximum: 28, description: "the string serves domains up to 2^power" }),

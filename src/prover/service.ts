@@ -50,6 +50,7 @@ import {
   type VerifyResult,
 } from "./schemas.js";
 import { requireSaidProver } from "./said-prover.js";
+import type { ReferenceStrings } from "./provisioning/reference-strings.js";
 import type { SourceFiles } from "./provisioning/source-files.js";
 import {
   circuitHash,
@@ -110,6 +111,7 @@ interface ProverServiceDependencies {
   readonly analyses: AnalysisQueue | undefined;
   readonly files: SourceFiles;
   readonly imports: Imports;
+  readonly strings: Pick<ReferenceStrings, "requireSource">;
 }
 
 type WantedStores = Parameters<NoteStores["prepare"]>[1];
@@ -409,6 +411,7 @@ export class ProverService {
   async #register(owner: Subject, request: CreateProver): Promise<Prover> {
     const triple = this.#with.catalog.resolve({ ...request, provider: request.provider ?? DEFAULT_PROVIDER });
     const { curve } = triple;
+    if (proofSystemRow(triple).setup === "universal") this.#with.strings.requireSource(triple.curve);
     const isStrict = request.strict === true;
     if (isStrict && this.#with.analyses === undefined)
       throw invalidMember("strict", "this server analyses no circuits");

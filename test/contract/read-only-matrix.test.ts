@@ -55,6 +55,7 @@ const ANSWERS: Readonly<Record<string, readonly [number, string?]>> = {
   restoreSecret: [409, "deletion_not_planned"],
   restoreVault: [409, "deletion_not_planned"],
   verify: [422, "proof_malformed"],
+  checkReferenceString: [422, "invalid_request"],
   executeContract: [422, "method_unknown"],
   broadcastTransaction: [422, "invalid_request"],
   deleteNetwork: [409, "network_in_use"],

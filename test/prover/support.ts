@@ -12,6 +12,9 @@ import { eventCommit } from "../../src/platform/events/event-log.js";
 import { ResidentBytes } from "../../src/prover/compute/resident-bytes.js";
 import { openArtifacts, type Artifacts } from "../../src/platform/store/artifacts.js";
 import type { Store } from "../../src/platform/store/store.js";
+import { loadKernelPairing } from "../../src/engine/kernels/pairing/pairing.js";
+import { checkPowersOfTau } from "../../src/engine/powers-of-tau/check-powers.js";
+import { openRangeFile } from "../../src/engine/powers-of-tau/range-file.js";
 import { createProverRegistry, type ProverRegistry } from "../../src/prover/create-prover-registry.js";
 import type { CircuitAnalyzer } from "../../src/prover/compute/analysis-task.js";
 import type { ProverCompute } from "../../src/prover/compute/compute.js";
@@ -35,6 +38,7 @@ export interface TestRegistry {
 }
 
 export interface TestRegistryOptions {
+  readonly powersFolder?: string;
   readonly folder?: string;
   readonly compute?: ProverCompute;
   /** Circuits are not analysed without one. */
@@ -78,6 +82,7 @@ export async function openTestRegistry(options: TestRegistryOptions = {}): Promi
       ...(pendingPerOwnerMax === undefined ? {} : { pendingPerOwnerMax }),
       ...(pendingMax === undefined ? {} : { pendingMax }),
       ...(options.source === undefined ? {} : { source: options.source }),
+      ...(options.powersFolder === undefined ? {} : { powersFolder: options.powersFolder }),
     },
     {
       store,
@@ -87,6 +92,14 @@ export async function openTestRegistry(options: TestRegistryOptions = {}): Promi
       vault: vault.vault,
       compute: options.compute ?? new LocalCompute(),
       ...(options.analyzer === undefined ? {} : { analyzer: options.analyzer }),
+      checkPowers: async (path) => {
+        const file = openRangeFile(path);
+        try {
+          return { ok: true, value: await checkPowersOfTau(file, loadKernelPairing()) };
+        } finally {
+          file.close();
+        }
+      },
       events: { commitOf: (drafts) => eventCommit(drafts, systemClock) },
       clock: systemClock,
       log,

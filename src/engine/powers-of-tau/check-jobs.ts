@@ -11,8 +11,8 @@ import { msmListBytes, msmScratchBytes, takeMsmLists } from "../kernels/msm/msm-
 import { Msm } from "../kernels/msm/msm.js";
 import { Arena } from "../kernels/wasm/arena.js";
 import { BN254 } from "../curves/bn254.js";
-import { challengeBytes, hashChallenge } from "./challenge-hash.js";
-import type { ChallengeJob } from "./challenge-hash.js";
+import { challengeBytes, hashChallenge } from "./ceremony-challenge.js";
+import type { ChallengeJob } from "./ceremony-challenge.js";
 import { writeWeights } from "./check-weights.js";
 import type { LagrangeCoefficients } from "./check-weights.js";
 import type { PointSection, RangeFile } from "./file-layout.js";

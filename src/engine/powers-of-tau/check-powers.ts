@@ -14,7 +14,7 @@ import { decodeG1, decodeG2, equalG1, equalG2 } from "../curves/points.js";
 import type { G1Point, G2Point } from "../curves/points.js";
 import { FINDING, SLOT, SLOT_BYTES, SUM, cutSection, runCheckJobs } from "./check-jobs.js";
 import type { CheckExecutor, CheckJob, CheckWork } from "./check-jobs.js";
-import { firstChallenge } from "./challenge-hash.js";
+import { firstChallenge } from "./ceremony-challenge.js";
 import { SEED_BYTES, lagrangeCoefficients } from "./check-weights.js";
 import { checkContributions } from "./contribution-checks.js";
 import type { CurveName } from "../curves/curve-parameters.js";
@@ -57,8 +57,8 @@ interface CheckOptions {
   readonly onProgress?: (share: number) => void;
 }
 
-/** The transforms of the weights of a larger file do not fit the 4 GiB that a WebAssembly memory can have. */
-const LAGRANGE_POWER_MAX = 23;
+/** The transforms of a larger file's weights do not fit the 4 GiB that a WebAssembly memory can have. */
+export const CHECKED_POWER_MAX = 23;
 const LAGRANGE_OF: Readonly<Partial<Record<SectionName, SectionName>>> = {
   tauG1: "lagrangeTauG1",
   tauG2: "lagrangeTauG2",
@@ -85,9 +85,8 @@ export async function checkPowersOfTau(
 async function check(file: RangeFile, pairing: PairingKernels, options: CheckOptions): Promise<CheckedPowers> {
   const layout = readLayout(file);
   const { curve, power, ceremonyPower } = layout;
-  const hasLagrange = layout.points.some(({ name }) => name.startsWith("lagrange"));
-  if (hasLagrange && power > LAGRANGE_POWER_MAX)
-    throw new PowersOfTauError("power_unsupported", `prepared files are taken up to 2^${LAGRANGE_POWER_MAX}`);
+  if (power > CHECKED_POWER_MAX)
+    throw new PowersOfTauError("power_unsupported", `files are taken up to 2^${CHECKED_POWER_MAX}`);
   const bytes = new Uint8Array(layout.contributions.size);
   file.read(bytes, layout.contributions.offset);
   const contributions = readContributions(bytes, curve);

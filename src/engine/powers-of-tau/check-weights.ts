@@ -115,7 +115,7 @@ class Levels {
     if (level > 0) {
       new Domain(kernels, level, this.#tables).forward(vector);
       kernels.words(this.#places, size).set(coefficientPlaces(level));
-      kernels.call("fr_order_elements", this.#elements, vector, this.#places, size);
+      kernels.call("fr_order_elements", this.#elements, vector, this.#places, size, fr.elementBytes);
       kernels.call("fr_scatter_blocks", vector, this.#elements, 0, size);
     }
     const factor = this.#scratch + 128;

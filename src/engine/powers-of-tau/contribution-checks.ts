@@ -8,7 +8,7 @@ import type { PairingKernels } from "../curves/curve-kernels.js";
 import type { CurveParameters } from "../curves/curve-parameters.js";
 import { equalG1 } from "../curves/points.js";
 import type { G1Point, G2Point } from "../curves/points.js";
-import { hashParts, uncompressedG1 } from "./challenge-hash.js";
+import { hashParts, uncompressedG1 } from "./ceremony-challenge.js";
 import { SECRETS } from "./contributions.js";
 import type { CeremonyPoints, Contribution, SecretKey } from "./contributions.js";
 import { PowersOfTauError } from "./powers-of-tau-error.js";

@@ -13,7 +13,7 @@ import type { CurveParameters } from "../curves/curve-parameters.js";
 import { decodeG1, decodeG2 } from "../curves/points.js";
 import type { G1Point, G2Point } from "../curves/points.js";
 import { resumeBlake2b } from "./blake2b-state.js";
-import { uncompressedG1, uncompressedG2 } from "./challenge-hash.js";
+import { uncompressedG1, uncompressedG2 } from "./ceremony-challenge.js";
 import { PowersOfTauError } from "./powers-of-tau-error.js";
 
 /** What a contribution knows about one of the secrets x: s, s x, and x times a point that its challenge fixes. */

@@ -271,7 +271,10 @@ export class Provisioning {
     const { curve, setup } = proofSystemRow(prover);
     const options = { signal: lease.signal, onProgress: lease.progress };
     for (let tries = 0; tries < SETUP_TRIES_MAX; tries += 1) {
-      const referenceStrings = setup === "universal" ? { referenceStrings: await this.#with.strings.files(curve) } : {};
+      const referenceStrings =
+        setup === "universal"
+          ? { referenceStrings: await this.#with.strings.files(curve, { isEnsured: tries > 0 }) }
+          : {};
       const made = await this.#with.compute.setup({ system, r1cs, ...referenceStrings }, options);
       if (!("referencePower" in made)) return made;
       const failure = await this.#with.strings.ensure(curve, made.referencePower, { signal: lease.signal });

@@ -1,21 +1,27 @@
 /**
  * The structured reference strings from which the keys of universal systems follow: kept as artifacts by their hash and
- * shared by all provers of the server. Where none is large enough, a development string is made, once for each size.
+ * shared by all provers of the server. Published ones come first; where none is large enough, a development string is made,
+ * once for each size, on servers that may.
  */
 import type { CurveName } from "../../engine/curves/curve-parameters.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import { KeyedMutex } from "../../platform/concurrency/keyed-mutex.js";
+import { AppError } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
 import type { Artifacts } from "../../platform/store/artifacts.js";
 import type { Store, StoreCommit } from "../../platform/store/store.js";
 import type { ComputeOptions, ProverCompute, ReferenceStringFile, StepFailure } from "../compute/compute.js";
+import type { PublishedStrings } from "../reference-strings/published-strings.js";
 import type { KeptReferenceString, ProverRepository } from "../repository.js";
+import { diagnostic } from "./diagnostics.js";
 
 interface ReferenceStringsDependencies {
   readonly store: Store;
   readonly repository: ProverRepository;
   readonly artifacts: Artifacts;
   readonly compute: Pick<ProverCompute, "makeReferenceString">;
+  /** The files of the operator's folder. */
+  readonly published: Pick<PublishedStrings, "hasFolder" | "take">;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -25,32 +31,58 @@ const DEVELOPMENT_POWER_MIN = 10;
 /** More than provers can be in provisioning at once. */
 const WAITING_MAX = 10_000;
 
+const ORDER = { ceremony: 0, development: 1 } as const satisfies Record<KeptReferenceString["origin"], number>;
+
 export class ReferenceStrings {
+  readonly #makesOwn: boolean;
   readonly #with: ReferenceStringsDependencies;
   /** Spares this process a string that another prover's job is making; a second one would do no harm. */
   readonly #making = new KeyedMutex({ waitingMax: WAITING_MAX });
 
-  constructor(dependencies: ReferenceStringsDependencies) {
+  /** @param options.makesOwn whether a development string may be made */
+  constructor(options: { readonly makesOwn: boolean }, dependencies: ReferenceStringsDependencies) {
+    this.#makesOwn = options.makesOwn;
     this.#with = dependencies;
   }
 
-  /** Returns the strings of a curve in the order in which they are to be taken: smaller ones first. */
+  /**
+   * Returns the strings of a curve in the order in which they are to be taken: published ones first, and smaller ones
+   * first among each. Development strings are left out on servers that may not make any.
+   */
   list(curve: CurveName): KeptReferenceString[] {
-    return this.#with.repository.referenceStrings(curve).sort((one, two) => one.power - two.power);
+    return this.#with.repository
+      .referenceStrings(curve)
+      .filter(({ origin }) => origin === "ceremony" || this.#makesOwn)
+      .sort((one, two) => ORDER[one.origin] - ORDER[two.origin] || one.power - two.power);
+  }
+
+  /**
+   * Requires that keys of a universal system may come to be.
+   * @throws AppError `prover_unsupported` where no string is kept, none is published and none may be made
+   */
+  requireSource(curve: CurveName): void {
+    if (this.#makesOwn || this.#with.published.hasFolder || this.list(curve).length > 0) return;
+    throw new AppError("prover_unsupported", {
+      message:
+        "this scheme takes a published reference string in production: name a folder of .ptau files in PROOFWRIGHT_PTAU_DIR",
+    });
   }
 
   /** Finds a string by the SHA-256 of its file. */
   find(curve: CurveName, sha256: string): KeptReferenceString | undefined {
-    return this.list(curve).find((string) => string.sha256 === sha256);
+    return this.#with.repository.referenceStrings(curve).find((string) => string.sha256 === sha256);
   }
 
   /**
-   * Returns the files of a curve's strings for a process, in the order of `list`.
+   * Returns the files of a curve's strings for a process, in the order of `list`. Before `ensure` was asked for a power,
+   * development strings are left out where a folder may have a published one that is not checked yet.
    * @throws AppError `artifact_corrupt`
    */
-  async files(curve: CurveName): Promise<ReferenceStringFile[]> {
+  async files(curve: CurveName, { isEnsured }: { readonly isEnsured: boolean }): Promise<ReferenceStringFile[]> {
     const files: ReferenceStringFile[] = [];
-    for (const { sha256, power } of this.list(curve)) files.push(await this.file(sha256, power));
+    for (const { sha256, power, origin } of this.list(curve))
+      if (origin === "ceremony" || isEnsured || !this.#with.published.hasFolder)
+        files.push(await this.file(sha256, power));
     return files;
   }
 
@@ -63,11 +95,17 @@ export class ReferenceStrings {
     return { sha256, power, path: this.#with.artifacts.resolve(sha256) };
   }
 
-  /** Makes sure that there is a string of at least this power: a development string unless there is one. */
+  /**
+   * Makes sure that there is a string of at least this power: a published one if the folder has it, which is checked
+   * first, else a development string.
+   */
   async ensure(curve: CurveName, power: number, options: ComputeOptions): Promise<StepFailure | undefined> {
     return await this.#making.run(curve, async () => {
+      if ((await this.#with.published.take(curve, power, options)) !== undefined) return undefined;
       if (this.list(curve).some((string) => string.power >= power)) return undefined;
-      return await this.#make(curve, Math.max(DEVELOPMENT_POWER_MIN, power), options);
+      if (this.#makesOwn) return await this.#make(curve, Math.max(DEVELOPMENT_POWER_MIN, power), options);
+      const message = `the circuit takes a reference string of 2^${String(power)} over ${curve}, and no prepared file of that size is in the folder that PROOFWRIGHT_PTAU_DIR names`;
+      return { ok: false, errors: [diagnostic("reference_string_missing", message)] };
     });
   }
 

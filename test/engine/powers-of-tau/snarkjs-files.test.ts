@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { makePowersOfTau } from "../../../bench/full-powers-of-tau.js";
 import { loadKernelPairing } from "../../../src/engine/kernels/pairing/pairing.js";
 import { checkPowersOfTau } from "../../../src/engine/powers-of-tau/check-powers.js";
-import { firstChallenge } from "../../../src/engine/powers-of-tau/challenge-hash.js";
+import { firstChallenge } from "../../../src/engine/powers-of-tau/ceremony-challenge.js";
 import { rangeOfBytes } from "../../../src/engine/powers-of-tau/range-file.js";
 import { BN254 } from "../../../src/engine/curves/bn254.js";
 import { snarkjsPowersOfTau } from "../../support/powers-of-tau.js";

@@ -1,0 +1,57 @@
+/**
+ * The operator's folder of powers-of-tau files. It is only listed and read: what is used is a copy among the artifacts,
+ * because nobody promises that a file in the folder stays as it was when it was checked.
+ */
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { readLayout } from "../../engine/powers-of-tau/file-layout.js";
+import { PowersOfTauError } from "../../engine/powers-of-tau/powers-of-tau-error.js";
+import { openRangeFile } from "../../engine/powers-of-tau/range-file.js";
+import { FILES_MAX } from "./reference-string-schemas.js";
+import type { CurveName } from "../../engine/curves/curve-parameters.js";
+
+export interface FoundFile {
+  readonly file: string;
+  readonly path: string;
+  readonly bytes: number;
+  /** Changes when the file does: size, time of change and number of the file. */
+  readonly identity: string;
+}
+
+/** What a file says of itself; nothing of it is checked yet. */
+export interface ClaimedPowers {
+  readonly curve: CurveName;
+  readonly power: number;
+  readonly prepared: boolean;
+}
+
+const SUFFIX = ".ptau";
+
+/** Returns the files of the folder by name; none without a folder. */
+export async function findPowersFiles(folder: string | undefined): Promise<FoundFile[]> {
+  if (folder === undefined) return [];
+  const names = (await readdir(folder)).filter((name) => name.endsWith(SUFFIX)).sort();
+  const found: FoundFile[] = [];
+  for (const file of names.slice(0, FILES_MAX)) {
+    const path = join(folder, file);
+    // A file may be gone since the folder was listed, and a link may lead nowhere.
+    const stats = await stat(path).catch(() => undefined);
+    if (stats?.isFile() !== true) continue;
+    found.push({ file, path, bytes: stats.size, identity: `${stats.ino}-${stats.mtimeMs}-${stats.size}` });
+  }
+  return found;
+}
+
+/** Reads the head of a file; undefined when it is no file that could be used. */
+export function readClaim(path: string): ClaimedPowers | undefined {
+  const file = openRangeFile(path);
+  try {
+    const { curve, power, isPrepared } = readLayout(file);
+    return { curve: curve.name, power, prepared: isPrepared };
+  } catch (error) {
+    if (error instanceof PowersOfTauError) return undefined;
+    throw error;
+  } finally {
+    file.close();
+  }
+}

@@ -1,0 +1,66 @@
+/** What the server knows of published powers-of-tau files: one record a file that was checked, found by its name. */
+import type { PowersOfTauFault } from "../../engine/powers-of-tau/powers-of-tau-error.js";
+import type { CurveName } from "../../engine/curves/curve-parameters.js";
+import type { Store, StoreCommit } from "../../platform/store/store.js";
+
+/** A contribution to the ceremony, in the order of the file. A type, like everything that is stored as a value. */
+export type PublishedContribution = {
+  /** As the contributor wrote it; nobody vouches for it. */
+  readonly name: string | null;
+  readonly kind: "contribution" | "beacon";
+  /** BLAKE2b-512 of what the contributor sent, hex. */
+  readonly response_hash: string;
+};
+
+/** A file that passed. */
+export type PublishedString = {
+  readonly sha256: string;
+  readonly bytes: number;
+  readonly curve: CurveName;
+  readonly power: number;
+  readonly ceremony_power: number;
+  readonly prepared: boolean;
+  readonly contributions: readonly PublishedContribution[];
+  readonly contributions_checked: boolean;
+};
+
+export type PowersRecord = {
+  /** Name of the file in its folder. */
+  readonly file: string;
+  /** Changes when the file does: size, time of change and number of the file. */
+  readonly identity: string;
+  readonly checked_at: string;
+} & (
+  | { readonly state: "checked"; readonly string: PublishedString }
+  | { readonly state: "refused"; readonly fault: PowersOfTauFault; readonly message: string }
+);
+
+const TABLE = "powers_of_tau";
+
+export class PowersRecords {
+  readonly #store: Pick<Store, "get" | "range">;
+
+  constructor(dependencies: { readonly store: Pick<Store, "get" | "range"> }) {
+    this.#store = dependencies.store;
+  }
+
+  /** Finds the record of a file. */
+  find(file: string): PowersRecord | undefined {
+    return this.#store.get<PowersRecord>([TABLE, file])?.value;
+  }
+
+  /** Returns the records of all files, by name. */
+  all(): PowersRecord[] {
+    return this.#store.range<PowersRecord>([TABLE]).map(({ value }) => value);
+  }
+
+  /** Prepares the record of a check that has ended; it replaces that of the file's earlier content. */
+  put(record: PowersRecord): StoreCommit {
+    return { puts: [{ key: [TABLE, record.file], value: record }] };
+  }
+
+  /** Prepares the end of a record. */
+  deletion(file: string): StoreCommit {
+    return { deletes: [[TABLE, file]] };
+  }
+}

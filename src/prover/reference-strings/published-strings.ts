@@ -1,0 +1,268 @@
+/**
+ * Published powers-of-tau files: found in the operator's folder, checked in full the first time one is wanted, and kept
+ * as a whole among the artifacts, so that their hash is the one that the ceremony has published. Records and files are
+ * in the store; what is in memory is the progress of checks that this process runs.
+ */
+import type { CurveName } from "../../engine/curves/curve-parameters.js";
+import type { CheckPowersResult, CheckedPowers } from "../../engine/powers-of-tau/check-powers.js";
+import { isoTimestamp, type Clock } from "../../platform/clock.js";
+import { KeyedMutex } from "../../platform/concurrency/keyed-mutex.js";
+import { AppError, invalidMember, notFound } from "../../platform/errors.js";
+import type { Log } from "../../platform/log.js";
+import type { ProcessTaskResult } from "../../platform/pool/process-task.js";
+import type { ArtifactReference, Artifacts } from "../../platform/store/artifacts.js";
+import type { Store, StoreCommit } from "../../platform/store/store.js";
+import { mergeCommits } from "../../platform/store/tables.js";
+import { findPowersFiles, readClaim, type FoundFile } from "./powers-folder.js";
+import type { PowersRecord, PowersRecords, PublishedString } from "./powers-records.js";
+import type { ReferenceString, ReferenceStringDetails } from "./reference-string-schemas.js";
+
+interface CheckOptions {
+  readonly signal?: AbortSignal;
+  /** Called with the share that is done, 0 to 1. */
+  readonly onProgress?: (share: number) => void;
+}
+
+export interface PublishedStringsDependencies {
+  readonly store: Pick<Store, "commit">;
+  readonly records: PowersRecords;
+  readonly artifacts: Pick<Artifacts, "put" | "remove" | "resolve">;
+  /** Checks a file in a process of its own. */
+  readonly check: (path: string, options: CheckOptions) => Promise<ProcessTaskResult<CheckPowersResult>>;
+  /** What else is written with a string that passed, and with the end of one. */
+  readonly keep: (string: PublishedString, createdAt: string) => StoreCommit;
+  readonly release: (string: PublishedString) => StoreCommit;
+  /** Whether keys of a prover follow from the string. */
+  readonly isUsed: (sha256: string) => boolean;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Requests that may wait for the check of one file. */
+const WAITING_MAX = 1_000;
+
+export class PublishedStrings {
+  readonly #folder: string | undefined;
+  readonly #with: PublishedStringsDependencies;
+  /** Checks run one after the other: each takes all cores. A second process may check the same file, to no harm. */
+  readonly #checks = new KeyedMutex({ waitingMax: WAITING_MAX });
+  /** Share of each file's check that this process has done. */
+  readonly #progress = new Map<string, number>();
+
+  constructor(options: { readonly folder: string | undefined }, dependencies: PublishedStringsDependencies) {
+    this.#folder = options.folder;
+    this.#with = dependencies;
+  }
+
+  /** Whether the operator has named a folder. */
+  get hasFolder(): boolean {
+    return this.#folder !== undefined;
+  }
+
+  /** Lists the files of the folder, and strings that are kept though their file is gone; by name. */
+  async list(): Promise<ReferenceString[]> {
+    const found = await findPowersFiles(this.#folder);
+    const names = new Set(found.map(({ file }) => file));
+    const gone = this.#with.records.all().filter((record) => record.state === "checked" && !names.has(record.file));
+    return [
+      ...found.map((file) => this.#onWire(file.file, file.bytes, this.#recordOf(file))),
+      ...gone.flatMap((record) =>
+        record.state === "checked" ? [this.#onWire(record.file, record.string.bytes, record)] : [],
+      ),
+    ].sort((one, two) => (one.file < two.file ? -1 : 1));
+  }
+
+  /**
+   * Returns a string that passed its check, with its contributions.
+   * @throws not_found
+   */
+  get(sha256: string): ReferenceStringDetails {
+    const record = this.#withHash(sha256);
+    if (record?.state !== "checked") throw notFound("reference string");
+    return {
+      ...this.#onWire(record.file, record.string.bytes, record),
+      contributions: [...record.string.contributions],
+    };
+  }
+
+  /**
+   * Tells that a file is in the folder.
+   * @throws invalid_request for a name that no file of the folder has
+   */
+  async requireFile(name: string): Promise<ReferenceString> {
+    const file = (await findPowersFiles(this.#folder)).find((found) => found.file === name);
+    if (file === undefined) throw invalidMember("/file", "no such file in the folder that PROOFWRIGHT_PTAU_DIR names");
+    return this.#onWire(name, file.bytes, this.#recordOf(file));
+  }
+
+  /**
+   * Checks a file of the folder, unless its present content was checked before.
+   * @returns undefined when the file is gone
+   * @throws what ended the check: `storage_full` and the like, `internal_error` when the process was lost
+   */
+  async check(name: string, options: CheckOptions = {}): Promise<PowersRecord | undefined> {
+    return await this.#checks.run("check", async () => {
+      const file = (await findPowersFiles(this.#folder)).find((found) => found.file === name);
+      if (file === undefined) return undefined;
+      const known = this.#recordOf(file);
+      if (known !== undefined) return known;
+      this.#progress.set(name, 0);
+      try {
+        return await this.#checkCopy(file, options);
+      } finally {
+        this.#progress.delete(name);
+      }
+    });
+  }
+
+  /**
+   * Makes sure that the smallest sound string of at least this power, if the folder has one, is checked and kept: files
+   * that were not checked are, from the smallest on, until one passes.
+   */
+  async take(curve: CurveName, power: number, options: CheckOptions = {}): Promise<PublishedString | undefined> {
+    const kept = this.#with.records
+      .all()
+      .flatMap((record) => (record.state === "checked" ? [record.string] : []))
+      .filter((string) => string.curve === curve && string.prepared && string.power >= power);
+    const best = kept.sort((one, two) => one.power - two.power)[0];
+    const unknown = (await findPowersFiles(this.#folder))
+      .filter((file) => this.#recordOf(file) === undefined)
+      .flatMap((file) => {
+        const claim = readClaim(file.path);
+        const fits = claim?.curve === curve && claim.prepared && claim.power >= power;
+        return fits && (best === undefined || claim.power < best.power) ? [{ file, claim }] : [];
+      })
+      .sort((one, two) => one.claim.power - two.claim.power);
+    for (const { file } of unknown) {
+      const record = await this.check(file.file, options);
+      if (record?.state === "checked") return record.string;
+    }
+    return best;
+  }
+
+  /**
+   * Deletes what is kept of a string; its file in the folder stays and would be checked anew.
+   * @throws not_found; conflict while the keys of a prover follow from it
+   */
+  async delete(sha256: string): Promise<void> {
+    const record = this.#withHash(sha256);
+    if (record?.state !== "checked") throw notFound("reference string");
+    if (this.#with.isUsed(sha256))
+      throw new AppError("conflict", { message: "the keys of a prover follow from this reference string" });
+    await this.#with.store.commit(
+      mergeCommits(
+        ...this.#with.records
+          .all()
+          .filter((other) => other.state === "checked" && other.string.sha256 === sha256)
+          .map((other) => this.#with.records.deletion(other.file)),
+        this.#with.release(record.string),
+      ),
+    );
+    await this.#with.artifacts.remove(sha256);
+  }
+
+  async #checkCopy(file: FoundFile, options: CheckOptions): Promise<PowersRecord> {
+    const { artifacts, log } = this.#with;
+    const copy = await artifacts.put({ path: file.path });
+    const same = this.#withHash(copy.sha256);
+    if (same?.state === "checked" && same.string.prepared) return await this.#record(file, same.string);
+    let isKept = false;
+    try {
+      const outcome = await this.#with.check(artifacts.resolve(copy.sha256), {
+        ...options,
+        onProgress: (share) => {
+          this.#progress.set(file.file, share);
+          options.onProgress?.(share);
+        },
+      });
+      if (!outcome.ok) throw new AppError("internal_error", { message: `check of ${file.file}: ${outcome.message}` });
+      if (outcome.value.ok) {
+        const string = publishedString(copy, outcome.value.value);
+        const record = await this.#record(file, string);
+        // Without Lagrange points nobody can use it yet.
+        isKept = string.prepared;
+        return record;
+      }
+      const { fault, message } = outcome.value;
+      log.warn(`refused a powers-of-tau file: ${message}`, { path: file.path, code: fault });
+      const refused: PowersRecord = { ...this.#checked(file), state: "refused", fault, message };
+      await this.#with.store.commit(this.#with.records.put(refused));
+      return refused;
+    } finally {
+      // A file of the same content may have been kept by a prover for another reason.
+      if (!isKept && !this.#with.isUsed(copy.sha256)) await artifacts.remove(copy.sha256);
+    }
+  }
+
+  async #record(file: FoundFile, string: PublishedString): Promise<PowersRecord> {
+    const record: PowersRecord = { ...this.#checked(file), state: "checked", string };
+    await this.#with.store.commit(
+      mergeCommits(
+        this.#with.records.put(record),
+        ...(string.prepared ? [this.#with.keep(string, record.checked_at)] : []),
+      ),
+    );
+    this.#with.log.info("checked a powers-of-tau file", { path: file.path, kind: `${string.curve} 2^${string.power}` });
+    return record;
+  }
+
+  #checked({ file, identity }: FoundFile): Pick<PowersRecord, "file" | "identity" | "checked_at"> {
+    return { file, identity, checked_at: isoTimestamp(this.#with.clock.nowMs()) };
+  }
+
+  /** The record of the file's present content. */
+  #recordOf({ file, identity }: FoundFile): PowersRecord | undefined {
+    const record = this.#with.records.find(file);
+    return record?.identity === identity ? record : undefined;
+  }
+
+  #withHash(sha256: string): PowersRecord | undefined {
+    return this.#with.records.all().find((record) => record.state === "checked" && record.string.sha256 === sha256);
+  }
+
+  #onWire(file: string, bytes: number, record: PowersRecord | undefined): ReferenceString {
+    const progress = this.#progress.get(file);
+    const none = { sha256: null, curve: null, power: null, ceremony_power: null, prepared: null } as const;
+    const common = {
+      file,
+      bytes,
+      origin: "ceremony",
+      progress: null,
+      contributions_checked: null,
+      error: null,
+    } as const;
+    if (record === undefined || progress !== undefined)
+      return {
+        ...{ ...common, ...none, checked_at: null },
+        ...(progress === undefined ? { state: "found" } : { state: "checking", progress }),
+      };
+    const { checked_at } = record;
+    if (record.state === "refused")
+      return {
+        ...{ ...common, ...none, checked_at },
+        ...{ state: "refused", error: { code: record.fault, message: record.message } },
+      };
+    const { sha256, curve, power, ceremony_power, prepared, contributions_checked } = record.string;
+    return {
+      ...{ ...common, checked_at, sha256, curve, power, ceremony_power, prepared, contributions_checked },
+      state: "checked",
+    };
+  }
+}
+
+function publishedString({ sha256, bytes }: ArtifactReference, checked: CheckedPowers): PublishedString {
+  return {
+    sha256,
+    bytes,
+    curve: checked.curve,
+    power: checked.power,
+    ceremony_power: checked.ceremonyPower,
+    prepared: checked.isPrepared,
+    contributions: checked.contributions.map(({ name, isBeacon, responseHash }) => ({
+      name: name ?? null,
+      kind: isBeacon ? "beacon" : "contribution",
+      response_hash: responseHash,
+    })),
+    contributions_checked: checked.areContributionsChecked,
+  };
+}

@@ -1,0 +1,31 @@
+/** The routes of reference strings, as plain values. */
+import Type from "typebox";
+import { defineRoute } from "../../platform/contract/route.js";
+import { CheckReferenceString, FILES_MAX, ReferenceString } from "./reference-string-schemas.js";
+
+export const referenceStringRoutes = {
+  listReferenceStrings: defineRoute({
+    id: "listReferenceStrings",
+    area: "prover",
+    method: "GET",
+    path: "/api/v1/reference_strings",
+    summary: "List published reference strings",
+    description:
+      "Powers-of-tau files of the folder that PROOFWRIGHT_PTAU_DIR names, and those that are kept though their file is gone. Keys of universal schemes follow from them. A file is checked in full before its first use.",
+    auth: { permissions: ["read"] },
+    responses: { 200: { description: "Strings", schema: Type.Array(ReferenceString, { maxItems: 2 * FILES_MAX }) } },
+  }),
+  checkReferenceString: defineRoute({
+    id: "checkReferenceString",
+    area: "prover",
+    method: "POST",
+    path: "/api/v1/reference_strings",
+    summary: "Check a powers-of-tau file now",
+    description:
+      "Starts the check that the first prover which wants the file would wait for, at low priority; `GET` shows its progress. A file whose content was checked before is not checked again.",
+    auth: { permissions: ["sudo"] },
+    body: CheckReferenceString,
+    responses: { 202: { description: "The string as it is now", schema: ReferenceString } },
+    errors: ["invalid_request"],
+  }),
+} as const;
