@@ -14,13 +14,17 @@ interface Triple {
 
 interface SupportedTriple extends Triple {
   readonly curve: CurveName;
-  /** How the keys are made: `single_party` keys by this server alone, and trusted only as far as it is. */
-  readonly trusted_setup: "single_party";
+  /**
+   * How the keys are made: `single_party` keys by this server alone, and trusted only as far as it is; `universal` ones
+   * follow from a structured reference string, and are trusted as far as that.
+   */
+  readonly trusted_setup: "single_party" | "universal";
 }
 
 const SUPPORTED: readonly SupportedTriple[] = [
   { provider: "circom", proving_scheme: "groth16", curve: "BN254", trusted_setup: "single_party" },
   { provider: "circom", proving_scheme: "groth16", curve: "BLS12_381", trusted_setup: "single_party" },
+  { provider: "circom", proving_scheme: "plonk", curve: "BN254", trusted_setup: "universal" },
 ];
 
 /** Other names of curves, in lower case; the code uses one name. */

@@ -14,7 +14,7 @@ import { newId } from "../platform/ids.js";
 import type { Artifacts } from "../platform/store/artifacts.js";
 import { StoreConflict, type Store, type StoreCommit, type StoreRecord } from "../platform/store/store.js";
 import { mergeCommits, type Page } from "../platform/store/tables.js";
-import { DEFAULT_PROVIDER, type Catalog } from "./catalog.js";
+import { DEFAULT_PROVIDER, proofSystemRow, type Catalog } from "./catalog.js";
 import { isFinished, progressOf, stepOf } from "./provisioning/lifecycle.js";
 import { readAnalysis } from "./analysis/analyses.js";
 import type { CircuitAnalysis } from "./analysis/analysis-schemas.js";
@@ -142,6 +142,7 @@ const CREATE_TRIES_MAX = 8;
 const NEW_PROVER = {
   proving_key_id: null,
   verifying_key_id: null,
+  setup: null,
   status: "init",
   errors: [],
   warnings: [],
@@ -208,13 +209,15 @@ export class ProverService {
 
   /** Returns the progress of provisioning. */
   progress(owner: Subject, id: string): ProverProgress {
-    const { status, errors } = this.#find(owner, id).value;
+    const prover = this.#find(owner, id).value;
+    const { status, errors } = prover;
+    const { setup } = proofSystemRow(prover);
     return {
       id,
       status,
       finished: isFinished(status),
-      progress: progressOf(status, this.#with.watch.shareOf(id)),
-      step: stepOf(status),
+      progress: progressOf(status, this.#with.watch.shareOf(id), setup),
+      step: stepOf(status, setup),
       errors,
     };
   }
@@ -489,6 +492,8 @@ export class ProverService {
     const download = DOWNLOADS[name];
     const stored = download === undefined ? undefined : prover.build.artifacts[download.artifact];
     if (download === undefined || stored === undefined) return undefined;
+    // A key of another format is served under its own name only.
+    if (name === "proving_key.zkey" && proofSystemRow(prover).provingKeyFormat !== "snarkjs-zkey") return undefined;
     const isReady = prover.status === "provisioned" || !SETUP_ARTIFACTS.has(download.artifact);
     return isReady ? { sha256: stored.sha256, contentType: download.contentType } : undefined;
   }

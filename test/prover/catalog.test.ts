@@ -37,7 +37,7 @@ describe("catalog of provers", () => {
   it("refuses another triple and lists the supported ones", () => {
     const others = [
       ["zokrates", "groth16", "BN254"],
-      ["circom", "plonk", "BN254"],
+      ["circom", "fflonk", "BN254"],
       ["circom", "groth16", "BLS12_377"],
       ["", "", ""],
     ] as const;

@@ -45,7 +45,7 @@ const VALUES = [
 const LOWER_HEX = /^(?:[0-9a-f]{2})*$/;
 
 /** The proof object of snarkjs; coordinates and values decimal. */
-export type PlonkProofJson = Readonly<Record<(typeof POINTS)[number][1], readonly string[]>> &
+export type PlonkProofJson = Readonly<Record<(typeof POINTS)[number][1], string[]>> &
   Readonly<Record<(typeof VALUES)[number][1], string>> & { readonly protocol: "plonk"; readonly curve: string };
 
 type ProofPoints = Pick<PlonkProof, (typeof POINTS)[number][0]>;
