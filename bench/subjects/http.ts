@@ -1,6 +1,6 @@
 /**
  * Latency over HTTP while proofs saturate the cores: an authenticated GET and a verification at a fixed rate, first on
- * an idle server, then with proving under way. Server, proof clients and load generator are processes of their own. The
+ * an idle server, then with proving under way; before that, how many requests a second each HTTP driver answers. Server, proof clients and load generator are processes of their own. The
  * peer is what people write first: node:http that calls snarkjs in its own process.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -34,6 +34,7 @@ export const subject: BenchSubject = {
   title: "HTTP: latency of GET and verify, idle and while proofs saturate the cores",
   run: async (report, { quick }) => {
     const seconds = quick ? 5 : 15;
+    await benchDrivers(seconds, report);
     const folder = mkdtempSync(join(tmpdir(), "proofwright-bench-http-"));
     const server = await startServerProcess([
       "dist/src/cli.js",
@@ -66,6 +67,43 @@ export const subject: BenchSubject = {
     }
   },
 };
+
+/** Requests a second of both drivers, as many as go, in turn with handlers that do nothing over the same libraries. */
+async function benchDrivers(seconds: number, report: Report): Promise<void> {
+  for (const driver of ["uws", "node"]) {
+    const folder = mkdtempSync(join(tmpdir(), "proofwright-bench-http-"));
+    const ours = await startServerProcess([
+      "dist/src/cli.js",
+      "server",
+      ...["--port=0", "--mode=development", "--log-level=error", "--rate-limits=false"],
+      `--data-dir=${join(folder, "data")}`,
+      `--http=${driver}`,
+    ]);
+    const plain = await startServerProcess(["dist/bench/peers/plain-http.js", driver]);
+    try {
+      const { token } = await logIn(ours.url);
+      const load = { seconds, connections: CONNECTIONS * 5 };
+      const result = await requestLoad({ ...load, url: `${ours.url}/api/v1/provers`, token });
+      reportRate(report, { peer: "proofwright", driver }, result);
+      reportRate(report, { peer: `plain ${driver}`, driver }, await requestLoad({ ...load, url: `${plain.url}/` }));
+    } finally {
+      await Promise.all([endServerProcess(ours.child), endServerProcess(plain.child)]);
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }
+}
+
+function reportRate(report: Report, { peer, driver }: { peer: string; driver: string }, load: LoadResult): void {
+  report({
+    subject: "http",
+    id: `get-${driver}`,
+    peer,
+    unit: "ops/s",
+    median: load.perSec,
+    samples: load.total,
+    ...(load.failed > 0 ? { note: `${String(load.failed)} failed` } : {}),
+  });
+}
 
 async function benchServer(
   url: string,

@@ -5,6 +5,8 @@
 import type { CircuitInterface } from "./circuit/interface.js";
 import type { Groth16ProofJson } from "./encoding/groth16-proof.js";
 import type { Groth16SolidityArguments } from "./encoding/groth16-solidity.js";
+import type { FflonkProofJson } from "./encoding/fflonk-proof.js";
+import type { FflonkSolidityArguments } from "./encoding/fflonk-solidity.js";
 import type { PlonkProofJson } from "./encoding/plonk-proof.js";
 import type { PlonkSolidityArguments } from "./encoding/plonk-solidity.js";
 import type { SharedKey } from "./kernels/threads/shared-key.js";
@@ -37,10 +39,10 @@ export interface TaskFailure {
 export type TaskResult<Value> = { readonly ok: true; readonly value: Value } | TaskFailure;
 
 /** A proof as an object of snarkjs. */
-export type SnarkjsProof = Groth16ProofJson | PlonkProofJson;
+export type SnarkjsProof = Groth16ProofJson | PlonkProofJson | FflonkProofJson;
 
 /** A proof as the arguments of the verifier contract's `verifyProof`. */
-export type SolidityArguments = Groth16SolidityArguments | PlonkSolidityArguments;
+export type SolidityArguments = Groth16SolidityArguments | PlonkSolidityArguments | FflonkSolidityArguments;
 
 export interface ProveMessage {
   readonly system: ProofSystemName;

@@ -365,8 +365,19 @@ const PlonkObject = Type.Object(
   },
   { description: "of PLONK" },
 );
+const FflonkObject = Type.Object(
+  {
+    polynomials: Type.Object({ C1: Coordinates, C2: Coordinates, W1: Coordinates, W2: Coordinates }),
+    evaluations: Type.Record(Type.String(), Type.String(), {
+      description: "ql, qr, qm, qo, qc, s1, s2, s3, a, b, c, z, zw, t1w, t2w and inv, decimal",
+    }),
+    protocol: Type.Literal("fflonk"),
+    curve: Type.String(),
+  },
+  { description: "of FFLONK" },
+);
 const SnarkjsProof = Type.Object({
-  proof: Type.Union([Groth16Object, PlonkObject], { description: "the proof object of snarkjs" }),
+  proof: Type.Union([Groth16Object, PlonkObject, FflonkObject], { description: "the proof object of snarkjs" }),
   public_signals: Type.Array(FieldElement),
 });
 const Word = Type.String({ pattern: "^0x[0-9a-f]{64}$" });
@@ -376,7 +387,7 @@ const SolidityProof = Type.Union(
       { a: Type.Array(Word), b: Type.Array(Type.Array(Word)), c: Type.Array(Word), input: Type.Array(Word) },
       { description: "of Groth16" },
     ),
-    Type.Object({ proof: Type.Array(Word), input: Type.Array(Word) }, { description: "of PLONK" }),
+    Type.Object({ proof: Type.Array(Word), input: Type.Array(Word) }, { description: "of PLONK and FFLONK" }),
   ],
   { description: "arguments of the verifier contract's `verifyProof`" },
 );
@@ -385,7 +396,7 @@ export const ProveResult = Type.Object({
   proof: Type.String({
     pattern: "^[0-9a-f]+$",
     description:
-      "the proof, hex; of Groth16 the compressed points A | B | C (128 bytes), of PLONK nine compressed points and six values (480 bytes)",
+      "the proof, hex; of Groth16 the compressed points A | B | C (128 bytes), of PLONK nine compressed points and six values (480 bytes), of FFLONK four compressed points and sixteen values (640 bytes)",
   }),
   ...ProofRecord.properties,
   snarkjs: Type.Optional(SnarkjsProof),

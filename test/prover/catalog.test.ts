@@ -37,7 +37,8 @@ describe("catalog of provers", () => {
   it("refuses another triple and lists the supported ones", () => {
     const others = [
       ["zokrates", "groth16", "BN254"],
-      ["circom", "fflonk", "BN254"],
+      ["circom", "fflonk", "BLS12_381"],
+      ["circom", "plonk", "BLS12_381"],
       ["circom", "groth16", "BLS12_377"],
       ["", "", ""],
     ] as const;

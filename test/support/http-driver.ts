@@ -1,5 +1,6 @@
 /** The HTTP driver of the tests that make a server themselves: the one that PROOFWRIGHT_HTTP names, as for a server. */
 import type { HttpDriver } from "../../src/platform/http/drivers/driver.js";
+import { nodeDriver } from "../../src/platform/http/drivers/node.js";
 import { chooseDriver, type HttpChoice } from "../../src/platform/http/drivers/select.js";
 import { createLog } from "../../src/platform/log.js";
 
@@ -10,3 +11,11 @@ export function driverOfEnvironment(): HttpDriver {
 }
 
 export const testDriver = driverOfEnvironment();
+
+/** Every driver that runs on this system. */
+export const DRIVERS: readonly HttpDriver[] = [
+  nodeDriver,
+  ...[chooseDriver({ choice: "auto", keepAliveSec: 75 }, { log: createLog("silent") })].filter(
+    ({ name }) => name === "uws",
+  ),
+];

@@ -36,11 +36,16 @@ export async function deployVerifier(
   const hash = await writer.deployContract({ abi, bytecode: `0x${compiled.bytecode}`, gas: 5_000_000n });
   const { contractAddress } = await reader.waitForTransactionReceipt({ hash });
   if (contractAddress === null || contractAddress === undefined) throw new Error("the verifier was not deployed");
+  // Integers, but for a contract that takes words.
+  const entry = abi.find((item) => item.type === "function" && item.name === "verifyProof");
+  const types = entry?.type === "function" ? entry.inputs.map(({ type }) => type) : [];
+  const inForm = (arg: unknown, i: number): unknown =>
+    types[i]?.startsWith("bytes32") === true ? arg : asIntegers(arg);
   return async (args) => {
     const call = { abi, functionName: "verifyProof" } as const;
     const { data } = await reader.call({
       to: contractAddress,
-      data: encodeFunctionData({ ...call, args: args.map(asIntegers) }),
+      data: encodeFunctionData({ ...call, args: args.map(inForm) }),
       gas,
     });
     return data !== undefined && decodeFunctionResult({ ...call, data }) === true;

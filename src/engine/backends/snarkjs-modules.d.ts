@@ -60,7 +60,7 @@ declare module "snarkjs" {
     exportVerificationKey(zkey: SnarkjsBytes, logger?: SnarkjsLogger): Promise<unknown>;
     exportSolidityVerifier(
       zkey: SnarkjsBytes,
-      templates: { readonly [Scheme in "groth16" | "plonk"]?: string },
+      templates: { readonly [Scheme in "groth16" | "plonk" | "fflonk"]?: string },
       logger?: SnarkjsLogger,
     ): Promise<string>;
   };

@@ -53,7 +53,7 @@ export async function primeSnarkjs(name: CurveName = "BN254"): Promise<Snarkjs> 
 }
 
 /** Reads a Solidity template that snarkjs ships; the package does not list them among its exports. */
-export async function readSolidityTemplate(scheme: "groth16" | "plonk"): Promise<string> {
+export async function readSolidityTemplate(scheme: "groth16" | "plonk" | "fflonk"): Promise<string> {
   const entry = createRequire(import.meta.url).resolve("snarkjs");
   return await readFile(join(dirname(entry), "..", "templates", `verifier_${scheme}.sol.ejs`), "utf8");
 }

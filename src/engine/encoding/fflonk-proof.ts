@@ -54,7 +54,7 @@ const LOWER_HEX = /^(?:[0-9a-f]{2})*$/;
 
 /** The proof object of snarkjs; coordinates and values decimal. */
 export interface FflonkProofJson {
-  readonly polynomials: Readonly<Record<(typeof POINTS)[number][1], readonly string[]>>;
+  readonly polynomials: Readonly<Record<(typeof POINTS)[number][1], string[]>>;
   readonly evaluations: Readonly<Record<(typeof VALUES)[number][1], string>>;
   readonly protocol: "fflonk";
   readonly curve: string;

@@ -9,12 +9,14 @@ import { plonkVerifyingKeyToJson } from "../encoding/plonk-verifying-key.js";
 import { PUBLIC_SIGNALS_MAX } from "../groth16/proof.js";
 import { DOMAIN_POWER_MAX } from "../groth16/zkey-layout.js";
 import { buildPlonkKey } from "../kernels/plonk/build-plonk-key.js";
+import type { PlonkSetupPoints } from "../kernels/plonk/build-plonk-key.js";
 import { EXTRA_POWERS } from "../kernels/plonk/resident-circuit.js";
 import type { MakeKeyOptions, MakeKeyResult } from "../proof-systems/proof-system.js";
 import { domainPowerOf } from "./key.js";
+import type { PlonkVerifyingKey } from "./key.js";
 import { writePlonkKey } from "./key-file.js";
 import { gatesOf } from "./plonk-gates.js";
-import type { PlonkGates } from "./plonk-gates.js";
+import type { GateOptions, PlonkGates } from "./plonk-gates.js";
 
 /** Shares of the whole at which the steps end. */
 const PROGRESS = { gates: 0.2, key: 0.9 } as const;
@@ -23,7 +25,7 @@ const PROGRESS = { gates: 0.2, key: 0.9 } as const;
 export function makePlonkKey(r1csBytes: Uint8Array, curve: CurveParameters, options: MakeKeyOptions): MakeKeyResult {
   const report = options.onProgress ?? ((): void => undefined);
   const startedAt = performance.now();
-  const read = readGates(r1csBytes, curve);
+  const read = readCircuitGates(r1csBytes, curve);
   if ("refusal" in read) return { ok: false, code: "circuit_unsupported", message: read.refusal };
   const { gates } = read;
   const domainPower = domainPowerOf(gates.gateCount);
@@ -37,7 +39,9 @@ export function makePlonkKey(r1csBytes: Uint8Array, curve: CurveParameters, opti
     lagrange: string.lagrangeG1(domainPower),
     tauG2: string.tauG2,
   };
-  const { verifyingKey } = buildPlonkKey(gates, points, { curve, workspaces: 1 });
+  const built = buildOrRefuse(gates, points, curve);
+  if ("refusal" in built) return { ok: false, code: "circuit_unsupported", message: built.refusal };
+  const { verifyingKey } = built;
   report(PROGRESS.key);
   const provingKey = writePlonkKey({ gates, domainPower, points, referenceString: string.sha256 }, curve);
   report(1);
@@ -52,9 +56,25 @@ export function makePlonkKey(r1csBytes: Uint8Array, curve: CurveParameters, opti
   };
 }
 
-function readGates(
+/** A circuit whose key no WebAssembly memory holds is a result, too. */
+function buildOrRefuse(
+  gates: PlonkGates,
+  points: PlonkSetupPoints,
+  curve: CurveParameters,
+): { readonly verifyingKey: PlonkVerifyingKey } | { readonly refusal: string } {
+  try {
+    return buildPlonkKey(gates, points, { curve, workspaces: 1 });
+  } catch (error) {
+    if (error instanceof RangeError) return { refusal: error.message };
+    throw error;
+  }
+}
+
+/** Returns the gates of a circuit, or why it has none. */
+export function readCircuitGates(
   bytes: Uint8Array,
   curve: CurveParameters,
+  options: GateOptions = {},
 ): { readonly gates: PlonkGates } | { readonly refusal: string } {
   let r1cs: R1cs;
   try {
@@ -66,5 +86,5 @@ function readGates(
   if (r1cs.prime !== curve.r) return { refusal: `the circuit is not over the scalar field of ${curve.name}` };
   if (r1cs.outputCount + r1cs.publicInputCount > PUBLIC_SIGNALS_MAX)
     return { refusal: `the circuit has more than ${String(PUBLIC_SIGNALS_MAX)} public signals` };
-  return { gates: gatesOf(r1cs) };
+  return { gates: gatesOf(r1cs, options) };
 }

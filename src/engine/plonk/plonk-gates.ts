@@ -53,7 +53,8 @@ interface LinearSum {
 /** What is left of a sum that was cut: as many wires as asked for, padded with wire 0 and factor 0. */
 type CutSum = Pick<LinearSum, "wires" | "factors" | "constant">;
 
-interface GateOptions {
+/** How a constraint system becomes gates. */
+export interface GateOptions {
   /**
    * Whether terms with the factor 0 vanish, also where two terms cancel. snarkjs drops them for FFLONK and keeps them
    * for PLONK; gates and commitments differ, the statement does not.

@@ -10,7 +10,8 @@ import type {
   SocketSession,
 } from "../../../src/platform/http/drivers/driver.js";
 import { nodeDriver } from "../../../src/platform/http/drivers/node.js";
-import { answerPath, closeApps, DRIVERS, startApp } from "./driver-support.js";
+import { DRIVERS } from "../../support/http-driver.js";
+import { answerPath, closeApps, startApp } from "./driver-support.js";
 import { rawExchange, until } from "./support.js";
 
 const BACKLOG = 64 * 1024;

@@ -1,9 +1,5 @@
 /** Apps of both HTTP drivers without the front above them. */
 import type { HandleRequest, HttpApp, HttpAppOptions, HttpDriver } from "../../../src/platform/http/drivers/driver.js";
-import { nodeDriver } from "../../../src/platform/http/drivers/node.js";
-import { loadUws } from "../../../src/platform/http/drivers/uws.js";
-
-export const DRIVERS: readonly HttpDriver[] = [nodeDriver, loadUws()];
 
 const apps: HttpApp[] = [];
 

@@ -3,7 +3,8 @@ import http from "node:http";
 import net from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { nodeDriver } from "../../../src/platform/http/drivers/node.js";
-import { answerPath, closeApps, DRIVERS, startApp } from "./driver-support.js";
+import { DRIVERS } from "../../support/http-driver.js";
+import { answerPath, closeApps, startApp } from "./driver-support.js";
 import { rawExchange, until } from "./support.js";
 
 afterEach(closeApps);

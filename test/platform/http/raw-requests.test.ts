@@ -3,9 +3,7 @@
  * status or with a difference that has its reason here, and serves nothing that is sent behind.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { HttpDriver } from "../../../src/platform/http/drivers/driver.js";
-import { nodeDriver } from "../../../src/platform/http/drivers/node.js";
-import { loadUws } from "../../../src/platform/http/drivers/uws.js";
+import { DRIVERS } from "../../support/http-driver.js";
 import { rawExchange, rawExchangeAndEnd, startFront, type Front } from "./support.js";
 
 /** `none`: the connection is closed without an answer, after as long as the library takes. */
@@ -163,8 +161,6 @@ const ROWS: readonly Row[] = [
   { name: "another expectation", bytes: get(["Expect: tea"]), status: 200 },
   { name: "a body of GET", bytes: get(["Content-Length: 2"]) + "{}", status: 200 },
 ];
-
-const DRIVERS: readonly HttpDriver[] = [nodeDriver, loadUws()];
 
 describe.each(DRIVERS)("bytes that are hardly a request, on $name", (driver) => {
   let front: Front;

@@ -32,7 +32,7 @@ describe("the HTTP driver", () => {
     expect(choose("auto", { loads: false })).toEqual({
       name: "node",
       lines: [
-        `warn: HTTP is served by Node's own library, because uWebSockets.js has no binary that loads in ${SYSTEM}; it takes about three times the processor time a request`,
+        `warn: HTTP is served by Node's own library, because uWebSockets.js has no binary that loads in ${SYSTEM}; it takes about twice the processor time a request`,
       ],
     });
   });

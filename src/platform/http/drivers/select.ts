@@ -19,7 +19,7 @@ export interface ChooseDriverDependencies {
   readonly loadUws?: () => HttpDriver;
 }
 
-const COST = "it takes about three times the processor time a request";
+const COST = "it takes about twice the processor time a request";
 
 /**
  * Returns the driver, and says in the log which one it is, why, and what that costs.

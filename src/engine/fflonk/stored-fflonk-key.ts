@@ -1,0 +1,117 @@
+/**
+ * The gates of an FFLONK key as it lies in the artifact store: what is checked is what is published. A key follows from
+ * the circuit and the reference string, so each part of it is compared with what follows from these: the powers, the
+ * commitment on other arithmetic than the one that made it, and then the whole file, which others prove with. If the
+ * circuit comes with satisfying inputs, an honest proof is made and checked, too.
+ */
+import { isDeepStrictEqual } from "node:util";
+import { readR1cs } from "../circuit/r1cs.js";
+import { BN254 } from "../curves/bn254.js";
+import type { PairingKernels } from "../curves/curve-kernels.js";
+import { equalG1, equalG2 } from "../curves/points.js";
+import { fflonkVerifyingKeyFromJson, fflonkVerifyingKeyToJson } from "../encoding/fflonk-verifying-key.js";
+import { randomNonZero } from "../field/bytes.js";
+import { publicSignalsOf } from "../groth16/prove.js";
+import { buildFflonkKey } from "../kernels/fflonk/build-fflonk-key.js";
+import type { ResidentFflonkKey } from "../kernels/fflonk/fflonk-key.js";
+import { FFLONK_BLINDING_COUNT } from "../kernels/fflonk/fflonk-layout.js";
+import { FflonkProver } from "../kernels/fflonk/fflonk-prover.js";
+import { writeFflonkZkey } from "../kernels/fflonk/write-fflonk-zkey.js";
+import { GateFailure, checkHonestProof, isSatisfied, passGates, randomAssignment } from "../plonk/key-gates.js";
+import { gatesOf } from "../plonk/plonk-gates.js";
+import type { StoredKey, StoredKeyResult } from "../proof-systems/proof-system.js";
+import { honestWitness } from "../proof-systems/published-key.js";
+import { EVALUATIONS, fflonkPowerCount } from "./key.js";
+import type { FflonkEvaluations, FflonkProof } from "./key.js";
+import { FFLONK_GATES, STRING_POWER_MORE } from "./make-fflonk-key.js";
+import { FflonkZkeyError, readFflonkZkey } from "./read-zkey.js";
+import type { FflonkZkey } from "./read-zkey.js";
+import { prepareFflonkKey, verifyFflonk } from "./verify-fflonk.js";
+import type { PreparedFflonkKey } from "./verify-fflonk.js";
+
+/** Runs all gates; the first that fails is the result. */
+export async function checkFflonkKey(stored: StoredKey, pairing: PairingKernels): Promise<StoredKeyResult> {
+  return await passGates(async () => {
+    const key = readKey(stored);
+    checkReferenceString(key, stored);
+    const resident = rebuild(key, stored, pairing);
+    const prepared = prepareFflonkKey(pairing, resident.verifyingKey);
+    const prover = new FflonkProver(resident);
+    const prove = (witness: Uint8Array): FflonkProof => {
+      const blinding = Array.from({ length: FFLONK_BLINDING_COUNT }, () => randomNonZero(BN254.r));
+      return prover.prove(witness, blinding).proof;
+    };
+    checkForgeries(prepared, key, prove);
+    if (stored.example === undefined) return;
+    const witness = await honestWitness(stored.example);
+    if (!witness.ok) throw new GateFailure("honest_proof", witness.message);
+    const signals = publicSignalsOf({ curve: BN254, publicCount: key.gates.publicCount }, witness.value);
+    const proof = prove(witness.value);
+    checkHonestProof((given) => verifyFflonk(prepared, proof, given), signals);
+  });
+}
+
+function readKey(stored: StoredKey): FflonkZkey {
+  try {
+    return readFflonkZkey(stored.provingKey);
+  } catch (error) {
+    if (error instanceof FflonkZkeyError) throw new GateFailure("header", error.message);
+    throw error;
+  }
+}
+
+/** The string itself was checked when it was kept. */
+function checkReferenceString({ setup, verifyingKey }: FflonkZkey, stored: StoredKey): void {
+  const string = stored.referenceString;
+  if (string === undefined) throw new GateFailure("reference_string", "the key's reference string is not at hand");
+  const { domainPower } = verifyingKey;
+  const isSame =
+    string.power >= domainPower + STRING_POWER_MORE &&
+    equalG2(setup.tauG2, string.tauG2) &&
+    Buffer.compare(setup.powers, string.powersG1(fflonkPowerCount(domainPower))) === 0;
+  if (!isSame) throw new GateFailure("reference_string", "the key's points are not those of its reference string");
+}
+
+/** Makes the key from the circuit once more, on the slower arithmetic, and compares all that was stored. */
+function rebuild({ setup, verifyingKey }: FflonkZkey, stored: StoredKey, pairing: PairingKernels): ResidentFflonkKey {
+  const gates = gatesOf(readR1cs(stored.r1cs), FFLONK_GATES);
+  const resident = buildFflonkKey(gates, setup, { workspaces: 1, preferred: "integer" });
+  if (!equalG1(resident.verifyingKey.c0, verifyingKey.c0))
+    throw new GateFailure("circuit", "the key's commitment is not the circuit's");
+  let at = 0;
+  for (const piece of writeFflonkZkey(resident, gates, setup)) {
+    if (Buffer.compare(piece, stored.provingKey.subarray(at, at + piece.length)) !== 0)
+      throw new GateFailure("circuit", "the key's gates or polynomials are not the circuit's");
+    at += piece.length;
+  }
+  if (at !== stored.provingKey.length) throw new GateFailure("header", "the key goes on behind its sections");
+  const published: unknown = JSON.parse(stored.verifyingKey);
+  const decoded = fflonkVerifyingKeyFromJson(published, pairing);
+  if (!decoded.ok) throw new GateFailure("verifying_key", decoded.message);
+  if (!isDeepStrictEqual(published, fflonkVerifyingKeyToJson(resident.verifyingKey, BN254)))
+    throw new GateFailure("verifying_key", "the verifying key is not the circuit's");
+  return resident;
+}
+
+/** What no key may take for a proof: one whose points are all the generator, and one of a random assignment. */
+function checkForgeries(
+  prepared: PreparedFflonkKey,
+  { gates }: FflonkZkey,
+  prove: (witness: Uint8Array) => FflonkProof,
+): void {
+  const { generatorG1 } = BN254;
+  const witness = randomAssignment(gates.systemWireCount, BN254);
+  const signals = publicSignalsOf({ curve: BN254, publicCount: gates.publicCount }, witness);
+  const trivial: FflonkProof = {
+    curve: BN254.name,
+    c1: generatorG1,
+    c2: generatorG1,
+    w1: generatorG1,
+    w2: generatorG1,
+    evaluations: Object.fromEntries(EVALUATIONS.map((name) => [name, 0n])) as FflonkEvaluations,
+    inverse: 0n,
+  };
+  if (verifyFflonk(prepared, trivial, signals)) throw new GateFailure("canary", "a forged proof verifies");
+  if (!isSatisfied(gates, witness, BN254) && verifyFflonk(prepared, prove(witness), signals))
+    throw new GateFailure("canary", "a proof of an unsatisfied assignment verifies");
+}
