@@ -1,4 +1,5 @@
 /** PLONK behind the port of proof systems. */
+import { BN254 } from "../curves/bn254.js";
 import type { CurveParameters } from "../curves/curve-parameters.js";
 import { decodePlonkProof, encodePlonkProofHex, plonkProofToJson } from "../encoding/plonk-proof.js";
 import { plonkSolidityArguments, plonkSolidityVerifier } from "../encoding/plonk-solidity.js";
@@ -20,6 +21,15 @@ import type { KernelProver, ProofSystem } from "./proof-system.js";
 
 type PlonkSystem = ProofSystem<PlonkProvingKey, ResidentPlonkKey, PlonkProof, PreparedPlonkKey>;
 
+/** The EVM has precompiles for BN254 alone in the form that the contract uses. */
+const SOLIDITY: Pick<PlonkSystem, "solidityVerifier" | "solidityArguments"> = {
+  solidityVerifier: async (verifyingKey) => {
+    const pairing = await loadPairing("reference");
+    return await plonkSolidityVerifier(publishedKey(plonkVerifyingKeyFromJson(verifyingKey, pairing)), BN254);
+  },
+  solidityArguments: plonkSolidityArguments,
+};
+
 /** Returns PLONK on a curve. */
 export function plonkSystem(curve: CurveParameters): PlonkSystem {
   const openProver = (key: ResidentPlonkKey): KernelProver<PlonkProof> => {
@@ -35,11 +45,8 @@ export function plonkSystem(curve: CurveParameters): PlonkSystem {
   return {
     curve,
     makeKey: (r1cs, options) => Promise.resolve(makePlonkKey(r1cs, curve, options)),
-    checkKey: async (stored) => await checkPlonkKey(stored, await loadPairing("reference")),
-    solidityVerifier: async (verifyingKey) => {
-      const pairing = await loadPairing("reference");
-      return await plonkSolidityVerifier(publishedKey(plonkVerifyingKeyFromJson(verifyingKey, pairing)), curve);
-    },
+    checkKey: async (stored) => await checkPlonkKey(stored, await loadPairing("reference", curve)),
+    ...(curve === BN254 ? SOLIDITY : {}),
     readProvingKey: (bytes) => readPlonkKey(bytes, curve),
     openKey: (key, { workspaces }) => openWithRoom(key, curve, workspaces),
     openProver,
@@ -50,9 +57,8 @@ export function plonkSystem(curve: CurveParameters): PlonkSystem {
       ),
     encodeHex: (proof) => encodePlonkProofHex(proof, curve),
     toJson: (proof) => plonkProofToJson(proof, curve),
-    solidityArguments: plonkSolidityArguments,
     decodeProofs: (values, pairing) => values.map((value) => decodePlonkProof(value, pairing)),
-    loadPairing,
+    loadPairing: async (backend) => await loadPairing(backend, curve),
     prepareKey: (verifyingKey, pairing) =>
       preparePlonkKey(pairing, publishedKey(plonkVerifyingKeyFromJson(verifyingKey, pairing))),
     verify: verifyPlonk,
