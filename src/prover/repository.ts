@@ -7,8 +7,8 @@ import type { Store, StoreCommit, StoreKey, StorePut, StoreRecord } from "../pla
 import { defineTable, mergeCommits, type Page, type Table } from "../platform/store/tables.js";
 import type { CurveName } from "../engine/curves/curve-parameters.js";
 import { isFinished } from "./provisioning/lifecycle.js";
-import type { ProverAnalysis } from "./analysis/analysis-schemas.js";
 import type { ProofFilters, ProverDiagnostic, ProofRecord, Prover, ProverFilters, UniversalSetup } from "./schemas.js";
+import type { ProverAnalysis } from "./analysis/analysis-schemas.js";
 
 /** Files of a prover, by the name of their download; `source.json` and `reference_string` cannot be downloaded. */
 export type ArtifactName =
@@ -68,9 +68,7 @@ interface ProverBuild {
   readonly gates_passed: boolean;
 }
 
-/**
- * Provers that were made before the compiler had options lack them, and those before universal setups their setup.
- */
+/** Provers that were made before the compiler had options lack them, and those before universal setups their setup. */
 export type StoredProver = Omit<Prover, "options" | "setup" | "analysis" | "strict"> & {
   readonly options?: Prover["options"];
   readonly setup?: Prover["setup"];
@@ -295,10 +293,10 @@ export class ProverRepository {
     const compiled = this.#store
       .range<CompiledCircuit>([TABLES.circuit])
       .flatMap(({ value }) => Object.values(value.artifacts).map(({ sha256 }) => sha256));
+    const strings = this.#store.range([TABLES.referenceString]).map(({ key }) => String(key[2]));
     const analyzed = this.#store
       .range<AnalysisResult>([TABLES.circuitAnalysis])
       .flatMap(({ value }) => Object.values(value.artifacts).map(({ sha256 }) => sha256));
-    const strings = this.#store.range([TABLES.referenceString]).map(({ key }) => String(key[2]));
     return new Set([...used, ...compiled, ...analyzed, ...strings]);
   }
 

@@ -490,8 +490,8 @@ export class ProverService {
     const stored = download === undefined ? undefined : prover.build.artifacts[download.artifact];
     if (download === undefined || stored === undefined) return undefined;
     // A key of another format is served under its own name only.
-    const isNamedRight = name !== "proving_key.zkey" || proofSystemRow(prover).provingKeyFormat === "snarkjs-zkey";
-    const isReady = isNamedRight && (prover.status === "provisioned" || !SETUP_ARTIFACTS.has(download.artifact));
+    if (name === "proving_key.zkey" && proofSystemRow(prover).provingKeyFormat !== "snarkjs-zkey") return undefined;
+    const isReady = prover.status === "provisioned" || !SETUP_ARTIFACTS.has(download.artifact);
     return isReady ? { sha256: stored.sha256, contentType: download.contentType } : undefined;
   }
 

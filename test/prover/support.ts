@@ -13,6 +13,7 @@ import { ResidentBytes } from "../../src/prover/compute/resident-bytes.js";
 import { openArtifacts, type Artifacts } from "../../src/platform/store/artifacts.js";
 import type { Store } from "../../src/platform/store/store.js";
 import { createProverRegistry, type ProverRegistry } from "../../src/prover/create-prover-registry.js";
+import type { CircuitAnalyzer } from "../../src/prover/compute/analysis-task.js";
 import type { ProverCompute } from "../../src/prover/compute/compute.js";
 import type { SourceLimits } from "../../src/prover/provisioning/sources.js";
 import type { CreateProver, Prover } from "../../src/prover/schemas.js";
@@ -36,6 +37,8 @@ export interface TestRegistry {
 export interface TestRegistryOptions {
   readonly folder?: string;
   readonly compute?: ProverCompute;
+  /** Circuits are not analysed without one. */
+  readonly analyzer?: CircuitAnalyzer;
   readonly wrapStore?: (store: Store) => Store;
   readonly providerAliases?: string;
   readonly provisioningConcurrency?: number;
@@ -83,6 +86,7 @@ export async function openTestRegistry(options: TestRegistryOptions = {}): Promi
       resident,
       vault: vault.vault,
       compute: options.compute ?? new LocalCompute(),
+      ...(options.analyzer === undefined ? {} : { analyzer: options.analyzer }),
       events: { commitOf: (drafts) => eventCommit(drafts, systemClock) },
       clock: systemClock,
       log,

@@ -1,0 +1,83 @@
+/** Analyses that take long: the whole library, the built-in circuits, and a witness program that never ends. */
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { PACKAGE_ROOT } from "../../../src/platform/files/package-root.js";
+import { ProcessTasks, type ProcessTask, type ProcessTaskResult } from "../../../src/platform/pool/process-task.js";
+import { ProcessAnalyzer } from "../../../src/prover/compute/analysis-task.js";
+import { BuiltInCircuits } from "../../../src/prover/provisioning/sources.js";
+import { analyzed, libraryCircuit } from "../../support/analyzed-circuits.js";
+
+/** Templates of circomlib as main components, with what is proved of them; those with published faults are elsewhere. */
+const LIBRARY: readonly (readonly [file: string, call: string, verdict: string])[] = [
+  ["aliascheck", "AliasCheck()", "determined"],
+  ["babyjub", "BabyDbl()", "determined_except"],
+  ["babyjub", "BabyCheck()", "determined"],
+  ["babyjub", "BabyPbk()", "determined_except"],
+  ["binsub", "BinSub(16)", "determined"],
+  ["bitify", "Num2BitsNeg(16)", "determined"],
+  ["bitify", "Bits2Num_strict()", "determined"],
+  ["comparators", "LessEqThan(64)", "determined"],
+  ["comparators", "GreaterThan(64)", "determined"],
+  ["eddsaposeidon", "EdDSAPoseidonVerifier()", "determined_except"],
+  ["escalarmulany", "EscalarMulAny(254)", "determined_except"],
+  ["gates", "XOR()", "determined"],
+  ["gates", "NOR()", "determined"],
+  ["mimc", "MultiMiMC7(2, 91)", "determined"],
+  ["mimcsponge", "MiMCSponge(2, 220, 1)", "determined"],
+  ["multiplexer", "EscalarProduct(8)", "determined"],
+  ["mux1", "MultiMux1(4)", "determined"],
+  ["mux2", "Mux2()", "determined"],
+  ["mux4", "Mux4()", "determined"],
+  ["pedersen", "Pedersen(64)", "determined_except"],
+  ["pointbits", "Point2Bits_Strict()", "determined"],
+  ["pointbits", "Bits2Point_Strict()", "not_proven"],
+  ["poseidon", "Poseidon(6)", "determined"],
+  ["sign", "Sign()", "determined"],
+  ["smt/smtverifier", "SMTVerifier(20)", "determined"],
+  ["smt/smtprocessor", "SMTProcessor(10)", "determined"],
+];
+
+describe("the library and the built-in circuits", () => {
+  it.each(LIBRARY)("accuses nothing in %s %s", async (file, call, verdict) => {
+    const report = await analyzed(libraryCircuit(file, call));
+    expect({ verdict: report.verdict, differs: report.pair?.differs }).toEqual({ verdict, differs: undefined });
+  });
+
+  it("proves SHA-256 at level 1", async () => {
+    const { verdict } = await analyzed(libraryCircuit("sha256/sha256", "Sha256(64)"), { optimization: 1 });
+    expect(verdict).toBe("determined");
+  });
+
+  const builtIns = new BuiltInCircuits({ folder: join(PACKAGE_ROOT, "circuits") });
+  it.each(builtIns.identifiers)("accuses nothing in the built-in circuit %s", async (identifier) => {
+    const { source, satisfyingInputs } = builtIns.get(identifier);
+    const optimization = identifier === "sha256_preimage" ? 1 : 0;
+    const { verdict } = await analyzed(source, { optimization, example: satisfyingInputs });
+    expect(verdict).toBe(identifier === "eddsa_signature" ? "determined_except" : "determined");
+  });
+});
+
+describe("a witness program that never ends", () => {
+  /** Gives an analysis two seconds of the processor, so that a test need not wait for a minute. */
+  class ShortTasks extends ProcessTasks {
+    override async run<Request, Answer>(task: ProcessTask<Request>): Promise<ProcessTaskResult<Answer>> {
+      return await super.run({ ...task, limits: { ...task.limits, cpuSeconds: 2 } });
+    }
+  }
+
+  it("is ended", async () => {
+    const analyzer = new ProcessAnalyzer(
+      { compile: { memoryMb: 1024, seconds: 20 }, seconds: 1 },
+      { tasks: new ShortTasks() },
+    );
+    const files = {
+      "main.circom": `pragma circom 2.1.0;
+        function endless(x) { var i = 1; while (i != 0) { i = 1 + x * 0; } return i; }
+        template T() { signal input a; signal output b; b <-- endless(a); }
+        component main = T();`,
+    };
+    const never = new AbortController().signal;
+    const outcome = await analyzer.analyze({ source: { files, main: "main.circom" }, curve: "BN254" }, never);
+    expect(outcome.report).toMatchObject({ verdict: "not_proven", reason: "time" });
+  });
+});
