@@ -8,8 +8,8 @@ import { buildFflonkKey } from "../kernels/fflonk/build-fflonk-key.js";
 import { writeFflonkZkey } from "../kernels/fflonk/write-fflonk-zkey.js";
 import { readCircuitGates } from "../plonk/make-plonk-key.js";
 import type { MakeKeyOptions, MakeKeyResult } from "../proof-systems/proof-system.js";
-import { fflonkDomainPowerOf, fflonkPowerCount } from "./key.js";
-import { zkeyBytes } from "./zkey-layout.js";
+import { fflonkDomainPowerOf, fflonkPowerCount } from "./fflonk-values.js";
+import { zkeyBytes } from "./fflonk-zkey-layout.js";
 
 /** Beyond it the setup's process would need more than its memory: some 17 KB for each gate of the domain. */
 export const FFLONK_DOMAIN_POWER_MAX = 17;

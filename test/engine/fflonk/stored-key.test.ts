@@ -1,7 +1,7 @@
 /** The gates of an FFLONK key: every part of the file is compared with what follows from circuit and string. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { BN254 } from "../../../src/engine/curves/bn254.js";
-import { fflonkDomainPowerOf } from "../../../src/engine/fflonk/key.js";
+import { fflonkDomainPowerOf } from "../../../src/engine/fflonk/fflonk-values.js";
 import { FFLONK_DOMAIN_POWER_MAX, STRING_POWER_MORE } from "../../../src/engine/fflonk/make-fflonk-key.js";
 import { makeDevelopmentPowers } from "../../../src/engine/plonk/development-setup.js";
 import { fflonkSystem } from "../../../src/engine/proof-systems/fflonk.js";
