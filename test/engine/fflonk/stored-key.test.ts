@@ -106,7 +106,10 @@ describe(`the gates of an FFLONK key, seed ${String(random.seed)}`, () => {
       [2, new Uint8Array(12 * 5000)],
       [3, new Uint8Array(8 * 2001)],
     ]);
-    expect(await ask(wide)).toMatchObject({ code: "circuit_unsupported", message: expect.stringMatching(/public/) });
+    expect(await ask(wide)).toMatchObject({
+      code: "circuit_unsupported",
+      message: expect.stringMatching(/public/) as string,
+    });
     expect(asked).toEqual([power]);
   });
 });

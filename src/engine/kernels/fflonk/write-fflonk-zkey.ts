@@ -1,6 +1,6 @@
 /**
- * Writes a resident key as snarkjs' `.zkey` (fflonk/fflonk-zkey-layout.ts), byte for byte as `snarkjs fflonk setup` does. Most
- * of it are values at the 4 n-th roots of unity, which snarkjs does not compute again.
+ * Writes a resident key as snarkjs' `.zkey` (fflonk/fflonk-zkey-layout.ts), byte for byte as `snarkjs fflonk setup`
+ * does. Most of it are values at the 4 n-th roots of unity, which snarkjs does not compute again.
  */
 import { BN254 } from "../../curves/bn254.js";
 import { fflonkPowerCount } from "../../fflonk/fflonk-values.js";
