@@ -6,7 +6,7 @@ import {
   fflonkProofToJson,
 } from "../../src/engine/encoding/fflonk-proof.js";
 import { fflonkVerifyingKeyToJson } from "../../src/engine/encoding/fflonk-verifying-key.js";
-import { fflonkDomainPowerOf, fflonkPowerCount } from "../../src/engine/fflonk/key.js";
+import { fflonkDomainPowerOf, fflonkPowerCount } from "../../src/engine/fflonk/fflonk-values.js";
 import { prepareFflonkKey, verifyFflonk, verifyFflonkBatch } from "../../src/engine/fflonk/verify-fflonk.js";
 import { randomNonZero } from "../../src/engine/field/bytes.js";
 import { loadPairing } from "../../src/engine/groth16/pairing-backend.js";

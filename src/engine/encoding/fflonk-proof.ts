@@ -11,7 +11,7 @@
 import type { PairingKernels } from "../curves/curve-kernels.js";
 import { BN254 } from "../curves/bn254.js";
 import type { G1Point } from "../curves/points.js";
-import type { FflonkEvaluations, FflonkProof } from "../fflonk/key.js";
+import type { FflonkEvaluations, FflonkProof } from "../fflonk/fflonk-values.js";
 import { compressG1, decompressG1 } from "./compressed-points.js";
 import { readDecimal, readRecord } from "./decimal.js";
 import { Malformed, decoding } from "./decoded.js";

@@ -1,8 +1,8 @@
 /** The Solidity verifier of an FFLONK key, and a proof as the arguments of its `verifyProof`. */
 import { primeSnarkjs, readSolidityTemplate } from "../backends/snarkjs.js";
-import { EVALUATIONS } from "../fflonk/key.js";
-import type { FflonkProof, FflonkVerifyingKey } from "../fflonk/key.js";
-import { verifierFile } from "../fflonk/zkey-layout.js";
+import { EVALUATIONS } from "../fflonk/fflonk-values.js";
+import type { FflonkProof, FflonkVerifyingKey } from "../fflonk/fflonk-values.js";
+import { verifierFile } from "../fflonk/fflonk-zkey-layout.js";
 import { solidityWord } from "./solidity-word.js";
 
 /** Arguments of `verifyProof(bytes32[24] proof, uint256[n] pubSignals)`; 32-byte words, 0x-hex. */

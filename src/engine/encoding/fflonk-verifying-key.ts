@@ -2,7 +2,7 @@
 import type { CurveParameters } from "../curves/curve-parameters.js";
 import { BN254 } from "../curves/bn254.js";
 import { PUBLIC_SIGNALS_MAX } from "../groth16/proof.js";
-import type { FflonkVerifyingKey } from "../fflonk/key.js";
+import type { FflonkVerifyingKey } from "../fflonk/fflonk-values.js";
 import { fflonkRoots } from "../fflonk/roots.js";
 import { COLUMN_FACTORS, DOMAIN_POWER_MIN } from "../plonk/key.js";
 import { readCount, readDecimal, readRecord } from "./decimal.js";

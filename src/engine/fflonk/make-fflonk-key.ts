@@ -8,12 +8,12 @@ import { buildFflonkKey } from "../kernels/fflonk/build-fflonk-key.js";
 import { writeFflonkZkey } from "../kernels/fflonk/write-fflonk-zkey.js";
 import { readCircuitGates } from "../plonk/make-plonk-key.js";
 import type { MakeKeyOptions, MakeKeyResult } from "../proof-systems/proof-system.js";
-import { fflonkDomainPowerOf, fflonkPowerCount } from "./key.js";
-import { zkeyBytes } from "./zkey-layout.js";
+import { fflonkDomainPowerOf, fflonkPowerCount } from "./fflonk-values.js";
+import { zkeyBytes } from "./fflonk-zkey-layout.js";
 
 /** Beyond it the setup's process would need more than its memory: some 17 KB for each gate of the domain. */
 export const FFLONK_DOMAIN_POWER_MAX = 17;
-/** A file has five times the domain for every public signal. The key is sent from process to process, and kept whole. */
+/** A file has five times the domain for every public signal, and is sent from process to process as a whole. */
 const FILE_BYTES_MAX = 512 * 1024 ** 2;
 /** A string of 2^(k + 3) has 2^(k + 4) - 1 powers, and a domain of n = 2^k takes 9 n + 18 of them. */
 export const STRING_POWER_MORE = 3;

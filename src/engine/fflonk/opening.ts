@@ -6,7 +6,7 @@
  */
 import { BN254 } from "../curves/bn254.js";
 import { inverse, power, reduce } from "../field/prime-field.js";
-import { xiOf } from "./transcript.js";
+import { xiOf } from "./fflonk-transcript.js";
 import { fflonkRoots } from "./roots.js";
 
 /** The points of an opening, and the values there of the polynomials that vanish on the roots of xi. */

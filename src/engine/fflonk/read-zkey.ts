@@ -12,8 +12,8 @@ import { PUBLIC_SIGNALS_MAX } from "../groth16/proof.js";
 import type { FflonkSetupPoints } from "../kernels/fflonk/build-fflonk-key.js";
 import { GATE_WIRES, SELECTORS } from "../plonk/plonk-gates.js";
 import type { PlonkGates } from "../plonk/plonk-gates.js";
-import { fflonkDomainPowerOf, fflonkPowerCount } from "./key.js";
-import type { FflonkVerifyingKey } from "./key.js";
+import { fflonkDomainPowerOf, fflonkPowerCount } from "./fflonk-values.js";
+import type { FflonkVerifyingKey } from "./fflonk-values.js";
 import {
   FFLONK_PROTOCOL,
   FFLONK_SECTION,
@@ -22,7 +22,7 @@ import {
   ZKEY_ADDITION_BYTES,
   headerConstants,
   montgomery,
-} from "./zkey-layout.js";
+} from "./fflonk-zkey-layout.js";
 
 /** The bytes are no FFLONK zkey over BN254. */
 export class FflonkZkeyError extends Error {

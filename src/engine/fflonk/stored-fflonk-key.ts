@@ -21,8 +21,8 @@ import { GateFailure, checkHonestProof, isSatisfied, passGates, randomAssignment
 import { gatesOf } from "../plonk/plonk-gates.js";
 import type { StoredKey, StoredKeyResult } from "../proof-systems/proof-system.js";
 import { honestWitness } from "../proof-systems/published-key.js";
-import { EVALUATIONS, fflonkPowerCount } from "./key.js";
-import type { FflonkEvaluations, FflonkProof } from "./key.js";
+import { EVALUATIONS, fflonkPowerCount } from "./fflonk-values.js";
+import type { FflonkEvaluations, FflonkProof } from "./fflonk-values.js";
 import { FFLONK_GATES, STRING_POWER_MORE } from "./make-fflonk-key.js";
 import { FflonkZkeyError, readFflonkZkey } from "./read-zkey.js";
 import type { FflonkZkey } from "./read-zkey.js";

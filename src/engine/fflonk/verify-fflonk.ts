@@ -13,13 +13,13 @@ import { COLUMN_FACTORS, DOMAIN_POWER_MIN } from "../plonk/key.js";
 import { lagrangeValues } from "../plonk/lagrange.js";
 import { holdEach, holds, prepareSetupPairing } from "../plonk/pairing-check.js";
 import type { PairingCheck, SetupPairing } from "../plonk/pairing-check.js";
-import { CIRCUIT_POLYNOMIALS, EVALUATIONS } from "./key.js";
-import type { FflonkProof, FflonkVerifyingKey } from "./key.js";
+import { CIRCUIT_POLYNOMIALS, EVALUATIONS } from "./fflonk-values.js";
+import type { FflonkProof, FflonkVerifyingKey } from "./fflonk-values.js";
 import { denominatorProduct, joiningFactors, openingPoints } from "./opening.js";
 import type { OpeningPoints } from "./opening.js";
 import { fflonkRoots } from "./roots.js";
-import { alphaOf, permutationChallenges, xiSeedOf, yOf } from "./transcript.js";
-import type { PermutationChallenges } from "./transcript.js";
+import { alphaOf, permutationChallenges, xiSeedOf, yOf } from "./fflonk-transcript.js";
+import type { PermutationChallenges } from "./fflonk-transcript.js";
 
 /** A verifying key with its line functions computed. Usable only on the thread that made it. */
 export interface PreparedFflonkKey extends SetupPairing {

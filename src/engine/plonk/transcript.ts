@@ -2,12 +2,12 @@
  * The challenges of PLONK by Fiat and Shamir's transformation, with Keccak-256 and the order of snarkjs. Every value
  * that a challenge must depend on is in it: the verifying key, all public signals, and what the prover said before
  * ("Frozen Heart", CVE-2022-29566: a transcript without the public signals lets anyone forge proofs). How items become
- * bytes: challenge-hash.ts.
+ * bytes: transcript-hash.ts.
  */
 import type { CurveParameters } from "../curves/curve-parameters.js";
 import type { G1Point } from "../curves/points.js";
-import { challengeOf } from "./challenge-hash.js";
-import type { TranscriptItem } from "./challenge-hash.js";
+import { challengeOf } from "./transcript-hash.js";
+import type { TranscriptItem } from "./transcript-hash.js";
 import type { PlonkEvaluations, PlonkProof, PlonkVerifyingKey } from "./key.js";
 
 /** Commitments of the first round. */

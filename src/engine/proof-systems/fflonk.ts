@@ -4,7 +4,7 @@ import { decodeFflonkProof, encodeFflonkProofHex, fflonkProofToJson } from "../e
 import { fflonkSolidityArguments, fflonkSolidityVerifier } from "../encoding/fflonk-solidity.js";
 import { fflonkVerifyingKeyFromJson } from "../encoding/fflonk-verifying-key.js";
 import { makeFflonkKey } from "../fflonk/make-fflonk-key.js";
-import type { FflonkProof } from "../fflonk/key.js";
+import type { FflonkProof } from "../fflonk/fflonk-values.js";
 import { readFflonkZkey, type FflonkZkey } from "../fflonk/read-zkey.js";
 import { checkFflonkKey } from "../fflonk/stored-fflonk-key.js";
 import { prepareFflonkKey, verifyFflonk, verifyFflonkBatch, type PreparedFflonkKey } from "../fflonk/verify-fflonk.js";

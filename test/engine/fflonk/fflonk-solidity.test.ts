@@ -3,9 +3,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest
 import { primeSnarkjs, readSolidityTemplate } from "../../../src/engine/backends/snarkjs.js";
 import { BN254 } from "../../../src/engine/curves/bn254.js";
 import { fflonkSolidityArguments, fflonkSolidityVerifier } from "../../../src/engine/encoding/fflonk-solidity.js";
-import { fflonkDomainPowerOf, fflonkPowerCount } from "../../../src/engine/fflonk/key.js";
-import type { FflonkProof } from "../../../src/engine/fflonk/key.js";
-import { verifierFile } from "../../../src/engine/fflonk/zkey-layout.js";
+import { fflonkDomainPowerOf, fflonkPowerCount } from "../../../src/engine/fflonk/fflonk-values.js";
+import type { FflonkProof } from "../../../src/engine/fflonk/fflonk-values.js";
+import { verifierFile } from "../../../src/engine/fflonk/fflonk-zkey-layout.js";
 import { buildFflonkKey } from "../../../src/engine/kernels/fflonk/build-fflonk-key.js";
 import { FflonkMemory } from "../../../src/engine/kernels/fflonk/fflonk-context.js";
 import { FflonkProver } from "../../../src/engine/kernels/fflonk/fflonk-prover.js";

@@ -12,8 +12,8 @@ import {
   fflonkVerifyingKeyFromJson,
   fflonkVerifyingKeyToJson,
 } from "../../../src/engine/encoding/fflonk-verifying-key.js";
-import { EVALUATIONS, fflonkDomainPowerOf, fflonkPowerCount } from "../../../src/engine/fflonk/key.js";
-import type { FflonkProof } from "../../../src/engine/fflonk/key.js";
+import { EVALUATIONS, fflonkDomainPowerOf, fflonkPowerCount } from "../../../src/engine/fflonk/fflonk-values.js";
+import type { FflonkProof } from "../../../src/engine/fflonk/fflonk-values.js";
 import { fflonkRoots } from "../../../src/engine/fflonk/roots.js";
 import { prepareFflonkKey, verifyFflonk, verifyFflonkBatch } from "../../../src/engine/fflonk/verify-fflonk.js";
 import { power } from "../../../src/engine/field/prime-field.js";

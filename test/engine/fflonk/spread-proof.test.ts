@@ -1,7 +1,7 @@
 /** One FFLONK proof on several threads: the same as on one for the same blinding. */
 import { Worker } from "node:worker_threads";
 import { expect, it } from "vitest";
-import { fflonkDomainPowerOf, fflonkPowerCount } from "../../../src/engine/fflonk/key.js";
+import { fflonkDomainPowerOf, fflonkPowerCount } from "../../../src/engine/fflonk/fflonk-values.js";
 import { prepareFflonkKey, verifyFflonk } from "../../../src/engine/fflonk/verify-fflonk.js";
 import { loadPairing } from "../../../src/engine/groth16/pairing-backend.js";
 import { buildFflonkKey } from "../../../src/engine/kernels/fflonk/build-fflonk-key.js";

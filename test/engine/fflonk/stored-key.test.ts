@@ -1,7 +1,7 @@
 /** The gates of an FFLONK key: every part of the file is compared with what follows from circuit and string. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { BN254 } from "../../../src/engine/curves/bn254.js";
-import { fflonkDomainPowerOf } from "../../../src/engine/fflonk/key.js";
+import { fflonkDomainPowerOf } from "../../../src/engine/fflonk/fflonk-values.js";
 import { FFLONK_DOMAIN_POWER_MAX, STRING_POWER_MORE } from "../../../src/engine/fflonk/make-fflonk-key.js";
 import { makeDevelopmentPowers } from "../../../src/engine/plonk/development-setup.js";
 import { fflonkSystem } from "../../../src/engine/proof-systems/fflonk.js";
@@ -106,7 +106,10 @@ describe(`the gates of an FFLONK key, seed ${String(random.seed)}`, () => {
       [2, new Uint8Array(12 * 5000)],
       [3, new Uint8Array(8 * 2001)],
     ]);
-    expect(await ask(wide)).toMatchObject({ code: "circuit_unsupported", message: expect.stringMatching(/public/) });
+    expect(await ask(wide)).toMatchObject({
+      code: "circuit_unsupported",
+      message: expect.stringMatching(/public/) as string,
+    });
     expect(asked).toEqual([power]);
   });
 });

@@ -1,8 +1,8 @@
 /** FFLONK keys as snarkjs' files: byte for byte the same from here and there, and files that hold something else. */
 import { describe, expect, it } from "vitest";
-import { fflonkDomainPowerOf, fflonkPowerCount } from "../../../src/engine/fflonk/key.js";
+import { fflonkDomainPowerOf, fflonkPowerCount } from "../../../src/engine/fflonk/fflonk-values.js";
 import { FflonkZkeyError, readFflonkZkey } from "../../../src/engine/fflonk/read-zkey.js";
-import { HEADER_AT } from "../../../src/engine/fflonk/zkey-layout.js";
+import { HEADER_AT } from "../../../src/engine/fflonk/fflonk-zkey-layout.js";
 import { buildFflonkKey } from "../../../src/engine/kernels/fflonk/build-fflonk-key.js";
 import { writeFflonkZkey } from "../../../src/engine/kernels/fflonk/write-fflonk-zkey.js";
 import { makeDevelopmentPowers } from "../../../src/engine/plonk/development-setup.js";

@@ -4,7 +4,12 @@
  */
 import { BN254 } from "../../curves/bn254.js";
 import type { G1Point, G2Point } from "../../curves/points.js";
-import { BLINDING_ROWS, CIRCUIT_POLYNOMIALS, fflonkDomainPowerOf, fflonkPowerCount } from "../../fflonk/key.js";
+import {
+  BLINDING_ROWS,
+  CIRCUIT_POLYNOMIALS,
+  fflonkDomainPowerOf,
+  fflonkPowerCount,
+} from "../../fflonk/fflonk-values.js";
 import type { PlonkGates } from "../../plonk/plonk-gates.js";
 import type { Kernels } from "../kernels.js";
 import { msmWorkspaceBytes } from "../msm/msm-lists.js";

@@ -1,10 +1,10 @@
 /** What the parts of an FFLONK proof work with, and the named scalars and points that they hand to each other. */
-import { EVALUATIONS } from "../../fflonk/key.js";
-import type { Evaluation, FflonkEvaluations } from "../../fflonk/key.js";
+import { EVALUATIONS } from "../../fflonk/fflonk-values.js";
+import type { Evaluation, FflonkEvaluations } from "../../fflonk/fflonk-values.js";
 import { openingPoints } from "../../fflonk/opening.js";
 import type { OpeningPoints } from "../../fflonk/opening.js";
-import { alphaOf, permutationChallenges, xiOf, xiSeedOf, yOf } from "../../fflonk/transcript.js";
-import type { PermutationChallenges } from "../../fflonk/transcript.js";
+import { alphaOf, permutationChallenges, xiOf, xiSeedOf, yOf } from "../../fflonk/fflonk-transcript.js";
+import type { PermutationChallenges } from "../../fflonk/fflonk-transcript.js";
 import type { Kernels } from "../kernels.js";
 import { Domain } from "../ntt/domain.js";
 import { NamedPoints, NamedScalars } from "../plonk/named-memory.js";

@@ -3,7 +3,7 @@
  * to it. It is built once per machine (build-fflonk-key.ts) and opened by any number of threads (fflonk-prover.ts),
  * which write to workspaces only.
  */
-import type { FflonkVerifyingKey } from "../../fflonk/key.js";
+import type { FflonkVerifyingKey } from "../../fflonk/fflonk-values.js";
 import type { CircuitCoset, FixedPolynomial, ResidentCircuit } from "../plonk/resident-circuit.js";
 
 /**

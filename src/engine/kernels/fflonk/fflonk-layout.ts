@@ -2,7 +2,7 @@
  * The workspace that the threads of an FFLONK proof share: everything but a thread's own scratch lies in the leader's.
  * Every thread computes the layout from the key's counts.
  */
-import { BLINDING_ROWS, EVALUATIONS, Z_BLINDING_COUNT } from "../../fflonk/key.js";
+import { BLINDING_ROWS, EVALUATIONS, Z_BLINDING_COUNT } from "../../fflonk/fflonk-values.js";
 import type { Kernels } from "../kernels.js";
 import { msmScratchBytes, takeMsmLists } from "../msm/msm-lists.js";
 import type { MsmLists } from "../msm/msm-lists.js";

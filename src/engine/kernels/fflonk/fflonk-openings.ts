@@ -2,8 +2,8 @@
  * The last rounds of an FFLONK proof: the values at xi and xi w, which are the remainders of C0, C1 and C2 where they
  * are opened, and the two opening polynomials. Eprint 2021/1167, section 7, rounds 3 to 5.
  */
-import { CIRCUIT_POLYNOMIALS } from "../../fflonk/key.js";
-import type { Evaluation } from "../../fflonk/key.js";
+import { CIRCUIT_POLYNOMIALS } from "../../fflonk/fflonk-values.js";
+import type { Evaluation } from "../../fflonk/fflonk-values.js";
 import { joiningFactors } from "../../fflonk/opening.js";
 import { rootOfUnity } from "../../curves/curve-parameters.js";
 import { reduce } from "../../field/prime-field.js";

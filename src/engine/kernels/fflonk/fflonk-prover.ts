@@ -4,7 +4,7 @@
  * field, and verifies the proof.
  */
 import { BN254 } from "../../curves/bn254.js";
-import type { FflonkProof } from "../../fflonk/key.js";
+import type { FflonkProof } from "../../fflonk/fflonk-values.js";
 import { denominatorProduct } from "../../fflonk/opening.js";
 import { inverse } from "../../field/prime-field.js";
 import { createTeam } from "../threads/thread-team.js";

@@ -1,9 +1,9 @@
 /**
- * Writes a resident key as snarkjs' `.zkey` (fflonk/zkey-layout.ts), byte for byte as `snarkjs fflonk setup` does. Most
- * of it are values at the 4 n-th roots of unity, which snarkjs does not compute again.
+ * Writes a resident key as snarkjs' `.zkey` (fflonk/fflonk-zkey-layout.ts), byte for byte as `snarkjs fflonk setup`
+ * does. Most of it are values at the 4 n-th roots of unity, which snarkjs does not compute again.
  */
 import { BN254 } from "../../curves/bn254.js";
-import { fflonkPowerCount } from "../../fflonk/key.js";
+import { fflonkPowerCount } from "../../fflonk/fflonk-values.js";
 import {
   FFLONK_PROTOCOL,
   VALUES_PER_COEFFICIENT,
@@ -13,8 +13,8 @@ import {
   montgomery,
   sectionHead,
   u32,
-} from "../../fflonk/zkey-layout.js";
-import type { FFLONK_SECTION } from "../../fflonk/zkey-layout.js";
+} from "../../fflonk/fflonk-zkey-layout.js";
+import type { FFLONK_SECTION } from "../../fflonk/fflonk-zkey-layout.js";
 import { GATE_WIRES } from "../../plonk/plonk-gates.js";
 import type { PlonkGates } from "../../plonk/plonk-gates.js";
 import { openKernels } from "../kernels.js";

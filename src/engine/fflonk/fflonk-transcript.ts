@@ -11,9 +11,9 @@
 import { BN254 } from "../curves/bn254.js";
 import type { G1Point } from "../curves/points.js";
 import { power } from "../field/prime-field.js";
-import { challengeOf } from "../plonk/challenge-hash.js";
-import { EVALUATIONS } from "./key.js";
-import type { FflonkEvaluations } from "./key.js";
+import { challengeOf } from "../plonk/transcript-hash.js";
+import { EVALUATIONS } from "./fflonk-values.js";
+import type { FflonkEvaluations } from "./fflonk-values.js";
 
 export interface PermutationChallenges {
   readonly beta: bigint;

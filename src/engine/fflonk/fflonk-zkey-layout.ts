@@ -16,7 +16,7 @@ import { encodeG1, encodeG2 } from "../curves/points.js";
 import { writeBigIntLE } from "../field/bytes.js";
 import { COLUMN_FACTORS } from "../plonk/key.js";
 import { ZKEY_MAGIC, ZKEY_VERSION } from "../groth16/zkey-layout.js";
-import type { FflonkVerifyingKey } from "./key.js";
+import type { FflonkVerifyingKey } from "./fflonk-values.js";
 import { fflonkRoots } from "./roots.js";
 
 export const FFLONK_PROTOCOL = 10;
