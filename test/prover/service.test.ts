@@ -222,6 +222,7 @@ describe("lists", () => {
   it("say what is on the wire and nothing of how it is built", () => {
     expect(Object.keys(test.provers.get(owner, cubic.id)).sort()).toEqual(
       [
+        "analysis",
         "created_at",
         "curve",
         "description",
@@ -236,6 +237,7 @@ describe("lists", () => {
         "proving_scheme",
         "provider",
         "status",
+        "strict",
         "trusted_setup",
         "updated_at",
         "vault_id",

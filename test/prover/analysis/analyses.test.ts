@@ -169,6 +169,13 @@ describe("the analysis of a prover", () => {
     expect(analyzer.inputs.at(-1)?.example).toBeUndefined();
   });
 
+  it("is none while nothing has begun", async () => {
+    const who = subject();
+    const broken = await provision(test.provers, who, { source: "pragma circom 2.1.0; template" });
+    expect(broken).toMatchObject({ status: "failed", analysis: null });
+    expect(await test.provers.analysis(who, broken.id)).toMatchObject({ state: "none", verdict: null, signals: [] });
+  });
+
   it("belongs to the owner", async () => {
     const { id } = await provision(test.provers, subject(), CUBIC);
     expect(await failureOf(() => test.provers.analysis(subject(), id))).toMatchObject({ code: "not_found" });

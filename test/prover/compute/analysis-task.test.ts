@@ -32,7 +32,7 @@ describe("analysing in a process", () => {
   });
 
   it("runs nothing where the sandbox is required and incomplete", async () => {
-    const sandbox = new Sandbox({ mode: "require", tools: {} });
+    const sandbox = new Sandbox({ mode: "require", tools: { hasProcStatus: false } });
     const outcome = await analyze("b <-- a;", new ProcessTasks({ sandbox }));
     expect(outcome.report).toMatchObject({ verdict: "not_proven", reason: "compiler" });
   });
