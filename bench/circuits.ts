@@ -14,6 +14,7 @@ import { readR1cs } from "../src/engine/circuit/r1cs.js";
 import type { R1cs } from "../src/engine/circuit/r1cs.js";
 import { computeWitness } from "../src/engine/circuit/witness.js";
 import { BN254 } from "../src/engine/curves/bn254.js";
+import type { CurveParameters } from "../src/engine/curves/curve-parameters.js";
 import { writeBigIntLE } from "../src/engine/field/bytes.js";
 import { PACKAGE_ROOT } from "../src/platform/files/package-root.js";
 import { BuiltInCircuits, type CircuitSource } from "../src/prover/provisioning/sources.js";
@@ -53,6 +54,7 @@ interface BenchSource {
 const BENCH_CIRCUITS: Readonly<Record<string, () => BenchSource>> = {
   sha256_1536: () => sha256OfBits(1536),
   sha256_3600: () => sha256OfBits(3600),
+  merkle_20: () => merkleOfDepth(20),
 };
 
 /** Above the server's own limits: 254,000 constraints take half a minute and a gigabyte. */
@@ -63,20 +65,20 @@ const BENCH_LIMITS: CompileLimits = {
   constraintsMax: 2 ** 18,
 };
 
-/** Loads a circuit of circuits/ or of the bench; the first time it is compiled, which takes up to half a minute. */
-export async function loadCircuit(name: string): Promise<BenchCircuit> {
+/** Loads a circuit of circuits/ or of the bench for a curve, BN254 by default; the first time it is compiled, which takes up to half a minute. */
+export async function loadCircuit(name: string, curve: CurveParameters = BN254): Promise<BenchCircuit> {
   const { source, inputs: given, optimization } = BENCH_CIRCUITS[name]?.() ?? builtIn(name);
   const compilerVersion =
     (JSON.parse(readFileSync(join(PACKAGE_ROOT, "package.json"), "utf8")) as { dependencies: Record<string, string> })
       .dependencies.circom2 ?? "";
   const key = createHash("sha256")
-    .update(JSON.stringify([source, compilerVersion, optimization]))
+    .update(JSON.stringify([source, compilerVersion, optimization, ...(curve === BN254 ? [] : [curve.name])]))
     .digest("hex")
     .slice(0, 24);
   const path = (extension: string): string => join(benchFolder(), `${name}-${key}.${extension}`);
   if (!["r1cs", "wasm", "sym"].every((extension) => existsSync(path(extension)))) {
     const compiled = await compileCircuit(
-      { sources: source.files, main: source.main, curve: "BN254", optimization },
+      { sources: source.files, main: source.main, curve: curve.name, optimization },
       BENCH_LIMITS,
     );
     if (!compiled.ok) throw new Error(`${name}: ${compiled.diagnostics[0]?.message ?? "did not compile"}`);
@@ -110,6 +112,41 @@ function builtIn(name: string): BenchSource {
   return { source, inputs: satisfyingInputs, optimization: 2 };
 }
 
+/**
+ * A leaf of a Poseidon tree of this depth, whose root is an output: inputs satisfy it over every field, unlike those of
+ * `merkle_membership`.
+ */
+function merkleOfDepth(depth: number): BenchSource {
+  const text = `pragma circom 2.1.0;
+include "circomlib/circuits/poseidon.circom";
+template Member(depth) {
+    signal input leaf;
+    signal input siblings[depth];
+    signal input isRight[depth];
+    signal output root;
+    signal nodes[depth + 1];
+    signal moved[depth];
+    nodes[0] <== leaf;
+    for (var i = 0; i < depth; i++) {
+        isRight[i] * (isRight[i] - 1) === 0;
+        moved[i] <== isRight[i] * (siblings[i] - nodes[i]);
+        nodes[i + 1] <== Poseidon(2)([nodes[i] + moved[i], siblings[i] - moved[i]]);
+    }
+    root <== nodes[depth];
+}
+component main = Member(${String(depth)});
+`;
+  return {
+    source: { files: { "main.circom": text }, main: "main.circom" },
+    inputs: {
+      leaf: "7",
+      siblings: Array.from({ length: depth }, (_, i) => String(1000 + i)),
+      isRight: Array.from({ length: depth }, (_, i) => String(i & 1)),
+    },
+    optimization: 2,
+  };
+}
+
 /** Knowledge of `bits` bits whose SHA-256 is the output, as two numbers of 128 bits. */
 function sha256OfBits(bits: number): BenchSource {
   const text = `pragma circom 2.1.0;
@@ -138,7 +175,7 @@ component main = Preimage(${String(bits)});
 }
 
 /** snarkjs' `.wtns` file around a witness. */
-export function wtnsFile(witness: Uint8Array): Uint8Array {
+export function wtnsFile(witness: Uint8Array, { r }: CurveParameters = BN254): Uint8Array {
   const file = new Uint8Array(76 + witness.length);
   const view = new DataView(file.buffer);
   file.set(Buffer.from("wtns"));
@@ -147,7 +184,7 @@ export function wtnsFile(witness: Uint8Array): Uint8Array {
   view.setUint32(12, 1, true);
   view.setBigUint64(16, 40n, true);
   view.setUint32(24, 32, true);
-  writeBigIntLE(BN254.r, file, 28);
+  writeBigIntLE(r, file, 28);
   view.setUint32(60, witness.length / 32, true);
   view.setUint32(64, 2, true);
   view.setBigUint64(68, BigInt(witness.length), true);

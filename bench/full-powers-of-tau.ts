@@ -155,8 +155,9 @@ function multiples(group: "G1" | "G2", scalars: readonly bigint[]): Uint8Array {
   const output = new SharedArrayBuffer(pointBytes * scalars.length);
   const bytes = new Uint8Array(input);
   for (const [i, scalar] of scalars.entries()) writeBigIntLE(scalar, bytes, i * BN254.frBytes);
-  const jobs = cutIntoJobs({ group, scalarsAt: 0, outputAt: 0, count: scalars.length });
-  runFixedBaseJobs({ jobs, scalars: input, output, next: new SharedArrayBuffer(4) }, 1, () => undefined);
+  const jobs = cutIntoJobs({ group, scalarsAt: 0, outputAt: 0, count: scalars.length }, BN254);
+  const work = { curve: BN254.name, jobs, scalars: input, output, next: new SharedArrayBuffer(4) };
+  runFixedBaseJobs(work, 1, () => undefined);
   return Uint8Array.from(new Uint8Array(output));
 }
 

@@ -84,7 +84,8 @@ function multiples(group: "G1" | "G2", pointBytes: number, scalars: readonly big
   new Uint8Array(input).set(scalarBytes(scalars));
   runFixedBaseJobs(
     {
-      jobs: cutIntoJobs({ group, scalarsAt: 0, outputAt: 0, count: scalars.length }),
+      curve: BN254.name,
+      jobs: cutIntoJobs({ group, scalarsAt: 0, outputAt: 0, count: scalars.length }, BN254),
       scalars: input,
       output,
       next: new SharedArrayBuffer(4),

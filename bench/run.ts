@@ -13,6 +13,7 @@ import { tableOf } from "./table.js";
 const SUBJECTS: Readonly<Record<string, () => Promise<{ readonly subject: BenchSubject }>>> = {
   prove: async () => await import("./subjects/prove.js"),
   cores: async () => await import("./subjects/cores.js"),
+  bls: async () => await import("./subjects/bls.js"),
   verify: async () => await import("./subjects/verify.js"),
   plonk: async () => await import("./subjects/plonk.js"),
   fflonk: async () => await import("./subjects/fflonk.js"),

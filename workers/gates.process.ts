@@ -5,7 +5,9 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { runProcessEntry } from "../src/engine/process/process-entry.js";
+import { openReferenceString } from "../src/engine/proof-systems/reference-string-file.js";
 import { checkStoredKey } from "../src/engine/proof-systems/stored-keys.js";
+import { proofSystem } from "../src/engine/proof-systems/table.js";
 import type { GatesInput, StoredFile } from "../src/prover/compute/compute.js";
 import type { GatesAnswer } from "../src/prover/compute/gates-task.js";
 
@@ -17,11 +19,15 @@ function read({ path, sha256 }: StoredFile): Buffer {
 }
 
 await runProcessEntry(
-  async ({ system, r1cs, provingKey, verifyingKey, example }: GatesInput): Promise<GatesAnswer> =>
+  async ({ system, r1cs, provingKey, verifyingKey, referenceString, example }: GatesInput): Promise<GatesAnswer> =>
     await checkStoredKey(system, {
       r1cs: read(r1cs),
       provingKey: read(provingKey),
       verifyingKey: read(verifyingKey).toString("utf8"),
+      // The server has checked the file against its hash; of a large one, few ranges are read.
+      ...(referenceString === undefined
+        ? {}
+        : { referenceString: openReferenceString(referenceString, proofSystem(system).curve) }),
       ...(example === undefined
         ? {}
         : {

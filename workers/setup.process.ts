@@ -1,15 +1,18 @@
 /**
- * Process that makes one key and ends: the trapdoor dies with it and is never on disk. Started by
+ * Process that makes one key or reference string and ends: the trapdoor dies with it and is never on disk. Started by
  * src/prover/compute/setup-task.ts; its own threads share the group arithmetic.
  */
 import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
 import { runInline } from "../src/engine/groth16/fixed-base-work.js";
 import type { FixedBaseExecutor } from "../src/engine/groth16/fixed-base-work.js";
+import { makeDevelopmentString } from "../src/engine/plonk/development-string.js";
 import { runProcessEntry } from "../src/engine/process/process-entry.js";
 import type { MakeKeyResult } from "../src/engine/proof-systems/proof-system.js";
+import { openReferenceString } from "../src/engine/proof-systems/reference-string-file.js";
 import { proofSystem } from "../src/engine/proof-systems/table.js";
-import type { SetupInput } from "../src/prover/compute/compute.js";
+import { loadReferenceKernels } from "../src/engine/reference/reference-kernels.js";
+import type { SetupRequest } from "../src/prover/compute/setup-task.js";
 
 /** Every thread builds its own tables (0.2 s, 40 MB); more threads cost more than they save. */
 const THREADS_MAX = 8;
@@ -41,8 +44,20 @@ const runOnThreads: FixedBaseExecutor = async (work, onJob) => {
   );
 };
 
-await runProcessEntry(async ({ system, r1cs }: SetupInput, report): Promise<MakeKeyResult> => {
-  const result = await proofSystem(system).makeKey(r1cs, { execute: runOnThreads, onProgress: report });
+await runProcessEntry(async (request: SetupRequest, report): Promise<MakeKeyResult | Uint8Array> => {
+  const options = { execute: runOnThreads, onProgress: report };
+  if ("referenceString" in request) {
+    return await makeDevelopmentString(await loadReferenceKernels(), request.referenceString.power, options);
+  }
+  const { system, r1cs, referenceStrings = [] } = request;
+  const known = proofSystem(system);
+  const result = await known.makeKey(r1cs, {
+    ...options,
+    referenceString: (power) => {
+      const file = referenceStrings.find((each) => each.power >= power);
+      return file === undefined ? undefined : openReferenceString(file, known.curve);
+    },
+  });
   // The answer cannot contain shared memory.
   return result.ok ? { ...result, provingKey: Uint8Array.from(result.provingKey) } : result;
 });

@@ -29,6 +29,8 @@ import { createEgressGuard } from "../../src/platform/net/egress-guard.js";
 import { EventBus } from "../../src/platform/events/event-bus.js";
 import { eventHandlers } from "../../src/platform/events/event-handlers.js";
 import { eventRoutes } from "../../src/platform/events/event-routes.js";
+import { chooseDriver } from "../../src/platform/http/drivers/select.js";
+import { HTTP_LIMITS } from "../../src/platform/http/limits/limits.js";
 import { createServer } from "../../src/platform/http/server.js";
 import { createLog } from "../../src/platform/log.js";
 import { openStore } from "../../src/platform/store/lmdb/lmdb-store.js";
@@ -111,6 +113,7 @@ async function benchFanOut(
   const server = createServer(
     { host: "127.0.0.1", port: 0, limits: { rateLimits: false, connectionsMax: 2 * size.subscribers } },
     {
+      driver: chooseDriver({ choice: "auto", keepAliveSec: HTTP_LIMITS.keepAliveSec }, { log }),
       routes: bindRoutes(eventRoutes, eventHandlers({ events: bus })),
       authenticate: () => LISTENER,
       isUnsealed: () => true,

@@ -4,6 +4,7 @@
  */
 import { join } from "node:path";
 import type { Config } from "../platform/config.js";
+import { chooseDriver } from "../platform/http/drivers/select.js";
 import { createMetricsServer } from "../platform/http/metrics-server.js";
 import type { LaneFigures } from "../platform/pool/lane.js";
 import { Metrics } from "../platform/metrics.js";
@@ -35,6 +36,7 @@ export interface App {
 
 /** Opens the data folder and builds the application. Rejects with a sentence when the folder cannot be used. */
 export async function createApp(config: Config, dependencies: AppDependencies): Promise<App> {
+  const driver = chooseDriver({ choice: config.http, keepAliveSec: config.keep_alive_seconds }, dependencies);
   const fatalListeners: ((reason: string) => void)[] = [];
   const platform = await openPlatform(config, dependencies, (reason) => {
     for (const listener of fatalListeners) listener(reason);
@@ -43,6 +45,7 @@ export async function createApp(config: Config, dependencies: AppDependencies): 
   const parts: AppParts = {
     ...platform,
     ...areas,
+    driver,
     metrics: new Metrics({ lanes: () => lanesOf(areas, platform) }),
     requestHashKey: await secretKey(join(platform.dataDir, "request-hash-key")),
   };
@@ -62,12 +65,12 @@ function lanesOf({ pools, vault }: Areas, { jobs }: Platform): Readonly<Record<s
 }
 
 function runnable(parts: AppParts): Pick<App, "start" | "stop"> {
-  const { config, log, metrics, identityParts, pools } = parts;
+  const { config, log, metrics, driver, identityParts, pools } = parts;
   const servers = createServers(parts);
   const metricsServer =
     config.metrics_port === undefined
       ? undefined
-      : createMetricsServer({ host: "127.0.0.1", port: config.metrics_port }, { metrics, log });
+      : createMetricsServer({ host: "127.0.0.1", port: config.metrics_port }, { metrics, log, driver });
   return {
     start: async () => {
       parts.events.start();

@@ -15,6 +15,7 @@ import { eventHandlers } from "../platform/events/event-handlers.js";
 import { eventRoutes } from "../platform/events/event-routes.js";
 import { PACKAGE_ROOT } from "../platform/files/package-root.js";
 import { StoredIdempotency } from "../platform/http/limits/idempotency-store.js";
+import type { HttpDriver } from "../platform/http/drivers/driver.js";
 import { createServer, type Server } from "../platform/http/server.js";
 import type { Metrics } from "../platform/metrics.js";
 import { createServiceHandlers } from "../platform/service/handlers.js";
@@ -32,6 +33,7 @@ import { sharedTokenRoutes } from "./shared-tokens.js";
 export interface AppParts extends Platform, Areas {
   readonly metrics: Metrics;
   readonly requestHashKey: Buffer;
+  readonly driver: HttpDriver;
 }
 
 /** One address on which the server listens. */
@@ -82,7 +84,7 @@ function createServerAt(
   idempotency: StoredIdempotency,
   parts: AppParts,
 ): Server {
-  const { config, clock, log, metrics, vault, audit } = parts;
+  const { config, clock, log, metrics, vault, audit, driver } = parts;
   const tls =
     config.tls_cert === undefined || config.tls_key === undefined
       ? {}
@@ -92,13 +94,18 @@ function createServerAt(
       host,
       port,
       requestHashKey: parts.requestHashKey,
-      limits: { rateLimits: config.rate_limits, connectionsMax: config.connections },
+      limits: {
+        rateLimits: config.rate_limits,
+        connectionsMax: config.connections,
+        keepAliveSec: config.keep_alive_seconds,
+      },
       trustedProxies: listOf(config.trusted_proxies),
       ...(area === undefined ? {} : { areas: [area] }),
       ...tls,
     },
     {
       routes: routesAt(area, routes),
+      driver,
       authenticate: (token, routeArea) => authenticate(parts, token, routeArea),
       isUnsealed: () => vault.service.isUnsealed(),
       idempotency,

@@ -5,7 +5,10 @@
 import type { CircuitInterface } from "./circuit/interface.js";
 import type { Groth16ProofJson } from "./encoding/groth16-proof.js";
 import type { Groth16SolidityArguments } from "./encoding/groth16-solidity.js";
+import type { PlonkProofJson } from "./encoding/plonk-proof.js";
+import type { PlonkSolidityArguments } from "./encoding/plonk-solidity.js";
 import type { SharedKey } from "./kernels/threads/shared-key.js";
+import type { CurveName } from "./curves/curve-parameters.js";
 import type { NoteTreeNode, NoteTreeState } from "./merkle/note-tree.js";
 import type { ProofSystemName } from "./proof-systems/names.js";
 
@@ -34,10 +37,10 @@ export interface TaskFailure {
 export type TaskResult<Value> = { readonly ok: true; readonly value: Value } | TaskFailure;
 
 /** A proof as an object of snarkjs. */
-export type SnarkjsProof = Groth16ProofJson;
+export type SnarkjsProof = Groth16ProofJson | PlonkProofJson;
 
 /** A proof as the arguments of the verifier contract's `verifyProof`. */
-export type SolidityArguments = Groth16SolidityArguments;
+export type SolidityArguments = Groth16SolidityArguments | PlonkSolidityArguments;
 
 export interface ProveMessage {
   readonly system: ProofSystemName;
@@ -129,6 +132,8 @@ export interface VerifyBatchValue {
 }
 
 export interface AppendNotesMessage {
+  /** The curve of the store's proofs, over whose scalar field the tree hashes. */
+  readonly curve: CurveName;
   readonly state: NoteTreeState;
   /** One digest per note in the order of appending, 64 lower-case hex digits each; at least one. */
   readonly digests: readonly string[];

@@ -19,6 +19,8 @@ export const SETTING_GROUPS: readonly { readonly title: string; readonly names: 
       "port",
       "data_dir",
       "store_max_mb",
+      "http",
+      "keep_alive_seconds",
       "connections",
       "log_level",
       "metrics_port",

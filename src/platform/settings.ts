@@ -294,6 +294,23 @@ export const SETTINGS = {
     description:
       "sandbox of the circom and Solidity compilers: `auto` applies the limits that the system offers and warns of the missing ones, `require` compiles nothing unless every limit holds",
   }),
+  http: setting({
+    env: "PROOFWRIGHT_HTTP",
+    flag: "http",
+    schema: Type.Union([Type.Literal("auto"), Type.Literal("uws"), Type.Literal("node")]),
+    default: "auto",
+    description:
+      "HTTP library: `uws` is uWebSockets.js, `node` is Node's own, which takes more processor time a request and runs everywhere; `auto` takes uWebSockets.js where it has a binary for the system",
+  }),
+  keep_alive_seconds: setting({
+    env: "PROOFWRIGHT_KEEP_ALIVE_SECONDS",
+    flag: "keep-alive-seconds",
+    schema: Type.Integer({ minimum: 1, maximum: 3600 }),
+    default: 75,
+    unit: "seconds",
+    description:
+      "a connection on which no request comes for this long is closed; only Node's own HTTP library follows it, because uWebSockets.js closes after 10 s, which is compiled in",
+  }),
   connections: setting({
     env: "PROOFWRIGHT_CONNECTIONS",
     flag: "connections",

@@ -3,6 +3,7 @@
  * what computes it must exist first.
  */
 import { PROOF_SYSTEMS, proofSystemName, type ProofSystemName } from "../engine/proof-systems/names.js";
+import type { CurveName } from "../engine/curves/curve-parameters.js";
 import { AppError, assert } from "../platform/errors.js";
 
 interface Triple {
@@ -12,16 +13,29 @@ interface Triple {
 }
 
 interface SupportedTriple extends Triple {
-  /** How the keys are made: `single_party` keys by this server alone, and trusted only as far as it is. */
-  readonly trusted_setup: "single_party";
+  readonly curve: CurveName;
+  /**
+   * How the keys are made: `single_party` keys by this server alone, and trusted only as far as it is; `universal` ones
+   * follow from a structured reference string, and are trusted as far as that.
+   */
+  readonly trusted_setup: "single_party" | "universal";
 }
 
 const SUPPORTED: readonly SupportedTriple[] = [
   { provider: "circom", proving_scheme: "groth16", curve: "BN254", trusted_setup: "single_party" },
+  { provider: "circom", proving_scheme: "groth16", curve: "BLS12_381", trusted_setup: "single_party" },
+  { provider: "circom", proving_scheme: "plonk", curve: "BN254", trusted_setup: "universal" },
 ];
 
 /** Other names of curves, in lower case; the code uses one name. */
-const CURVE_ALIASES: Readonly<Record<string, string>> = { bn128: "BN254", alt_bn128: "BN254" };
+const CURVE_ALIASES: Readonly<Record<string, string>> = {
+  bn128: "BN254",
+  alt_bn128: "BN254",
+  bls12381: "BLS12_381",
+  "bls12-381": "BLS12_381",
+};
+/** The curve of the EVM's precompiles, on which the Solidity verifiers stand. */
+const SOLIDITY_CURVE = "BN254";
 
 export const DEFAULT_PROVIDER = "circom";
 
@@ -37,6 +51,11 @@ export function proofSystemRow(
   prover: Pick<Triple, "proving_scheme" | "curve">,
 ): (typeof PROOF_SYSTEMS)[ProofSystemName] {
   return PROOF_SYSTEMS[proofSystemOf(prover)];
+}
+
+/** Tells whether proofs of a prover have a form that a Solidity contract takes. */
+export function hasSolidityForm(prover: Pick<Triple, "proving_scheme" | "curve">): boolean {
+  return proofSystemRow(prover).curve === SOLIDITY_CURVE;
 }
 
 /** Reads the setting `alias:provider,alias:provider`. */

@@ -28,6 +28,7 @@ import { KeyPins } from "./provisioning/key-pins.js";
 import { NoteStores } from "./proofs/note-stores.js";
 import { Proofs } from "./proofs/proofs.js";
 import { Provisioning, PROVISIONING_PHASES } from "./provisioning/provisioning.js";
+import { ReferenceStrings } from "./provisioning/reference-strings.js";
 import { ProverRepository } from "./repository.js";
 import { PROVE_DEADLINE_MS, WAIT_SEC_MAX, type proverRoutes } from "./routes.js";
 import { ProverService, type ProvisioningQueue } from "./service.js";
@@ -111,6 +112,7 @@ export function createProverRegistry(
     appendNotes: async (message, owner) => await compute.appendNotes(message, { owner }),
   });
   const pins = new KeyPins({ vault });
+  const strings = new ReferenceStrings({ store, repository, artifacts, compute, clock, log });
   const watch = new StatusWatch();
   const proofs = new Proofs(
     { proveDeadlineMs: PROVE_DEADLINE_MS, verifyDeadlineMs: VERIFY_DEADLINE_MS },
@@ -119,7 +121,7 @@ export function createProverRegistry(
   const queue = provisioningQueue(jobs);
   const analyses = dependencies.analyzer === undefined ? undefined : analysisQueue(jobs, repository);
   const provisioning = new Provisioning({
-    ...{ repository, artifacts, compute, builtIns, pins, vault, events, clock, log },
+    ...{ repository, artifacts, compute, builtIns, pins, strings, vault, events, clock, log },
     followUp: ({ id, build }) => (build.is_strict === true ? {} : (analyses?.prepare(build.owner, id) ?? {})),
   });
   registerJobs(jobs, options, { provisioning, watch });

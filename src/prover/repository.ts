@@ -5,11 +5,12 @@
 import { ownerKey, type Subject } from "../platform/auth/principal.js";
 import type { Store, StoreCommit, StoreKey, StorePut, StoreRecord } from "../platform/store/store.js";
 import { defineTable, mergeCommits, type Page, type Table } from "../platform/store/tables.js";
+import type { CurveName } from "../engine/curves/curve-parameters.js";
 import { isFinished } from "./provisioning/lifecycle.js";
 import type { ProverAnalysis } from "./analysis/analysis-schemas.js";
-import type { ProofFilters, ProverDiagnostic, ProofRecord, Prover, ProverFilters } from "./schemas.js";
+import type { ProofFilters, ProverDiagnostic, ProofRecord, Prover, ProverFilters, UniversalSetup } from "./schemas.js";
 
-/** Files of a prover, by the name of their download; `source.json` is for compiling and cannot be downloaded. */
+/** Files of a prover, by the name of their download; `source.json` and `reference_string` cannot be downloaded. */
 export type ArtifactName =
   | "verifying_key.json"
   | "proving_key"
@@ -18,6 +19,7 @@ export type ArtifactName =
   | "circuit.sym"
   | "interface.json"
   | "verifier.sol"
+  | "reference_string"
   | "source.json";
 /** A type and not an interface, like everything that is stored as a value. */
 export type ArtifactSet = { readonly [Name in ArtifactName]?: { readonly sha256: string; readonly bytes: number } };
@@ -66,11 +68,21 @@ interface ProverBuild {
   readonly gates_passed: boolean;
 }
 
-/** Provers that were made before the compiler had options lack them. */
-export type StoredProver = Omit<Prover, "options" | "analysis" | "strict"> & {
+/**
+ * Provers that were made before the compiler had options lack them, and those before universal setups their setup.
+ */
+export type StoredProver = Omit<Prover, "options" | "setup" | "analysis" | "strict"> & {
   readonly options?: Prover["options"];
+  readonly setup?: Prover["setup"];
   readonly build: ProverBuild;
 };
+/** A structured reference string that the server keeps. */
+export type KeptReferenceString = UniversalSetup & {
+  readonly curve: CurveName;
+  readonly bytes: number;
+  readonly created_at: string;
+};
+
 type StoredProof = ProofRecord & { readonly owner: Subject };
 
 /**
@@ -95,6 +107,7 @@ const TABLES = {
   analysis: "prover_analysis",
   circuitAnalysis: "circuit_analysis",
   artifactUse: "artifact_use",
+  referenceString: "reference_string",
 } as const;
 /** Keeps the entries of an analysis apart from those of its prover, which may name the same file. */
 const ANALYSIS_USE = "analysis";
@@ -154,6 +167,7 @@ export class ProverRepository {
     return {
       ...prover,
       options: prover.options ?? DEFAULT_OPTIONS,
+      setup: prover.setup ?? null,
       strict: build.is_strict ?? false,
       analysis: analysisOnWire(this.findAnalysis(build.owner, prover.id)?.value),
     };
@@ -260,12 +274,22 @@ export class ProverRepository {
     return { puts: [{ key: circuitKey(scope, hash), value: circuit }] };
   }
 
+  /** Returns the reference strings of a curve. */
+  referenceStrings(curve: CurveName): KeptReferenceString[] {
+    return this.#store.range<KeptReferenceString>([TABLES.referenceString, curve]).map(({ value }) => value);
+  }
+
+  /** Prepares the record of a reference string. */
+  putReferenceString(string: KeptReferenceString): StoreCommit {
+    return { puts: [{ key: [TABLES.referenceString, string.curve, string.sha256], value: string }] };
+  }
+
   /** Returns whether a prover of any owner uses the file. */
   isArtifactUsed(sha256: string): boolean {
     return this.#store.range([TABLES.artifactUse, sha256], { limit: 1 }).length > 0;
   }
 
-  /** Returns the hashes of all files that a prover or a compiled circuit refers to. */
+  /** Returns the hashes of all files that a prover, a compiled circuit or a reference string refers to. */
   referencedArtifacts(): Set<string> {
     const used = this.#store.range([TABLES.artifactUse]).map(({ key }) => String(key[1]));
     const compiled = this.#store
@@ -274,7 +298,8 @@ export class ProverRepository {
     const analyzed = this.#store
       .range<AnalysisResult>([TABLES.circuitAnalysis])
       .flatMap(({ value }) => Object.values(value.artifacts).map(({ sha256 }) => sha256));
-    return new Set([...used, ...compiled, ...analyzed]);
+    const strings = this.#store.range([TABLES.referenceString]).map(({ key }) => String(key[2]));
+    return new Set([...used, ...compiled, ...analyzed, ...strings]);
   }
 
   /** One entry per file, though two names may have the same content. */

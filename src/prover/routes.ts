@@ -251,7 +251,7 @@ export const proverRoutes = {
     auth: READ,
     needsUnsealed: true,
     description:
-      "verifying_key.json, proving_key (also as proving_key.zkey), circuit.wasm, circuit.r1cs, circuit.sym, interface.json, verifier.sol; of the analysis analysis.json and, when two witnesses differ, witness_1.wtns, witness_2.wtns, analysis.r1cs, analysis.sym. ETag is the SHA-256.",
+      "verifying_key.json, proving_key (of Groth16 also as proving_key.zkey), circuit.wasm, circuit.r1cs, circuit.sym, interface.json, verifier.sol; of the analysis analysis.json and, when two witnesses differ, witness_1.wtns, witness_2.wtns, analysis.r1cs, analysis.sym. ETag is the SHA-256.",
     params: ArtifactParams,
     responses: { 200: { description: "The file", file: "application/octet-stream" } },
     errors: ["not_found", "artifact_corrupt", "vault_sealed"],

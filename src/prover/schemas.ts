@@ -55,6 +55,23 @@ const BuiltOptions = Type.Object(
   { description: "options of the compiler" },
 );
 
+/** The structured reference string from which a prover's keys follow. */
+const UniversalSetup = Type.Object(
+  {
+    origin: Type.Union([Type.Literal("development")], {
+      description:
+        "development: made by this server alone, so whoever controlled it at that time could forge proofs of every key that follows from it; for development only",
+    }),
+    sha256: Type.String({ ...Digest, description: "SHA-256 of the string's file" }),
+    power: Type.Integer({ minimum: 1, maximum: 28, description: "the string serves domains up to 2^power" }),
+  },
+  {
+    description:
+      "the structured reference string of the keys; null before the keys and for a setup of the circuit's own",
+  },
+);
+export type UniversalSetup = Static<typeof UniversalSetup>;
+
 export const Prover = Type.Object(
   {
     id: Uuid,
@@ -70,10 +87,11 @@ export const Prover = Type.Object(
     proving_scheme: Type.String(),
     curve: Type.String(),
     status: Status,
-    trusted_setup: Type.Union([Type.Literal("single_party")], {
+    trusted_setup: Type.Union([Type.Literal("single_party"), Type.Literal("universal")], {
       description:
-        "how the keys were made; single_party: by this server alone, so whoever controlled it at that time could forge proofs",
+        "how the keys were made; single_party: by this server alone, so whoever controlled it at that time could forge proofs; universal: from the structured reference string that `setup` names",
     }),
+    setup: nullable(UniversalSetup),
     note_store_id: Uuid,
     nullifier_store_id: NullifierStoreId,
     errors: Type.Array(ProverDiagnostic, { description: "why provisioning failed; empty otherwise" }),
@@ -325,26 +343,50 @@ export const ProofRecord = Type.Object(
 );
 export type ProofRecord = Static<typeof ProofRecord>;
 
-const SnarkjsProof = Type.Object({
-  proof: Type.Object({
-    pi_a: Type.Array(Type.String()),
+const Coordinates = Type.Array(Type.String(), { description: "coordinates, decimal" });
+const Groth16Object = Type.Object(
+  {
+    pi_a: Coordinates,
     pi_b: Type.Array(Type.Array(Type.String())),
-    pi_c: Type.Array(Type.String()),
-    protocol: Type.String(),
+    pi_c: Coordinates,
+    protocol: Type.Literal("groth16"),
     curve: Type.String(),
-  }),
+  },
+  { description: "of Groth16" },
+);
+const PlonkObject = Type.Object(
+  {
+    ...{ A: Coordinates, B: Coordinates, C: Coordinates, Z: Coordinates },
+    ...{ T1: Coordinates, T2: Coordinates, T3: Coordinates, Wxi: Coordinates, Wxiw: Coordinates },
+    ...{ eval_a: Type.String(), eval_b: Type.String(), eval_c: Type.String() },
+    ...{ eval_s1: Type.String(), eval_s2: Type.String(), eval_zw: Type.String() },
+    protocol: Type.Literal("plonk"),
+    curve: Type.String(),
+  },
+  { description: "of PLONK" },
+);
+const SnarkjsProof = Type.Object({
+  proof: Type.Union([Groth16Object, PlonkObject], { description: "the proof object of snarkjs" }),
   public_signals: Type.Array(FieldElement),
 });
 const Word = Type.String({ pattern: "^0x[0-9a-f]{64}$" });
-const SolidityProof = Type.Object({
-  a: Type.Array(Word),
-  b: Type.Array(Type.Array(Word)),
-  c: Type.Array(Word),
-  input: Type.Array(Word),
-});
+const SolidityProof = Type.Union(
+  [
+    Type.Object(
+      { a: Type.Array(Word), b: Type.Array(Type.Array(Word)), c: Type.Array(Word), input: Type.Array(Word) },
+      { description: "of Groth16" },
+    ),
+    Type.Object({ proof: Type.Array(Word), input: Type.Array(Word) }, { description: "of PLONK" }),
+  ],
+  { description: "arguments of the verifier contract's `verifyProof`" },
+);
 
 export const ProveResult = Type.Object({
-  proof: Type.String({ pattern: "^[0-9a-f]+$", description: "the proof, hex; compressed points A | B | C" }),
+  proof: Type.String({
+    pattern: "^[0-9a-f]+$",
+    description:
+      "the proof, hex; of Groth16 the compressed points A | B | C (128 bytes), of PLONK nine compressed points and six values (480 bytes)",
+  }),
   ...ProofRecord.properties,
   snarkjs: Type.Optional(SnarkjsProof),
   solidity: Type.Optional(SolidityProof),

@@ -2,6 +2,7 @@
  * The operations of the prover registry, for one owner at a time. Connects the parts (sources, stores, vault, durable
  * jobs, proofs) and enforces limits and permissions; computes nothing and knows no HTTP.
  */
+import type { CurveName } from "../engine/curves/curve-parameters.js";
 import { AppError, invalidMember, notFound } from "../platform/errors.js";
 import { PERMISSIONS, holdsAll } from "../platform/auth/permissions.js";
 import type { Principal, Subject } from "../platform/auth/principal.js";
@@ -13,7 +14,7 @@ import { newId } from "../platform/ids.js";
 import type { Artifacts } from "../platform/store/artifacts.js";
 import { StoreConflict, type Store, type StoreCommit, type StoreRecord } from "../platform/store/store.js";
 import { mergeCommits, type Page } from "../platform/store/tables.js";
-import { DEFAULT_PROVIDER, type Catalog } from "./catalog.js";
+import { DEFAULT_PROVIDER, proofSystemRow, type Catalog } from "./catalog.js";
 import { isFinished, progressOf, stepOf } from "./provisioning/lifecycle.js";
 import { readAnalysis } from "./analysis/analyses.js";
 import type { CircuitAnalysis } from "./analysis/analysis-schemas.js";
@@ -48,6 +49,7 @@ import { requireSaidProver } from "./said-prover.js";
 import { SourceFiles } from "./provisioning/source-files.js";
 import {
   circuitHash,
+  requireCurve,
   sourceOf,
   withOptions,
   type BuiltInCircuits,
@@ -140,6 +142,7 @@ const CREATE_TRIES_MAX = 8;
 const NEW_PROVER = {
   proving_key_id: null,
   verifying_key_id: null,
+  setup: null,
   status: "init",
   errors: [],
   warnings: [],
@@ -206,13 +209,15 @@ export class ProverService {
 
   /** Returns the progress of provisioning. */
   progress(owner: Subject, id: string): ProverProgress {
-    const { status, errors } = this.#find(owner, id).value;
+    const prover = this.#find(owner, id).value;
+    const { status, errors } = prover;
+    const { setup } = proofSystemRow(prover);
     return {
       id,
       status,
       finished: isFinished(status),
-      progress: progressOf(status, this.#with.watch.shareOf(id)),
-      step: stepOf(status),
+      progress: progressOf(status, this.#with.watch.shareOf(id), setup),
+      step: stepOf(status, setup),
       errors,
     };
   }
@@ -433,10 +438,11 @@ export class ProverService {
     throw new AppError("conflict", { message: "the named stores are busy; try again" });
   }
 
-  #circuitOf(request: CreateProver, curve: string): NamedSource {
+  #circuitOf(request: CreateProver, curve: CurveName): NamedSource {
     const { prime, ...options } = request.options ?? {};
     this.#with.catalog.requirePrime(prime, curve);
     const named = sourceOf(request, { builtIns: this.#with.builtIns, limits: this.#options.source });
+    requireCurve(named, curve);
     return withOptions(named, options);
   }
 
@@ -483,7 +489,9 @@ export class ProverService {
     const download = DOWNLOADS[name];
     const stored = download === undefined ? undefined : prover.build.artifacts[download.artifact];
     if (download === undefined || stored === undefined) return undefined;
-    const isReady = prover.status === "provisioned" || !SETUP_ARTIFACTS.has(download.artifact);
+    // A key of another format is served under its own name only.
+    const isNamedRight = name !== "proving_key.zkey" || proofSystemRow(prover).provingKeyFormat === "snarkjs-zkey";
+    const isReady = isNamedRight && (prover.status === "provisioned" || !SETUP_ARTIFACTS.has(download.artifact));
     return isReady ? { sha256: stored.sha256, contentType: download.contentType } : undefined;
   }
 

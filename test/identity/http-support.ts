@@ -6,6 +6,7 @@ import type { Principal } from "../../src/platform/auth/principal.js";
 import { systemClock } from "../../src/platform/clock.js";
 import { bindRoutes, type Area, type HandlersFor } from "../../src/platform/contract/route.js";
 import { createServer, type Server } from "../../src/platform/http/server.js";
+import { testDriver } from "../support/http-driver.js";
 import { quietLog } from "../platform/auth/support.js";
 import { PASSWORD, openHarness, type Harness } from "./support.js";
 
@@ -53,6 +54,7 @@ async function listen(): Promise<{
   const server = createServer(
     { host: "127.0.0.1", port: 0, limits: { rateLimits: false } },
     {
+      driver: testDriver,
       routes: bindRoutes(identityRoutes, handlers),
       authenticate: (token: string, area?: Area): Principal | Promise<Principal> => served!.authenticate(token, area),
       isUnsealed: () => true,

@@ -5,6 +5,7 @@ import { identityRoutes } from "../../src/identity/routes.js";
 import { systemClock } from "../../src/platform/clock.js";
 import { bindRoutes } from "../../src/platform/contract/route.js";
 import { createServer, type Server } from "../../src/platform/http/server.js";
+import { testDriver } from "../support/http-driver.js";
 import { quietLog } from "../platform/auth/support.js";
 import { PASSWORD, openHarness, type Harness } from "./support.js";
 
@@ -20,7 +21,7 @@ beforeEach(async () => {
   const routes = bindRoutes(identityRoutes, handlers);
   server = createServer(
     { host: "127.0.0.1", port: 0 },
-    { routes, authenticate, isUnsealed: () => false, log: quietLog, clock: systemClock },
+    { driver: testDriver, routes, authenticate, isUnsealed: () => false, log: quietLog, clock: systemClock },
   );
   const { port } = await server.listen();
   host = `127.0.0.1:${port}`;

@@ -15,6 +15,21 @@ describe("catalog of provers", () => {
     }
   });
 
+  it("takes any spelling of the second curve, and its prime by circom's name", () => {
+    for (const curve of ["BLS12_381", "bls12_381", "bls12381", "BLS12-381"]) {
+      expect(catalog.resolve({ provider: "circom", proving_scheme: "groth16", curve }).curve).toBe("BLS12_381");
+      expect(() => {
+        catalog.requirePrime(curve, "BLS12_381");
+      }).not.toThrow();
+      expect(() => {
+        catalog.requirePrime(curve, "BN254");
+      }).toThrow("supported: BN254, bn128, alt_bn128");
+    }
+    expect(() => {
+      catalog.requirePrime("bn128", "BLS12_381");
+    }).toThrow("supported: BLS12_381, bls12381, bls12-381");
+  });
+
   it("takes a provider by the alias of the settings", () => {
     expect(catalog.resolve({ provider: "GNARK", proving_scheme: "groth16", curve: "BN254" }).provider).toBe("circom");
   });
@@ -22,8 +37,9 @@ describe("catalog of provers", () => {
   it("refuses another triple and lists the supported ones", () => {
     const others = [
       ["zokrates", "groth16", "BN254"],
-      ["circom", "plonk", "BN254"],
-      ["circom", "groth16", "BLS12_381"],
+      ["circom", "fflonk", "BN254"],
+      ["circom", "plonk", "BLS12_381"],
+      ["circom", "groth16", "BLS12_377"],
       ["", "", ""],
     ] as const;
     for (const [provider, proving_scheme, curve] of others) {

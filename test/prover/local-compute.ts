@@ -7,7 +7,11 @@ import { DEFAULT_COMPILE_LIMITS } from "../../src/engine/circuit/compile-circuit
 import { readCircuitInterface } from "../../src/engine/circuit/interface.js";
 import { readR1csHeader } from "../../src/engine/circuit/r1cs.js";
 import { appendNotes } from "../../src/engine/merkle/note-tree.js";
+import { makeDevelopmentString } from "../../src/engine/plonk/development-string.js";
+import { openReferenceString } from "../../src/engine/proof-systems/reference-string-file.js";
 import { checkStoredKey } from "../../src/engine/proof-systems/stored-keys.js";
+import { proofSystem } from "../../src/engine/proof-systems/table.js";
+import { loadReferenceKernels } from "../../src/engine/reference/reference-kernels.js";
 import type {
   AppendNotesMessage,
   AppendNotesValue,
@@ -28,8 +32,9 @@ import type {
   ImportOutcome,
   PassedGates,
   ProverCompute,
+  ReferenceStringInput,
   SetupInput,
-  SetupKeys,
+  SetupOutcome,
   StepFailure,
 } from "../../src/prover/compute/compute.js";
 import { readImport } from "../../src/prover/compute/read-import.js";
@@ -39,8 +44,8 @@ import { makeKeyOnce } from "../support/made-keys.js";
 export class LocalCompute implements ProverCompute {
   readonly compilerName = "circom2 in this process";
 
-  async compile({ source }: CompileInput): Promise<CompileOutcome> {
-    const result = await compileOnce(source);
+  async compile({ source, curve }: CompileInput): Promise<CompileOutcome> {
+    const result = await compileOnce(source, curve);
     if (!result.ok)
       return {
         ok: false,
@@ -59,10 +64,35 @@ export class LocalCompute implements ProverCompute {
     return read.ok ? read : { ok: false, errors: [{ code: read.code, message: read.message, file: read.file }] };
   }
 
-  async setup({ r1cs }: SetupInput): Promise<{ ok: true; value: SetupKeys } | StepFailure> {
-    const made = await makeKeyOnce(r1cs);
+  async setup(input: SetupInput): Promise<SetupOutcome> {
+    if (input.system !== "groth16/BN254") return await this.#deriveKeys(input);
+    const made = await makeKeyOnce(input.r1cs);
     if (!made.ok) return { ok: false, errors: [{ code: made.code, message: made.message }] };
     return { ok: true, value: { provingKey: made.zkey, verifyingKey: JSON.stringify(made.verifyingKey) } };
+  }
+
+  async makeReferenceString({ power }: ReferenceStringInput): Promise<{ ok: true; value: Uint8Array }> {
+    return { ok: true, value: await makeDevelopmentString(await loadReferenceKernels(), power) };
+  }
+
+  async #deriveKeys({ system, r1cs, referenceStrings = [] }: SetupInput): Promise<SetupOutcome> {
+    const made = await proofSystem(system).makeKey(r1cs, {
+      referenceString: (power) => {
+        const file = referenceStrings.find((each) => each.power >= power);
+        return file === undefined ? undefined : openReferenceString(file);
+      },
+    });
+    if (!made.ok && made.code === "reference_string_required") return { ok: false, referencePower: made.power };
+    if (!made.ok) return { ok: false, errors: [{ code: made.code, message: made.message }] };
+    const { provingKey, verifyingKey, referenceString } = made;
+    return {
+      ok: true,
+      value: {
+        provingKey,
+        verifyingKey: JSON.stringify(verifyingKey),
+        ...(referenceString === undefined ? {} : { referenceString }),
+      },
+    };
   }
 
   async gates({
@@ -70,12 +100,14 @@ export class LocalCompute implements ProverCompute {
     r1cs,
     provingKey,
     verifyingKey,
+    referenceString,
     example,
   }: GatesInput): Promise<{ ok: true; value: PassedGates } | StepFailure> {
     const checked = await checkStoredKey(system, {
       r1cs: readFileSync(r1cs.path),
       provingKey: readFileSync(provingKey.path),
       verifyingKey: readFileSync(verifyingKey.path, "utf8"),
+      ...(referenceString === undefined ? {} : { referenceString: openReferenceString(referenceString) }),
       ...(example === undefined
         ? {}
         : { example: { ...example, witnessProgram: readFileSync(example.witnessProgram.path) } }),

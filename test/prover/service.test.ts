@@ -67,7 +67,7 @@ describe("registering a prover", () => {
   });
 
   it("refuses another triple and lists the supported ones", async () => {
-    for (const change of [{ proving_scheme: "plonk" }, { curve: "BLS12_381" }, { provider: "zokrates" }]) {
+    for (const change of [{ proving_scheme: "fflonk" }, { curve: "BLS12_381" }, { provider: "zokrates" }]) {
       const failure = await failureOf(() => register(test.provers, owner, change));
       expect(failure).toMatchObject({ code: "prover_unsupported", status: 422 });
       expect(failure.message).toContain("circom/groth16/BN254");
@@ -236,6 +236,7 @@ describe("lists", () => {
         "proving_key_id",
         "proving_scheme",
         "provider",
+        "setup",
         "status",
         "strict",
         "trusted_setup",

@@ -12,6 +12,7 @@ import {
   type CompileRequest,
   type CompileResult,
 } from "../../src/engine/circuit/compile-circuit.js";
+import type { CurveName } from "../../src/engine/curves/curve-parameters.js";
 import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
 import { BuiltInCircuits } from "../../src/prover/provisioning/sources.js";
 import { KeptResults } from "./kept-results.js";
@@ -38,15 +39,20 @@ const compiled = new Map<string, Promise<CompileResult>>();
  * As `compileCircuit` with its default limits; only what compiled is kept beyond the test file. Everybody gets bytes of
  * their own.
  */
-export async function compileOnce({ files, main, options }: CircuitText): Promise<CompileResult> {
+export async function compileOnce(
+  { files, main, options }: CircuitText,
+  curve: CurveName = "BN254",
+): Promise<CompileResult> {
   const name = createHash("sha256")
-    .update(JSON.stringify(options === undefined ? [main, files] : [main, files, options]))
+    .update(
+      JSON.stringify([main, files, ...(options === undefined ? [] : [options]), ...(curve === "BN254" ? [] : [curve])]),
+    )
     .digest("hex");
   const compiling =
     compiled.get(name) ??
     KEPT.get(
       name,
-      async () => await compileCircuit({ sources: files, main, curve: "BN254", ...options }),
+      async () => await compileCircuit({ sources: files, main, curve, ...options }),
       ({ ok }) => ok,
     );
   compiled.set(name, compiling);

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { randomBytes } from "node:crypto";
 import type { R1cs, R1csMatrix } from "../../src/engine/circuit/r1cs.js";
 import { BN254 } from "../../src/engine/curves/bn254.js";
+import type { CurveParameters } from "../../src/engine/curves/curve-parameters.js";
 import { writeBigIntLE } from "../../src/engine/field/bytes.js";
 import { reduce } from "../../src/engine/field/prime-field.js";
 
@@ -15,8 +16,8 @@ export interface Fixture {
 type Row = readonly (readonly [wire: number, coefficient: bigint])[];
 
 /** X^3 + X + 5 = Y with Y public: wires 1, Y, X, X^2; two constraints. */
-export function cubicFixture(x: bigint): Fixture {
-  const y = reduce(x * x * x + x + 5n, BN254.r);
+export function cubicFixture(x: bigint, curve: CurveParameters = BN254): Fixture {
+  const y = reduce(x * x * x + x + 5n, curve.r);
   const a: Row[] = [[[2, 1n]], [[3, 1n]]];
   const b: Row[] = [[[2, 1n]], [[2, 1n]]];
   const c: Row[] = [
@@ -27,20 +28,21 @@ export function cubicFixture(x: bigint): Fixture {
       [0, -5n],
     ],
   ];
-  return fixture({ a, b, c }, { outputs: 0, publicInputs: 1 }, [1n, y, x, reduce(x * x, BN254.r)]);
+  return fixture(curve, { a, b, c }, { outputs: 0, publicInputs: 1 }, [1n, y, x, reduce(x * x, curve.r)]);
 }
 
 /**
  * x_{i+1} = (x_i + i) (x_i + x_0 + 1), n times, from a private start to a public output, with a second public input
  * that nothing uses.
  */
-export function chainFixture(steps: number, start = 7n): Fixture {
+export function chainFixture(steps: number, start = 7n, curve: CurveParameters = BN254): Fixture {
   // wires: 1, output, idle input, x_0, x_1 .. x_{n-1}
   const values = [start];
-  for (let i = 0; i < steps; i += 1) values.push(reduce((values[i]! + BigInt(i)) * (values[i]! + start + 1n), BN254.r));
+  for (let i = 0; i < steps; i += 1) values.push(reduce((values[i]! + BigInt(i)) * (values[i]! + start + 1n), curve.r));
   const wire = (i: number): number => (i === steps ? 1 : 3 + i);
   const rows = Array.from({ length: steps }, (_, i) => i);
   return fixture(
+    curve,
     {
       a: rows.map((i) => [
         [wire(i), 1n],
@@ -62,7 +64,11 @@ export function chainFixture(steps: number, start = 7n): Fixture {
  * A system of every kind of row: products, sums with a constant factor on either side, nothing times something, long
  * sums, constants, and wires that cancel. Each row defines one more wire; two are public.
  */
-export function mixedFixture(rowCount: number, random: { below(limit: number): number }): Fixture {
+export function mixedFixture(
+  rowCount: number,
+  random: { below(limit: number): number },
+  curve: CurveParameters = BN254,
+): Fixture {
   const values = [1n, 0n, 5n, 11n];
   const sum = (length: number): Row => {
     const wires = new Map<number, bigint>();
@@ -81,7 +87,7 @@ export function mixedFixture(rowCount: number, random: { below(limit: number): n
     const left: Row = kind === 1 ? [[0, 3n]] : kind === 3 ? [] : sum(1 + random.below(6));
     const right: Row = kind === 2 ? [[0, -2n]] : sum(1 + random.below(6));
     const extra = kind === 3 ? [] : sum(random.below(4));
-    const value = reduce(valueOf(left) * valueOf(right) - valueOf(extra), BN254.r);
+    const value = reduce(valueOf(left) * valueOf(right) - valueOf(extra), curve.r);
     const wire = row === rowCount - 1 ? 1 : values.length;
     if (wire === 1) values[1] = value;
     else values.push(value);
@@ -89,7 +95,7 @@ export function mixedFixture(rowCount: number, random: { below(limit: number): n
     b.push(right);
     c.push([...extra, [wire, 1n] as const].sort(([x], [y]) => x - y));
   }
-  return fixture({ a, b, c }, { outputs: 1, publicInputs: 1 }, values);
+  return fixture(curve, { a, b, c }, { outputs: 1, publicInputs: 1 }, values);
 }
 
 /**
@@ -103,7 +109,7 @@ export function cancellingFixture(x: bigint, y: bigint): Fixture {
   const b: Row[] = [[[2, 1n], [3, 2n]], [[3, 1n]], [[3, 1n]], one]; // prettier-ignore
   const c: Row[] = [[[2, 3n], [4, 1n]], [[1, 1n]], [[2, 0n]], zero]; // prettier-ignore
   const values = [1n, y * y, x, y, 6n * y].map((value) => reduce(value, BN254.r));
-  return fixture({ a, b, c }, { outputs: 1, publicInputs: 0 }, values);
+  return fixture(BN254, { a, b, c }, { outputs: 1, publicInputs: 0 }, values);
 }
 
 /** A witness with one wire changed by one. */
@@ -173,10 +179,10 @@ export function gnarkVectors(): GnarkVectors {
 }
 
 /** Scalars as 32 bytes little-endian each. */
-export function scalarBytes(values: readonly bigint[]): Uint8Array {
+export function scalarBytes(values: readonly bigint[], curve: CurveParameters = BN254): Uint8Array {
   const bytes = new Uint8Array(values.length * 32);
   values.forEach((value, i) => {
-    writeBigIntLE(reduce(value, BN254.r), bytes, i * 32);
+    writeBigIntLE(reduce(value, curve.r), bytes, i * 32);
   });
   return bytes;
 }
@@ -212,6 +218,7 @@ export function seededRandom(name: string): {
 }
 
 function fixture(
+  curve: CurveParameters,
   rows: { readonly a: readonly Row[]; readonly b: readonly Row[]; readonly c: readonly Row[] },
   counts: { readonly outputs: number; readonly publicInputs: number },
   values: readonly bigint[],
@@ -220,22 +227,22 @@ function fixture(
   return {
     r1cs: {
       fieldBytes: 32,
-      prime: BN254.r,
+      prime: curve.r,
       wireCount: values.length,
       outputCount: counts.outputs,
       publicInputCount: counts.publicInputs,
       privateInputCount: 1,
       labelCount: values.length,
       constraintCount: rows.a.length,
-      constraints: { a: matrixOf(rows.a), b: matrixOf(rows.b), c: matrixOf(rows.c) },
+      constraints: { a: matrixOf(curve, rows.a), b: matrixOf(curve, rows.b), c: matrixOf(curve, rows.c) },
       wireLabels: Uint32Array.from(values.keys()),
     },
-    witness: scalarBytes(values),
+    witness: scalarBytes(values, curve),
     publicSignals: values.slice(1, publicCount + 1),
   };
 }
 
-function matrixOf(rows: readonly Row[]): R1csMatrix {
+function matrixOf(curve: CurveParameters, rows: readonly Row[]): R1csMatrix {
   const terms = rows.flat();
   const rowOffsets = new Uint32Array(rows.length + 1);
   rows.forEach((row, i) => {
@@ -244,6 +251,9 @@ function matrixOf(rows: readonly Row[]): R1csMatrix {
   return {
     rowOffsets,
     wires: Uint32Array.from(terms, ([wire]) => wire),
-    coefficients: scalarBytes(terms.map(([, coefficient]) => coefficient)),
+    coefficients: scalarBytes(
+      terms.map(([, coefficient]) => coefficient),
+      curve,
+    ),
   };
 }

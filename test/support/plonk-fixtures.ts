@@ -1,6 +1,7 @@
 /** What the tests of PLONK share: files for snarkjs, made from the engine's own setup and witnesses. */
 import { primeSnarkjs } from "../../src/engine/backends/snarkjs.js";
 import { BN254 } from "../../src/engine/curves/bn254.js";
+import type { CurveParameters } from "../../src/engine/curves/curve-parameters.js";
 import { encodeG2 } from "../../src/engine/curves/points.js";
 import { randomNonZero, writeBigIntLE } from "../../src/engine/field/bytes.js";
 import type { PlonkSetupPoints } from "../../src/engine/kernels/plonk/build-plonk-key.js";
@@ -29,16 +30,23 @@ export interface SnarkjsPlonk {
   readonly zKey: { exportVerificationKey(zkey: MemoryFile): Promise<PlonkVerifyingKeyJson> };
 }
 
+/** Points of a universal setup for one domain. */
+export interface PlonkTestSetup {
+  readonly curve: CurveParameters;
+  readonly points: PlonkSetupPoints;
+  readonly domainPower: number;
+}
+
 /** snarkjs, single-threaded on the calling thread. */
-export async function snarkjsPlonk(): Promise<SnarkjsPlonk> {
-  return (await primeSnarkjs()) as unknown as SnarkjsPlonk;
+export async function snarkjsPlonk(curve: CurveParameters = BN254): Promise<SnarkjsPlonk> {
+  return (await primeSnarkjs(curve.name)) as unknown as SnarkjsPlonk;
 }
 
 /** snarkjs' key for a fixture, from the same setup. */
 export async function snarkjsKey(
   snarkjs: SnarkjsPlonk,
   fixture: Fixture,
-  setup: { readonly points: PlonkSetupPoints; readonly domainPower: number },
+  setup: PlonkTestSetup,
 ): Promise<{ zkey: MemoryFile; verifyingKey: PlonkVerifyingKeyJson }> {
   const zkey: MemoryFile = { type: "mem" };
   const r1cs: MemoryFile = { type: "mem", data: r1csFile(fixture) };
@@ -48,36 +56,30 @@ export async function snarkjsKey(
 }
 
 /** A witness as snarkjs reads it. */
-export function witnessFile({ witness }: Fixture): MemoryFile {
+export function witnessFile({ witness, r1cs }: Fixture): MemoryFile {
   return {
     type: "mem",
     data: binaryFile("wtns", 2, [
-      [1, Buffer.concat([u32(32), scalar(BN254.r), u32(witness.length / 32)])],
+      [1, Buffer.concat([u32(32), scalar(r1cs.prime), u32(witness.length / 32)])],
       [2, witness],
     ]),
   };
 }
 
 /** Fresh blinding scalars of a proof. */
-export function plonkBlinding(): bigint[] {
-  return Array.from({ length: BLINDING_COUNT }, () => randomNonZero(BN254.r));
+export function plonkBlinding(curve: CurveParameters = BN254): bigint[] {
+  return Array.from({ length: BLINDING_COUNT }, () => randomNonZero(curve.r));
 }
 
 /** A powers-of-tau file with the sections that snarkjs reads for PLONK; the smaller domains' points are left out. */
-function ptauFile({
-  points,
-  domainPower,
-}: {
-  readonly points: PlonkSetupPoints;
-  readonly domainPower: number;
-}): Uint8Array {
+function ptauFile({ curve, points, domainPower }: PlonkTestSetup): Uint8Array {
   const size = 2 ** domainPower;
-  const generator = encodeG2(BN254.generatorG2, BN254);
+  const generator = encodeG2(curve.generatorG2, curve);
   return binaryFile("ptau", 1, [
-    [1, Buffer.concat([u32(32), scalar(BN254.q), u32(domainPower, domainPower)])],
+    [1, Buffer.concat([u32(curve.fqBytes), integer(curve.q, curve.fqBytes), u32(domainPower, domainPower)])],
     [2, points.powers],
-    [3, Buffer.concat([generator, encodeG2(points.tauG2, BN254)])],
-    [12, Buffer.concat([new Uint8Array((size - 1) * 64), points.lagrange])],
+    [3, Buffer.concat([generator, encodeG2(points.tauG2, curve)])],
+    [12, Buffer.concat([new Uint8Array((size - 1) * 2 * curve.fqBytes), points.lagrange])],
   ]);
 }
 
@@ -98,7 +100,11 @@ export function u32(...values: readonly number[]): Buffer {
 
 /** A number as 32 bytes little-endian. */
 export function scalar(value: bigint): Uint8Array {
-  const bytes = new Uint8Array(32);
-  writeBigIntLE(value, bytes);
+  return integer(value, 32);
+}
+
+function integer(value: bigint, length: number): Uint8Array {
+  const bytes = new Uint8Array(length);
+  writeBigIntLE(value, bytes, 0, length);
   return bytes;
 }

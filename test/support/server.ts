@@ -103,8 +103,14 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     [join(PACKAGE_ROOT, "dist/src/cli.js"), "server", `--data-dir=${dataDir}`, ...FLAGS, ...(options.flags ?? [])],
     {
       stdio: ["ignore", "pipe", "pipe"],
-      // Analyses run after provisioning; only the tests that are about them pay for them.
-      env: { PATH: process.env.PATH, TMPDIR: tmpdir(), PROOFWRIGHT_ANALYSIS_SECONDS: "0", ...options.env },
+      env: {
+        PATH: process.env.PATH,
+        TMPDIR: tmpdir(),
+        PROOFWRIGHT_HTTP: process.env.PROOFWRIGHT_HTTP,
+        // Analyses run after provisioning; only the tests that are about them pay for them.
+        PROOFWRIGHT_ANALYSIS_SECONDS: "0",
+        ...options.env,
+      },
     },
   );
   let printed = "";

@@ -9,6 +9,7 @@ import { systemClock } from "../../src/platform/clock.js";
 import { bindRoutes } from "../../src/platform/contract/route.js";
 import { notFound } from "../../src/platform/errors.js";
 import { createServer } from "../../src/platform/http/server.js";
+import { testDriver } from "../support/http-driver.js";
 import { vaultHandlers } from "../../src/vault/handlers.js";
 import { vaultRoutes } from "../../src/vault/routes.js";
 import { quietLog } from "../platform/auth/support.js";
@@ -70,6 +71,7 @@ export async function startVaultServer(options: TestVaultOptions = {}): Promise<
   const server = createServer(
     { host: "127.0.0.1", port: 0, limits: { rateLimits: false } },
     {
+      driver: testDriver,
       routes: bindRoutes(vaultRoutes, vaultHandlers({ vault: test.vault, requireTenant })),
       authenticate,
       isUnsealed: () => test.vault.isUnsealed(),

@@ -3,7 +3,8 @@ import { AppError, invalidMember } from "../../platform/errors.js";
 import type { Egress } from "../../platform/net/egress.js";
 import { isUnsettled } from "./connector-lifecycle.js";
 import type { StoredConnector } from "./connector-repository.js";
-import type { ConnectorConfig, Credentials } from "./connector-schemas.js";
+import type { ConnectorSecrets } from "./connector-credentials.js";
+import type { ConnectorConfig } from "./connector-schemas.js";
 import {
   CONTAINER_MEMBERS,
   containerSpec,
@@ -28,7 +29,7 @@ export type ConfigChanges = { readonly [M in keyof ConnectorConfig]?: ConnectorC
  */
 export function requireValidConfig(
   connector: StoredConnector,
-  credentials: Credentials,
+  secrets: ConnectorSecrets,
   { egress, providers }: ConfigurationDependencies,
 ): void {
   const { type, config } = connector;
@@ -36,7 +37,7 @@ export function requireValidConfig(
   if (api !== undefined) egress.checkUrl(guardedUrl(api));
   if (gateway !== undefined) egress.checkUrl(gateway);
   if (needsContainer(connector)) {
-    const spec = containerSpec(connector, credentials);
+    const spec = containerSpec(connector, secrets);
     providerOf(connector, providers)?.check(spec);
   } else if (api === undefined && gateway === undefined && !connector.is_virtual) {
     throw invalidMember(

@@ -7,6 +7,7 @@ import { notFound } from "../../platform/errors.js";
 import type { Store, StoreCommit, StoreKey, StoreRecord } from "../../platform/store/store.js";
 import { defineTable, mergeCommits, type Listing, type Page, type Table } from "../../platform/store/tables.js";
 import type { SecretPlace } from "../sealed-credentials.js";
+import { withoutEnvValues } from "./connector-credentials.js";
 import type { Connector, ConnectorConfig, ConnectorFinding } from "./connector-schemas.js";
 import type { ConnectorType } from "./peers/probes.js";
 import { isProbed, isUnsettled, type ConnectorStatus } from "./connector-lifecycle.js";
@@ -22,7 +23,7 @@ export interface StoredConnector {
   readonly type: ConnectorType;
   readonly status: ConnectorStatus;
   readonly description: string | null;
-  /** As given, without credentials. */
+  /** As given, without credentials and the values of `env`. */
   readonly config: ConnectorConfig;
   readonly accessed_at: string | null;
   readonly is_virtual: boolean;
@@ -199,7 +200,7 @@ export function connectorOnWire(stored: StoredConnector): Connector {
     type,
     status,
     description,
-    config: runtime === null ? config : { ...config, ...publishedConfig(runtime) },
+    config: withoutEnvValues(runtime === null ? config : { ...config, ...publishedConfig(runtime) }),
     accessed_at,
     ...(is_virtual ? { is_virtual: true as const } : {}),
     errors: [...errors],

@@ -69,10 +69,14 @@ const Tls = Type.Union(
   { description: "TLS to the peer; its certificate is always checked" },
 );
 
+/** Stands for a value that is in the vault. */
+export const SEALED_VALUE = "<sealed>";
 const Env = Type.Record(Type.String({ pattern: "^[A-Za-z_][A-Za-z0-9_]{0,127}$" }), Type.String({ maxLength: 4096 }), {
   maxProperties: 64,
   additionalProperties: false,
+  description: `stored in the vault, together with the credentials up to 4 KiB of JSON; a value is answered as \`${SEALED_VALUE}\`, which in a PUT leaves it as it is`,
 });
+export type Env = Static<typeof Env>;
 
 const CONFIG_MEMBERS = {
   region: Label,
@@ -237,7 +241,7 @@ export const UpdateConnector = closed({
         ...Type.Partial(Type.Object(nullableMembers(CONFIG_MEMBERS))).properties,
         credentials: Type.Optional(nullable(Credentials)),
       },
-      KEPT,
+      { ...KEPT, dropsRefused: true },
     ),
   ),
 });

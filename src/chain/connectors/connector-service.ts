@@ -11,7 +11,15 @@ import { newId } from "../../platform/ids.js";
 import type { Store, StoreRecord } from "../../platform/store/store.js";
 import { mergeCommits, retryOnConflict, type Page } from "../../platform/store/tables.js";
 import { changedConfig, requireChangeable, requireValidConfig } from "./connector-configuration.js";
-import type { ConnectorCredentials } from "./connector-credentials.js";
+import {
+  changedEnv,
+  changesEnv,
+  sealedForm,
+  withEnvValues,
+  withoutEnvValues,
+  type ConnectorCredentials,
+  type ConnectorSecrets,
+} from "./connector-credentials.js";
 import type { ConnectorJobs } from "./provisioning/connector-jobs.js";
 import { isUnsettled } from "./connector-lifecycle.js";
 import {
@@ -20,14 +28,7 @@ import {
   type ConnectorRepository,
   type StoredConnector,
 } from "./connector-repository.js";
-import type {
-  Connector,
-  ConnectorDetail,
-  CreateConnector,
-  Credentials,
-  Entity,
-  UpdateConnector,
-} from "./connector-schemas.js";
+import type { Connector, ConnectorDetail, CreateConnector, Entity, Env, UpdateConnector } from "./connector-schemas.js";
 import { needsContainer } from "./provisioning/container-specification.js";
 import type { Entities } from "./entities.js";
 import { addressesOf } from "./peers/peer-addresses.js";
@@ -91,12 +92,13 @@ export class ConnectorService {
    * `connector_limit_reached`, `secret_too_long`, `vault_sealed`, and what the store throws
    */
   async create(owner: Subject, request: CreateConnector): Promise<Connector> {
-    const { credentials, ...config } = request.config;
-    const connector = this.#draft(owner, request, config);
-    requireValidConfig(connector, credentials ?? {}, this.#dependencies);
+    const { credentials = {}, ...config } = request.config;
+    const secrets = { credentials, env: changedEnv({}, config.env ?? {}) };
+    const connector = this.#draft(owner, request, withoutEnvValues(config));
+    requireValidConfig(connector, secrets, this.#dependencies);
     return await retryOnConflict(async () => {
       this.#requireRoom(connector);
-      const wrapped = await this.#wrapped(owner, connector.id, credentials);
+      const wrapped = await this.#wrapped(owner, connector.id, secrets);
       const job = this.#dependencies.jobs.prepare("provision_connector", owner, connector.id);
       const stored: StoredConnector = { ...connector, secret: wrapped?.place ?? null, job_id: job.jobId };
       await this.#dependencies.store.commit(
@@ -145,18 +147,8 @@ export class ConnectorService {
 
   async #update(current: StoreRecord<StoredConnector>, request: UpdateConnector): Promise<void> {
     const { owner, id, status, secret } = current.value;
-    const { credentials, ...changes } = request.config ?? {};
-    const next: StoredConnector = {
-      ...current.value,
-      name: request.name ?? current.value.name,
-      config: changedConfig(current.value.config, changes),
-    };
-    // Clients send back the whole record: only another configuration has to wait for the connector's job.
-    if (credentials !== undefined || !isDeepStrictEqual(next.config, current.value.config)) {
-      requireChangeable(current.value, next);
-      requireValidConfig(next, credentials ?? {}, this.#dependencies);
-    }
-    const wrapped = await this.#wrapped(owner, id, credentials ?? undefined);
+    const { next, secrets } = await this.#changed(current.value, request);
+    const wrapped = await this.#wrapped(owner, id, secrets);
     const restart =
       status === "failed" && request.config !== undefined
         ? this.#dependencies.jobs.prepare("provision_connector", owner, id)
@@ -166,15 +158,59 @@ export class ConnectorService {
         this.#dependencies.statuses.change(current, {
           name: next.name,
           config: next.config,
-          secret: wrapped?.place ?? (credentials === null ? null : secret),
+          secret: secrets === undefined ? secret : (wrapped?.place ?? null),
           ...(request.description === undefined ? {} : { description: request.description }),
           ...(restart === undefined ? {} : { status: "init", errors: [], job_id: restart.jobId }),
         }),
         restart?.commit ?? {},
         wrapped?.commit ?? {},
-        credentials === undefined ? {} : this.#dependencies.credentials.deletion(owner, secret),
+        secrets === undefined ? {} : this.#dependencies.credentials.deletion(owner, secret),
       ),
     );
+  }
+
+  /**
+   * Returns a connector with its changes, and its secrets where they change. Throws as `update` does; `vault_sealed`
+   * where credentials or an environment are given.
+   */
+  async #changed(
+    current: StoredConnector,
+    request: UpdateConnector,
+  ): Promise<{ readonly next: StoredConnector; readonly secrets: ConnectorSecrets | undefined }> {
+    const { credentials, env, ...changes } = request.config ?? {};
+    const before = await this.#openedFor(current, { credentials, env });
+    const secrets =
+      before === undefined
+        ? undefined
+        : {
+            credentials: credentials === undefined ? before.credentials : (credentials ?? {}),
+            env: env === undefined ? before.env : changedEnv(before.env, env ?? {}),
+          };
+    const changed = changedConfig(
+      current.config,
+      secrets === undefined || env === undefined ? changes : { ...changes, env },
+    );
+    const next = { ...current, name: request.name ?? current.name, config: changed };
+    const opened = (connector: StoredConnector, values: Env | undefined): StoredConnector =>
+      values === undefined ? connector : { ...connector, config: withEnvValues(connector.config, values) };
+    const [was, is] = [opened(current, before?.env), opened(next, secrets?.env)];
+    // Clients send back the whole record: only another configuration has to wait for the connector's job.
+    if (credentials !== undefined || !isDeepStrictEqual(is.config, was.config)) {
+      requireChangeable(was, is);
+      requireValidConfig(is, secrets ?? { credentials: {}, env: {} }, this.#dependencies);
+    }
+    return { next: secrets === undefined ? next : { ...next, config: withoutEnvValues(changed) }, secrets };
+  }
+
+  /** Returns the present secrets where a change is about them; undefined where it is about others. */
+  async #openedFor(
+    current: StoredConnector,
+    { credentials, env }: { readonly credentials: unknown; readonly env: Env | null | undefined },
+  ): Promise<ConnectorSecrets | undefined> {
+    if (credentials === undefined && !changesEnv(current.config, env)) return undefined;
+    // New credentials may be set although the former are no longer in the vault.
+    const keepsSome = credentials === undefined || (current.config.env !== undefined && env !== null);
+    return keepsSome ? await this.#dependencies.credentials.open(current) : { credentials: {}, env: {} };
   }
 
   /** Returns the record of a new connector. Throws `connector_type_unknown`, and `not_found` for its network. */
@@ -223,11 +259,11 @@ export class ConnectorService {
   async #wrapped(
     owner: Subject,
     id: string,
-    credentials: Credentials | undefined,
+    secrets: ConnectorSecrets | undefined,
   ): Promise<Awaited<ReturnType<ConnectorCredentials["prepare"]>> | undefined> {
-    return credentials === undefined || Object.keys(credentials).length === 0
+    return secrets === undefined || Object.keys({ ...secrets.credentials, ...secrets.env }).length === 0
       ? undefined
-      : await this.#dependencies.credentials.prepare(owner, id, credentials);
+      : await this.#dependencies.credentials.prepare(owner, id, sealedForm(secrets));
   }
 
   async #entitiesOrNull(connector: StoredConnector, query: DetailQuery, signal: AbortSignal): Promise<Entity[] | null> {

@@ -157,6 +157,7 @@ const ConfigChanges = keptObject(
       "^is_[a-z_]{1,40}_network$": nullable(Type.Boolean()),
       "^[a-z0-9]{1,40}_websocket_url$": nullable(Type.String({ maxLength: 1000 })),
     },
+    dropsRefused: true,
     description: "members to change; null removes one",
   },
 );

@@ -1,59 +1,66 @@
 /**
- * Poseidon over the scalar field of BN254 (alpha = 5, 8 full rounds, Grain constants), as circomlib's `Poseidon(2)` and
- * `Poseidon(5)` compute it. Grassi et al., "Poseidon", USENIX Security 2021. About 0.3 ms a hash of two: keep it off
- * the event loop.
+ * Poseidon (alpha = 5, 8 full rounds, Grain constants): over the scalar field of BN254 as circomlib's `Poseidon(2)` and
+ * `Poseidon(5)` compute it, and over that of BLS12-381 with the same rounds and constants of its own. Grassi et al.,
+ * "Poseidon", USENIX Security 2021. About 0.3 ms a hash of two: keep it off the event loop.
  */
 import { grainGenConstants, poseidon } from "@noble/curves/abstract/poseidon.js";
+import { bls12_381 } from "@noble/curves/bls12-381.js";
 import { bn254 } from "@noble/curves/bn254.js";
 
 /** Number of inputs -> partial rounds, from circomlib's table for states of one element more. */
 const PARTIAL_ROUNDS = { 2: 57, 5: 60 } as const;
 type Width = keyof typeof PARTIAL_ROUNDS;
 
-/** Order of BN254's scalar field, in which the hash computes. */
+/** The curves over whose scalar fields there is a hash. */
+export type PoseidonField = "BN254" | "BLS12_381";
+
+const FIELDS = { BN254: bn254.fields.Fr, BLS12_381: bls12_381.fields.Fr } as const;
+
+/** Order of BN254's scalar field. */
 export const FIELD_ORDER = bn254.fields.Fr.ORDER;
 
 type Permutation = (state: bigint[]) => bigint[];
 /** Made on first use and kept: constants of the hash, so that module state is harmless. */
-const permutations = new Map<Width, Permutation>();
+const permutations = new Map<string, Permutation>();
 
 /**
- * Hashes two field elements into one. The order of the two matters.
+ * Hashes two elements of a field, BN254's by default, into one. The order of the two matters.
  * @throws RangeError when an input is not in 0 .. r - 1
  * @example const parent = poseidonPair(leftChild, rightChild);
  */
-export function poseidonPair(left: bigint, right: bigint): bigint {
-  return hash(2, [left, right]);
+export function poseidonPair(left: bigint, right: bigint, field: PoseidonField = "BN254"): bigint {
+  return hash(2, [left, right], field);
 }
 
 /**
- * Hashes five field elements into one, as EdDSA-Poseidon does.
+ * Hashes five elements of BN254's field into one, as EdDSA-Poseidon does.
  * @throws RangeError when an input is not in 0 .. r - 1
  */
 export function poseidonFive(inputs: readonly [bigint, bigint, bigint, bigint, bigint]): bigint {
-  return hash(5, inputs);
+  return hash(5, inputs, "BN254");
 }
 
-function hash(width: Width, inputs: readonly bigint[]): bigint {
-  if (inputs.some((input) => input < 0n || input >= FIELD_ORDER))
+function hash(width: Width, inputs: readonly bigint[], field: PoseidonField): bigint {
+  if (inputs.some((input) => input < 0n || input >= FIELDS[field].ORDER))
     throw new RangeError("Poseidon takes canonical field elements");
-  const digest = permutationOf(width)([0n, ...inputs])[0];
+  const digest = permutationOf(width, field)([0n, ...inputs])[0];
   if (digest === undefined) throw new Error("invariant broken: Poseidon yields its whole state");
   return digest;
 }
 
 /** The constants take 30 ms to derive, so that they are made on first use and not when the module loads. */
-function permutationOf(width: Width): Permutation {
-  const made = permutations.get(width);
+function permutationOf(width: Width, field: PoseidonField): Permutation {
+  const name = `${field} ${String(width)}`;
+  const made = permutations.get(name);
   if (made !== undefined) return made;
   const parameters = {
-    Fp: bn254.fields.Fr,
+    Fp: FIELDS[field],
     t: width + 1,
     roundsFull: 8,
     roundsPartial: PARTIAL_ROUNDS[width],
     sboxPower: 5,
   };
   const permutation = poseidon({ ...parameters, ...grainGenConstants(parameters) });
-  permutations.set(width, permutation);
+  permutations.set(name, permutation);
   return permutation;
 }

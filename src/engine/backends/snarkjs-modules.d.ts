@@ -11,6 +11,7 @@ declare module "ffjavascript" {
     readonly tm: { readonly code: Uint8Array };
   }
   export function buildBn128(singleThread: true): Promise<SingleThreadCurve>;
+  export function buildBls12381(singleThread: true): Promise<SingleThreadCurve>;
 }
 
 declare module "snarkjs" {
@@ -57,7 +58,11 @@ declare module "snarkjs" {
       logger?: SnarkjsLogger,
     ): Promise<unknown>;
     exportVerificationKey(zkey: SnarkjsBytes, logger?: SnarkjsLogger): Promise<unknown>;
-    exportSolidityVerifier(zkey: SnarkjsBytes, templates: { groth16: string }, logger?: SnarkjsLogger): Promise<string>;
+    exportSolidityVerifier(
+      zkey: SnarkjsBytes,
+      templates: { readonly [Scheme in "groth16" | "plonk"]?: string },
+      logger?: SnarkjsLogger,
+    ): Promise<string>;
   };
   export const wtns: {
     calculate(

@@ -7,11 +7,12 @@ import { readFile } from "node:fs/promises";
 import Module, { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { SingleThreadCurve } from "ffjavascript";
+import type { CurveName } from "../curves/curve-parameters.js";
 import type * as snarkjsTypes from "snarkjs";
 
 /** A curve's compiled WebAssembly program with the sizes that its pairing needs. May be posted to another thread. */
 export interface CurveProgram {
-  readonly curve: "BN254";
+  readonly curve: CurveName;
   readonly module: WebAssembly.Module;
   readonly preparedG1Bytes: number;
   readonly preparedG2Bytes: number;
@@ -20,57 +21,64 @@ export interface CurveProgram {
 /** snarkjs itself, set up to run single-threaded on the calling thread. */
 export type Snarkjs = Pick<typeof snarkjsTypes, "groth16" | "zKey" | "wtns">;
 
+/** Where ffjavascript keeps each curve that it has built. */
+const CURVE_GLOBALS = { BN254: "curve_bn128", BLS12_381: "curve_bls12381" } as const;
+
 /** Loaded once per thread; module state because the packages keep global state of their own. */
-let curvePromise: Promise<SingleThreadCurve> | undefined;
-let programPromise: Promise<CurveProgram> | undefined;
+const curvePromises = new Map<CurveName, Promise<SingleThreadCurve>>();
+const programPromises = new Map<CurveName, Promise<CurveProgram>>();
 let snarkjsPromise: Promise<Snarkjs> | undefined;
 
 /**
- * Returns the curve's program, compiled once per thread: about 0.3 s the first time. Works on the main thread, in a
- * worker thread (Piscina's, too) and in a child process.
+ * Returns the program of a curve, BN254 by default, compiled once per thread: about 0.3 s the first time, twice that
+ * for BLS12-381. Works on the main thread, in a worker thread (Piscina's, too) and in a child process.
  */
-export function primeCurve(): Promise<CurveProgram> {
-  programPromise ??= compileProgram();
-  return programPromise;
+export function primeCurve(name: CurveName = "BN254"): Promise<CurveProgram> {
+  let promise = programPromises.get(name);
+  if (promise === undefined) programPromises.set(name, (promise = compileProgram(name)));
+  return promise;
 }
 
 /**
- * Loads snarkjs on the single-thread curve, so that `groth16.*`, `zKey.*` and the rest run in the calling thread. Every
- * call must pass bytes and never a string: snarkjs opens strings as paths.
+ * Loads snarkjs on a single-thread curve, BN254 by default, so that `groth16.*`, `zKey.*` and the rest run in the
+ * calling thread. Every call must pass bytes and never a string: snarkjs opens strings as paths.
  */
-export function primeSnarkjs(): Promise<Snarkjs> {
+export async function primeSnarkjs(name: CurveName = "BN254"): Promise<Snarkjs> {
   snarkjsPromise ??= loadSnarkjs();
-  return snarkjsPromise;
+  const snarkjs = await snarkjsPromise;
+  // After the import, because loading snarkjs resets these globals; every call of snarkjs then reuses the curve instead
+  // of building a multi-threaded one.
+  (globalThis as Record<string, unknown>)[CURVE_GLOBALS[name]] = await buildCurve(name);
+  return snarkjs;
 }
 
 /** Reads a Solidity template that snarkjs ships; the package does not list them among its exports. */
-export async function readSolidityTemplate(scheme: "groth16"): Promise<string> {
+export async function readSolidityTemplate(scheme: "groth16" | "plonk"): Promise<string> {
   const entry = createRequire(import.meta.url).resolve("snarkjs");
   return await readFile(join(dirname(entry), "..", "templates", `verifier_${scheme}.sol.ejs`), "utf8");
 }
 
-async function compileProgram(): Promise<CurveProgram> {
-  const curve = await buildCurve();
+async function compileProgram(name: CurveName): Promise<CurveProgram> {
+  const curve = await buildCurve(name);
   const module = await WebAssembly.compile(curve.tm.code);
-  return { curve: "BN254", module, preparedG1Bytes: curve.prePSize, preparedG2Bytes: curve.preQSize };
+  return { curve: name, module, preparedG1Bytes: curve.prePSize, preparedG2Bytes: curve.preQSize };
 }
 
-function buildCurve(): Promise<SingleThreadCurve> {
-  curvePromise ??= (async () => {
-    disableNestedWorkers();
-    const { buildBn128 } = await import("ffjavascript");
-    return await buildBn128(true);
-  })();
-  return curvePromise;
+function buildCurve(name: CurveName): Promise<SingleThreadCurve> {
+  let promise = curvePromises.get(name);
+  if (promise === undefined) curvePromises.set(name, (promise = buildSingleThread(name)));
+  return promise;
+}
+
+async function buildSingleThread(name: CurveName): Promise<SingleThreadCurve> {
+  disableNestedWorkers();
+  const { buildBls12381, buildBn128 } = await import("ffjavascript");
+  return await { BN254: buildBn128, BLS12_381: buildBls12381 }[name](true);
 }
 
 async function loadSnarkjs(): Promise<Snarkjs> {
-  const curve = await buildCurve();
-  const snarkjs = await import("snarkjs");
-  // After the import, because loading snarkjs resets this global; every call of snarkjs then reuses the curve instead
-  // of building a multi-threaded one.
-  (globalThis as { curve_bn128?: unknown }).curve_bn128 = curve;
-  return snarkjs;
+  disableNestedWorkers();
+  return await import("snarkjs");
 }
 
 /**

@@ -3,6 +3,8 @@
  * memory maximum here but no deadline, so that untrusted source must go through workers/compile.process.ts. The circom
  * language: docs.circom.io.
  */
+import type { CurveName } from "../curves/curve-parameters.js";
+import { curveNamed } from "../curves/curves.js";
 import { boundDiagnostics, LIBRARY_FOLDER, ownError, parseDiagnostics, SOURCE_FOLDER } from "./diagnostics.js";
 import type { Diagnostic } from "./diagnostics.js";
 import { panicOf } from "./compiler-report.js";
@@ -20,7 +22,7 @@ export interface CompileRequest {
   readonly sources: Readonly<Record<string, string>>;
   /** The path that holds `component main`. */
   readonly main: string;
-  readonly curve: "BN254";
+  readonly curve: CurveName;
   /** circom's level, 2 by default; 1 keeps linear constraints, which most published figures count. */
   readonly optimization?: 0 | 1 | 2;
   /** Most rounds of level 2; as many as change something by default. */
@@ -78,9 +80,6 @@ export const DEFAULT_COMPILE_LIMITS: CompileLimits = {
   // In arrays of 80 characters a value they fit a request (16 MiB, 400,000 names and values of JSON).
   valuesMax: 200_000,
 };
-
-/** circom's own names of the scalar fields. */
-const PRIME_NAMES = { BN254: "bn128" } as const satisfies Record<CompileRequest["curve"], string>;
 
 const OUTPUT_FOLDER = "/out";
 /** Ten thousand findings about a library must not hide those about the caller's own files. */
@@ -151,7 +150,7 @@ function runCompiler(
       ? [`--O${String(request.optimization ?? 2)}`]
       : ["--O2round", String(request.rounds)]),
     "-p",
-    PRIME_NAMES[request.curve],
+    curveNamed(request.curve).snarkjsName,
     ...searched.flatMap((folder) => ["-l", folder]),
     "-o",
     OUTPUT_FOLDER,

@@ -3,6 +3,8 @@
  * the R1CS header. The result is plain JSON, stored beside the compiled circuit, so that later steps do not need the
  * symbol table.
  */
+import type { CurveName } from "../curves/curve-parameters.js";
+import { curveNamed, curveOfScalarField } from "../curves/curves.js";
 import type { R1csHeader } from "./r1cs.js";
 
 type SignalVisibility = "output" | "public" | "private";
@@ -21,7 +23,7 @@ export interface CircuitSignal extends SignalShape {
 }
 
 export interface CircuitInterface {
-  readonly curve: "BN254";
+  readonly curve: CurveName;
   readonly wireCount: number;
   readonly constraintCount: number;
   /** Field elements, not names: an array of 256 bits counts 256. */
@@ -40,19 +42,14 @@ export class CircuitInterfaceError extends Error {
   override readonly name = "CircuitInterfaceError";
 }
 
-/** Order of the group G1 of each curve: the field that its circuits compute in. BN254: EIP-196. */
-const SCALAR_FIELDS = {
-  BN254: 21888242871839275222246405745257275088548364400416034343698204186575808495617n,
-} as const satisfies Record<CircuitInterface["curve"], bigint>;
-
 const NEWLINE = 0x0a;
 const NAME = "[A-Za-z_$][A-Za-z0-9_$]*";
 const PATH = new RegExp(`^main((?:\\.${NAME}(?:\\[\\d+\\])*)+)$`);
 const STEP = new RegExp(`\\.(${NAME})((?:\\[\\d+\\])*)`, "g");
 
 /** Returns the prime modulo which a curve's circuits compute. */
-export function scalarFieldOf(curve: CircuitInterface["curve"]): bigint {
-  return SCALAR_FIELDS[curve];
+export function scalarFieldOf(curve: CurveName): bigint {
+  return curveNamed(curve).r;
 }
 
 /**
@@ -62,8 +59,8 @@ export function scalarFieldOf(curve: CircuitInterface["curve"]): bigint {
  * @throws CircuitInterfaceError when the two files do not belong together or the field is of no supported curve
  */
 export function readCircuitInterface(header: R1csHeader, symBytes: Uint8Array): CircuitInterface {
-  if (header.prime !== SCALAR_FIELDS.BN254)
-    throw new CircuitInterfaceError("the circuit is over the field of no supported curve");
+  const curve = curveOfScalarField(header.prime);
+  if (curve === undefined) throw new CircuitInterfaceError("the circuit is over the field of no supported curve");
   const { outputCount, publicInputCount, privateInputCount } = header;
   const paths = readSignalPaths(symBytes, outputCount + publicInputCount + privateInputCount);
   const publicEnd = outputCount + publicInputCount;
@@ -73,7 +70,8 @@ export function readCircuitInterface(header: R1csHeader, symBytes: Uint8Array): 
     ...signalsOf(paths.slice(publicEnd), "private"),
   ];
   const { wireCount, constraintCount } = header;
-  return { curve: "BN254", wireCount, constraintCount, outputCount, publicInputCount, privateInputCount, signals };
+  const counts = { wireCount, constraintCount, outputCount, publicInputCount, privateInputCount };
+  return { curve: curve.name, ...counts, signals };
 }
 
 /** Returns how many values a circuit has: outputs, public and private inputs. No inputs have more. */

@@ -1,15 +1,19 @@
-/** BLS12-381: draft-irtf-cfrg-pairing-friendly-curves-11, section 4.2.1. No proof system uses it yet. */
+/** BLS12-381: draft-irtf-cfrg-pairing-friendly-curves-11, section 4.2.1. */
 import type { CurveParameters } from "./curve-parameters.js";
 
-export const BLS12_381: CurveParameters<"BLS12-381"> = {
-  name: "BLS12-381",
+export const BLS12_381: CurveParameters<"BLS12_381"> = {
+  name: "BLS12_381",
   snarkjsName: "bls12381",
+  family: "BLS12",
   q: 0x1a0111ea397fe69a4b1ba7b6434bacd764774b84f38512bf6730d2a0f6b0f6241eabfffeb153ffffb9feffffffffaaabn,
   fqBytes: 48,
   r: 0x73eda753299d7d483339d80809a1d80553bda402fffe5bfeffffffff00000001n,
   frBytes: 32,
   b: 4n,
   twistB: { c0: 4n, c1: 4n },
+  twistType: "M",
+  // (seed - 1)^2 / 3.
+  cofactorG1: 0x396c8c005555e1568c00aaab0000aaabn,
   generatorG1: {
     x: 0x17f1d3a73197d7942695638c4fa9ac0fc3688c4f9774b905a14e3a3f171bac586c55e83ff97a1aeffb3af00adb22c6bbn,
     y: 0x8b3f481e3aaa0f1a09e30ed741d8ae4fcf5e095d5d00af600db18cb2c04b3edd03cc744a2888ae40caa232946c5e7e1n,

@@ -1,9 +1,10 @@
 /** BN254, also called bn128 and alt_bn128: EIP-196 (G1) and EIP-197 (G2, pairing). */
 import type { CurveParameters } from "./curve-parameters.js";
 
-export const BN254: CurveParameters = {
+export const BN254: CurveParameters<"BN254"> = {
   name: "BN254",
   snarkjsName: "bn128",
+  family: "BN",
   q: 21888242871839275222246405745257275088696311157297823662689037894645226208583n,
   fqBytes: 32,
   r: 21888242871839275222246405745257275088548364400416034343698204186575808495617n,
@@ -13,6 +14,8 @@ export const BN254: CurveParameters = {
     c0: 19485874751759354771024239261021720505790618469301721065564631296452457478373n,
     c1: 266929791119991161246907387137283842545076965332900288569378510910307636690n,
   },
+  twistType: "D",
+  cofactorG1: 1n,
   generatorG1: { x: 1n, y: 2n },
   generatorG2: {
     x: {

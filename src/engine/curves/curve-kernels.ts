@@ -40,6 +40,8 @@ export interface PairingKernels {
   combineG1(terms: readonly { readonly point: G1Point | undefined; readonly scalar: bigint }[]): G1Point | undefined;
   /** Returns each scalar_i * point_i; undefined is infinity. */
   multiplyG1(terms: readonly { readonly point: G1Point; readonly scalar: bigint }[]): (G1Point | undefined)[];
+  /** Tells of each point of the curve whether it is in G1, the subgroup of order r. */
+  areInSubgroupG1(points: readonly G1Point[]): boolean[];
   /** Tells whether a point of the twist is in the subgroup of order r. */
   isInSubgroupG2(point: G2Point): boolean;
   /** As `isInSubgroupG2` for each point, in less time where there are many; every point is tested by itself. */

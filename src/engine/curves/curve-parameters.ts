@@ -6,21 +6,16 @@
 import { power } from "../field/prime-field.js";
 import type { Fq2 } from "../field/prime-field.js";
 
-/** Each curve with the name that it has in snarkjs files and JSON. */
-interface SnarkjsNames {
-  readonly BN254: "bn128";
-  readonly "BLS12-381": "bls12381";
-}
+/** Names of the curves, as the API writes them. */
+export type CurveName = "BN254" | "BLS12_381";
 
-export type CurveName = keyof SnarkjsNames;
-
-/**
- * The numbers that define a curve. Proofs are over BN254 alone today, so that is what the type means by itself; what
- * works for every curve takes an `AnyCurve`.
- */
-export interface CurveParameters<Name extends CurveName = "BN254"> {
+/** The numbers that define a curve. */
+export interface CurveParameters<Name extends CurveName = CurveName> {
   readonly name: Name;
-  readonly snarkjsName: SnarkjsNames[Name];
+  /** The name in snarkjs files and JSON, which circom takes for the scalar field as well. */
+  readonly snarkjsName: "bn128" | "bls12381";
+  /** How the curve was constructed, which decides the loop of its pairing and the tests of its subgroups. */
+  readonly family: "BN" | "BLS12";
   /** Prime of the base field (coordinates), and the bytes of one of its elements in files. */
   readonly q: bigint;
   readonly fqBytes: number;
@@ -30,6 +25,10 @@ export interface CurveParameters<Name extends CurveName = "BN254"> {
   /** The curve is y^2 = x^3 + b over Fq, its twist y^2 = x^3 + twistB over Fq2. */
   readonly b: bigint;
   readonly twistB: Fq2;
+  /** The twist is y^2 = x^3 + b / nonResidue (D), or y^2 = x^3 + b * nonResidue (M). */
+  readonly twistType: "D" | "M";
+  /** Points of the curve over Fq for each point of G1: 1 when all of them are in G1. */
+  readonly cofactorG1: bigint;
   readonly generatorG1: { readonly x: bigint; readonly y: bigint };
   readonly generatorG2: { readonly x: Fq2; readonly y: Fq2 };
   /** The parameter from which the curve's primes follow (x, u or z in the literature), with its sign. */
@@ -45,10 +44,14 @@ export interface CurveParameters<Name extends CurveName = "BN254"> {
   readonly leastNonResidue: bigint;
 }
 
-export type AnyCurve = CurveParameters<CurveName>;
+/** As `CurveParameters`, for every curve. */
+export type AnyCurve = CurveParameters;
 
 /** Returns the generator's coordinates over Fq: x, y in G1, and x.c0, x.c1, y.c0, y.c1 in G2. */
-export function generatorCoordinates({ generatorG1, generatorG2 }: AnyCurve, group: "g1" | "g2"): readonly bigint[] {
+export function generatorCoordinates(
+  { generatorG1, generatorG2 }: CurveParameters,
+  group: "g1" | "g2",
+): readonly bigint[] {
   if (group === "g1") return [generatorG1.x, generatorG1.y];
   return [generatorG2.x.c0, generatorG2.x.c1, generatorG2.y.c0, generatorG2.y.c1];
 }
@@ -57,7 +60,7 @@ export function generatorCoordinates({ generatorG1, generatorG2 }: AnyCurve, gro
  * Returns the root of unity of order 2^log modulo r that snarkjs uses.
  * @throws RangeError when 2^log does not divide r - 1.
  */
-export function rootOfUnity(curve: AnyCurve, log: number): bigint {
+export function rootOfUnity(curve: CurveParameters, log: number): bigint {
   if (log > curve.twoAdicity) throw new RangeError(`the scalar field has no root of unity of order 2^${log}`);
   return power(curve.leastNonResidue, (curve.r - 1n) >> BigInt(log), curve.r);
 }

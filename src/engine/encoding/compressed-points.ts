@@ -1,27 +1,38 @@
 /**
- * Compressed points in gnark's binary form (gnark-crypto, ecc/bn254/marshal.go): big-endian x with two flag bits at the
- * top of the first byte. G2 writes the coefficient of i (A1) before the constant one (A0).
+ * Compressed points in gnark's binary form (gnark-crypto, marshal.go of ecc/bn254 and ecc/bls12-381): big-endian x with
+ * flag bits at the top of the first byte. G2 writes the coefficient of i (A1) before the constant one (A0).
  *
- *   0b10 y is the smaller of y and -y
- *   0b11 y is the larger one
- *   0b01 infinity, all other bits zero; refused here, as no proof or key has it
- *   0b00 not compressed; refused here
+ *   BN254   BLS12-381 (the form of Zcash and of draft-irtf-cfrg-pairing-friendly-curves-11, appendix C)
+ *   0b10    0b100      y is the smaller of y and -y
+ *   0b11    0b101      y is the larger one
+ *   0b01    0b110      infinity, all other bits zero; refused here, as no proof or key has it
+ *   others             not compressed, or nothing; refused here
  *
  * An extension element is the larger one when its A1 is, or, if A1 = 0, when its A0 is. One encoding per point.
  */
-import type { CurveParameters } from "../curves/curve-parameters.js";
+import type { CurveName, CurveParameters } from "../curves/curve-parameters.js";
 import type { G1Point, G2Point } from "../curves/points.js";
 import { addFq2, multiplyFq2, negateFq2, reduce, squareRoot, squareRootFq2 } from "../field/prime-field.js";
 import type { Fq2, RootPower } from "../field/prime-field.js";
 import { Malformed } from "./decoded.js";
 import type { PointChecks } from "./json-points.js";
 
-const FLAG = { smallest: 0b1000_0000, largest: 0b1100_0000, infinity: 0b0100_0000, mask: 0b1100_0000 } as const;
+interface Flags {
+  readonly smallest: number;
+  readonly largest: number;
+  readonly infinity: number;
+  readonly mask: number;
+}
+
+const FLAGS: Readonly<Record<CurveName, Flags>> = {
+  BN254: { smallest: 0b1000_0000, largest: 0b1100_0000, infinity: 0b0100_0000, mask: 0b1100_0000 },
+  BLS12_381: { smallest: 0b1000_0000, largest: 0b1010_0000, infinity: 0b1100_0000, mask: 0b1110_0000 },
+};
 
 /** Returns the encoding of a finite G1 point: fqBytes bytes. */
 export function compressG1(point: G1Point, curve: CurveParameters): Uint8Array {
   const bytes = bigEndian(point.x, curve.fqBytes);
-  return withFlag(bytes, isLargest(point.y, curve.q) ? FLAG.largest : FLAG.smallest);
+  return withFlag(bytes, FLAGS[curve.name][isLargest(point.y, curve.q) ? "largest" : "smallest"]);
 }
 
 /** Returns the encoding of a finite G2 point: 2 * fqBytes bytes, x.c1 then x.c0. */
@@ -29,21 +40,23 @@ export function compressG2(point: G2Point, curve: CurveParameters): Uint8Array {
   const bytes = new Uint8Array(2 * curve.fqBytes);
   bytes.set(bigEndian(point.x.c1, curve.fqBytes));
   bytes.set(bigEndian(point.x.c0, curve.fqBytes), curve.fqBytes);
-  return withFlag(bytes, isLargestFq2(point.y, curve.q) ? FLAG.largest : FLAG.smallest);
+  return withFlag(bytes, FLAGS[curve.name][isLargestFq2(point.y, curve.q) ? "largest" : "smallest"]);
 }
 
 /**
- * Reads a finite G1 point.
+ * Reads a finite point of the subgroup G1.
  * @param name of the point, for the message
- * @throws Malformed on infinity, an uncompressed flag, x >= q, or an x that belongs to no point
+ * @throws Malformed on infinity, an uncompressed flag, x >= q, or an x that belongs to no point of G1
  */
 export function decompressG1(bytes: Uint8Array, checks: PointChecks, name: string): G1Point {
   const { curve } = checks;
-  const isLarge = readFlag(bytes, name);
-  const x = readCoordinate(withoutFlag(bytes), curve, name);
+  const isLarge = readFlag(bytes, curve, name);
+  const x = readCoordinate(withoutFlag(bytes, curve), curve, name);
   const root = squareRoot(squaredY(x, curve), curve.q, rootPowerOf(checks));
   if (root === undefined) throw new Malformed(`${name} is not on the curve`);
-  return { x, y: isLargest(root, curve.q) === isLarge ? root : curve.q - root };
+  const point = { x, y: isLargest(root, curve.q) === isLarge ? root : curve.q - root };
+  if (checks.areInSubgroupG1([point])[0] !== true) throw new Malformed(`${name} is not in the subgroup G1`);
+  return point;
 }
 
 /**
@@ -53,8 +66,8 @@ export function decompressG1(bytes: Uint8Array, checks: PointChecks, name: strin
  */
 export function decompressG2(bytes: Uint8Array, checks: PointChecks, name: string): G2Point {
   const { curve } = checks;
-  const isLarge = readFlag(bytes, name);
-  const x = readPair(withoutFlag(bytes), curve, name);
+  const isLarge = readFlag(bytes, curve, name);
+  const x = readPair(withoutFlag(bytes, curve), curve, name);
   const root = squareRootFq2(squaredYOnTwist(x, curve), curve.q, rootPowerOf(checks));
   if (root === undefined) throw new Malformed(`${name} is not on the curve`);
   const point = { x, y: isLargestFq2(root, curve.q) === isLarge ? root : negateFq2(root, curve.q) };
@@ -64,12 +77,12 @@ export function decompressG2(bytes: Uint8Array, checks: PointChecks, name: strin
 
 /** Returns the number whose square root `decompressG1` takes: y^2 of the encoded point of G1, if there is one. */
 export function radicandG1(bytes: Uint8Array, curve: CurveParameters): bigint {
-  return squaredY(readCoordinate(withoutFlag(bytes), curve, ""), curve);
+  return squaredY(readCoordinate(withoutFlag(bytes, curve), curve, ""), curve);
 }
 
 /** Returns the element whose square root `decompressG2` takes. */
 export function radicandG2(bytes: Uint8Array, curve: CurveParameters): Fq2 {
-  return squaredYOnTwist(readPair(withoutFlag(bytes), curve, ""), curve);
+  return squaredYOnTwist(readPair(withoutFlag(bytes, curve), curve, ""), curve);
 }
 
 function squaredY(x: bigint, curve: CurveParameters): bigint {
@@ -92,13 +105,14 @@ function rootPowerOf(checks: PointChecks): RootPower {
   return (value) => checks.squareRootPower(value);
 }
 
-function readFlag(bytes: Uint8Array, name: string): boolean {
-  switch ((bytes[0] ?? 0) & FLAG.mask) {
-    case FLAG.smallest:
+function readFlag(bytes: Uint8Array, curve: CurveParameters, name: string): boolean {
+  const flags = FLAGS[curve.name];
+  switch ((bytes[0] ?? 0) & flags.mask) {
+    case flags.smallest:
       return false;
-    case FLAG.largest:
+    case flags.largest:
       return true;
-    case FLAG.infinity:
+    case flags.infinity:
       throw new Malformed(`${name} is the point at infinity`);
     default:
       throw new Malformed(`${name} is not a compressed point`);
@@ -116,9 +130,9 @@ function withFlag(bytes: Uint8Array, flag: number): Uint8Array {
   return bytes;
 }
 
-function withoutFlag(bytes: Uint8Array): Uint8Array {
+function withoutFlag(bytes: Uint8Array, curve: CurveParameters): Uint8Array {
   const copy = Uint8Array.from(bytes);
-  copy[0] = (copy[0] ?? 0) & ~FLAG.mask;
+  copy[0] = (copy[0] ?? 0) & ~FLAGS[curve.name].mask;
   return copy;
 }
 

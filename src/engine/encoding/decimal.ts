@@ -1,8 +1,8 @@
 /** Field elements as decimal text, the way snarkjs' JSON writes them; one accepted spelling per value. */
 import { Malformed } from "./decoded.js";
 
-/** 2^256 has 78 digits; a longer text is not even converted. */
-const CANONICAL_DECIMAL = /^(?:0|[1-9][0-9]{0,77})$/;
+/** 2^384 has 116 digits; a longer text is not even converted. */
+const CANONICAL_DECIMAL = /^(?:0|[1-9][0-9]{0,115})$/;
 
 /**
  * Reads a canonical decimal below a modulus: no sign, no leading zero, no exponent, a string and not a number.

@@ -19,7 +19,7 @@ import type { Decoded } from "./decoded.js";
 import { checkCurveName, g1FromJson, g1ToJson } from "./json-points.js";
 
 /** The kernels' part in decoding a proof. */
-type ProofChecks = Pick<PairingKernels, "curve" | "isInSubgroupG2" | "squareRootPower">;
+type ProofChecks = Pick<PairingKernels, "curve" | "areInSubgroupG1" | "isInSubgroupG2" | "squareRootPower">;
 
 /** Members of a proof in the order of the binary form, with their names in snarkjs' object. */
 const POINTS = [
@@ -121,7 +121,7 @@ export function fflonkProofFromJson(value: unknown, checks: ProofChecks): Decode
     const points = readRecord(record.polynomials, { required: POINT_NAMES, optional: [] }, "polynomials");
     const values = readRecord(record.evaluations, { required: VALUE_NAMES, optional: [] }, "evaluations");
     return assemble(
-      POINTS.map(([name, shown]) => [name, g1FromJson(points[shown], curve, shown)]),
+      POINTS.map(([name, shown]) => [name, g1FromJson(points[shown], checks, shown)]),
       VALUES.map(([name, shown]) => [name, readDecimal(values[shown], curve.r, shown)]),
     );
   });

@@ -60,7 +60,7 @@ export function fflonkVerifyingKeyFromJson(value: unknown, checks: PointChecks):
       curve: BN254.name,
       publicCount,
       domainPower,
-      c0: g1FromJson(record.C0, curve, "C0"),
+      c0: g1FromJson(record.C0, checks, "C0"),
       tauG2: g2FromJson(record.X_2, checks, "X_2"),
     };
   });

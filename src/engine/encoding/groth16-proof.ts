@@ -2,7 +2,8 @@
  * Groth16 proofs as text: gnark's compressed binary form in hex, and snarkjs' JSON object. The decoders are strict, so
  * that each form has one spelling per proof; snarkjs itself accepts several.
  *
- *   Ar(32) || Bs(64) || Krs(32), compressed as in compressed-points.ts: 128 bytes for BN254
+ *   Ar || Bs || Krs, compressed as in compressed-points.ts: 32 + 64 + 32 = 128 bytes on BN254, 48 + 96 + 48 = 192 on
+ *   BLS12-381
  */
 import type { CurveParameters } from "../curves/curve-parameters.js";
 import type { PairingKernels } from "../curves/curve-kernels.js";
@@ -45,7 +46,8 @@ function encodeProofBytes(proof: Groth16Proof, curve: CurveParameters): Uint8Arr
 }
 
 /**
- * Returns the proof in gnark's compressed form as lower-case hex without prefix, 256 digits for BN254.
+ * Returns the proof in gnark's compressed form as lower-case hex without prefix, 256 digits on BN254 and 384 on
+ * BLS12-381.
  * @example encodeProofHex(await proveGroth16(key, witness), BN254)
  */
 export function encodeProofHex(proof: Groth16Proof, curve: CurveParameters): string {
@@ -99,9 +101,9 @@ export function proofFromJson(value: unknown, checks: PointChecks): Decoded<Grot
     checkCurveName(record.curve, checks.curve);
     return {
       curve: checks.curve.name,
-      a: g1FromJson(record.pi_a, checks.curve, "pi_a"),
+      a: g1FromJson(record.pi_a, checks, "pi_a"),
       b: g2FromJson(record.pi_b, checks, "pi_b"),
-      c: g1FromJson(record.pi_c, checks.curve, "pi_c"),
+      c: g1FromJson(record.pi_c, checks, "pi_c"),
     };
   });
 }
@@ -112,19 +114,23 @@ export function decodeProof(value: unknown, checks: PointChecks): Decoded<Groth1
   return decodeProofHex(withoutPrefix(value), checks);
 }
 
-/** Reads many proofs as `decodeProof` does, but computes square roots and membership in G2 for all together. */
+/** Reads many proofs as `decodeProof` does, but computes square roots and membership in G1 and G2 for all together. */
 export function decodeProofs(values: readonly unknown[], checks: JointPointChecks): Decoded<Groth16Proof>[] {
   const powers = rootPowers(values, checks);
   const unchecked: PointChecks = {
     curve: checks.curve,
+    areInSubgroupG1: (points) => points.map(() => true),
     isInSubgroupG2: () => true,
     squareRootPower: (value) => powers.get(value) ?? checks.squareRootPower(value),
   };
   const decoded = values.map((value) => decodeProof(value, unchecked));
-  const areInSubgroup = checks.areInSubgroupG2(decoded.flatMap((each) => (each.ok ? [each.value.b] : [])));
+  const read = decoded.flatMap((each) => (each.ok ? [each.value] : []));
+  const areInG1 = checks.areInSubgroupG1(read.flatMap(({ a, c }) => [a, c]));
+  const areInG2 = checks.areInSubgroupG2(read.map(({ b }) => b));
+  const areMembers = areInG2.map((isMember, i) => isMember && areInG1[2 * i] === true && areInG1[2 * i + 1] === true);
   let next = 0;
   return decoded.map((each, i) => {
-    if (!each.ok || areInSubgroup[next++] === true) return each;
+    if (!each.ok || areMembers[next++] === true) return each;
     // Decoded once more, for the decoder's own message.
     return decodeProof(values[i], checks);
   });

@@ -1,5 +1,6 @@
 /** A Groth16 proof as the arguments of the verifier contract's `verifyProof`. */
 import type { Groth16Proof } from "../groth16/proof.js";
+import { solidityWord } from "./solidity-word.js";
 
 /** Arguments of `verifyProof(uint[2] a, uint[2][2] b, uint[2] c, uint[n] input)`; 32-byte words, 0x-hex. */
 export interface Groth16SolidityArguments {
@@ -24,9 +25,4 @@ export function groth16SolidityArguments(
     c: [c.x, c.y].map(solidityWord),
     input: publicSignals.map(solidityWord),
   };
-}
-
-/** Returns a number below 2^256 as a 32-byte word, 0x-hex. */
-export function solidityWord(value: bigint): string {
-  return `0x${value.toString(16).padStart(64, "0")}`;
 }

@@ -1,7 +1,6 @@
 /** Groth16 verifying keys: snarkjs' verification_key.json, and the Solidity verifier. */
 import { primeSnarkjs, readSolidityTemplate } from "../backends/snarkjs.js";
 import { BN254 } from "../curves/bn254.js";
-import type { CurveParameters } from "../curves/curve-parameters.js";
 import type { CurveKernels } from "../curves/curve-kernels.js";
 import type { G1Point } from "../curves/points.js";
 import { PUBLIC_SIGNALS_MAX } from "../groth16/proof.js";
@@ -10,7 +9,7 @@ import { writeVerifierZkey } from "../groth16/zkey-writer.js";
 import { readRecord, readTuple } from "./decimal.js";
 import { Malformed, decoding } from "./decoded.js";
 import type { Decoded } from "./decoded.js";
-import { checkCurveName, g1FromJson, g1ToJson, g2FromJson, g2ToJson } from "./json-points.js";
+import { checkCurveName, g1FromJson, g1ToJson, g2FromJson, g2ToJson, manyG1FromJson } from "./json-points.js";
 import type { PointChecks } from "./json-points.js";
 
 /** snarkjs' verification_key.json for Groth16. */
@@ -76,30 +75,39 @@ export function verifyingKeyFromJson(value: unknown, checks: PointChecks): Decod
     return {
       curve: checks.curve.name,
       publicCount,
-      alphaG1: g1FromJson(record.vk_alpha_1, checks.curve, "vk_alpha_1"),
+      alphaG1: g1FromJson(record.vk_alpha_1, checks, "vk_alpha_1"),
       betaG2: g2FromJson(record.vk_beta_2, checks, "vk_beta_2"),
       gammaG2: g2FromJson(record.vk_gamma_2, checks, "vk_gamma_2"),
       deltaG2: g2FromJson(record.vk_delta_2, checks, "vk_delta_2"),
-      ic: readTuple(record.IC, publicCount + 1, "IC").map((point, i) =>
-        icFromJson(point, checks.curve, `IC[${String(i)}]`),
-      ),
+      ic: icFromJson(readTuple(record.IC, publicCount + 1, "IC"), checks),
     };
   });
 }
 
 /**
- * Returns the Solidity contract that verifies this key's proofs, from snarkjs' template (GPL-3.0). BN254 only: it is
- * the curve of the EVM's precompiles, and the template would silently produce nonsense for another.
+ * Returns the Solidity contract that verifies this key's proofs, from snarkjs' template (GPL-3.0).
+ * @throws RangeError for a key over another curve than BN254: the template would silently produce nonsense.
  */
 export async function solidityVerifier(key: Groth16VerifyingKey): Promise<string> {
+  if (key.curve !== BN254.name) throw new RangeError(`there is no Solidity verifier for proofs over ${key.curve}`);
   const snarkjs = await primeSnarkjs();
   return await snarkjs.zKey.exportSolidityVerifier(writeVerifierZkey(BN254, key), {
     groth16: await readSolidityTemplate("groth16"),
   });
 }
 
-function icFromJson(value: unknown, curve: CurveParameters, name: string): G1Point | undefined {
-  const isInfinity =
-    Array.isArray(value) && value.length === 3 && value.every((coordinate, i) => coordinate === INFINITY_JSON[i]);
-  return isInfinity ? undefined : g1FromJson(value, curve, name);
+function icFromJson(values: readonly unknown[], checks: PointChecks): (G1Point | undefined)[] {
+  const places = [...values.keys()].filter((i) => !isInfinity(values[i]));
+  const points = manyG1FromJson(
+    places.map((i) => values[i]),
+    checks,
+    (index) => `IC[${String(places[index])}]`,
+  );
+  const ic: (G1Point | undefined)[] = values.map(() => undefined);
+  for (const [index, place] of places.entries()) ic[place] = points[index];
+  return ic;
+}
+
+function isInfinity(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 3 && value.every((coordinate, i) => coordinate === INFINITY_JSON[i]);
 }

@@ -8,11 +8,12 @@ import { readDecimal, readTuple } from "./decimal.js";
 import { Malformed } from "./decoded.js";
 
 /** The kernels' part in decoding points. */
-export type PointChecks = Pick<PairingKernels, "curve" | "isInSubgroupG2" | "squareRootPower">;
+export type PointChecks = Pick<PairingKernels, "curve" | "areInSubgroupG1" | "isInSubgroupG2" | "squareRootPower">;
 
 /** Names by which snarkjs and others call the curve; accepted at the edge, written as the first. */
 const CURVE_NAMES: Readonly<Record<CurveParameters["name"], readonly string[]>> = {
   BN254: ["bn128", "bn254", "bn-254", "alt_bn128", "altbn128"],
+  BLS12_381: ["bls12381", "bls12_381", "bls12-381"],
 };
 
 /**
@@ -39,16 +40,29 @@ export function g2ToJson(point: G2Point): string[][] {
 }
 
 /**
- * Reads a finite G1 point.
+ * Reads a finite point of the subgroup G1.
  * @param name of the place, for the message
  * @throws Malformed on any other form, infinity included
  */
-export function g1FromJson(value: unknown, curve: CurveParameters, name: string): G1Point {
-  const [x, y, z] = readTuple(value, 3, name);
-  if (z !== "1") throw new Malformed(`${name} is not in affine form with z = "1"`);
-  const point = { x: readDecimal(x, curve.q, `${name}[0]`), y: readDecimal(y, curve.q, `${name}[1]`) };
-  if (!isOnCurveG1(point, curve)) throw new Malformed(`${name} is not on the curve`);
+export function g1FromJson(value: unknown, checks: PointChecks, name: string): G1Point {
+  const point = curvePointFromJson(value, checks.curve, name);
+  if (checks.areInSubgroupG1([point])[0] !== true) throw new Malformed(`${name} is not in the subgroup G1`);
   return point;
+}
+
+/**
+ * Reads many points of G1 as `g1FromJson` does, with one test of the subgroup for all.
+ * @param name of each place by its number
+ */
+export function manyG1FromJson(
+  values: readonly unknown[],
+  checks: PointChecks,
+  name: (index: number) => string,
+): G1Point[] {
+  const points = values.map((value, i) => curvePointFromJson(value, checks.curve, name(i)));
+  const outside = checks.areInSubgroupG1(points).indexOf(false);
+  if (outside >= 0) throw new Malformed(`${name(outside)} is not in the subgroup G1`);
+  return points;
 }
 
 /**
@@ -68,5 +82,13 @@ export function g2FromJson(value: unknown, checks: PointChecks, name: string): G
   const point = { x: element(x, `${name}[0]`), y: element(y, `${name}[1]`) };
   if (!isOnTwist(point, curve)) throw new Malformed(`${name} is not on the curve`);
   if (!checks.isInSubgroupG2(point)) throw new Malformed(`${name} is not in the subgroup G2`);
+  return point;
+}
+
+function curvePointFromJson(value: unknown, curve: CurveParameters, name: string): G1Point {
+  const [x, y, z] = readTuple(value, 3, name);
+  if (z !== "1") throw new Malformed(`${name} is not in affine form with z = "1"`);
+  const point = { x: readDecimal(x, curve.q, `${name}[0]`), y: readDecimal(y, curve.q, `${name}[1]`) };
+  if (!isOnCurveG1(point, curve)) throw new Malformed(`${name} is not on the curve`);
   return point;
 }

@@ -5,7 +5,8 @@
  *   A || B || C || Z || T1 || T2 || T3 || Wxi || Wxiw || a || b || c || s1 || s2 || zw
  *
  * Points are compressed as in compressed-points.ts, values are big-endian integers of the scalar field's size: 480
- * bytes for BN254. gnark's PLONK has other commitments, so that no form of its own exists for this one.
+ * bytes on BN254, 624 on BLS12-381. gnark's PLONK has other commitments, so that no form of its own exists for this
+ * one.
  */
 import type { PairingKernels } from "../curves/curve-kernels.js";
 import type { CurveParameters } from "../curves/curve-parameters.js";
@@ -18,7 +19,7 @@ import type { Decoded } from "./decoded.js";
 import { checkCurveName, g1FromJson, g1ToJson } from "./json-points.js";
 
 /** The kernels' part in decoding a proof. */
-type ProofChecks = Pick<PairingKernels, "curve" | "isInSubgroupG2" | "squareRootPower">;
+type ProofChecks = Pick<PairingKernels, "curve" | "areInSubgroupG1" | "isInSubgroupG2" | "squareRootPower">;
 
 /** Members of a proof in the order of the binary form, with their names in snarkjs' object. */
 const POINTS = [
@@ -44,7 +45,7 @@ const VALUES = [
 const LOWER_HEX = /^(?:[0-9a-f]{2})*$/;
 
 /** The proof object of snarkjs; coordinates and values decimal. */
-export type PlonkProofJson = Readonly<Record<(typeof POINTS)[number][1], readonly string[]>> &
+export type PlonkProofJson = Readonly<Record<(typeof POINTS)[number][1], string[]>> &
   Readonly<Record<(typeof VALUES)[number][1], string>> & { readonly protocol: "plonk"; readonly curve: string };
 
 type ProofPoints = Pick<PlonkProof, (typeof POINTS)[number][0]>;
@@ -54,7 +55,7 @@ function proofBytes({ fqBytes, frBytes }: CurveParameters): number {
   return POINTS.length * fqBytes + VALUES.length * frBytes;
 }
 
-/** Returns the compressed form as lower-case hex without prefix, 960 digits for BN254. */
+/** Returns the compressed form as lower-case hex without prefix, 960 digits on BN254 and 1,248 on BLS12-381. */
 export function encodePlonkProofHex(proof: PlonkProof, curve: CurveParameters): string {
   const points = POINTS.map(([name]) => Buffer.from(compressG1(proof[name], curve)).toString("hex"));
   const values = VALUES.map(([name]) => proof.evaluations[name].toString(16).padStart(2 * curve.frBytes, "0"));
@@ -112,7 +113,7 @@ export function plonkProofFromJson(value: unknown, checks: ProofChecks): Decoded
     checkCurveName(record.curve, curve);
     return assemble(
       curve,
-      POINTS.map(([name, shown]) => [name, g1FromJson(record[shown], curve, shown)]),
+      POINTS.map(([name, shown]) => [name, g1FromJson(record[shown], checks, shown)]),
       VALUES.map(([name, shown]) => [name, readDecimal(record[shown], curve.r, shown)]),
     );
   });

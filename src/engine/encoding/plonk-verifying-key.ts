@@ -90,7 +90,7 @@ export function plonkVerifyingKeyFromJson(value: unknown, checks: PointChecks): 
       throw new Malformed("w is not the root of unity of the domain");
     const selector = (name: keyof typeof SELECTOR_NAMES): G1Point | undefined => {
       const shown = SELECTOR_NAMES[name];
-      return isInfinity(record[shown]) ? undefined : g1FromJson(record[shown], curve, shown);
+      return isInfinity(record[shown]) ? undefined : g1FromJson(record[shown], checks, shown);
     };
     return {
       curve: curve.name,
@@ -99,9 +99,9 @@ export function plonkVerifyingKeyFromJson(value: unknown, checks: PointChecks): 
       k1,
       k2,
       selectors: { m: selector("m"), l: selector("l"), r: selector("r"), o: selector("o"), k: selector("k") },
-      s1: g1FromJson(record.S1, curve, "S1"),
-      s2: g1FromJson(record.S2, curve, "S2"),
-      s3: g1FromJson(record.S3, curve, "S3"),
+      s1: g1FromJson(record.S1, checks, "S1"),
+      s2: g1FromJson(record.S2, checks, "S2"),
+      s3: g1FromJson(record.S3, checks, "S3"),
       tauG2: g2FromJson(record.X_2, checks, "X_2"),
     };
   });

@@ -3,8 +3,9 @@
  * the generators, from a buffer of secret scalars into the key's own bytes.
  */
 import { WASM_PAGE_BYTES } from "../circuit/wasm-memory.js";
-import { BN254 } from "../curves/bn254.js";
+import { curveNamed } from "../curves/curves.js";
 import { generatorCoordinates } from "../curves/curve-parameters.js";
+import type { CurveName, CurveParameters } from "../curves/curve-parameters.js";
 import { SCALAR_BYTES } from "../reference/signed-digits.js";
 import { Arena } from "../kernels/wasm/arena.js";
 import { FixedBase, fixedBaseBytes } from "../kernels/msm/fixed-base.js";
@@ -21,6 +22,7 @@ export interface FixedBaseJob {
 
 /** Everything that a thread needs; may be posted to one. */
 export interface FixedBaseWork {
+  readonly curve: CurveName;
   readonly jobs: readonly FixedBaseJob[];
   /** 32 bytes little-endian each. Secret: they stand in a fixed relation to the trapdoor. */
   readonly scalars: SharedArrayBuffer;
@@ -36,9 +38,9 @@ export type FixedBaseExecutor = (work: FixedBaseWork, onJob: () => void) => Prom
 const JOB_SCALARS = { G1: 4096, G2: 1024 } as const;
 
 /** Cuts a run into jobs. */
-export function cutIntoJobs(run: FixedBaseJob): FixedBaseJob[] {
+export function cutIntoJobs(run: FixedBaseJob, curve: CurveParameters): FixedBaseJob[] {
   const size = JOB_SCALARS[run.group];
-  const pointBytes = bytesOf(run.group);
+  const pointBytes = bytesOf(run.group, curve);
   return Array.from({ length: Math.ceil(run.count / size) }, (_, i) => ({
     group: run.group,
     scalarsAt: run.scalarsAt + i * size * SCALAR_BYTES,
@@ -54,7 +56,8 @@ export function cutIntoJobs(run: FixedBaseJob): FixedBaseJob[] {
  */
 export function runFixedBaseJobs(work: FixedBaseWork, threads: number, onJob: () => void): void {
   const next = new Int32Array(work.next);
-  const tables = new Tables(work.jobs, threads);
+  const curve = curveNamed(work.curve);
+  const tables = new Tables(curve, work.jobs, threads);
   try {
     for (let i = Atomics.add(next, 0, 1); i < work.jobs.length; i = Atomics.add(next, 0, 1)) {
       const job = work.jobs[i];
@@ -63,7 +66,7 @@ export function runFixedBaseJobs(work: FixedBaseWork, threads: number, onJob: ()
         .of(job.group)
         .multiply(
           new Uint8Array(work.scalars, job.scalarsAt, job.count * SCALAR_BYTES),
-          new Uint8Array(work.output, job.outputAt, job.count * bytesOf(job.group)),
+          new Uint8Array(work.output, job.outputAt, job.count * bytesOf(job.group, curve)),
         );
       onJob();
     }
@@ -80,17 +83,17 @@ class Tables {
   readonly #expected: Readonly<Record<FixedBaseJob["group"], number>>;
   readonly #tables: { G1?: FixedBase; G2?: FixedBase } = {};
 
-  constructor(jobs: readonly FixedBaseJob[], threads: number) {
+  constructor(curve: CurveParameters, jobs: readonly FixedBaseJob[], threads: number) {
     const expected = (group: FixedBaseJob["group"]): number =>
       Math.ceil(jobs.reduce((sum, job) => (job.group === group ? sum + job.count : sum), 0) / threads);
     this.#expected = { G1: expected("G1"), G2: expected("G2") };
-    const sizing = loadKernels({ pages: 1 });
+    const sizing = loadKernels({ curve, pages: 1 });
     const bytes =
       KERNEL_RESERVED_BYTES +
       fixedBaseBytes(sizing, "g1", this.#expected.G1) +
       fixedBaseBytes(sizing, "g2", this.#expected.G2);
     const pages = Math.ceil(bytes / WASM_PAGE_BYTES);
-    this.#kernels = loadKernels({ pages });
+    this.#kernels = loadKernels({ curve, pages });
     this.#arena = new Arena(KERNEL_RESERVED_BYTES, pages * WASM_PAGE_BYTES);
   }
 
@@ -119,6 +122,6 @@ export const runInline: FixedBaseExecutor = (work, onJob) => {
   return Promise.resolve();
 };
 
-function bytesOf(group: "G1" | "G2"): number {
-  return group === "G1" ? 2 * BN254.fqBytes : 4 * BN254.fqBytes;
+function bytesOf(group: "G1" | "G2", { fqBytes }: CurveParameters): number {
+  return group === "G1" ? 2 * fqBytes : 4 * fqBytes;
 }

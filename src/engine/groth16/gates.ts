@@ -14,6 +14,7 @@ import { forgeCanary } from "./canary.js";
 import type { Groth16Proof, Groth16VerifyingKey } from "./proof.js";
 import { ProvingKeyFormatError, verifyingKeyOf } from "./proving-key.js";
 import type { Groth16ProvingKey } from "./proving-key.js";
+import { areAllInSubgroup } from "./section-membership.js";
 import { prepareWith, verifyGroth16 } from "./verify.js";
 import type { PreparedVerifyingKey } from "./verify.js";
 import { coefficientSectionBytes, writeCoefficients, zkeyCountsOf } from "./zkey-writer.js";
@@ -37,9 +38,9 @@ class GateFailure extends Error {
 }
 
 /**
- * Rounds and bits of the random combinations over B. The cofactor's least prime factor is 10,069, so one round misses a
- * point outside the subgroup with probability about 1 in 10,000 and three with 1 in 10^12; unequal B1 and B2 escape
- * with 2^-48.
+ * Rounds and bits of the random combinations over B: unequal B1 and B2 escape with 2^-48. On BN254 they test for the
+ * subgroup as well: the least prime factor of the twist's cofactor is 10,069, so one round misses a point outside with
+ * probability about 1 in 10,000 and three with 1 in 10^12. The cofactors of BLS12-381 have smaller factors.
  */
 const COMBINATION_ROUNDS = 3;
 const COMBINATION_BYTES = 2;
@@ -131,11 +132,18 @@ function runGates(gates: readonly (readonly [GateName, () => void])[]): GateResu
 }
 
 /**
- * G2 membership, and that beta and delta are the same scalars in both groups. The reader has proved the points finite
- * and on their curves.
+ * Membership in G1 and G2, and that beta and delta are the same scalars in both groups. The reader has proved the
+ * points finite and on their curves.
  */
 function checkHeader(kernels: CurveKernels, key: Groth16ProvingKey): void {
   const { generatorG1, generatorG2 } = kernels.curve;
+  for (const [name, point] of [
+    ["alpha", key.alphaG1],
+    ["beta", key.betaG1],
+    ["delta", key.deltaG1],
+  ] as const) {
+    if (kernels.areInSubgroupG1([point])[0] !== true) throw new GateFailure(`${name} is not in the subgroup G1`);
+  }
   for (const [name, point] of [
     ["beta", key.betaG2],
     ["gamma", key.gammaG2],
@@ -208,6 +216,7 @@ function checkPoints(kernels: CurveKernels, key: Groth16ProvingKey): void {
     if (!kernels.surveyG1(points).isOnCurve) throw new GateFailure(`a point of ${name} is not on the curve`);
   }
   if (!kernels.surveyG2(key.b2Points).isOnCurve) throw new GateFailure("a point of B2 is not on the curve");
+  checkSubgroups(key);
   if (kernels.surveyG1(key.hPoints).infinities > 0) throw new GateFailure("a point of H is infinity");
   for (let round = 0; round < COMBINATION_ROUNDS; round += 1) {
     const weights = randomWeights(key);
@@ -216,6 +225,22 @@ function checkPoints(kernels: CurveKernels, key: Groth16ProvingKey): void {
     if (b2 !== undefined && !kernels.isInSubgroupG2(b2))
       throw new GateFailure("a point of B2 is not in the subgroup G2");
     if (!isSameScalar(kernels, b1, b2)) throw new GateFailure("B differs between G1 and G2");
+  }
+}
+
+/** Tests all sections where points of a curve may be outside; where B2 alone can be, its combinations test it. */
+function checkSubgroups(key: Groth16ProvingKey): void {
+  const { curve } = key;
+  if (curve.cofactorG1 === 1n) return;
+  for (const [name, group, points] of [
+    ["A", "G1", key.aPoints],
+    ["B1", "G1", key.b1Points],
+    ["B2", "G2", key.b2Points],
+    ["C", "G1", key.cPoints],
+    ["H", "G1", key.hPoints],
+  ] as const) {
+    if (!areAllInSubgroup(curve, group, points))
+      throw new GateFailure(`a point of ${name} is not in the subgroup ${group}`);
   }
 }
 

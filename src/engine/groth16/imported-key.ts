@@ -25,8 +25,10 @@ export async function readImportedKey(
   r1cs: R1cs,
 ): Promise<{ readonly ok: true; readonly verifyingKey: string } | ImportProblem> {
   try {
-    const kernels = await loadReferenceKernels();
     const key = readProvingKey(files.provingKey);
+    if (key.curve.r !== r1cs.prime)
+      return problem("proving_key.zkey", `the key is over ${key.curve.name}, which is not the circuit's curve`);
+    const kernels = await loadReferenceKernels(key.curve);
     const counts = zkeyCountsOf(r1cs);
     if (
       counts.wireCount !== key.wireCount ||

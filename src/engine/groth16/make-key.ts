@@ -44,9 +44,10 @@ export async function makeGroth16Key(r1csBytes: Uint8Array, options: SetupOption
     const readAt = performance.now();
     const { zkey, verifyingKey, selfTest, timings } = await setupGroth16(r1cs, options);
     if (!selfTest.ok) return { ok: false, code: "gate_failed", message: `self_test: ${selfTest.message}` };
-    const kernels = await loadReferenceKernels();
+    const key = readProvingKey(zkey);
+    const kernels = await loadReferenceKernels(key.curve);
     const gatesFrom = performance.now();
-    const gates = checkKey(kernels, await primeCurve(), { key: readProvingKey(zkey), verifyingKey, r1cs });
+    const gates = checkKey(kernels, await primeCurve(key.curve.name), { key, verifyingKey, r1cs });
     if (!gates.ok) return { ok: false, code: "gate_failed", message: `${gates.gate}: ${gates.message}` };
     return {
       ok: true,

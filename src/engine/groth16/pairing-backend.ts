@@ -3,34 +3,39 @@
  * reference backend.
  */
 import { BN254 } from "../curves/bn254.js";
+import type { CurveName, CurveParameters } from "../curves/curve-parameters.js";
 import type { PairingKernels } from "../curves/curve-kernels.js";
 import { negateG1 } from "../curves/points.js";
 import { loadReferenceKernels } from "../reference/reference-kernels.js";
 import { loadKernelPairing } from "../kernels/pairing/pairing.js";
 import type { PairingBackend } from "../protocol.js";
 
-/** This thread's kernels, once loaded; module state because a thread compiles them only once. */
-let kernelPairing: PairingKernels | undefined;
-/** Set when the self-test failed: this thread never tries the kernels again. */
-let areKernelsBroken = false;
+/** This thread's kernels by curve, once loaded; module state because a thread compiles them only once. */
+const kernelPairings = new Map<CurveName, PairingKernels>();
+/** Curves whose self-test failed: this thread never tries their kernels again. */
+const broken = new Set<CurveName>();
 
 /**
- * Returns the pairing backend, loaded once per thread in about 0.3 s. Kernels that fail their self-test are never used.
+ * Returns the pairing backend of a curve, BN254 by default, loaded once per thread in about 0.3 s. Kernels that fail
+ * their self-test are never used.
  */
-export async function loadPairing(backend: PairingBackend): Promise<PairingKernels> {
-  if (backend === "reference" || areKernelsBroken) return await loadReferenceKernels();
+export async function loadPairing(backend: PairingBackend, curve: CurveParameters = BN254): Promise<PairingKernels> {
+  if (backend === "reference" || broken.has(curve.name)) return await loadReferenceKernels(curve);
+  const loaded = kernelPairings.get(curve.name);
+  if (loaded !== undefined) return loaded;
   try {
-    kernelPairing ??= tested(loadKernelPairing());
-    return kernelPairing;
+    const pairing = tested(loadKernelPairing(undefined, curve));
+    kernelPairings.set(curve.name, pairing);
+    return pairing;
   } catch {
-    areKernelsBroken = true;
-    return await loadReferenceKernels();
+    broken.add(curve.name);
+    return await loadReferenceKernels(curve);
   }
 }
 
 /** Returns whether these are the kernels, so that the reference backend can repeat a failed computation. */
 export function isKernelPairing(pairing: PairingKernels): boolean {
-  return pairing === kernelPairing;
+  return kernelPairings.get(pairing.curve.name) === pairing;
 }
 
 /**
@@ -39,7 +44,7 @@ export function isKernelPairing(pairing: PairingKernels): boolean {
  * @throws Error when one of them does not hold
  */
 function tested(kernels: PairingKernels): PairingKernels {
-  const { generatorG1, generatorG2: q, r } = BN254;
+  const { generatorG1, generatorG2: q, r } = kernels.curve;
   const p = (scalar: bigint) => {
     const point = kernels.combineG1([{ point: generatorG1, scalar }]);
     if (point === undefined) throw new Error("pairing self-test: a multiple is infinity");
@@ -53,7 +58,7 @@ function tested(kernels: PairingKernels): PairingKernels {
   ]);
   const one = kernels.pairingProduct([
     { g1: p(a), g2: q },
-    { g1: negateG1(p(a), BN254), g2: prepared },
+    { g1: negateG1(p(a), kernels.curve), g2: prepared },
   ]);
   const holds =
     kernels.equalPairingValues(product, kernels.pairingProduct([{ g1: p((a + b) % r), g2: q }])) &&

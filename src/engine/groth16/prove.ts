@@ -22,7 +22,7 @@ export class WitnessFormatError extends Error {
  */
 export async function proveGroth16(key: Groth16ProvingKey, witness: Uint8Array): Promise<Groth16Proof> {
   checkWitness(key, witness);
-  const kernels = await loadReferenceKernels();
+  const kernels = await loadReferenceKernels(key.curve);
   const r = randomNonZero(key.curve.r),
     s = randomNonZero(key.curve.r);
   return assembleProof(kernels, key, witness, { r, s });

@@ -3,7 +3,7 @@
  * memory, one copy for all threads. Checks every count, length and offset that later code relies on; the setup gates
  * check that the points make a sound key.
  */
-import { BN254 } from "../curves/bn254.js";
+import { curveOfBaseField } from "../curves/curves.js";
 import type { CurveParameters } from "../curves/curve-parameters.js";
 import type { CoefficientTable } from "../curves/curve-kernels.js";
 import { decodeG1, decodeG2 } from "../curves/points.js";
@@ -51,13 +51,14 @@ export class ProvingKeyFormatError extends Error {
 
 const SECTIONS_MAX = 32;
 const CIRCUIT_HASH_BYTES = 64;
+/** No curve of snarkjs has longer coordinates; a file may claim any length. */
+const FQ_BYTES_MAX = 96;
 
 /**
  * Reads a proving key. Cost: a walk over the coefficients, about 10 ms per million.
- * @throws ProvingKeyFormatError when the bytes are not a complete BN254 Groth16 key
+ * @throws ProvingKeyFormatError when the bytes are not a complete Groth16 key over a supported curve
  */
 export function readProvingKey(bytes: Uint8Array): Groth16ProvingKey {
-  const curve = BN254;
   const sections = readSections(bytes);
   const section = (type: number): Uint8Array => {
     const found = sections.get(type);
@@ -67,6 +68,7 @@ export function readProvingKey(bytes: Uint8Array): Groth16ProvingKey {
   if (section(ZKEY_SECTION.protocol).length !== 4 || readU32(section(ZKEY_SECTION.protocol), 0) !== GROTH16_PROTOCOL) {
     throw new ProvingKeyFormatError("the key is not for Groth16");
   }
+  const curve = readCurve(section(ZKEY_SECTION.header));
   const header = readHeader(section(ZKEY_SECTION.header), curve);
   const lengths = sectionBytes(header, curve);
   const points = (name: keyof typeof lengths): Uint8Array => {
@@ -133,17 +135,21 @@ function readSections(bytes: Uint8Array): Map<number, Uint8Array> {
   return sections;
 }
 
+/** Finds the curve by its base field, whose bytes and order begin the header. */
+function readCurve(header: Uint8Array): CurveParameters {
+  const fqBytes = readU32(header, 0);
+  const curve = fqBytes > FQ_BYTES_MAX ? undefined : curveOfBaseField(readBigIntLE(header, 4, fqBytes));
+  if (curve?.fqBytes !== fqBytes) throw new ProvingKeyFormatError("the key is over no supported curve");
+  return curve;
+}
+
 type Header = ZkeyCounts & Pick<Groth16ProvingKey, "alphaG1" | "betaG1" | "betaG2" | "gammaG2" | "deltaG1" | "deltaG2">;
 
 function readHeader(bytes: Uint8Array, curve: CurveParameters): Header {
   const at = headerOffsets(curve);
   if (bytes.length !== at.end) throw new ProvingKeyFormatError("section header has a wrong length");
-  const isCurve =
-    readU32(bytes, 0) === curve.fqBytes &&
-    readBigIntLE(bytes, at.q, curve.fqBytes) === curve.q &&
-    readU32(bytes, at.r - 4) === curve.frBytes &&
-    readBigIntLE(bytes, at.r, curve.frBytes) === curve.r;
-  if (!isCurve) throw new ProvingKeyFormatError(`the key is not over ${curve.name}`);
+  if (readU32(bytes, at.r - 4) !== curve.frBytes || readBigIntLE(bytes, at.r, curve.frBytes) !== curve.r)
+    throw new ProvingKeyFormatError(`the key is not over ${curve.name}`);
   const wireCount = readU32(bytes, at.counts),
     publicCount = readU32(bytes, at.counts + 4),
     domainSize = readU32(bytes, at.counts + 8);

@@ -5,7 +5,8 @@
  */
 import { primeCurve } from "../backends/snarkjs.js";
 import type { R1cs } from "../circuit/r1cs.js";
-import { BN254 } from "../curves/bn254.js";
+import { curveOfScalarField } from "../curves/curves.js";
+import type { CurveParameters } from "../curves/curve-parameters.js";
 import type { CurveKernels } from "../curves/curve-kernels.js";
 import type { G1Point, G2Point } from "../curves/points.js";
 import { loadReferenceKernels } from "../reference/reference-kernels.js";
@@ -23,6 +24,8 @@ import { writeCoefficients, writeZkeyFrame, zkeyCountsOf } from "./zkey-writer.j
 import type { ZkeyFrame, ZkeyHeaderPoints } from "./zkey-writer.js";
 
 export interface SetupOptions {
+  /** The curve that the circuit must be over; any supported one by default. */
+  readonly curve?: CurveParameters;
   /** How the points are computed; inline by default, on several threads in the setup process. */
   readonly execute?: FixedBaseExecutor;
   /** Called with the share that is done, 0 to 1, never decreasing. */
@@ -48,36 +51,39 @@ const PROGRESS = { scalars: 0.05, points: 0.75 } as const;
 
 /**
  * Makes a key pair for a circuit. About 3 s for 60,000 constraints on two threads; memory about twice the key's size.
- * @throws SetupInputError when the circuit is over another field or too large.
+ * @throws SetupInputError when the circuit is over the field of no supported curve, or too large.
  */
 export async function setupGroth16(r1cs: R1cs, options: SetupOptions = {}): Promise<SetupResult> {
   const report = options.onProgress ?? ((): void => undefined);
   const counts = zkeyCountsOf(r1cs);
-  if (r1cs.prime !== BN254.r) throw new SetupInputError(`the circuit is not over the scalar field of ${BN254.name}`);
+  const curve = curveOfScalarField(r1cs.prime);
+  if (options.curve !== undefined && options.curve !== curve)
+    throw new SetupInputError(`the circuit is not over the scalar field of ${options.curve.name}`);
+  if (curve === undefined) throw new SetupInputError("the circuit is over the scalar field of no supported curve");
   if (counts.domainPower > DOMAIN_POWER_MAX)
     throw new SetupInputError(`the circuit has more than 2^${String(DOMAIN_POWER_MAX)} rows`);
   if (counts.publicCount > PUBLIC_SIGNALS_MAX)
     throw new SetupInputError(`the circuit has more than ${String(PUBLIC_SIGNALS_MAX)} public signals`);
-  const program = await primeCurve();
-  const kernels = await loadReferenceKernels();
+  const program = await primeCurve(curve.name);
+  const kernels = await loadReferenceKernels(curve);
   const startedAt = performance.now();
 
-  const trapdoor = drawTrapdoor(BN254, counts.domainPower);
-  const scalars = new SetupScalars(program, BN254, { r1cs, domainPower: counts.domainPower }, trapdoor);
+  const trapdoor = drawTrapdoor(curve, counts.domainPower);
+  const scalars = new SetupScalars(program, curve, { r1cs, domainPower: counts.domainPower }, trapdoor);
   const layout = scalarLayout(counts.wireCount, counts.domainPower);
   const secret = new SharedArrayBuffer(layout.end);
   try {
     scalars.fill(secret, layout);
-    const frame = writeZkeyFrame(BN254, r1cs, headerPoints(kernels, trapdoor));
+    const frame = writeZkeyFrame(curve, r1cs, headerPoints(kernels, trapdoor));
     const zkey = new Uint8Array(frame.buffer);
-    writeCoefficients(program, BN254, r1cs, zkey.subarray(frame.at.coefficients, frame.at.a - 12));
+    writeCoefficients(program, curve, r1cs, zkey.subarray(frame.at.coefficients, frame.at.a - 12));
     const scalarsAt = performance.now();
     report(PROGRESS.scalars);
 
-    const jobs = planJobs(r1cs, frame);
+    const jobs = planJobs(curve, r1cs, frame);
     let done = 0;
     await (options.execute ?? runInline)(
-      { jobs, scalars: secret, output: frame.buffer, next: new SharedArrayBuffer(4) },
+      { curve: curve.name, jobs, scalars: secret, output: frame.buffer, next: new SharedArrayBuffer(4) },
       () => {
         done += 1;
         report(PROGRESS.scalars + (PROGRESS.points - PROGRESS.scalars) * (done / jobs.length));
@@ -125,11 +131,11 @@ function finite<Point>(point: Point | undefined): Point {
 }
 
 /** G2 first: its jobs are the longest, and the short ones then even out the threads. */
-function planJobs(r1cs: R1cs, frame: ZkeyFrame): FixedBaseJob[] {
+function planJobs(curve: CurveParameters, r1cs: R1cs, frame: ZkeyFrame): FixedBaseJob[] {
   const { wireCount, publicCount, domainPower } = zkeyCountsOf(r1cs);
   const layout = scalarLayout(wireCount, domainPower);
   const { at } = frame;
-  const publicScalars = (publicCount + 1) * BN254.frBytes;
+  const publicScalars = (publicCount + 1) * curve.frBytes;
   return [
     { group: "G2", scalarsAt: layout.b, outputAt: at.b2, count: wireCount } as const,
     { group: "G1", scalarsAt: layout.a, outputAt: at.a, count: wireCount } as const,
@@ -137,5 +143,5 @@ function planJobs(r1cs: R1cs, frame: ZkeyFrame): FixedBaseJob[] {
     { group: "G1", scalarsAt: layout.k, outputAt: at.ic, count: publicCount + 1 } as const,
     { group: "G1", scalarsAt: layout.k + publicScalars, outputAt: at.c, count: wireCount - publicCount - 1 } as const,
     { group: "G1", scalarsAt: layout.h, outputAt: at.h, count: 2 ** domainPower } as const,
-  ].flatMap(cutIntoJobs);
+  ].flatMap((run) => cutIntoJobs(run, curve));
 }

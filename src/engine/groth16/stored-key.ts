@@ -3,6 +3,7 @@
  * circuit comes with satisfying inputs, an honest proof is made and checked, too.
  */
 import { primeCurve } from "../backends/snarkjs.js";
+import type { CurveParameters } from "../curves/curve-parameters.js";
 import { readR1cs } from "../circuit/r1cs.js";
 import { loadReferenceKernels } from "../reference/reference-kernels.js";
 import { verifyingKeyFromJson } from "../encoding/groth16-verifying-key.js";
@@ -17,12 +18,13 @@ import { prepareWith } from "./verify.js";
 import type { PreparedVerifyingKey } from "./verify.js";
 
 /** Runs the gates. About 2 s for 60,000 constraints, and the time of a proof when there is an example. */
-export async function checkGroth16Key(stored: StoredKey): Promise<StoredKeyResult> {
-  const kernels = await loadReferenceKernels();
+export async function checkGroth16Key(curve: CurveParameters, stored: StoredKey): Promise<StoredKeyResult> {
+  const key = readProvingKey(stored.provingKey);
+  if (key.curve !== curve) return { ok: false, message: `header: the key is not over ${curve.name}` };
+  const kernels = await loadReferenceKernels(curve);
   const decoded = verifyingKeyFromJson(JSON.parse(stored.verifyingKey), kernels);
   if (!decoded.ok) return { ok: false, message: `verifying_key: ${decoded.message}` };
-  const key = readProvingKey(stored.provingKey);
-  const checked = checkKey(kernels, await primeCurve(), {
+  const checked = checkKey(kernels, await primeCurve(key.curve.name), {
     key,
     verifyingKey: decoded.value,
     r1cs: readR1cs(stored.r1cs),

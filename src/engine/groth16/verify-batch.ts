@@ -8,16 +8,8 @@
  */
 import { randomBytes } from "node:crypto";
 import type { G1Point } from "../curves/points.js";
-import type { Groth16Proof } from "./proof.js";
-import { isOnCurves, termsOf, verifyGroth16 } from "./verify.js";
-import type { PreparedVerifyingKey } from "./verify.js";
-
-/** A proof and the public signals that it is said to prove. */
-export interface ProofClaim {
-  readonly proof: Groth16Proof;
-  /** As `verifyGroth16` takes them. */
-  readonly publicSignals: readonly bigint[];
-}
+import { areInGroups, termsOf, verifyGroth16 } from "./verify.js";
+import type { PreparedVerifyingKey, ProofClaim } from "./verify.js";
 
 interface Weighted {
   readonly index: number;
@@ -38,11 +30,8 @@ const WEIGHT_HALF_BYTES = 8;
 /** Returns whether each proof is valid, in order. Weights are fresh for each call. */
 export function verifyGroth16Batch(prepared: PreparedVerifyingKey, claims: readonly ProofClaim[]): boolean[] {
   const results = claims.map(() => false);
-  const onCurves = [...claims.entries()].filter(([, { proof, publicSignals }]) =>
-    isOnCurves(prepared, proof, publicSignals),
-  );
-  const areInSubgroup = prepared.kernels.areInSubgroupG2(onCurves.map(([, { proof }]) => proof.b));
-  const candidates = onCurves.filter((_, i) => areInSubgroup[i] === true);
+  const areMembers = areInGroups(prepared, claims);
+  const candidates = [...claims.entries()].filter(([i]) => areMembers[i] === true);
   if (candidates.length <= SINGLE_UP_TO) {
     for (const [index, claim] of candidates) results[index] = verifyOne(prepared, claim);
     return results;

@@ -3,11 +3,17 @@
  * Whatever is computed from the key alone is computed once, so that a check costs three Miller loops and one final
  * exponentiation.
  */
-import { BN254 } from "../curves/bn254.js";
 import type { PairingKernels, PairingTerm, PairingValue, PreparedG2 } from "../curves/curve-kernels.js";
 import { isOnCurveG1, isOnTwist, negateG1 } from "../curves/points.js";
 import type { G1Point } from "../curves/points.js";
 import type { Groth16Proof, Groth16VerifyingKey } from "./proof.js";
+
+/** A proof and the public signals that it is said to prove. */
+export interface ProofClaim {
+  readonly proof: Groth16Proof;
+  /** Outputs, then public inputs. */
+  readonly publicSignals: readonly bigint[];
+}
 
 /**
  * A verifying key with its pairing and line functions computed; about 60 KiB. Usable only on the thread that made it.
@@ -51,7 +57,7 @@ export function verifyGroth16(
   proof: Groth16Proof,
   publicSignals: readonly bigint[],
 ): boolean {
-  if (!isWellFormed(prepared, proof, publicSignals)) return false;
+  if (areInGroups(prepared, [{ proof, publicSignals }])[0] !== true) return false;
   const { key, kernels } = prepared;
   const publicPart = kernels.combineG1(
     key.ic.map((point, i) => ({ point, scalar: i === 0 ? 1n : (publicSignals[i - 1] ?? 0n) })),
@@ -60,21 +66,20 @@ export function verifyGroth16(
   return kernels.equalPairingValues(kernels.pairingProduct(terms), prepared.alphaBeta);
 }
 
-/** Checks everything that a pairing relies on: counts, ranges, curves and the subgroup. */
-function isWellFormed(prepared: PreparedVerifyingKey, proof: Groth16Proof, publicSignals: readonly bigint[]): boolean {
-  return isOnCurves(prepared, proof, publicSignals) && prepared.kernels.isInSubgroupG2(proof.b);
-}
-
-/** Checks counts, ranges and curves; the subgroup check costs the most, and less for many proofs together. */
-export function isOnCurves(
-  { key, kernels }: PreparedVerifyingKey,
-  proof: Groth16Proof,
-  publicSignals: readonly bigint[],
-): boolean {
-  const { curve } = kernels;
-  if (publicSignals.length !== key.publicCount || key.ic.length !== key.publicCount + 1) return false;
-  if (!publicSignals.every((signal) => signal >= 0n && signal < curve.r)) return false;
-  return isOnCurveG1(proof.a, curve) && isOnCurveG1(proof.c, curve) && isOnTwist(proof.b, curve);
+/**
+ * Checks of each claim all that a pairing relies on: counts, ranges, curves and subgroups. The tests of the subgroups
+ * cost the most, and less for many proofs together.
+ */
+export function areInGroups(prepared: PreparedVerifyingKey, claims: readonly ProofClaim[]): boolean[] {
+  const { kernels } = prepared;
+  const onCurves = [...claims.keys()].filter((i) => isOnCurves(prepared, claims[i]));
+  const proofs = onCurves.flatMap((i) => claims[i]?.proof ?? []);
+  const areInG1 = kernels.areInSubgroupG1(proofs.flatMap(({ a, c }) => [a, c]));
+  const areInG2 = kernels.areInSubgroupG2(proofs.map(({ b }) => b));
+  const results = claims.map(() => false);
+  for (const [i, index] of onCurves.entries())
+    results[index] = areInG2[i] === true && areInG1[2 * i] === true && areInG1[2 * i + 1] === true;
+  return results;
 }
 
 /** Returns the terms followed by those of C and the public part, negated; infinity pairs to one and is left out. */
@@ -91,14 +96,26 @@ export function termsOf(
   ];
 }
 
+function isOnCurves({ key, kernels }: PreparedVerifyingKey, claim: ProofClaim | undefined): boolean {
+  if (claim === undefined) return false;
+  const { proof, publicSignals } = claim;
+  const { curve } = kernels;
+  if (publicSignals.length !== key.publicCount || key.ic.length !== key.publicCount + 1) return false;
+  if (!publicSignals.every((signal) => signal >= 0n && signal < curve.r)) return false;
+  return isOnCurveG1(proof.a, curve) && isOnCurveG1(proof.c, curve) && isOnTwist(proof.b, curve);
+}
+
 function checkKey(kernels: PairingKernels, key: Groth16VerifyingKey): void {
   const { curve } = kernels;
-  if (curve !== BN254) throw new RangeError("the verifying key is for another curve");
+  if (key.curve !== curve.name) throw new RangeError("the verifying key is for another curve");
   if (key.ic.length !== key.publicCount + 1)
     throw new RangeError("the verifying key's IC does not fit its number of public signals");
   if (!isOnCurveG1(key.alphaG1, curve)) throw new RangeError("alpha of the verifying key is not on the curve");
   if (!key.ic.every((point) => point === undefined || isOnCurveG1(point, curve)))
     throw new RangeError("an IC point of the verifying key is not on the curve");
+  const points = [key.alphaG1, ...key.ic].filter((point) => point !== undefined);
+  if (kernels.areInSubgroupG1(points).includes(false))
+    throw new RangeError("a point of the verifying key is not in the subgroup G1");
   for (const [name, point] of [
     ["beta", key.betaG2],
     ["gamma", key.gammaG2],

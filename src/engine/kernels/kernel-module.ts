@@ -19,7 +19,7 @@ import { defineCosets } from "./plonk/cosets.js";
 import { defineVectors } from "./plonk/vectors.js";
 import { ModuleBuilder } from "./wasm/wasm-builder.js";
 import { MEMORY_PAGES_MAX } from "./wasm/features.js";
-import type { AnyCurve } from "../curves/curve-parameters.js";
+import type { CurveParameters } from "../curves/curve-parameters.js";
 import type { PrimeField } from "./field/field.js";
 import type { PointBatch } from "./point/point-batch.js";
 import type { QuadraticElement } from "./field/quadratic-field.js";
@@ -60,13 +60,13 @@ export interface KernelModule {
 }
 
 /** Generates the module of a curve, in a few milliseconds; the caller compiles and keeps it. */
-export function buildKernelModule(curve: AnyCurve, kind: KernelKind): KernelModule {
+export function buildKernelModule(curve: CurveParameters, kind: KernelKind): KernelModule {
   return kind === "fma"
     ? assemble(curve, new FmaField(curve.q), new FmaField(curve.r))
     : assemble(curve, new IntegerField(curve.q), new IntegerField(curve.r));
 }
 
-function assemble<E>(curve: AnyCurve, inlineFq: PrimeField<E>, inlineFr: PrimeField<E>): KernelModule {
+function assemble<E>(curve: CurveParameters, inlineFq: PrimeField<E>, inlineFr: PrimeField<E>): KernelModule {
   const module = new ModuleBuilder();
   // Conversions multiply integers beyond the prime, which the outlined products would refuse.
   defineConversions(module, inlineFq, curve.fqBytes, "fq");

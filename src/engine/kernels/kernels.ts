@@ -12,8 +12,8 @@
  *   memory (arena), compiled modules (module-cache).
  * - field/: emits field arithmetic behind one interface (field.ts): FmaField on fused multiply-add, IntegerField where
  *   that is missing, and what stands on them (quadratic extension, inversion, conversions).
- * - point/: emits batched affine additions (point-batch), single projective ones (point-single) and the test that points
- *   are on their curve (point-survey); point-tree sums many lists of points with them.
+ * - point/: emits batched affine additions (point-batch), single projective ones (point-single) and the test that
+ *   points are on their curve (point-survey); point-tree sums many lists of points with them.
  * - msm/: multi-scalar multiplication (msm.ts), multiples of one point (fixed-base.ts), and the bookkeeping that both
  *   need (buckets emits it, window-plan chooses the window, msm-lists lays out the memory).
  * - ntt/: number-theoretic transforms (domain.ts; ntt.ts emits the layers) and the two ends of Groth16's quotient
@@ -27,7 +27,8 @@
  *   that leads or helps (step-list, team-prover), and what they emit (vectors, constraints, cosets).
  * - fflonk/: the prover of FFLONK on that. Its key (fflonk-key, build-fflonk-key), the workspace of a proof
  *   (fflonk-layout, fflonk-context), its steps (fflonk-steps, fflonk-polynomials, fflonk-openings), its prover.
- * - pairing/: BN254's pairing (pairing.ts) with a WebAssembly module of its own (pairing-module.ts).
+ * - pairing/: the pairing (pairing.ts) with a WebAssembly module of its own (pairing-module.ts); what differs between
+ *   curves is in pairing-plan.ts and final-exponentiation.ts.
  */
 import { BN254 } from "../curves/bn254.js";
 import { hasFusedMultiplyAdd } from "./wasm/features.js";
@@ -37,7 +38,7 @@ import type { CompiledModule } from "./wasm/module-cache.js";
 import { LIST_ENTRY_BYTES } from "./point/point-batch.js";
 import { wasmHost } from "./wasm/wasm-host.js";
 import { generatorCoordinates } from "../curves/curve-parameters.js";
-import type { AnyCurve } from "../curves/curve-parameters.js";
+import type { CurveParameters } from "../curves/curve-parameters.js";
 import type { FieldLayout, GroupLayout, KernelKind, KernelModule } from "./kernel-module.js";
 
 interface KernelOptions {
@@ -45,7 +46,7 @@ interface KernelOptions {
   readonly memory?: WebAssembly.Memory;
   readonly pages?: number;
   /** BN254 by default. */
-  readonly curve?: AnyCurve;
+  readonly curve?: CurveParameters;
   /** "fma", the default, is taken only where the machine fuses multiply-add; "integer" forces the fallback. */
   readonly preferred?: KernelKind;
 }
@@ -63,14 +64,14 @@ type Exports = Record<string, (...args: readonly number[]) => number | readonly 
 const modules = new ModuleCache<KernelModule>();
 
 interface KernelChoice {
-  readonly curve: AnyCurve;
+  readonly curve: CurveParameters;
   readonly kind: KernelKind;
 }
 
 /** The kernels of one curve on one memory. Names of kernels: see the files that define them. */
 export class Kernels {
   readonly kind: KernelKind;
-  readonly curve: AnyCurve;
+  readonly curve: CurveParameters;
   readonly memory: WebAssembly.Memory;
   readonly fr: FieldLayout;
   readonly fq: FieldLayout;

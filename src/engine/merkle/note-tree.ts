@@ -1,8 +1,9 @@
 /**
- * The dense Merkle tree of notes: leaves are filled from the left, nodes are Poseidon of their two children, an empty
- * leaf is 0. Only the frontier (the left siblings that later appends need) is carried from append to append. Pure;
- * stores nothing.
+ * The dense Merkle tree of notes: leaves are filled from the left, nodes are Poseidon of their two children over the
+ * scalar field of the proofs' curve, an empty leaf is 0. Only the frontier (the left siblings that later appends need)
+ * is carried from append to append. Pure; stores nothing.
  */
+import type { CurveName } from "../curves/curve-parameters.js";
 import { poseidonPair } from "../../crypto/hashes/poseidon.js";
 
 /** The state for appending: O(depth), however many leaves there are. */
@@ -40,10 +41,10 @@ const NOTE_TREE_DEPTH_MAX = 32;
  * Returns the tree without a leaf.
  * @param depth 1 to 32
  */
-export function emptyNoteTree(depth: number): NoteTreeState {
+export function emptyNoteTree(depth: number, curve: CurveName = "BN254"): NoteTreeState {
   if (!Number.isInteger(depth) || depth < 1 || depth > NOTE_TREE_DEPTH_MAX)
     throw new RangeError("depth of the note tree is 1 to 32");
-  return { depth, size: 0, frontier: Array.from({ length: depth }, () => ""), root: toHex(emptySubtree(depth)) };
+  return { depth, size: 0, frontier: Array.from({ length: depth }, () => ""), root: toHex(emptySubtree(depth, curve)) };
 }
 
 /**
@@ -51,9 +52,9 @@ export function emptyNoteTree(depth: number): NoteTreeState {
  * a leaf by reduction.
  * @param digest 64 hex digits
  */
-export function noteLeaf(digest: string): string {
+export function noteLeaf(digest: string, curve: CurveName = "BN254"): string {
   if (!/^[0-9a-f]{64}$/.test(digest)) throw new RangeError("a leaf is made from 64 lower-case hex digits");
-  return toHex(poseidonPair(BigInt(`0x${digest.slice(0, 32)}`), BigInt(`0x${digest.slice(32)}`)));
+  return toHex(poseidonPair(BigInt(`0x${digest.slice(0, 32)}`), BigInt(`0x${digest.slice(32)}`), curve));
 }
 
 /**
@@ -61,17 +62,26 @@ export function noteLeaf(digest: string): string {
  * @param leaves canonical field elements, 64 hex digits each, at least one
  * @throws RangeError when the tree has no room for all of them
  */
-export function appendLeaves(state: NoteTreeState, leaves: readonly string[]): NoteTreeAppend {
+export function appendLeaves(
+  state: NoteTreeState,
+  leaves: readonly string[],
+  curve: CurveName = "BN254",
+): NoteTreeAppend {
   if (leaves.length === 0) throw new RangeError("nothing to append");
   if (state.size + leaves.length > 2 ** state.depth) throw new RangeError("the note tree is full");
   const frontier = [...state.frontier];
   const completed: NoteTreeNode[] = [];
   leaves.forEach((leaf, offset) => {
-    climb(frontier, state.size + offset, leaf, completed);
+    climb(frontier, { index: state.size + offset, leaf, curve }, completed);
   });
   const size = state.size + leaves.length;
   return {
-    state: { depth: state.depth, size, frontier, root: rootOf(state.depth, size, frontier, completed) },
+    state: {
+      depth: state.depth,
+      size,
+      frontier,
+      root: rootOf({ depth: state.depth, size, frontier }, completed, curve),
+    },
     completed,
   };
 }
@@ -80,13 +90,18 @@ export function appendLeaves(state: NoteTreeState, leaves: readonly string[]): N
 export function appendNotes(message: {
   readonly state: NoteTreeState;
   readonly digests: readonly string[];
+  readonly curve: CurveName;
 }): NoteTreeAppend & { readonly leaves: readonly string[] } {
-  const leaves = message.digests.map(noteLeaf);
-  return { ...appendLeaves(message.state, leaves), leaves };
+  const leaves = message.digests.map((digest) => noteLeaf(digest, message.curve));
+  return { ...appendLeaves(message.state, leaves, message.curve), leaves };
 }
 
 /** Moves a new leaf up as far as it completes subtrees, like a carry in a counter. */
-function climb(frontier: string[], leafIndex: number, leaf: string, completed: NoteTreeNode[]): void {
+function climb(
+  frontier: string[],
+  { index: leafIndex, leaf, curve }: { readonly index: number; readonly leaf: string; readonly curve: CurveName },
+  completed: NoteTreeNode[],
+): void {
   let hash = leaf;
   let index = leafIndex;
   for (let level = 0; ; level += 1) {
@@ -96,36 +111,41 @@ function climb(frontier: string[], leafIndex: number, leaf: string, completed: N
       frontier[level] = hash;
       return;
     }
-    hash = toHex(poseidonPair(fromHex(frontier[level] ?? ""), fromHex(hash)));
+    hash = toHex(poseidonPair(fromHex(frontier[level] ?? ""), fromHex(hash), curve));
     frontier[level] = "";
     index = Math.floor(index / 2);
   }
 }
 
 /** The root of the tree whose right part is empty. */
-function rootOf(depth: number, size: number, frontier: readonly string[], completed: readonly NoteTreeNode[]): string {
+function rootOf(
+  { depth, size, frontier }: Omit<NoteTreeState, "root">,
+  completed: readonly NoteTreeNode[],
+  curve: CurveName,
+): string {
   const top = completed.find((node) => node.level === depth);
   if (top !== undefined) return top.hash;
   let node = 0n;
   for (let level = 0; level < depth; level += 1) {
     const hasLeftSibling = Math.floor(size / 2 ** level) % 2 === 1;
     node = hasLeftSibling
-      ? poseidonPair(fromHex(frontier[level] ?? ""), node)
-      : poseidonPair(node, emptySubtree(level));
+      ? poseidonPair(fromHex(frontier[level] ?? ""), node, curve)
+      : poseidonPair(node, emptySubtree(level, curve), curve);
   }
   return toHex(node);
 }
 
-/** Roots of empty subtrees by height, computed on first use; constants, so that module state is harmless. */
-const emptySubtrees: bigint[] = [0n];
+/** Roots of empty subtrees by curve and height, computed on first use; constants, so that module state is harmless. */
+const emptySubtrees: Readonly<Record<CurveName, bigint[]>> = { BN254: [0n], BLS12_381: [0n] };
 
 /** The root of a subtree of the given height without leaves. */
-function emptySubtree(level: number): bigint {
-  for (let height = emptySubtrees.length; height <= level; height += 1) {
-    const below = emptySubtrees[height - 1] ?? 0n;
-    emptySubtrees[height] = poseidonPair(below, below);
+function emptySubtree(level: number, curve: CurveName): bigint {
+  const roots = emptySubtrees[curve];
+  for (let height = roots.length; height <= level; height += 1) {
+    const below = roots[height - 1] ?? 0n;
+    roots[height] = poseidonPair(below, below, curve);
   }
-  return emptySubtrees[level] ?? 0n;
+  return roots[level] ?? 0n;
 }
 
 function fromHex(hex: string): bigint {

@@ -4,7 +4,7 @@
  * ("Frozen Heart", CVE-2022-29566: a transcript without the public signals lets anyone forge proofs). How items become
  * bytes: challenge-hash.ts.
  */
-import type { AnyCurve } from "../curves/curve-parameters.js";
+import type { CurveParameters } from "../curves/curve-parameters.js";
 import type { G1Point } from "../curves/points.js";
 import { challengeOf } from "./challenge-hash.js";
 import type { TranscriptItem } from "./challenge-hash.js";
@@ -15,9 +15,9 @@ export type WireCommitments = Pick<PlonkProof, "a" | "b" | "c">;
 
 /** Computes each challenge from what precedes it. */
 export class PlonkTranscript {
-  readonly #curve: AnyCurve;
+  readonly #curve: CurveParameters;
 
-  constructor(curve: AnyCurve) {
+  constructor(curve: CurveParameters) {
     this.#curve = curve;
   }
 

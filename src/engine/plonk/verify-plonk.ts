@@ -43,6 +43,8 @@ export function preparePlonkKey(kernels: PairingKernels, key: PlonkVerifyingKey)
   if (key.curve !== curve.name) throw new RangeError("the verifying key is for another curve");
   if (points.some((point) => point !== undefined && !isOnCurveG1(point, curve)))
     throw new RangeError("a commitment of the verifying key is not on the curve");
+  if (kernels.areInSubgroupG1(points.filter((point) => point !== undefined)).includes(false))
+    throw new RangeError("a commitment of the verifying key is not in the subgroup G1");
   if (
     key.publicCount > 2 ** key.domainPower ||
     key.domainPower > curve.twoAdicity ||
@@ -92,18 +94,21 @@ export function pairingCheckOf(
 }
 
 function isWellFormed(
-  { key, kernels: { curve } }: PreparedPlonkKey,
+  { key, kernels }: PreparedPlonkKey,
   proof: PlonkProof,
   publicSignals: readonly bigint[],
 ): boolean {
+  const { curve } = kernels;
   const { a, b, c, z, t1, t2, t3, wXi, wXiOmega, evaluations } = proof;
   const { s1, s2, zOmega } = evaluations;
+  const points = [a, b, c, z, t1, t2, t3, wXi, wXiOmega];
   const values = [...publicSignals, evaluations.a, evaluations.b, evaluations.c, s1, s2, zOmega];
   return (
     proof.curve === curve.name &&
     publicSignals.length === key.publicCount &&
     values.every((value) => value >= 0n && value < curve.r) &&
-    [a, b, c, z, t1, t2, t3, wXi, wXiOmega].every((point) => isOnCurveG1(point, curve))
+    points.every((point) => isOnCurveG1(point, curve)) &&
+    !kernels.areInSubgroupG1(points).includes(false)
   );
 }
 

@@ -17,6 +17,7 @@ import type { CheckExecutor, CheckJob, CheckWork } from "./check-jobs.js";
 import { firstChallenge } from "./challenge-hash.js";
 import { SEED_BYTES, lagrangeCoefficients } from "./check-weights.js";
 import { checkContributions } from "./contribution-checks.js";
+import type { CurveName } from "../curves/curve-parameters.js";
 import { readContributions } from "./contributions.js";
 import type { Contribution } from "./contributions.js";
 import { readLayout, sectionOf } from "./file-layout.js";
@@ -26,7 +27,7 @@ import type { PowersOfTauFault } from "./powers-of-tau-error.js";
 
 /** What a file is that passed. */
 export interface CheckedPowers {
-  readonly curve: "BN254";
+  readonly curve: CurveName;
   readonly power: number;
   readonly ceremonyPower: number;
   readonly isPrepared: boolean;

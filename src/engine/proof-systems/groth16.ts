@@ -1,4 +1,5 @@
 /** Groth16 behind the port of proof systems. */
+import { BN254 } from "../curves/bn254.js";
 import type { CurveParameters } from "../curves/curve-parameters.js";
 import { decodeProofs, encodeProofHex, proofToJson } from "../encoding/groth16-proof.js";
 import { groth16SolidityArguments } from "../encoding/groth16-solidity.js";
@@ -8,7 +9,7 @@ import { makeGroth16Key } from "../groth16/make-key.js";
 import { loadPairing } from "../groth16/pairing-backend.js";
 import type { Groth16Proof } from "../groth16/proof.js";
 import { proveGroth16 } from "../groth16/prove.js";
-import { readProvingKey, type Groth16ProvingKey } from "../groth16/proving-key.js";
+import { ProvingKeyFormatError, readProvingKey, type Groth16ProvingKey } from "../groth16/proving-key.js";
 import { checkGroth16Key } from "../groth16/stored-key.js";
 import { verifyGroth16Batch } from "../groth16/verify-batch.js";
 import { prepareWith, verifyGroth16, type PreparedVerifyingKey } from "../groth16/verify.js";
@@ -20,12 +21,22 @@ import type { ProofSystem } from "./proof-system.js";
 
 type Groth16System = ProofSystem<Groth16ProvingKey, ResidentKey, Groth16Proof, PreparedVerifyingKey>;
 
+/** The EVM has precompiles for BN254 alone in the form that the contract uses. */
+const SOLIDITY: Pick<Groth16System, "solidityVerifier" | "solidityArguments"> = {
+  solidityVerifier: async (verifyingKey) => {
+    const pairing = await loadPairing("reference");
+    return await solidityVerifier(publishedKey(verifyingKeyFromJson(verifyingKey, pairing)));
+  },
+  solidityArguments: groth16SolidityArguments,
+};
+
 /** Returns Groth16 on a curve. */
 export function groth16System(curve: CurveParameters): Groth16System {
   return {
     curve,
     makeKey: async (r1cs, { execute, onProgress }) => {
       const made = await makeGroth16Key(r1cs, {
+        curve,
         ...(execute === undefined ? {} : { execute }),
         ...(onProgress === undefined ? {} : { onProgress }),
       });
@@ -35,12 +46,13 @@ export function groth16System(curve: CurveParameters): Groth16System {
       const timings = { keyMs: readMs + scalarsMs + pointsMs, gatesMs: selfTestMs + gatesMs };
       return { ok: true, provingKey: zkey, verifyingKey, gates, timings };
     },
-    checkKey: checkGroth16Key,
-    solidityVerifier: async (verifyingKey) => {
-      const pairing = await loadPairing("reference");
-      return await solidityVerifier(publishedKey(verifyingKeyFromJson(verifyingKey, pairing)));
+    checkKey: async (stored) => await checkGroth16Key(curve, stored),
+    ...(curve === BN254 ? SOLIDITY : {}),
+    readProvingKey: (bytes) => {
+      const key = readProvingKey(bytes);
+      if (key.curve !== curve) throw new ProvingKeyFormatError(`the key is not over ${curve.name}`);
+      return key;
     },
-    readProvingKey,
     openKey: makeKeyResident,
     openProver: (key) => {
       const prover = new ResidentProver(key);
@@ -55,9 +67,8 @@ export function groth16System(curve: CurveParameters): Groth16System {
     proveOnReference: proveGroth16,
     encodeHex: (proof) => encodeProofHex(proof, curve),
     toJson: (proof) => proofToJson(proof, curve),
-    solidityArguments: groth16SolidityArguments,
     decodeProofs,
-    loadPairing,
+    loadPairing: async (backend) => await loadPairing(backend, curve),
     prepareKey: (verifyingKey, pairing) =>
       prepareWith(pairing, publishedKey(verifyingKeyFromJson(verifyingKey, pairing))),
     verify: verifyGroth16,

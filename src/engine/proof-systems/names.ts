@@ -17,6 +17,8 @@ interface ProofSystemRow {
 /** By `<scheme>/<curve>`, both as the API spells them. */
 export const PROOF_SYSTEMS = {
   "groth16/BN254": { scheme: "groth16", curve: "BN254", setup: "own", provingKeyFormat: "snarkjs-zkey" },
+  "groth16/BLS12_381": { scheme: "groth16", curve: "BLS12_381", setup: "own", provingKeyFormat: "snarkjs-zkey" },
+  "plonk/BN254": { scheme: "plonk", curve: "BN254", setup: "universal", provingKeyFormat: "proofwright-plonk" },
 } as const satisfies Readonly<Record<string, ProofSystemRow>>;
 
 export type ProofSystemName = keyof typeof PROOF_SYSTEMS;

@@ -8,7 +8,7 @@
  */
 import type { CircuitInterface } from "../circuit/interface.js";
 import type { PairingKernels } from "../curves/curve-kernels.js";
-import type { AnyCurve } from "../curves/curve-parameters.js";
+import type { CurveParameters } from "../curves/curve-parameters.js";
 import type { Decoded } from "../encoding/decoded.js";
 import type { FixedBaseExecutor } from "../groth16/fixed-base-work.js";
 import type { SharedKey } from "../kernels/threads/shared-key.js";
@@ -22,7 +22,7 @@ export interface ProofSystem<
   Proof extends object = object,
   Prepared extends PreparedKey = PreparedKey,
 > {
-  readonly curve: AnyCurve;
+  readonly curve: CurveParameters;
 
   /**
    * Makes a key pair from the bytes of an R1CS and passes it through the gates that are possible while it is made. Runs

@@ -2,12 +2,12 @@
  * A structured reference string, the powers of a secret tau times the generators, from which the keys of universal
  * systems follow. Whoever knows tau forges proofs of every such key.
  */
-import type { AnyCurve } from "../curves/curve-parameters.js";
+import type { CurveParameters } from "../curves/curve-parameters.js";
 import type { G2Point } from "../curves/points.js";
 
 /** Points are affine in Montgomery form, little-endian, x then y, as in snarkjs' files. */
 export interface StructuredReferenceString {
-  readonly curve: AnyCurve;
+  readonly curve: CurveParameters;
   /** SHA-256 of the file that is kept, lower-case hex. */
   readonly sha256: string;
   /** There are 2^(power + 1) - 1 powers, and the Lagrange points of every domain up to 2^power. */

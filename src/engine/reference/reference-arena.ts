@@ -6,6 +6,7 @@
  * for keys that are not open, and where a kernel fails.
  */
 import type { CurveProgram } from "../backends/snarkjs.js";
+import type { CurveName } from "../curves/curve-parameters.js";
 
 type Binary = (a: number, b: number, result: number) => void;
 type Unary = (a: number, result: number) => void;
@@ -80,6 +81,12 @@ const INITIAL_PAGES = 25;
 const PAGES_MAX = 32_767;
 const PAGE_BYTES = 65_536;
 
+/** Prefix of the pairing's functions in the program, and the bytes of a coordinate. */
+const CURVE_SHAPES: Readonly<Record<CurveName, { readonly prefix: string; readonly fqBytes: number }>> = {
+  BN254: { prefix: "bn128", fqBytes: 32 },
+  BLS12_381: { prefix: "bls12381", fqBytes: 48 },
+};
+
 type WasmFunction = (...parameters: number[]) => number;
 
 /**
@@ -109,8 +116,9 @@ export class ReferenceArena {
     this.bytes = new Uint8Array(this.#memory.buffer);
     this.words = new Uint32Array(this.#memory.buffer);
     this.fr = fieldOf(find, "frm", 32);
-    this.g1 = groupOf(find, "g1m", fieldOf(find, "f1m", 32));
-    this.g2 = groupOf(find, "g2m", fieldOf(find, "f2m", 64));
+    const { fqBytes } = CURVE_SHAPES[program.curve];
+    this.g1 = groupOf(find, "g1m", fieldOf(find, "f1m", fqBytes));
+    this.g2 = groupOf(find, "g2m", fieldOf(find, "f2m", 2 * fqBytes));
     this.pairing = pairingOf(find, program);
     this.conjugateFq2 = find("f2m_conjugate");
     const joinABC = find("qap_joinABC");
@@ -209,14 +217,15 @@ function groupOf(find: (name: string) => WasmFunction, prefix: string, field: Fi
 }
 
 function pairingOf(find: (name: string) => WasmFunction, program: CurveProgram): PairingOperations {
+  const { prefix, fqBytes } = CURVE_SHAPES[program.curve];
   return {
     preparedG1Bytes: program.preparedG1Bytes,
     preparedG2Bytes: program.preparedG2Bytes,
-    targetBytes: 384,
-    prepareG1: find("bn128_prepareG1"),
-    prepareG2: find("bn128_prepareG2"),
-    millerLoop: find("bn128_millerLoop"),
-    finalExponentiation: find("bn128_finalExponentiation"),
+    targetBytes: 12 * fqBytes,
+    prepareG1: find(`${prefix}_prepareG1`),
+    prepareG2: find(`${prefix}_prepareG2`),
+    millerLoop: find(`${prefix}_millerLoop`),
+    finalExponentiation: find(`${prefix}_finalExponentiation`),
     target: { mul: find("ftm_mul"), eq: find("ftm_eq"), copy: find("ftm_copy") },
   };
 }

@@ -10,14 +10,14 @@ import { inverse, power } from "../field/prime-field.js";
 import { ReferenceArena } from "./reference-arena.js";
 import type { GroupOperations } from "./reference-arena.js";
 import { BN254 } from "../curves/bn254.js";
-import type { CurveParameters } from "../curves/curve-parameters.js";
+import type { CurveName, CurveParameters } from "../curves/curve-parameters.js";
 import type { CoefficientTable, CurveKernels, PairingTerm, PairingValue, PreparedG2 } from "../curves/curve-kernels.js";
 import { multiScalarMultiply } from "./reference-msm.js";
 import { decodeG1, decodeG2, encodeG1, encodeG2 } from "../curves/points.js";
 import type { G1Point, G2Point } from "../curves/points.js";
 import { quotientOnCoset } from "./reference-quotient.js";
 import { SCALAR_BYTES } from "./signed-digits.js";
-import { SubgroupTest, sumMultiples } from "./small-sums.js";
+import { SubgroupTest, hasOrder, sumMultiples } from "./small-sums.js";
 import type { PointerTerm } from "./small-sums.js";
 
 /**
@@ -28,12 +28,16 @@ const REUSED_BYTES_MAX = 48 << 20;
 const SMALL_SUM_TERMS_MAX = 40;
 
 /** The kernels of this thread, from the first call of `loadReferenceKernels` on: their program is prepared once. */
-let kernelsPromise: Promise<CurveKernels> | undefined;
+const kernelsPromises = new Map<CurveName, Promise<CurveKernels>>();
 
-/** Returns the reference kernels of BN254 for the calling thread. The first call takes about 0.3 s. */
-export function loadReferenceKernels(): Promise<CurveKernels> {
-  kernelsPromise ??= primeCurve().then((program) => new ReferenceKernels(program, BN254));
-  return kernelsPromise;
+/** Returns the reference kernels of a curve, BN254 by default, for the calling thread. The first call takes 0.3 s. */
+export function loadReferenceKernels(curve: CurveParameters = BN254): Promise<CurveKernels> {
+  let promise = kernelsPromises.get(curve.name);
+  if (promise === undefined) {
+    promise = primeCurve(curve.name).then((program) => new ReferenceKernels(program, curve));
+    kernelsPromises.set(curve.name, promise);
+  }
+  return promise;
 }
 
 /** See `CurveKernels`. Every call is synchronous and gives back all that it took of the arena. */
@@ -86,6 +90,16 @@ export class ReferenceKernels implements CurveKernels {
   /** See `CurveKernels`. */
   quotientOnCoset(table: CoefficientTable, witness: Uint8Array): Uint8Array {
     return this.#run((arena) => quotientOnCoset(arena, this.curve, table, witness));
+  }
+
+  /** Multiplies each point by r, unless all points of the curve are in G1. */
+  areInSubgroupG1(points: readonly G1Point[]): boolean[] {
+    if (this.curve.cofactorG1 === 1n) return points.map(() => true);
+    return this.#run((arena) =>
+      points.map((point) =>
+        arena.scoped(() => hasOrder(arena, arena.g1, arena.put(encodeG1(point, this.curve)), this.curve.r)),
+      ),
+    );
   }
 
   /** See `PairingKernels`. */

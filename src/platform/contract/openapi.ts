@@ -335,7 +335,10 @@ function fileAnswers(spec: ResponseSpec): JsonObject {
 /** Answered before anything is known of the request, so it is no JSON. */
 const HEAD_TOO_LARGE: JsonObject = {
   description: `The request line and the headers have more than ${String(HEAD_BYTES_MAX)} bytes, or there are more than ${String(HEAD_FIELDS_MAX)} headers`,
-  content: { "text/html": { schema: { type: "string" } } },
+  content: {
+    "text/html": { schema: { type: "string" } },
+    "application/json": { schema: { $ref: "#/components/schemas/Error" } },
+  },
 };
 
 /** Returns one response per status, with its codes listed. */

@@ -40,14 +40,21 @@ const SECRET = `(?:.*(?:${SECRET_ENDS})|${anySpelling("token")})[-_]*[sS]?$`;
  * Returns the schema of an object that keeps members it does not know, as configurations of existing clients have them.
  * It rejects what would be kept by mistake: a known member in another spelling, which its writer believes in force, and
  * a name that says it holds a secret, at any level, which would be stored and answered as plain text.
+ * @param options.dropsRefused of changes: null drops such a member at the top level, as an earlier version kept it
  */
 export function keptObject<T extends TProperties>(
   properties: T,
   {
     patternProperties,
+    dropsRefused = false,
     ...options
-  }: { description?: string; patternProperties?: Readonly<Record<string, TSchema>> } = {},
+  }: {
+    description?: string;
+    patternProperties?: Readonly<Record<string, TSchema>>;
+    dropsRefused?: boolean;
+  } = {},
 ) {
+  const refused = dropsRefused ? Type.Null() : false;
   const names = Object.keys(properties);
   const known = `(?!(?:${names.join("|")})$)`;
   return Type.Object(properties, {
@@ -56,8 +63,8 @@ export function keptObject<T extends TProperties>(
     maxProperties: KEPT_MEMBERS_MAX,
     patternProperties: {
       ...patternProperties,
-      [`^${known}(?:${names.map(anySpelling).join("|")})$`]: false,
-      [`^${known}${SECRET}`]: false,
+      [`^${known}(?:${names.map(anySpelling).join("|")})$`]: refused,
+      [`^${known}${SECRET}`]: refused,
     },
   });
 }

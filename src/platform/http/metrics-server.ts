@@ -1,7 +1,6 @@
 /** Serves `/metrics` on an address of its own, meant for loopback: it needs no token, so it may expose only figures. */
 import type { Log } from "../log.js";
-import type { RawRequest, RawResponse } from "./drivers/driver.js";
-import { createHttpApp } from "./drivers/uws.js";
+import type { HttpDriver, RawRequest, RawResponse } from "./drivers/driver.js";
 
 export interface MetricsSource {
   readonly contentType: string;
@@ -15,15 +14,19 @@ export interface MetricsServer {
 
 /** Enough for a few scrapers and a person. */
 const CONNECTIONS_MAX = 16;
+const KEEP_ALIVE_SEC = 75;
 
 /** Makes the server; its address is listened on by `listen`. */
 export function createMetricsServer(
   options: { readonly host: string; readonly port: number },
-  dependencies: { readonly metrics: MetricsSource; readonly log: Log },
+  dependencies: { readonly metrics: MetricsSource; readonly log: Log; readonly driver: HttpDriver },
 ): MetricsServer {
-  const app = createHttpApp({ connectionsMax: CONNECTIONS_MAX }, (response, request) => {
-    serve(response, request, dependencies);
-  });
+  const app = dependencies.driver.createHttpApp(
+    { connectionsMax: CONNECTIONS_MAX, keepAliveSec: KEEP_ALIVE_SEC },
+    (response, request) => {
+      serve(response, request, dependencies);
+    },
+  );
   return {
     listen: async () => await app.listen(options.host, options.port),
     stop: () => {

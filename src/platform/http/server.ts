@@ -8,8 +8,7 @@ import { compileBoundRoute, type CompiledRoute } from "./compiled-route.js";
 import { HTTP_LIMITS, type HttpLimits } from "./limits/limits.js";
 import { Router } from "./router.js";
 import { SOCKET_LIMITS } from "./sockets.js";
-import type { TlsFiles } from "./drivers/driver.js";
-import { createHttpApp } from "./drivers/uws.js";
+import type { HttpDriver, TlsFiles } from "./drivers/driver.js";
 
 export interface ServerOptions {
   readonly host: string;
@@ -31,6 +30,7 @@ export interface ServerOptions {
 
 export interface ServerDependencies extends Omit<DispatchDependencies, "publish"> {
   readonly routes: readonly BoundRoute[];
+  readonly driver: HttpDriver;
 }
 
 export interface Server {
@@ -75,9 +75,10 @@ export function createServer(options: ServerOptions, dependencies: ServerDepende
     },
     router,
   );
-  const app = createHttpApp(
+  const app = dependencies.driver.createHttpApp(
     {
       connectionsMax: limits.connectionsMax,
+      keepAliveSec: limits.keepAliveSec,
       sockets: { ...SOCKET_LIMITS, paths: socketPaths },
       ...(options.tls === undefined ? {} : { tls: options.tls }),
     },

@@ -6,6 +6,7 @@ import type { AnalysisReport } from "../../engine/analysis/analysis-report.js";
 import { unfinished } from "../../engine/analysis/analysis-report.js";
 import { wtnsFile } from "../../engine/analysis/wtns.js";
 import { scalarFieldOf, type CircuitInterface } from "../../engine/circuit/interface.js";
+import type { CurveName } from "../../engine/curves/curve-parameters.js";
 import type { Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import type { Events } from "../../platform/events/events.js";
@@ -14,6 +15,7 @@ import type { StoreCommit } from "../../platform/store/store.js";
 import { mergeCommits } from "../../platform/store/tables.js";
 import type { AnalysisOutcome, CircuitAnalyzer } from "../compute/analysis-task.js";
 import { analysisFinished } from "../prover-events.js";
+import { proofSystemRow } from "../catalog.js";
 import type { BuiltInCircuits, CircuitSource } from "../provisioning/sources.js";
 import { scopeOf, type AnalysisResult, type ProverRepository, type StoredProver } from "../repository.js";
 import type { CircuitAnalysis } from "./analysis-schemas.js";
@@ -126,7 +128,8 @@ export class Analyses {
   async #analyze(prover: StoredProver, signal: AbortSignal): Promise<AnalysisResult> {
     const { artifacts, analyzer, builtIns } = this.#with;
     const stored = prover.build.artifacts["source.json"];
-    if (stored === undefined) return await this.#store({ report: unfinished("compiler") });
+    const { curve } = proofSystemRow(prover);
+    if (stored === undefined) return await this.#store({ report: unfinished("compiler") }, curve);
     const text = await artifacts.read(stored.sha256);
     const circuit = await this.#interface(prover);
     const example = prover.build.is_built_in ? builtIns.find(prover.identifier)?.satisfyingInputs : undefined;
@@ -134,12 +137,13 @@ export class Analyses {
       await analyzer.analyze(
         {
           source: JSON.parse(text.toString("utf8")) as CircuitSource,
-          curve: "BN254",
+          curve,
           ...(circuit === undefined ? {} : { constraintCount: circuit.constraintCount }),
           ...(example === undefined ? {} : { example }),
         },
         signal,
       ),
+      curve,
     );
   }
 
@@ -150,12 +154,12 @@ export class Analyses {
     return JSON.parse((await this.#with.artifacts.read(stored.sha256)).toString("utf8")) as CircuitInterface;
   }
 
-  async #store({ report, witnesses, files }: AnalysisOutcome): Promise<AnalysisResult> {
+  async #store({ report, witnesses, files }: AnalysisOutcome, curve: CurveName): Promise<AnalysisResult> {
     const { artifacts } = this.#with;
     const { verdict, reason } = report;
     const described = { "analysis.json": await artifacts.put(Buffer.from(JSON.stringify(report))) };
     if (witnesses === undefined || files === undefined) return { verdict, reason, artifacts: described };
-    const prime = scalarFieldOf("BN254");
+    const prime = scalarFieldOf(curve);
     const [first, second] = witnesses;
     return {
       verdict,

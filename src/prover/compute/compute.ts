@@ -16,6 +16,7 @@ import type {
 } from "../../engine/protocol.js";
 import type { CompileRequest } from "../../engine/circuit/compile-circuit.js";
 import type { CircuitInterface } from "../../engine/circuit/interface.js";
+import type { CurveName } from "../../engine/curves/curve-parameters.js";
 import type { ProofSystemName } from "../../engine/proof-systems/names.js";
 import type { ProverDiagnostic } from "../schemas.js";
 import type { CircuitSource } from "../provisioning/sources.js";
@@ -56,6 +57,14 @@ export interface CompileInput {
 export interface SetupInput {
   readonly system: ProofSystemName;
   readonly r1cs: Uint8Array;
+  /** The curve's reference strings; the first that is large enough is taken. */
+  readonly referenceStrings?: readonly ReferenceStringFile[];
+}
+
+/** A reference string to be made for development. */
+export interface ReferenceStringInput {
+  readonly curve: CurveName;
+  readonly power: number;
 }
 
 /** The keys that a setup made, before the gates have checked them. */
@@ -64,7 +73,15 @@ export interface SetupKeys {
   readonly provingKey: Uint8Array;
   /** snarkjs verification key, JSON text. */
   readonly verifyingKey: string;
+  /** SHA-256 of the reference string from which they follow, of a universal system. */
+  readonly referenceString?: string;
 }
+
+export type SetupOutcome =
+  | { readonly ok: true; readonly value: SetupKeys }
+  | StepFailure
+  /** No reference string is large enough; one of this power is. */
+  | { readonly ok: false; readonly referencePower: number };
 
 /** A step that failed for a reason that another try would not change. */
 export interface StepFailure {
@@ -80,11 +97,18 @@ export interface StoredFile {
   readonly sha256: string;
 }
 
+/** A file of a reference string. */
+export interface ReferenceStringFile extends StoredFile {
+  readonly power: number;
+}
+
 export interface GatesInput {
   readonly system: ProofSystemName;
   readonly r1cs: StoredFile;
   readonly provingKey: StoredFile;
   readonly verifyingKey: StoredFile;
+  /** The string from which the key of a universal system follows. */
+  readonly referenceString?: ReferenceStringFile;
   /** Inputs that satisfy a built-in circuit: an honest proof of them must verify, too. */
   readonly example?: {
     readonly circuit: CircuitInterface;
@@ -127,11 +151,13 @@ export interface ProverCompute {
   compile(input: CompileInput, options?: ComputeOptions): Promise<CompileOutcome>;
   /** Reads a circuit, and a key if there is one, that were made elsewhere. Whatever the files are is a result. */
   readImport(files: ImportFiles, options?: ComputeOptions): Promise<ImportOutcome>;
-  /** Makes fresh, random keys. */
-  setup(
-    input: SetupInput,
+  /** Makes keys: fresh, random ones, or those that follow from a reference string. */
+  setup(input: SetupInput, options?: ComputeOptions): Promise<SetupOutcome>;
+  /** Makes the file of a reference string whose secret nobody keeps; trusted only as far as this server is. */
+  makeReferenceString(
+    input: ReferenceStringInput,
     options?: ComputeOptions,
-  ): Promise<{ readonly ok: true; readonly value: SetupKeys } | StepFailure>;
+  ): Promise<{ readonly ok: true; readonly value: Uint8Array } | StepFailure>;
   /** Runs all setup gates on the stored keys, forgeries among them. */
   gates(
     input: GatesInput,

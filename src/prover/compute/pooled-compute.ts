@@ -12,7 +12,7 @@ import type { ComputePools, ProveOptions } from "./compute-pools.js";
 import { OpenKeys, type OpenKeysOptions } from "./open-keys.js";
 import { GaveWay } from "../../platform/pool/thread-pool.js";
 import type { ProcessTaskFailure, ProcessTaskLimits, ProcessTasks } from "../../platform/pool/process-task.js";
-import { setupInProcess } from "./setup-task.js";
+import { makeReferenceStringInProcess, setupInProcess } from "./setup-task.js";
 import { DEFAULT_COMPILE_LIMITS, type CompileLimits } from "../../engine/circuit/compile-circuit.js";
 import type { Diagnostic } from "../../engine/circuit/diagnostics.js";
 import { readCircuitInterface } from "../../engine/circuit/interface.js";
@@ -39,8 +39,9 @@ import type {
   ImportOutcome,
   PassedGates,
   ProverCompute,
+  ReferenceStringInput,
   SetupInput,
-  SetupKeys,
+  SetupOutcome,
   StepFailure,
 } from "./compute.js";
 import { diagnostic } from "../provisioning/diagnostics.js";
@@ -123,24 +124,37 @@ export class PooledCompute implements ProverCompute {
       : { ok: false, errors: [{ ...diagnostic(read.code, read.message), file: read.file }] };
   }
 
-  /** Makes fresh keys in a process that ends afterwards. */
-  async setup(
-    input: SetupInput,
-    options: ComputeOptions = {},
-  ): Promise<{ readonly ok: true; readonly value: SetupKeys } | StepFailure> {
+  /** Makes keys in a process that ends afterwards. */
+  async setup(input: SetupInput, options: ComputeOptions = {}): Promise<SetupOutcome> {
     const outcome = await setupInProcess(this.#tasks, input, {
       ...signalOf(options),
       ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),
     });
     if (!outcome.ok) return this.#stepFailure("setup", outcome, options);
     const key = outcome.value;
-    if (!key.ok && key.code === "reference_string_required")
-      throw new AppError("internal_error", { message: "the setup found no structured reference string" });
+    if (!key.ok && key.code === "reference_string_required") return { ok: false, referencePower: key.power };
     if (!key.ok) {
       const code = key.code === "gate_failed" ? "setup_gate_failed" : key.code;
       return { ok: false, errors: [diagnostic(code, key.message)] };
     }
-    return { ok: true, value: { provingKey: key.provingKey, verifyingKey: JSON.stringify(key.verifyingKey) } };
+    const { provingKey, verifyingKey, referenceString } = key;
+    return {
+      ok: true,
+      value: {
+        provingKey,
+        verifyingKey: JSON.stringify(verifyingKey),
+        ...(referenceString === undefined ? {} : { referenceString }),
+      },
+    };
+  }
+
+  /** Makes a reference string for development in a process that ends afterwards. */
+  async makeReferenceString(
+    input: ReferenceStringInput,
+    options: ComputeOptions = {},
+  ): Promise<{ readonly ok: true; readonly value: Uint8Array } | StepFailure> {
+    const made = await makeReferenceStringInProcess(this.#tasks, input, signalOf(options));
+    return made.ok ? made : this.#stepFailure("reference string", made, options);
   }
 
   /** Runs the gates on the stored files in a process. */

@@ -1,10 +1,10 @@
 /**
- * Makes a key in a process of its own that ends afterwards, so that the trapdoor cannot outlive it. Only faults
- * of the server are failures; an unsuitable circuit is part of the result.
+ * Makes a key, or a reference string for development, in a process of its own that ends afterwards, so that the
+ * trapdoor cannot outlive it. Only faults of the server are failures; an unsuitable circuit is part of the result.
  */
 import type { MakeKeyResult } from "../../engine/proof-systems/proof-system.js";
 import { workerPath } from "../../platform/files/package-root.js";
-import type { SetupInput } from "./compute.js";
+import type { ReferenceStringInput, SetupInput } from "./compute.js";
 import type { ProcessTaskLimits, ProcessTaskResult, ProcessTasks } from "../../platform/pool/process-task.js";
 
 /**
@@ -27,6 +27,9 @@ interface SetupTaskOptions {
   readonly onProgress?: (share: number) => void;
 }
 
+/** What the process is asked for. */
+export type SetupRequest = SetupInput | { readonly referenceString: ReferenceStringInput };
+
 /**
  * Runs the setup, and the gates that belong to it, on the bytes of an R1CS file. Rejects only when the server's own
  * temporary folder fails.
@@ -36,9 +39,26 @@ export async function setupInProcess(
   input: SetupInput,
   options: SetupTaskOptions = {},
 ): Promise<ProcessTaskResult<MakeKeyResult>> {
-  return await tasks.run<SetupInput, MakeKeyResult>({
+  return await run<MakeKeyResult>(tasks, input, options);
+}
+
+/** Makes the file of a reference string; rejects as `setupInProcess`. */
+export async function makeReferenceStringInProcess(
+  tasks: ProcessTasks,
+  referenceString: ReferenceStringInput,
+  options: SetupTaskOptions = {},
+): Promise<ProcessTaskResult<Uint8Array>> {
+  return await run<Uint8Array>(tasks, { referenceString }, options);
+}
+
+async function run<Answer>(
+  tasks: ProcessTasks,
+  request: SetupRequest,
+  options: SetupTaskOptions,
+): Promise<ProcessTaskResult<Answer>> {
+  return await tasks.run<SetupRequest, Answer>({
     entry: workerPath("setup.process"),
-    request: input,
+    request,
     limits: options.limits ?? SETUP_PROCESS_LIMITS,
     ...(options.signal === undefined ? {} : { signal: options.signal }),
     ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),

@@ -18,6 +18,7 @@ import {
 } from "../../platform/store/store.js";
 import { mergeCommits } from "../../platform/store/tables.js";
 import type { AppendNotesMessage, AppendNotesValue } from "../../engine/protocol.js";
+import type { CurveName } from "../../engine/curves/curve-parameters.js";
 import type { NoteTreeState } from "../../engine/merkle/note-tree.js";
 
 type StoreKind = "notes" | "nullifiers";
@@ -29,7 +30,7 @@ type ProofStore = {
   readonly name: string;
   readonly kind: StoreKind;
   /** Curve whose scalar field the tree hashes in. */
-  readonly curve: string;
+  readonly curve: CurveName;
   /** Tree of a note store; absent on a nullifier store, which has no entries. */
   readonly tree?: NoteTreeState;
 };
@@ -72,12 +73,10 @@ interface NoteStoresDependencies {
 
 /** 2^32 notes. */
 const DEPTH = 32;
-/** `emptyNoteTree(32)` as a constant, because computing it takes 33 hashes on the event loop. */
-export const EMPTY_TREE: NoteTreeState = {
-  depth: DEPTH,
-  size: 0,
-  frontier: Array.from({ length: DEPTH }, () => ""),
-  root: "2f68a1c58e257e42a17a6c61dff5551ed560b9922ab119d5ac8e184c9734ead9",
+/** Roots of `emptyNoteTree(32)` as constants, because computing one takes 33 hashes on the event loop. */
+const EMPTY_ROOTS: Readonly<Record<CurveName, string>> = {
+  BN254: "2f68a1c58e257e42a17a6c61dff5551ed560b9922ab119d5ac8e184c9734ead9",
+  BLS12_381: "1a64cf4c4afda1eadf5b51841c4efa6f15c92b83bf46f8e95ccab9598702daf4",
 };
 /** Notes of one batch: about 20 ms of hashing and one commit. */
 const BATCH_LENGTH_MAX = 32;
@@ -114,7 +113,7 @@ export class NoteStores {
       nullifiers,
     }: {
       readonly proverId: string;
-      readonly curve: string;
+      readonly curve: CurveName;
       readonly notes: string | undefined;
       readonly nullifiers: string | undefined;
     },
@@ -217,7 +216,7 @@ export class NoteStores {
       if (tree.size + checked.length > 2 ** tree.depth)
         throw new AppError("note_store_full", { message: "the note store is full; name another one for new provers" });
       const appended = await this.#dependencies.appendNotes(
-        { state: tree, digests: checked.map(({ waiting }) => waiting.pending.digest) },
+        { curve: record.value.curve, state: tree, digests: checked.map(({ waiting }) => waiting.pending.digest) },
         formatSubject(owner),
       );
       try {
@@ -274,7 +273,7 @@ export class NoteStores {
     return [{ key: storeKey(owner, record.id), value: state }, ...records, ...nodes];
   }
 
-  #newStore(id: string, kind: StoreKind, curve: string, proverId: string): ProofStore {
+  #newStore(id: string, kind: StoreKind, curve: CurveName, proverId: string): ProofStore {
     const base = {
       id,
       created_at: isoTimestamp(this.#dependencies.clock.nowMs()),
@@ -282,10 +281,10 @@ export class NoteStores {
       kind,
       curve,
     };
-    return kind === "notes" ? { ...base, tree: EMPTY_TREE } : base;
+    return kind === "notes" ? { ...base, tree: emptyTree(curve) } : base;
   }
 
-  #findSuitable(owner: Subject, storeId: string, kind: StoreKind, curve: string): StoreRecord<ProofStore> {
+  #findSuitable(owner: Subject, storeId: string, kind: StoreKind, curve: CurveName): StoreRecord<ProofStore> {
     const record = this.#dependencies.store.get<ProofStore>(storeKey(owner, storeId));
     const member = kind === "notes" ? "note_store_id" : "nullifier_store_id";
     if (record === undefined || record.value.kind !== kind || record.value.curve !== curve) {
@@ -304,6 +303,11 @@ function withChecks(waiting: WaitingNote): { readonly waiting: WaitingNote; read
     waiting.reject(error);
     return [];
   }
+}
+
+/** Returns `emptyNoteTree(32)` without computing it. */
+export function emptyTree(curve: CurveName): NoteTreeState {
+  return { depth: DEPTH, size: 0, frontier: Array.from({ length: DEPTH }, () => ""), root: EMPTY_ROOTS[curve] };
 }
 
 function storeKey(owner: Subject, storeId: string): StoreKey {

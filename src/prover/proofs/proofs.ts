@@ -15,7 +15,7 @@ import { hasMoreValues } from "../../engine/circuit/inputs.js";
 import { valuesOf, type CircuitInterface } from "../../engine/circuit/interface.js";
 import type { ProveValue, TaskFailure, TaskResult, UncheckedClaim, VerifyValue } from "../../engine/protocol.js";
 import type { ProverCompute } from "../compute/compute.js";
-import { proofSystemOf } from "../catalog.js";
+import { hasSolidityForm, proofSystemOf } from "../catalog.js";
 import type { KeyPins } from "../provisioning/key-pins.js";
 import type { CircuitInterfaces } from "./circuit-interfaces.js";
 import type { NoteStores, StoredNote } from "./note-stores.js";
@@ -71,7 +71,7 @@ export class Proofs {
   /**
    * Makes a proof, checks it and stores its note.
    * @param inputs the caller's named inputs, unchecked
-   * @throws AppError `not_found`, `prover_not_provisioned`, `witness_missing`, `witness_invalid`,
+   * @throws AppError `not_found`, `prover_not_provisioned`, `invalid_request`, `witness_missing`, `witness_invalid`,
    *   `constraints_unsatisfied`, `proof_self_check_failed`, `artifact_corrupt`, and what pools, vault and store throw
    */
   async prove(
@@ -84,6 +84,8 @@ export class Proofs {
     },
   ): Promise<ProveResult> {
     const prover = this.#provisioned(owner, id);
+    if (request.format === "solidity" && !hasSolidityForm(prover))
+      throw invalidMember("format", `proofs over ${prover.curve} have no form for Solidity`);
     if (request.inputs === undefined) throw witnessMissing("witness required for proof generation");
     const circuit = await this.#with.interfaces.get(artifact(prover, "interface.json"));
     requireFewValues(circuit, request.inputs);

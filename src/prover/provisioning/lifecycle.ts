@@ -18,7 +18,7 @@ export type ProverStatus = (typeof PROVER_STATUSES)[number];
 /**
  * From each status to those that may follow. `deploying_artifacts` is for provers that deploy a verifier contract; none
  * does today, so that no prover ever has this status. `compiled -> provisioned` is for schemes without a setup of their
- * own and for imported keys; no prover takes it today either.
+ * own, whose keys are derived meanwhile.
  */
 const TRANSITIONS: Readonly<Record<ProverStatus, readonly ProverStatus[]>> = {
   init: ["compiling", "compiled", "failed"],
@@ -46,6 +46,8 @@ const PROGRESS: Readonly<Record<ProverStatus, readonly [number, number]>> = {
   failed: [1, 1],
 };
 
+const PROGRESS_OF_DERIVING = [0.4, 0.95] as const;
+
 /** The step of each status, in words for people. */
 const STEPS: Readonly<Record<ProverStatus, string>> = {
   init: "waiting to be compiled",
@@ -68,16 +70,23 @@ export function isFinished(status: ProverStatus): boolean {
   return TRANSITIONS[status].length === 0;
 }
 
+/** How a prover's keys are made: by a setup of its circuit's own, or from a universal one while it is `compiled`. */
+type Setup = "own" | "universal";
+
 /**
  * Returns the progress of provisioning, 0 to 1.
  * @param share how much of the status's own work is done, 0 to 1
  */
-export function progressOf(status: ProverStatus, share = 0): number {
-  const [begin, end] = PROGRESS[status];
+export function progressOf(status: ProverStatus, share = 0, setup: Setup = "own"): number {
+  const [begin, end] = derivesKeys(status, setup) ? PROGRESS_OF_DERIVING : PROGRESS[status];
   return begin + (end - begin) * Math.min(1, Math.max(0, share));
 }
 
 /** Returns the step in words for people. */
-export function stepOf(status: ProverStatus): string {
-  return STEPS[status];
+export function stepOf(status: ProverStatus, setup: Setup = "own"): string {
+  return derivesKeys(status, setup) ? "deriving the keys and checking them" : STEPS[status];
+}
+
+function derivesKeys(status: ProverStatus, setup: Setup): boolean {
+  return status === "compiled" && setup === "universal";
 }

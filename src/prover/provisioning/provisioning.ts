@@ -1,7 +1,8 @@
 /**
- * Takes a prover from `init` to `provisioned`: compile -> setup -> gates -> keys. Each step stores its results as
- * artifacts by hash and then moves the record with a compare-and-set, so that it may be killed anywhere and run again:
- * recorded results are reused, others discarded. The record alone decides which step comes next.
+ * Takes a prover from `init` to `provisioned`: compile -> setup -> gates -> keys. Where the keys follow from a
+ * universal setup they are derived while it is `compiled`, without the statuses of a setup. Each step stores its
+ * results as artifacts by hash and then moves the record with a compare-and-set, so that it may be killed anywhere and
+ * run again: recorded results are reused, others discarded. The record alone decides which step comes next.
  */
 import { AppError, assert } from "../../platform/errors.js";
 import type { Subject } from "../../platform/auth/principal.js";
@@ -11,7 +12,7 @@ import type { Log } from "../../platform/log.js";
 import type { ArtifactReference, Artifacts } from "../../platform/store/artifacts.js";
 import { StoreConflict, type StoreCommit, type StoreRecord } from "../../platform/store/store.js";
 import { mergeCommits } from "../../platform/store/tables.js";
-import type { GatesInput, ProverCompute, StoredFile } from "../compute/compute.js";
+import type { GatesInput, ProverCompute, SetupKeys, StepFailure, StoredFile } from "../compute/compute.js";
 import { proofSystemOf, proofSystemRow } from "../catalog.js";
 import { diagnostic, limitDiagnostics } from "./diagnostics.js";
 import type { KeyPins } from "./key-pins.js";
@@ -27,6 +28,7 @@ import {
 } from "../repository.js";
 import { statusEvents } from "../prover-events.js";
 import type { ProverDiagnostic } from "../schemas.js";
+import type { ReferenceStrings } from "./reference-strings.js";
 import { circuitHash, withOptions, type BuiltInCircuits, type CircuitSource } from "./sources.js";
 import type { ProverVault } from "../vault-port.js";
 
@@ -36,6 +38,7 @@ export interface ProvisioningDependencies {
   readonly compute: ProverCompute;
   readonly builtIns: BuiltInCircuits;
   readonly pins: KeyPins;
+  readonly strings: ReferenceStrings;
   readonly vault: ProverVault;
   readonly events: Pick<Events, "commitOf">;
   /** Prepares what begins when a prover is provisioned. */
@@ -66,6 +69,8 @@ class NothingToDo extends Error {
 
 /** More than the existing steps: reaching it means that a step did not move the record. */
 const STEPS_MAX = 16;
+/** Without a reference string, with it, and once more if another was deleted meanwhile. */
+const SETUP_TRIES_MAX = 3;
 
 export class Provisioning {
   readonly #with: ProvisioningDependencies;
@@ -115,7 +120,7 @@ export class Provisioning {
   }
 
   async #step(prover: StoredProver, lease: ProvisioningLease): Promise<void> {
-    const { status, build } = prover;
+    const { status } = prover;
     switch (status) {
       case "init":
         await this.#move(prover, "compiling", lease);
@@ -124,15 +129,14 @@ export class Provisioning {
         await this.#compile(prover, lease);
         return;
       case "compiled":
-        await this.#move(prover, "pending_setup", lease);
+        if (proofSystemRow(prover).setup === "universal") await this.#deriveKeys(prover, lease);
+        else await this.#move(prover, "pending_setup", lease);
         return;
       case "pending_setup":
         await this.#move(prover, "running_setup", lease);
         return;
       case "running_setup":
-        if (build.artifacts.proving_key === undefined) await this.#setup(prover, lease);
-        else if (!build.gates_passed) await this.#passGates(prover, lease);
-        else await this.#pinKeys(prover, lease);
+        await this.#deriveKeys(prover, lease);
         return;
       case "deploying_artifacts":
       case "provisioned":
@@ -175,22 +179,53 @@ export class Provisioning {
     return { artifacts, warnings: limitDiagnostics(warnings), value_count: valuesOf(circuit) };
   }
 
+  async #deriveKeys(prover: StoredProver, lease: ProvisioningLease): Promise<void> {
+    const { artifacts, gates_passed } = prover.build;
+    if (artifacts.proving_key === undefined) await this.#setup(prover, lease);
+    else if (!gates_passed) await this.#passGates(prover, lease);
+    else await this.#pinKeys(prover, lease);
+  }
+
   async #setup(prover: StoredProver, lease: ProvisioningLease): Promise<void> {
     const r1cs = await this.#with.artifacts.read(required(prover, "circuit.r1cs").sha256);
-    const made = await this.#with.compute.setup(
-      { system: proofSystemOf(prover), r1cs },
-      { signal: lease.signal, onProgress: lease.progress },
-    );
+    const made = await this.#makeKeys(prover, r1cs, lease);
     if (!made.ok) {
       await this.#fail(prover, made.errors, lease);
       return;
     }
+    const { provingKey, verifyingKey, referenceString } = made.value;
+    const string =
+      referenceString === undefined
+        ? undefined
+        : this.#with.strings.find(proofSystemRow(prover).curve, referenceString);
+    assert((string === undefined) === (referenceString === undefined), "keys follow from a string that is kept");
     const artifacts: ArtifactSet = {
       ...prover.build.artifacts,
-      proving_key: await this.#with.artifacts.put(made.value.provingKey),
-      "verifying_key.json": await this.#with.artifacts.put(Buffer.from(made.value.verifyingKey)),
+      proving_key: await this.#with.artifacts.put(provingKey),
+      "verifying_key.json": await this.#with.artifacts.put(Buffer.from(verifyingKey)),
+      ...(string === undefined ? {} : { reference_string: { sha256: string.sha256, bytes: string.bytes } }),
     };
-    await this.#write(prover, { ...prover, build: { ...prover.build, artifacts } }, lease);
+    const setup = string === undefined ? null : { origin: string.origin, sha256: string.sha256, power: string.power };
+    await this.#write(prover, { ...prover, setup, build: { ...prover.build, artifacts } }, lease);
+  }
+
+  /** Makes the keys, and before that the reference string that they take, if there is none. */
+  async #makeKeys(
+    prover: StoredProver,
+    r1cs: Uint8Array,
+    lease: ProvisioningLease,
+  ): Promise<{ readonly ok: true; readonly value: SetupKeys } | StepFailure> {
+    const system = proofSystemOf(prover);
+    const { curve, setup } = proofSystemRow(prover);
+    const options = { signal: lease.signal, onProgress: lease.progress };
+    for (let tries = 0; tries < SETUP_TRIES_MAX; tries += 1) {
+      const referenceStrings = setup === "universal" ? { referenceStrings: await this.#with.strings.files(curve) } : {};
+      const made = await this.#with.compute.setup({ system, r1cs, ...referenceStrings }, options);
+      if (!("referencePower" in made)) return made;
+      const failure = await this.#with.strings.ensure(curve, made.referencePower, { signal: lease.signal });
+      if (failure !== undefined) return failure;
+    }
+    throw new AppError("internal_error", { message: "no reference string is large enough, though one was made" });
   }
 
   async #passGates(prover: StoredProver, lease: ProvisioningLease): Promise<void> {
@@ -205,6 +240,7 @@ export class Provisioning {
         r1cs: file("circuit.r1cs"),
         provingKey: file("proving_key"),
         verifyingKey: file("verifying_key.json"),
+        ...(await this.#stringOf(prover)),
         ...(example === undefined ? {} : { example }),
       },
       { signal: lease.signal, onProgress: lease.progress },
@@ -221,6 +257,11 @@ export class Provisioning {
         : { "verifier.sol": await this.#with.artifacts.put(Buffer.from(verifierContract)) }),
     };
     await this.#write(prover, { ...prover, build: { ...prover.build, artifacts, gates_passed: true } }, lease);
+  }
+
+  async #stringOf({ setup }: StoredProver): Promise<Pick<GatesInput, "referenceString">> {
+    if (setup === undefined || setup === null) return {};
+    return { referenceString: await this.#with.strings.file(setup.sha256, setup.power) };
   }
 
   /** The satisfying inputs of a built-in circuit; undefined when the prover has an older version of the circuit. */

@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { AppError, assert, invalidMember, type ErrorDetail } from "../../platform/errors.js";
+import type { CurveName } from "../../engine/curves/curve-parameters.js";
 import { filesThatAreFolders, findPathFault } from "../../engine/circuit/source-limits.js";
 import { MAIN_FILE_DEFAULT, type CreateProver } from "../schemas.js";
 
@@ -111,6 +112,19 @@ export function sourceOf(
   const own = ownSource(source, request.main ?? undefined, limits);
   const hash = hashSource(own);
   return { identifier: `source-${hash.slice(0, IDENTIFIER_HASH_LENGTH)}`, isBuiltIn: false, source: own, hash };
+}
+
+/** Built-in circuits that say the same over every field: no constants of a hash or curve of BN254 are in them. */
+const OF_EVERY_FIELD: ReadonlySet<string> = new Set(["cubic", "sha256_preimage"]);
+
+/**
+ * Requires that a circuit means over a curve's scalar field what it says.
+ * @throws AppError `prover_unsupported` for a built-in circuit that was made for BN254's
+ */
+export function requireCurve({ identifier, isBuiltIn }: NamedSource, curve: CurveName): void {
+  if (!isBuiltIn || curve === "BN254" || OF_EVERY_FIELD.has(identifier)) return;
+  const message = `the built-in circuit ${identifier} is over the scalar field of BN254`;
+  throw invalidMember("curve", message, "prover_unsupported");
 }
 
 /**

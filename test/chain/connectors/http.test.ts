@@ -9,6 +9,7 @@ import type { Principal, SubjectKind } from "../../../src/platform/auth/principa
 import { systemClock } from "../../../src/platform/clock.js";
 import { bindRoutes } from "../../../src/platform/contract/route.js";
 import { createServer, type Server } from "../../../src/platform/http/server.js";
+import { testDriver } from "../../support/http-driver.js";
 import { startKubo, type KuboDouble } from "../../support/kubo-double.js";
 import { recordedLog } from "../../support/silent-log.js";
 import { NETWORK_ID, openConnectors, untilSettled, type TestConnectors } from "./support.js";
@@ -36,6 +37,7 @@ beforeAll(async () => {
   server = createServer(
     { host: "127.0.0.1", port: 0, limits: { rateLimits: false } },
     {
+      driver: testDriver,
       routes: bindRoutes(connectorRoutes, test.connectors.handlers),
       isUnsealed: () => test.vault.vault.isUnsealed(),
       log: recordedLog(),

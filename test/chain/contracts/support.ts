@@ -18,6 +18,7 @@ import { bindRoutes } from "../../../src/platform/contract/route.js";
 import { AppError, notFound } from "../../../src/platform/errors.js";
 import { References } from "../../../src/platform/references.js";
 import { createServer } from "../../../src/platform/http/server.js";
+import { testDriver } from "../../support/http-driver.js";
 import { Jobs } from "../../../src/platform/jobs/jobs.js";
 import { ProcessTasks } from "../../../src/platform/pool/process-task.js";
 import { SOLIDITY_PROCESS_LIMITS } from "../../../src/chain/contracts/builds/solidity-task.js";
@@ -151,6 +152,7 @@ export async function startContractsServer(): Promise<ContractsServer> {
   const server = createServer(
     { host: "127.0.0.1", port: 0, limits: { rateLimits: false } },
     {
+      driver: testDriver,
       routes: bindRoutes(contractRoutes, contracts.handlers),
       authenticate: principalOf,
       isUnsealed: () => true,

@@ -1,5 +1,6 @@
 import { buildPoseidonReference } from "circomlibjs";
 import { describe, expect, it } from "vitest";
+import { BLS12_381 } from "../../../src/engine/curves/bls12-381.js";
 import { FIELD_ORDER, poseidonPair } from "../../../src/crypto/hashes/poseidon.js";
 
 describe("Poseidon of two field elements", () => {
@@ -22,6 +23,16 @@ describe("Poseidon of two field elements", () => {
     ] as const) {
       expect(poseidonPair(left, right)).toBe(reference.F.toObject(reference([left, right])));
     }
+  });
+
+  // SOURCE: extgit.iaik.tugraz.at/krypto/hadeshash, test_vectors.txt, poseidonperm_x5_255_3: the first element of the
+  // permutation of (0, 1, 2).
+  it("reproduces the authors' published permutation over the scalar field of BLS12-381", () => {
+    expect(poseidonPair(1n, 2n, "BLS12_381").toString(16)).toBe(
+      "28ce19420fc246a05553ad1e8c98f5c9d67166be2c18e9e4cb4b4e317dd2a78a",
+    );
+    expect(() => poseidonPair(FIELD_ORDER, 0n, "BLS12_381")).not.toThrow();
+    expect(() => poseidonPair(BLS12_381.r, 0n, "BLS12_381")).toThrow(RangeError);
   });
 
   it("refuses what is not a canonical field element", () => {

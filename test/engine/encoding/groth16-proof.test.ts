@@ -271,6 +271,7 @@ describe("Groth16 proof encodings on BN254", () => {
     const outside = gnarkVectors().g2OutsideSubgroup;
     const accepting = {
       curve: BN254,
+      areInSubgroupG1: (points: readonly unknown[]): boolean[] => points.map(() => true),
       isInSubgroupG2: (): boolean => true,
       squareRootPower: (value: bigint): bigint => kernels.squareRootPower(value),
     };

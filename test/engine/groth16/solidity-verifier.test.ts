@@ -3,16 +3,6 @@
  * kernels made.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import {
-  createPublicClient,
-  createWalletClient,
-  decodeFunctionResult,
-  defineChain,
-  encodeFunctionData,
-  http,
-} from "viem";
-import type { Abi } from "viem";
-import { privateKeyToAccount } from "viem/accounts";
 import { BN254 } from "../../../src/engine/curves/bn254.js";
 import { negateG1 } from "../../../src/engine/curves/points.js";
 import { groth16SolidityArguments } from "../../../src/engine/encoding/groth16-solidity.js";
@@ -22,12 +12,12 @@ import { readProvingKey } from "../../../src/engine/groth16/proving-key.js";
 import { setupGroth16 } from "../../../src/engine/groth16/setup.js";
 import { ResidentProver } from "../../../src/engine/kernels/groth16/resident-prover.js";
 import { makeKeyResident, proveResident } from "../../../src/engine/kernels/groth16/resident-proving.js";
-import { compileSolidity } from "../../../src/engine/solidity/compile-solidity.js";
-import { ANVIL_KEYS, startAnvil } from "../../support/anvil.js";
+import { startAnvil } from "../../support/anvil.js";
 import type { Anvil } from "../../support/anvil.js";
 import { chainFixture, cubicFixture } from "../../support/groth16-fixtures.js";
 import { bigBelow } from "../../support/kernels.js";
 import { seededRandom } from "../../support/seeded.js";
+import { deployVerifier } from "../../support/verifier-contract.js";
 
 const random = seededRandom();
 /** The template answers false, and does not revert, when it runs out of gas: an estimate would find too little. */
@@ -41,49 +31,16 @@ afterAll(async () => {
   await anvil.stop();
 });
 
-function clients() {
-  const chain = defineChain({
-    id: anvil.chainId,
-    name: "anvil",
-    nativeCurrency: { name: "ether", symbol: "ETH", decimals: 18 },
-    rpcUrls: { default: { http: [anvil.url] } },
-  });
-  return {
-    reader: createPublicClient({ chain, transport: http(), pollingInterval: 20 }),
-    writer: createWalletClient({ chain, transport: http(), account: privateKeyToAccount(ANVIL_KEYS[0]) }),
-  };
-}
-
 async function deploy(
   source: string,
 ): Promise<{ verify: (proof: Groth16Proof, signals: readonly bigint[]) => Promise<boolean> }> {
-  const compiled = compileSolidity({
-    sources: { "verifier.sol": source },
-    settings: { evmVersion: "paris", optimizerRuns: 200, viaIr: false },
-  });
-  if (!compiled.ok) throw new Error(JSON.stringify(compiled.diagnostics));
-  expect(compiled.compiler).toContain("0.8.37");
-  const abi = compiled.abi as Abi;
-  const { reader, writer } = clients();
-  const hash = await writer.deployContract({ abi, bytecode: `0x${compiled.bytecode}`, gas: 3_000_000n });
-  const { contractAddress } = await reader.waitForTransactionReceipt({ hash });
-  if (contractAddress === null || contractAddress === undefined) throw new Error("the verifier was not deployed");
+  const call = await deployVerifier(anvil, source, GAS);
   return {
     verify: async (proof, signals) => {
       const { a, b, c, input } = groth16SolidityArguments(proof, signals);
-      const call = { abi, functionName: "verifyProof" } as const;
-      const { data } = await reader.call({
-        to: contractAddress,
-        data: encodeFunctionData({ ...call, args: [a, b, c, input].map(asIntegers) }),
-        gas: GAS,
-      });
-      return data !== undefined && decodeFunctionResult({ ...call, data }) === true;
+      return await call([a, b, c, input]);
     },
   };
-}
-
-function asIntegers(value: unknown): unknown {
-  return Array.isArray(value) ? value.map(asIntegers) : BigInt(value as string);
 }
 
 describe.each([

@@ -10,9 +10,8 @@ import { readProvingKey } from "../../../src/engine/groth16/proving-key.js";
 import { setupGroth16 } from "../../../src/engine/groth16/setup.js";
 import { loadPairing } from "../../../src/engine/groth16/pairing-backend.js";
 import { prepareWith, verifyGroth16 } from "../../../src/engine/groth16/verify.js";
-import type { PreparedVerifyingKey } from "../../../src/engine/groth16/verify.js";
+import type { PreparedVerifyingKey, ProofClaim } from "../../../src/engine/groth16/verify.js";
 import { verifyGroth16Batch } from "../../../src/engine/groth16/verify-batch.js";
-import type { ProofClaim } from "../../../src/engine/groth16/verify-batch.js";
 import { cubicFixture } from "../../support/groth16-fixtures.js";
 import { seededRandom } from "../../support/seeded.js";
 

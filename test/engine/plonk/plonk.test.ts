@@ -1,5 +1,7 @@
 // PLONK on the kernels against snarkjs in both directions, and forged proofs.
+import { bls12_381 } from "@noble/curves/bls12-381.js";
 import { describe, expect, it } from "vitest";
+import { BLS12_381 } from "../../../src/engine/curves/bls12-381.js";
 import { BN254 } from "../../../src/engine/curves/bn254.js";
 import {
   decodePlonkProof,
@@ -22,6 +24,9 @@ import type { PlonkProof } from "../../../src/engine/plonk/key.js";
 import { verifyPlonkBatch } from "../../../src/engine/plonk/verify-plonk-batch.js";
 import { preparePlonkKey, verifyPlonk } from "../../../src/engine/plonk/verify-plonk.js";
 import { loadReferenceKernels } from "../../../src/engine/reference/reference-kernels.js";
+import { curveOfScalarField } from "../../../src/engine/curves/curves.js";
+import type { G1Point } from "../../../src/engine/curves/points.js";
+import { pointOfOrder3 } from "../../support/small-order-points.js";
 import { chainFixture, cubicFixture, mixedFixture, spoilWitness } from "../../support/groth16-fixtures.js";
 import type { Fixture } from "../../support/groth16-fixtures.js";
 import { KERNEL_KINDS } from "../../support/kernels.js";
@@ -31,37 +36,58 @@ import { seededRandom } from "../../support/seeded.js";
 const random = seededRandom();
 
 async function setUp(fixture: Fixture, kind?: (typeof KERNEL_KINDS)[number]) {
+  const curve = curveOfScalarField(fixture.r1cs.prime)!;
   const gates = gatesOf(fixture.r1cs);
   const domainPower = domainPowerOf(gates.gateCount);
-  const points = await makeDevelopmentSetup(await loadReferenceKernels(), domainPower);
+  const points = await makeDevelopmentSetup(await loadReferenceKernels(curve), domainPower);
   const preferred = kind === undefined ? {} : { preferred: kind };
-  const key = buildPlonkKey(gates, points, { curve: BN254, workspaces: 1, ...preferred });
-  const prepared = preparePlonkKey(await loadPairing("wasm"), key.verifyingKey);
-  const prover = new PlonkProver(key, BN254);
-  const prove = (witness = fixture.witness): PlonkProof => prover.prove(witness, plonkBlinding()).proof;
-  return { setup: { points, domainPower }, key, prepared, prove };
+  const key = buildPlonkKey(gates, points, { curve, workspaces: 1, ...preferred });
+  const prepared = preparePlonkKey(await loadPairing("wasm", curve), key.verifyingKey);
+  const prover = new PlonkProver(key, curve);
+  const prove = (witness = fixture.witness): PlonkProof => prover.prove(witness, plonkBlinding(curve)).proof;
+  return { setup: { curve, points, domainPower }, key, prepared, prove };
 }
 
-describe.each(KERNEL_KINDS)(`PLONK on the kernels, %s, seed ${String(random.seed)}`, (kind) => {
+const CASES = [BN254, BLS12_381].flatMap((curve) => KERNEL_KINDS.map((kind) => ({ curve, kind })));
+
+describe.each(CASES)(`PLONK on $curve.name, $kind kernels, seed ${String(random.seed)}`, ({ curve, kind }) => {
+  // The second curve differs in its numbers only: one circuit is enough.
   it.each([
-    ["two rows", cubicFixture(3n)],
-    ["every kind of row", mixedFixture(30, random)],
-    ["a larger domain", mixedFixture(220, random)],
+    ["every kind of row", mixedFixture(30, random, curve)] as const,
+    ...(curve === BN254
+      ? ([
+          ["two rows", cubicFixture(3n)],
+          ["a larger domain", mixedFixture(220, random)],
+        ] as const)
+      : []),
   ])("makes snarkjs' key, verifies its proof and makes one that it verifies, for %s", async (_name, fixture) => {
-    const snarkjs = await snarkjsPlonk();
+    const snarkjs = await snarkjsPlonk(curve);
     const { setup, key, prepared, prove } = await setUp(fixture, kind);
     const theirs = await snarkjsKey(snarkjs, fixture, setup);
-    expect(plonkVerifyingKeyToJson(key.verifyingKey, BN254)).toEqual(theirs.verifyingKey);
+    expect(plonkVerifyingKeyToJson(key.verifyingKey, curve)).toEqual(theirs.verifyingKey);
     const made = await snarkjs.plonk.prove(theirs.zkey, witnessFile(fixture));
     expect(made.publicSignals).toEqual(fixture.publicSignals.map(String));
     const decoded = plonkProofFromJson(made.proof, prepared.kernels);
     expect(decoded.ok && verifyPlonk(prepared, decoded.value, fixture.publicSignals)).toBe(true);
-    const proof = plonkProofToJson(prove(), BN254);
+    const proof = plonkProofToJson(prove(), curve);
     expect(await snarkjs.plonk.verify(theirs.verifyingKey, made.publicSignals, proof)).toBe(true);
   });
 
+  it("has a compressed form and a snarkjs object that read back", async () => {
+    const { prepared, prove, key } = await setUp(cubicFixture(3n, curve), kind);
+    const proof = prove();
+    const hex = encodePlonkProofHex(proof, curve);
+    expect(hex.length).toBe(curve === BN254 ? 960 : 1248);
+    for (const form of [hex, plonkProofToJson(proof, curve)])
+      expect(decodePlonkProof(form, prepared.kernels)).toEqual({ ok: true, value: proof });
+    expect(plonkVerifyingKeyFromJson(plonkVerifyingKeyToJson(key.verifyingKey, curve), prepared.kernels)).toEqual({
+      ok: true,
+      value: key.verifyingKey,
+    });
+  });
+
   it("proves systems whose rows name a wire twice, and no false statement", async () => {
-    const fixture = chainFixture(29);
+    const fixture = chainFixture(29, 7n, curve);
     const { prepared, prove, key } = await setUp(fixture, kind);
     expect(verifyPlonk(prepared, prove(), fixture.publicSignals)).toBe(true);
     for (const wire of [1, 3, key.systemWireCount - 1])
@@ -148,6 +174,30 @@ it("takes no verifying key whose columns could overlap, or whose domain is too s
     { publicCount: 9 },
   ])
     expect(() => preparePlonkKey(prepared.kernels, { ...key.verifyingKey, ...change })).toThrow(RangeError);
+});
+
+it("takes no point outside G1, in a proof or in a key", async () => {
+  const fixture = cubicFixture(3n, BLS12_381);
+  const { prepared, prove, key } = await setUp(fixture);
+  const proof = prove();
+  expect(verifyPlonk(prepared, proof, fixture.publicSignals)).toBe(true);
+  const moved = ({ x, y }: G1Point): G1Point => {
+    const { x: movedX, y: movedY } = bls12_381.G1.Point.fromAffine({ x, y }).add(pointOfOrder3()).toAffine();
+    return { x: movedX, y: movedY };
+  };
+  for (const name of ["a", "z", "t3", "wXi", "wXiOmega"] as const) {
+    const wrong = { ...proof, [name]: moved(proof[name]) };
+    expect(verifyPlonk(prepared, wrong, fixture.publicSignals), name).toBe(false);
+    expect(verifyPlonkBatch(prepared, [{ proof: wrong, publicSignals: fixture.publicSignals }])).toEqual([false]);
+    for (const form of [encodePlonkProofHex(wrong, BLS12_381), plonkProofToJson(wrong, BLS12_381)])
+      expect(decodePlonkProof(form, prepared.kernels), name).toMatchObject({ ok: false });
+  }
+  const wrongKey = { ...key.verifyingKey, s1: moved(key.verifyingKey.s1) };
+  expect(() => preparePlonkKey(prepared.kernels, wrongKey)).toThrow("not in the subgroup G1");
+  expect(plonkVerifyingKeyFromJson(plonkVerifyingKeyToJson(wrongKey, BLS12_381), prepared.kernels)).toEqual({
+    ok: false,
+    message: "S1 is not in the subgroup G1",
+  });
 });
 
 describe("PLONK's encodings", () => {

@@ -13,6 +13,7 @@ import type { Clock } from "../../../src/platform/clock.js";
 import { bindRoutes } from "../../../src/platform/contract/route.js";
 import { AppError } from "../../../src/platform/errors.js";
 import { createServer, type Server } from "../../../src/platform/http/server.js";
+import { testDriver } from "../../support/http-driver.js";
 import { createLog } from "../../../src/platform/log.js";
 import { openStore, type DurableStore } from "../../../src/platform/store/lmdb/lmdb-store.js";
 import { newFolder, removeFolder } from "../../support/temporary-folder.js";
@@ -49,6 +50,7 @@ beforeAll(async () => {
   server = createServer(
     { host: "127.0.0.1", port: 0, limits: { rateLimits: false } },
     {
+      driver: testDriver,
       routes: [
         ...bindRoutes(auditRoutes, auditHandlers({ audit: audit.log })),
         ...bindRoutes({ createVault, getSealStatus }, handlers),

@@ -12,6 +12,7 @@ import { EventBus, type EventBusOptions } from "../../../src/platform/events/eve
 import { eventHandlers } from "../../../src/platform/events/event-handlers.js";
 import { eventRoutes } from "../../../src/platform/events/event-routes.js";
 import { createServer, type Server } from "../../../src/platform/http/server.js";
+import { testDriver } from "../../support/http-driver.js";
 import { openStore, type DurableStore } from "../../../src/platform/store/lmdb/lmdb-store.js";
 import { openSocket, openSse, type StreamReader } from "../../support/event-streams.js";
 import { createLog } from "../../../src/platform/log.js";
@@ -46,6 +47,7 @@ async function start(options: Partial<EventBusOptions> = {}): Promise<void> {
   server = createServer(
     { host: "127.0.0.1", port: 0, limits: { rateLimits: false } },
     {
+      driver: testDriver,
       routes: bindRoutes(eventRoutes, eventHandlers({ events: bus })),
       clock: systemClock,
       log: silentLog,

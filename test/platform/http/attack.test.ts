@@ -51,6 +51,9 @@ const CHUNK_FAULTS: readonly ((hidden: string) => string)[] = [
   (hidden) => `fffffffffffffffe\r\n${hidden}`,
 ];
 
+/** With more blanks than one, as RFC 9112 section 3 allows and Node's parser reads it. */
+const REQUEST_LINE = /^[\x21-\xff]+ +[\x21-\xff]+ +HTTP\/1\.1$/;
+
 interface Stream {
   readonly random: SeededRandom;
   requests: number;
@@ -102,7 +105,8 @@ function connectionBytes(random: SeededRandom): Buffer {
 function requestsIn(bytes: Buffer): string[] {
   const ids: string[] = [];
   for (let text = bytes.toString("latin1"); text !== "";) {
-    text = text.replace(/^\r\n/, "");
+    // RFC 9112 section 2.2 asks for one empty line at least; Node's parser ignores more, and bare ends of lines.
+    text = text.replace(/^[\r\n]+/, "");
     const end = text.indexOf("\r\n\r\n");
     const lines = text.slice(0, Math.max(end, 0)).split("\r\n");
     const headers = lines
@@ -111,7 +115,7 @@ function requestsIn(bytes: Buffer): string[] {
     const named = (name: string): string[] =>
       headers.flatMap((header) => (header?.[1]?.toLowerCase() === name ? [header[2] ?? ""] : []));
     ids.push(named("x-request-id")[0] ?? "");
-    if (end < 0 || headers.includes(null) || !/^[\x21-\xff]+ [\x21-\xff]+ HTTP\/1\.1$/.test(lines[0] ?? "")) break;
+    if (end < 0 || headers.includes(null) || !REQUEST_LINE.test(lines[0] ?? "")) break;
     if (named("connection").some((value) => /(^|,)\s*close\s*(,|$)/i.test(value))) break;
     const rest = bodyEnd(text.slice(end + 4), named("content-length"), named("transfer-encoding"));
     if (rest === undefined) break;

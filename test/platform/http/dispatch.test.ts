@@ -11,6 +11,7 @@ import {
   startFront,
   type Front,
 } from "./support.js";
+import { testDriver } from "../../support/http-driver.js";
 
 let front: Front;
 beforeAll(async () => {
@@ -153,9 +154,11 @@ describe("paths and methods", () => {
     expect((await errorOf(response)).errors[0]?.code).toBe("method_not_allowed");
   });
 
-  it("answers methods that HTTP does not have like any other wrong one", async () => {
-    expect(await rawExchange(front.port, requestText("BREW /api/v1/things"))).toMatch(/^HTTP\/1\.1 405 /);
-    expect(await rawExchange(front.port, requestText("get /api/v1/things"))).toMatch(/^HTTP\/1\.1 405 /);
+  it("answers methods that HTTP does not have", async () => {
+    // Node's parser reads only those that are registered.
+    const status = testDriver.name === "node" ? /^HTTP\/1\.1 501 / : /^HTTP\/1\.1 405 /;
+    expect(await rawExchange(front.port, requestText("BREW /api/v1/things"))).toMatch(status);
+    expect(await rawExchange(front.port, requestText("get /api/v1/things"))).toMatch(status);
   });
 
   it("answers HEAD like GET, without the body, and keeps the connection", async () => {

@@ -6,6 +6,7 @@ import { bindRoutes, defineRoute } from "../../../src/platform/contract/route.js
 import { closed } from "../../../src/platform/contract/schemas.js";
 import { AppError } from "../../../src/platform/errors.js";
 import { createServer, type Server } from "../../../src/platform/http/server.js";
+import { testDriver } from "../../support/http-driver.js";
 import { recordedLog } from "../../support/silent-log.js";
 
 const responses = { 200: { description: "who", schema: closed({ who: Type.String() }) } } as const;
@@ -72,6 +73,7 @@ beforeAll(async () => {
         const subject = { kind: "user", id: token.slice("user:".length) } as const;
         return { subject, permissions: 0, sessionId: "s", tokenId: "t", expiresAtSec: 2_000_000_000 };
       },
+      driver: testDriver,
       isUnsealed: () => true,
       log: recordedLog(),
       clock: { ...systemClock, monotonicMs: () => 1 },

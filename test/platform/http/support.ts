@@ -18,7 +18,9 @@ import type { LogFields } from "../../../src/platform/log.js";
 import type { HttpMetrics } from "../../../src/platform/http/response/request-log.js";
 import type { IdempotencyStore } from "../../../src/platform/http/limits/idempotency.js";
 import type { HttpLimits } from "../../../src/platform/http/limits/limits.js";
+import type { HttpDriver } from "../../../src/platform/http/drivers/driver.js";
 import { createServer, type Server, type ServerOptions } from "../../../src/platform/http/server.js";
+import { testDriver } from "../../support/http-driver.js";
 
 const READ = { permissions: ["read"] } as const;
 const Thing = closed({ id: Uuid, name: Type.String() });
@@ -289,6 +291,7 @@ export interface FrontOptions {
   readonly idempotency?: IdempotencyStore;
   readonly clock?: Clock;
   readonly routes?: readonly BoundRoute[];
+  readonly driver?: HttpDriver;
 }
 
 export interface Front extends Harness {
@@ -376,6 +379,7 @@ export async function startFront(options: FrontOptions = {}): Promise<Front> {
     { host: "127.0.0.1", port: 0, limits: { rateLimits: false, ...options.limits }, ...options.server },
     {
       routes,
+      driver: options.driver ?? testDriver,
       authenticate,
       metrics,
       isUnsealed: () => harness.unsealed,

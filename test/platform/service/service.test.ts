@@ -4,6 +4,7 @@ import { Script } from "node:vm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bindRoutes } from "../../../src/platform/contract/route.js";
 import { createMetricsServer } from "../../../src/platform/http/metrics-server.js";
+import { testDriver } from "../../support/http-driver.js";
 import { Metrics } from "../../../src/platform/metrics.js";
 import { createServiceHandlers, type ReadinessCheck } from "../../../src/platform/service/handlers.js";
 import { serviceRoutes } from "../../../src/platform/service/routes.js";
@@ -105,7 +106,10 @@ describe("metrics", () => {
     one.requestEnded("listThings", "GET", 0, 1);
     one.requestsInFlight(2);
     two.requestsInFlight(3);
-    const server = createMetricsServer({ host: "127.0.0.1", port: 0 }, { metrics, log: recordedLog() });
+    const server = createMetricsServer(
+      { host: "127.0.0.1", port: 0 },
+      { metrics, log: recordedLog(), driver: testDriver },
+    );
     const { port } = await server.listen();
     const text = await (await fetch(`http://127.0.0.1:${String(port)}/metrics`)).text();
     expect(text).toContain('proofwright_http_request_seconds_count{route="listThings",method="GET",status="200"} 1');

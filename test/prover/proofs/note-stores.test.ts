@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { CurveName } from "../../../src/engine/curves/curve-parameters.js";
 import { appendNotes, emptyNoteTree } from "../../../src/engine/merkle/note-tree.js";
 import { AppError } from "../../../src/platform/errors.js";
 import { newId } from "../../../src/platform/ids.js";
 import { openStore } from "../../../src/platform/store/lmdb/lmdb-store.js";
 import type { DurableStore } from "../../../src/platform/store/lmdb/lmdb-store.js";
 import { StoreConflict } from "../../../src/platform/store/store.js";
-import { EMPTY_TREE, NoteStores, type PendingNote } from "../../../src/prover/proofs/note-stores.js";
+import { NoteStores, emptyTree, type PendingNote } from "../../../src/prover/proofs/note-stores.js";
 import type { Subject } from "../../../src/platform/auth/principal.js";
 import { recordedLog } from "../../support/silent-log.js";
 import { newFolder, removeFolder } from "../../support/temporary-folder.js";
@@ -62,7 +63,7 @@ async function newStores(
 
 describe("note stores", () => {
   it("start with the empty tree of their depth", () => {
-    expect(EMPTY_TREE).toEqual(emptyNoteTree(32));
+    for (const curve of ["BN254", "BLS12_381"] as const) expect(emptyTree(curve)).toEqual(emptyNoteTree(32, curve));
   });
 
   it("lose no leaf when many notes arrive at once, and hash them in batches", async () => {
@@ -79,7 +80,7 @@ describe("note stores", () => {
       expect(stored[index]!.ciphertext, `seed ${seed}`).toBe(`note ${seed}`);
     });
     const digests = stored.map((note) => Number(note.ciphertext.slice(5)).toString(16).padStart(64, "0"));
-    const expected = appendNotes({ state: emptyNoteTree(32), digests });
+    const expected = appendNotes({ curve: "BN254", state: emptyNoteTree(32), digests });
     expect(notes.read(owner, noteStoreId)!.tree).toEqual(expected.state);
     expect(stored.map((note) => note.leaf)).toEqual(expected.leaves);
   });
@@ -95,7 +96,9 @@ describe("note stores", () => {
     });
     expect(await again.append(owner, noteStoreId, pending(2))).toBe(1);
     const digests = [1, 2].map((seed) => seed.toString(16).padStart(64, "0"));
-    expect(again.read(owner, noteStoreId)!.tree).toEqual(appendNotes({ state: emptyNoteTree(32), digests }).state);
+    expect(again.read(owner, noteStoreId)!.tree).toEqual(
+      appendNotes({ curve: "BN254", state: emptyNoteTree(32), digests }).state,
+    );
   });
 
   it("append again when another writer was first", async () => {
@@ -143,7 +146,7 @@ describe("note stores", () => {
     const first = await newStores(owner);
     const second = await newStores(owner, { notes: first.noteStoreId, nullifiers: first.nullifierStoreId });
     expect(second).toMatchObject({ noteStoreId: first.noteStoreId, nullifierStoreId: first.nullifierStoreId });
-    const prepare = (who: Subject, curve: string, wanted: { notes?: string; nullifiers?: string }) => () =>
+    const prepare = (who: Subject, curve: CurveName, wanted: { notes?: string; nullifiers?: string }) => () =>
       notes.prepare(who, { proverId: newId(), curve, notes: wanted.notes, nullifiers: wanted.nullifiers });
     expect(await codeOf(prepare(subject(), "BN254", { notes: first.noteStoreId }))).toBe("store_unsuitable");
     expect(await codeOf(prepare(owner, "BN254", { notes: first.nullifierStoreId }))).toBe("store_unsuitable");

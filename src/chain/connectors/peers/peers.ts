@@ -37,11 +37,11 @@ export class Peers {
 
   /** Returns the peer of a connector. Throws `vault_sealed`, `connector_not_ready` and `connector_config_invalid`. */
   async peer(connector: StoredConnector, signal: AbortSignal): Promise<Peer> {
-    const { owner, type, config, secret, runtime } = connector;
+    const { type, config, runtime } = connector;
     const addresses = runtime === null ? addressesOf(type, config) : addressesOfRuntime(type, runtime);
     if (addresses.api === undefined && addresses.gateway === undefined)
       throw new AppError("connector_not_ready", { message: "the connector has no address to be asked at" });
-    const credentials = secret === null ? {} : await this.#dependencies.credentials.read(owner, secret);
+    const { credentials } = await this.#dependencies.credentials.open(connector);
     return {
       config,
       credentials,

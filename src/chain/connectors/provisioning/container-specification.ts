@@ -3,6 +3,7 @@
  * container.
  */
 import { invalidMember } from "../../../platform/errors.js";
+import type { ConnectorSecrets } from "../connector-credentials.js";
 import type { ConnectorConfig, Credentials } from "../connector-schemas.js";
 import { CONNECTOR_KINDS, type ConnectorType } from "../peers/probes.js";
 import type { ContainerProvider, ContainerSpec } from "../providers/provider.js";
@@ -79,7 +80,7 @@ export function providerOf(
 /** Returns what to run. Throws `connector_config_invalid` when the type has no image of its own and none is named. */
 export function containerSpec(
   connector: Pick<StoredConnector, "id" | "type" | "config">,
-  credentials: Credentials,
+  { credentials, env }: ConnectorSecrets,
 ): ContainerSpec {
   const { type, config } = connector;
   const preset = PRESETS[type];
@@ -95,7 +96,7 @@ export function containerSpec(
     connectorId: connector.id,
     image,
     scheme: CONNECTOR_KINDS[type].schemes.plain[0],
-    env: { ...preset?.env?.(credentials, config), ...config.env },
+    env: { ...preset?.env?.(credentials, config), ...env },
     command: preset?.command?.(credentials),
     apiPort: config.rpc_port ?? config.api_port ?? CONNECTOR_KINDS[type].port,
     gatewayPort,

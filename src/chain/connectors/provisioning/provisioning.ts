@@ -188,8 +188,7 @@ export class Provisioning {
   }
 
   async #spec(connector: StoredConnector): Promise<ContainerSpec> {
-    const { owner, secret } = connector;
-    return containerSpec(connector, secret === null ? {} : await this.#dependencies.credentials.read(owner, secret));
+    return containerSpec(connector, await this.#dependencies.credentials.open(connector));
   }
 }
 

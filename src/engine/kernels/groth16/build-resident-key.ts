@@ -4,6 +4,7 @@
  */
 import { Arena, align } from "../wasm/arena.js";
 import { vectorBytes, writeCosetScale, writeDomainTables } from "../ntt/domain.js";
+import type { CurveParameters } from "../../curves/curve-parameters.js";
 import { rootOfUnity } from "../../curves/curve-parameters.js";
 import { inverse } from "../../field/prime-field.js";
 import { KERNEL_RESERVED_BYTES, loadKernels } from "../kernels.js";
@@ -21,6 +22,7 @@ import type { Kernels } from "../kernels.js";
  * files: affine, Montgomery form, little-endian, infinity as zeros.
  */
 interface KeySource {
+  readonly curve: CurveParameters;
   readonly wireCount: number;
   readonly publicCount: number;
   readonly domainPower: number;
@@ -54,8 +56,10 @@ export function buildResidentKey(
   source: KeySource,
   options: { readonly workspaces: number; readonly preferred?: KernelKind },
 ): ResidentKey {
+  const { curve } = source;
   const sizing = loadKernels({
     pages: 1,
+    curve,
     ...(options.preferred === undefined ? {} : { preferred: options.preferred }),
   });
   const keyBytes = estimateKeyBytes(sizing, source);
@@ -63,7 +67,7 @@ export function buildResidentKey(
   const start = align(KERNEL_RESERVED_BYTES + keyBytes);
   const pages = Math.ceil((start + options.workspaces * workspaceBytes) / PAGE_BYTES);
   const memory = new wasmHost.Memory({ initial: pages, maximum: pages, shared: true });
-  const kernels = loadKernels({ memory, preferred: sizing.kind });
+  const kernels = loadKernels({ memory, curve, preferred: sizing.kind });
   const workspaces = Array.from({ length: options.workspaces }, (_, i) => ({
     start: start + i * workspaceBytes,
     end: start + (i + 1) * workspaceBytes,
@@ -73,7 +77,8 @@ export function buildResidentKey(
     new Arena(KERNEL_RESERVED_BYTES, start),
     new Arena(start, start + workspaceBytes),
   );
-  return { memory, kind: kernels.kind, workspaces, keyBytes: start, ...builder.build(source, options.workspaces) };
+  const place = { memory, kind: kernels.kind, curve: curve.name, workspaces, keyBytes: start };
+  return { ...place, ...builder.build(source, options.workspaces) };
 }
 
 function estimateKeyBytes(kernels: Kernels, source: KeySource): number {
@@ -98,7 +103,7 @@ function estimateKeyBytes(kernels: Kernels, source: KeySource): number {
   );
 }
 
-type Built = Omit<ResidentKey, "memory" | "kind" | "workspaces" | "keyBytes">;
+type Built = Omit<ResidentKey, "memory" | "kind" | "curve" | "workspaces" | "keyBytes">;
 
 class KeyBuilder {
   readonly #kernels: Kernels;

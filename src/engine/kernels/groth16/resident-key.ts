@@ -6,6 +6,7 @@
  *
  * This file says where everything lies.
  */
+import type { CurveName } from "../../curves/curve-parameters.js";
 import type { SharedKey } from "../threads/shared-key.js";
 
 /** Points of one multi-scalar multiplication. */
@@ -27,6 +28,7 @@ export interface RowSection {
 
 /** What a thread needs to open the key; it may be posted to one. Numbers are addresses, but for the counts. */
 export interface ResidentKey extends SharedKey {
+  readonly curve: CurveName;
   readonly wireCount: number;
   readonly publicCount: number;
   readonly a: PointSection;

@@ -8,6 +8,8 @@
  * their own threads.
  */
 import { Arena } from "../wasm/arena.js";
+import { curveNamed } from "../../curves/curves.js";
+import type { CurveName } from "../../curves/curve-parameters.js";
 import { openKernels } from "../kernels.js";
 import { Msm } from "../msm/msm.js";
 import { layOut, proofSteps } from "./proof-steps.js";
@@ -48,12 +50,15 @@ export interface Blinding {
 
 /** Proves with a resident key on one thread. Opening takes a millisecond; keep it as long as the key. */
 export class ResidentProver {
+  /** The key's curve. */
+  readonly curve: CurveName;
   readonly #key: ResidentKey;
   readonly #kernels: Kernels;
 
   constructor(key: ResidentKey) {
+    this.curve = key.curve;
     this.#key = key;
-    this.#kernels = openKernels(key.memory, { preferred: key.kind });
+    this.#kernels = openKernels(key.memory, { curve: curveNamed(key.curve), preferred: key.kind });
     if (this.#kernels.kind !== key.kind)
       throw new Error("this thread cannot run the kernels that the key was built for");
   }

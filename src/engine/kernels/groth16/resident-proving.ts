@@ -63,7 +63,7 @@ export function proveResident(
     throw new Error("a kernel point has too few coordinates");
   }
   return {
-    curve: "BN254",
+    curve: prover.curve,
     a: { x: ax, y: ay },
     b: { x: { c0: bx0, c1: bx1 }, y: { c0: by0, c1: by1 } },
     c: { x: cx, y: cy },

@@ -1,5 +1,5 @@
 /**
- * Defines the steps of the Miller loops over many points of the D-type twist side by side, in affine coordinates: each
+ * Defines the steps of the Miller loops over many points of a D-type twist side by side, in affine coordinates: each
  * step inverts all their denominators at once, and its lines come out divided, as `gt_mul_divided_line` takes them
  * (miller-steps.ts). With slope s, the line through (x, y) is -s || s x - y. One point alone is faster in projective
  * coordinates, where nothing is inverted.

@@ -1,5 +1,5 @@
 /**
- * Defines the steps of a Miller loop over a point of the D-type twist (BN254): doubling and addition in homogeneous
+ * Defines the steps of a Miller loop over a point of a D-type twist: doubling and addition in homogeneous
  * projective coordinates with the line through the points, and the product of a value of Fq12 with a line. C. Costello,
  * T. Lange, M. Naehrig, "Faster pairing computations on curves with high-degree twists" (eprint 2009/615), in the form
  * of D. Aranha et al., eprint 2010/526, section 5, scaled so that nothing is halved.
@@ -23,6 +23,8 @@ interface MillerStepOptions {
   readonly nonResidue: Fq2;
   /** b of the twist. */
   readonly twistB: Fq2;
+  /** Factors of x and y for `g2_move`; without them it does not exist. */
+  readonly move: { readonly x: Fq2; readonly y: Fq2 } | undefined;
   /** Address of room for MILLER_SCRATCH_BLOCKS blocks. */
   readonly scratch: number;
 }
@@ -42,6 +44,7 @@ export const LINE_ENTRY_BYTES = 8;
  * - `gt_mul_divided_lines` (value, spare, table, count) -> the address of the product, which is that of value or of
  *   spare: for each of `count` entries of the table, the addresses of a divided line and of x / y || 1 / y, it
  *   multiplies by that line and moves the entry on to the next line;
+ * - `g2_move` (points, count): multiplies x and y of affine points x || y by the factors of a move, in place;
  * - `g2_negate`, `g2_psi_1` to `g2_psi_3` (target, point): of affine points x || y; psi is the untwist-Frobenius-twist
  *   map;
  * - `g2_equals` (point, other) -> 1 when a projective point is an affine one, else 0; 0 for infinity.
@@ -123,9 +126,10 @@ function defineAddStep<E>(module: ModuleBuilder, tower: TowerField<E>): void {
 function defineAffineMaps<E>(
   module: ModuleBuilder,
   tower: TowerField<E>,
-  { prime, nonResidue }: MillerStepOptions,
+  { prime, nonResidue, move }: MillerStepOptions,
 ): void {
   const { blockBytes } = tower;
+  if (move !== undefined) defineMove(module, tower, move);
   const sub = (f: FunctionBuilder, a: E, b: E): E => tower.normalize(f, tower.sub(f, a, b));
   module.define({ name: "g2_negate", params: ["i32", "i32"] }, (f, target, point) => {
     tower.store(f, target, 0, tower.load(f, point, 0));
@@ -153,6 +157,23 @@ function defineAffineMaps<E>(
     );
     const flags = differences.map((difference) => f.let(tower.isZero(f, difference)));
     f.return(flags.reduce<Address>((x, y) => i32.and(x, y), i32.eqz(tower.isZero(f, z))));
+  });
+}
+
+function defineMove<E>(
+  module: ModuleBuilder,
+  tower: TowerField<E>,
+  { x, y }: { readonly x: Fq2; readonly y: Fq2 },
+): void {
+  const { blockBytes } = tower;
+  module.define({ name: "g2_move", params: ["i32", "i32"] }, (f, points, count) => {
+    const end = f.let(i32.add(points, i32.mul(count, i32.const(2 * blockBytes))));
+    f.for(points, end, 2 * blockBytes, (point) => {
+      for (const [i, { c0, c1 }] of [x, y].entries()) {
+        const product = tower.mul(f, tower.load(f, point, i * blockBytes), tower.constant(f, [c0, c1]));
+        tower.store(f, point, i * blockBytes, product);
+      }
+    });
   });
 }
 

@@ -3,10 +3,11 @@
  * a point or a sum per lane. The halves share one table, because the second needs the images of the same entries.
  */
 import type { G1Point } from "../../curves/points.js";
-import { BN254 } from "../../curves/bn254.js";
+import type { CurveName, CurveParameters } from "../../curves/curve-parameters.js";
 import { MULTIPLES, NEGATIVE, WINDOW_BITS } from "./lane-multiples.js";
 import type { PairingMemory } from "./pairing-memory.js";
 import { scalarHalves } from "./scalar-halves.js";
+import type { ScalarHalves } from "./scalar-halves.js";
 
 interface Multiple {
   readonly point: G1Point;
@@ -15,9 +16,10 @@ interface Multiple {
 
 /** Points whose tables are in memory at the same time; longer sums take several passes. */
 const POINTS_MAX = 256;
-/** Halves are below 2^127, so that the last digit takes a carry. */
-const HALF_DIGITS = 128 / WINDOW_BITS;
-const halvesOf = scalarHalves(BN254.r, BN254.endomorphismScalar);
+/** Halves are below 2^128, and the last digit takes a carry. */
+const HALF_DIGITS = 128 / WINDOW_BITS + 1;
+/** How the scalars of each curve are split, from their first use on: a constant of the curve. */
+const splits = new Map<CurveName, ScalarHalves>();
 
 /** One point per lane, with its table and the digits of both halves of its scalar, the lowest first. */
 interface Group {
@@ -25,9 +27,20 @@ interface Group {
   readonly digits: readonly (readonly [Uint8Array, Uint8Array])[];
 }
 
-/** Returns the sum of the multiples; undefined for infinity. */
-export function sumOfMultiples(memory: PairingMemory, terms: readonly Multiple[]): G1Point | undefined {
+/** A point with the two factors k1 and k2 of k1 point + k2 image, the image under the endomorphism. */
+interface Halved {
+  readonly point: G1Point;
+  readonly halves: readonly [bigint, bigint];
+}
+
+/** Returns the sum of the multiples of points of G1; undefined for infinity. */
+export function sumOfMultiples(
+  memory: PairingMemory,
+  curve: CurveParameters,
+  multiples: readonly Multiple[],
+): G1Point | undefined {
   const { elementBytes, lanes } = memory.layout;
+  const terms = halved(curve, multiples);
   return memory.scoped(() => {
     const sum = memory.take(3 * elementBytes),
       part = memory.take(3 * elementBytes);
@@ -43,8 +56,35 @@ export function sumOfMultiples(memory: PairingMemory, terms: readonly Multiple[]
   });
 }
 
-/** Returns each multiple; undefined for infinity. */
-export function eachMultiple(memory: PairingMemory, terms: readonly Multiple[]): (G1Point | undefined)[] {
+/** Returns each multiple of a point of G1; undefined for infinity. */
+export function eachMultiple(
+  memory: PairingMemory,
+  curve: CurveParameters,
+  multiples: readonly Multiple[],
+): (G1Point | undefined)[] {
+  return eachSum(memory, halved(curve, multiples));
+}
+
+/**
+ * Tells of each point of the curve whether it is in G1, the subgroup of order r: whether the endomorphism phi
+ * multiplies it by its scalar. As phi^2 + phi + 1 = 0 on the whole curve, the order of such a point divides scalar^2 +
+ * scalar + 1, which is r for BLS12 curves (M. Scott, eprint 2021/1130).
+ */
+export function areMembers(memory: PairingMemory, curve: CurveParameters, points: readonly G1Point[]): boolean[] {
+  if (curve.cofactorG1 === 1n) return points.map(() => true);
+  const differences = points.map((point): Halved => ({ point, halves: [curve.endomorphismScalar, -1n] }));
+  return eachSum(memory, differences).map((difference) => difference === undefined);
+}
+
+function halved(curve: CurveParameters, multiples: readonly Multiple[]): Halved[] {
+  let split = splits.get(curve.name);
+  if (split === undefined) splits.set(curve.name, (split = scalarHalves(curve.r, curve.endomorphismScalar)));
+  const halvesOf = split;
+  return multiples.map(({ point, scalar }) => ({ point, halves: halvesOf(scalar) }));
+}
+
+/** Returns each sum k1 point + k2 image. */
+function eachSum(memory: PairingMemory, terms: readonly Halved[]): (G1Point | undefined)[] {
   const { elementBytes, lanes } = memory.layout;
   const results: (G1Point | undefined)[] = [];
   for (let start = 0; start < terms.length; start += POINTS_MAX) {
@@ -70,7 +110,7 @@ export function eachMultiple(memory: PairingMemory, terms: readonly Multiple[]):
 }
 
 /** Makes the tables. A lane without a point of its own takes the last one, with the scalar 0. */
-function groupsOf(memory: PairingMemory, terms: readonly Multiple[]): Group[] {
+function groupsOf(memory: PairingMemory, terms: readonly Halved[]): Group[] {
   const { elementBytes, lanes } = memory.layout;
   const points = memory.take(terms.length * 2 * elementBytes);
   memory.writeElements(
@@ -86,13 +126,12 @@ function groupsOf(memory: PairingMemory, terms: readonly Multiple[]): Group[] {
       ...tables,
       ...indices.map((i) => points + Math.min(i, terms.length - 1) * 2 * elementBytes),
     );
-    groups.push({ tables, digits: indices.map((i) => halfDigits(terms[i]?.scalar ?? 0n)) });
+    groups.push({ tables, digits: indices.map((i) => halfDigits(terms[i]?.halves ?? [0n, 0n])) });
   }
   return groups;
 }
 
-function halfDigits(scalar: bigint): [Uint8Array, Uint8Array] {
-  const [first, second] = halvesOf(scalar);
+function halfDigits([first, second]: readonly [bigint, bigint]): [Uint8Array, Uint8Array] {
   return [signedDigits(first), signedDigits(second)];
 }
 
@@ -146,6 +185,7 @@ function signedDigits(value: bigint): Uint8Array {
   const base = 2 ** WINDOW_BITS,
     isNegative = value < 0n;
   const size = isNegative ? -value : value;
+  if (size >> 128n !== 0n) throw new Error("half a scalar has too many digits");
   halfWords[0] = size;
   halfWords[1] = size >> 64n;
   const digits = new Uint8Array(HALF_DIGITS);
@@ -161,6 +201,5 @@ function signedDigits(value: bigint): Uint8Array {
       length = i + 1;
     }
   }
-  if (carry === 1) throw new Error("half a scalar has too many digits");
   return digits.subarray(0, length);
 }

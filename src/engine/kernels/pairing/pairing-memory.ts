@@ -9,8 +9,6 @@ import { COEFFICIENTS } from "./target-field.js";
 
 /** 4 MiB: the lines of two hundred points, or the tables of a thousand. */
 export const PAIRING_PAGES = 64;
-const COORDINATE_BYTES = 32;
-const WORDS = COORDINATE_BYTES / 8;
 
 type Exports = Readonly<Record<string, (...args: readonly number[]) => number>>;
 
@@ -22,6 +20,8 @@ export class PairingMemory {
   readonly #table: Uint32Array;
   readonly #exports: Exports;
   readonly #arena: Arena;
+  /** For each word of 64 bits of an integer, the bits below it. */
+  readonly #shifts: readonly bigint[];
 
   constructor(layout: PairingModule, module: WebAssembly.Module) {
     this.layout = layout;
@@ -30,6 +30,7 @@ export class PairingMemory {
     this.#words = new BigUint64Array(memory.buffer);
     this.#table = new Uint32Array(memory.buffer);
     this.#exports = new WebAssembly.Instance(module, { env: { memory } }).exports as Exports;
+    this.#shifts = Array.from({ length: layout.fqBytes / 8 }, (_, i) => BigInt(64 * i));
     this.#arena = new Arena(layout.reservedBytes, PAIRING_PAGES * 65_536);
   }
 
@@ -81,14 +82,10 @@ export class PairingMemory {
   writeElements(target: number, values: readonly bigint[]): void {
     if (values.length === 0) return;
     this.scoped(() => {
-      const plain = this.take(values.length * COORDINATE_BYTES);
+      const plain = this.take(values.length * this.layout.fqBytes);
       let word = plain / 8;
       for (const value of values) {
-        this.#words[word] = value;
-        this.#words[word + 1] = value >> 64n;
-        this.#words[word + 2] = value >> 128n;
-        this.#words[word + 3] = value >> 192n;
-        word += WORDS;
+        for (const shift of this.#shifts) this.#words[word++] = value >> shift;
       }
       this.call("fq_import_plain", target, plain, values.length);
     });
@@ -97,29 +94,24 @@ export class PairingMemory {
   /** Reads elements of Fq as canonical integers. */
   readElements(source: number, count: number): bigint[] {
     return this.scoped(() => {
-      const plain = this.take(count * COORDINATE_BYTES);
+      const plain = this.take(count * this.layout.fqBytes);
       this.call("fq_export_plain", plain, source, count);
-      const word = (index: number): bigint => this.#words[plain / 8 + index] ?? 0n;
-      return Array.from(
-        { length: count },
-        (_, i) =>
-          word(WORDS * i) |
-          (word(WORDS * i + 1) << 64n) |
-          (word(WORDS * i + 2) << 128n) |
-          (word(WORDS * i + 3) << 192n),
+      let word = plain / 8;
+      return Array.from({ length: count }, () =>
+        this.#shifts.reduce((value, shift) => value | ((this.#words[word++] ?? 0n) << shift), 0n),
       );
     });
   }
 
-  /** Returns a value of Fq12 as canonical little-endian integers of 32 bytes, c0 and c1 of each power of w. */
+  /** Returns a value of Fq12 as canonical little-endian integers of `fqBytes` bytes, c0 and c1 of each power of w. */
   exportTarget(value: number): Uint8Array {
     const count = 2 * COEFFICIENTS;
     return this.scoped(() => {
       const elements = this.take(count * this.layout.elementBytes),
-        plain = this.take(count * COORDINATE_BYTES);
+        plain = this.take(count * this.layout.fqBytes);
       this.call("fq2_scatter", elements, value, COEFFICIENTS);
       this.call("fq_export_plain", plain, elements, count);
-      return this.read(plain, count * COORDINATE_BYTES);
+      return this.read(plain, count * this.layout.fqBytes);
     });
   }
 }

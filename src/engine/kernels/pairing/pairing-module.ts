@@ -3,7 +3,6 @@
  * small multiples in G1 and roots. pairing.ts calls them.
  */
 import { defineConversions } from "../field/conversion.js";
-import type { AnyCurve } from "../../curves/curve-parameters.js";
 import { FmaField } from "../field/fma-field.js";
 import type { PrimeField } from "../field/field.js";
 import { IntegerField } from "../field/integer-field.js";
@@ -22,11 +21,14 @@ import { MILLER_SCRATCH_BLOCKS, defineMillerSteps } from "./miller-steps.js";
 import { defineRootPower, rootPowerScratchBytes } from "./root-power.js";
 import { TARGET_SCRATCH_BLOCKS, defineTargetField } from "./target-field.js";
 import type { TowerField } from "./tower-field.js";
+import type { PairingPlan } from "./pairing-plan.js";
 import { defineTransfers } from "./transfers.js";
 
 export interface PairingModule {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly lanes: 1 | 2;
+  /** Bytes of an element of Fq outside of the kernels, as a little-endian integer. */
+  readonly fqBytes: number;
   /** Bytes of an element of Fq, and of a block (Fq2). */
   readonly elementBytes: number;
   readonly blockBytes: number;
@@ -52,16 +54,18 @@ const SCRATCH = 64;
  * of 64 KiB.
  */
 export function buildPairingModule(
-  curve: AnyCurve,
+  plan: PairingPlan,
   options: { readonly kind: KernelKind; readonly pagesMax: number },
 ): PairingModule {
   const module = new ModuleBuilder();
+  const { curve } = plan;
+  const nonResidue = Number(plan.nonResidue.c0);
   if (options.kind === "fma") {
     const fq = new FmaField(curve.q);
     const inversion = defineInversion(module, fq, curve.fqBytes, "fq");
-    const tower = new FmaTower(fq, { nonResidue: Number(curve.nonResidue.c0), inversion, scratch: SCRATCH });
+    const tower = new FmaTower(fq, { nonResidue, inversion, scratch: SCRATCH });
     return assemble(module, {
-      curve,
+      plan,
       fq,
       tower,
       inversion,
@@ -72,12 +76,12 @@ export function buildPairingModule(
   const fq = new IntegerField(curve.q);
   const inversion = defineInversion(module, fq, curve.fqBytes, "fq");
   const quadraticInversion = defineQuadraticInversion(module, new QuadraticField(fq), inversion, "fq2");
-  const tower = new IntegerTower(fq, { nonResidue: Number(curve.nonResidue.c0), inversion: quadraticInversion });
-  return assemble(module, { curve, fq, tower, inversion, scratch: SCRATCH, pagesMax: options.pagesMax });
+  const tower = new IntegerTower(fq, { nonResidue, inversion: quadraticInversion });
+  return assemble(module, { plan, fq, tower, inversion, scratch: SCRATCH, pagesMax: options.pagesMax });
 }
 
 interface Parts<E, T> {
-  readonly curve: AnyCurve;
+  readonly plan: PairingPlan;
   readonly fq: PrimeField<E>;
   readonly tower: TowerField<T>;
   readonly inversion: Inversion;
@@ -88,13 +92,14 @@ interface Parts<E, T> {
 
 function assemble<E, T>(
   module: ModuleBuilder,
-  { curve, fq, tower, inversion, scratch, pagesMax }: Parts<E, T>,
+  { plan, fq, tower, inversion, scratch, pagesMax }: Parts<E, T>,
 ): PairingModule {
-  const { q: prime, nonResidue, twistB } = curve;
+  const { curve, nonResidue, twistB, move } = plan;
+  const { q: prime } = curve;
   const millerScratch = scratch + TARGET_SCRATCH_BLOCKS * tower.blockBytes;
   defineConversions(module, fq, curve.fqBytes, "fq");
   defineTargetField(module, tower, { prime, nonResidue, scratch });
-  defineMillerSteps(module, tower, { prime, nonResidue, twistB, scratch: millerScratch });
+  defineMillerSteps(module, tower, { prime, nonResidue, twistB, move, scratch: millerScratch });
   // Conversions multiply integers beyond the prime, which the outlined products would refuse; sums of points are too
   // long to be inlined.
   const outlined = outlinePrime(fq, module, "fq");
@@ -106,6 +111,7 @@ function assemble<E, T>(
   return {
     bytes: module.toBytes(pagesMax),
     lanes: fq.lanes,
+    fqBytes: curve.fqBytes,
     elementBytes: fq.elementBytes,
     blockBytes: tower.blockBytes,
     rootScratchBytes: rootPowerScratchBytes(fq),

@@ -4,7 +4,7 @@
  * was made as such a sum of two short numbers is split into exactly these.
  */
 
-type ScalarHalves = (scalar: bigint) => readonly [bigint, bigint];
+export type ScalarHalves = (scalar: bigint) => readonly [bigint, bigint];
 
 /**
  * Returns the function that splits scalars: it rounds against a short basis of the pairs (a, b) with a + b lambda = 0

@@ -3,6 +3,13 @@
  * answers or errors.
  */
 
+/** Why bytes are not served. */
+export interface Refusal {
+  readonly status: 400 | 408 | 413 | 431 | 501 | 505;
+  /** In words, for the client. */
+  readonly reason: string;
+}
+
 /** The part of the library's request that is used here. Valid only in the synchronous part of the handler. */
 export interface RawRequest {
   getUrl(): string;
@@ -10,7 +17,10 @@ export interface RawRequest {
   getQuery(): string | undefined;
   /** As sent; method names are case-sensitive (RFC 9110 section 9.1). */
   getCaseSensitiveMethod(): string;
+  /** Names in lower case, in the order of the head. */
   forEach(callback: (name: string, value: string) => void): void;
+  /** Given by a driver that lets the front refuse what is no request in its own form; the connection ends then. */
+  readonly fault?: Refusal | undefined;
 }
 
 /**
@@ -20,8 +30,11 @@ export interface RawRequest {
  */
 export interface RawResponse {
   onAborted(handler: () => void): unknown;
-  /** The library empties the chunk when the callback returns: copy it. */
-  onData(handler: (chunk: ArrayBuffer, isLast: boolean) => void): unknown;
+  /**
+   * The library empties the chunk when the callback returns: copy it.
+   * @param onBroken called where the rest of the body cannot be read, by a driver that lets the front answer that
+   */
+  onData(handler: (chunk: ArrayBuffer, isLast: boolean) => void, onBroken: () => void): unknown;
   /** Stops reading the request's body; a piece that was read already may still come. */
   pause(): unknown;
   /** Goes on reading the request's body. To be called before the answer's end where `pause` was called. */
@@ -35,8 +48,8 @@ export interface RawResponse {
   endWithoutBody(): unknown;
   tryEnd(chunk: Uint8Array, totalBytes: number): [boolean, boolean];
   /**
-   * Writes a piece of an answer without a length (chunked). False when a part of it waits in memory; `onWritable` is
-   * called when that part is sent.
+   * Writes a piece of an answer without a length (chunked), whose bytes never change. False when a part of it waits in
+   * memory; `onWritable` is called when that part is sent.
    */
   write(chunk: string | Uint8Array): boolean;
   getWriteOffset(): number;
@@ -56,6 +69,8 @@ export interface HttpAppOptions {
   readonly tls?: TlsFiles;
   /** Further connections are closed as they open. */
   readonly connectionsMax: number;
+  /** A connection on which no request comes for this long is closed; uWebSockets.js has 10 s of its own. */
+  readonly keepAliveSec: number;
   readonly sockets?: SocketOptions;
 }
 
@@ -117,4 +132,16 @@ export interface HttpApp {
   publish(topic: string, message: string): void;
   /** Closes every connection. */
   close(): void;
+}
+
+/**
+ * Receives every request, whatever its method and path, with an offer where it may become a WebSocket. Must not throw.
+ */
+export type HandleRequest = (response: RawResponse, request: RawRequest, upgrade?: UpgradeOffer) => void;
+
+/** An HTTP library behind the interface of this file. */
+export interface HttpDriver {
+  readonly name: "uws" | "node";
+  /** Makes an app that does not listen yet. Throws when the certificate cannot be used. */
+  createHttpApp(options: HttpAppOptions, handle: HandleRequest): HttpApp;
 }

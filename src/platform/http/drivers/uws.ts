@@ -4,25 +4,11 @@
  */
 import { createRequire } from "node:module";
 import type * as uWebSockets from "uWebSockets.js";
-import type { HttpResponse, TemplatedApp, us_listen_socket } from "uWebSockets.js";
+import type { TemplatedApp, us_listen_socket } from "uWebSockets.js";
 import { HEAD_BYTES_MAX } from "../../contract/head-limits.js";
 import { StartError } from "../../start-error.js";
 import { requireFreeAddress } from "./address-check.js";
-import type {
-  HttpApp,
-  HttpAppOptions,
-  RawRequest,
-  RawResponse,
-  SocketOptions,
-  SocketSession,
-  UpgradeOffer,
-} from "./driver.js";
-
-// The library reads the variable when it is loaded, and a bundle loads all imports before any code: so it is required.
-process.env.UWS_HTTP_MAX_HEADERS_SIZE = String(HEAD_BYTES_MAX);
-const { App, SSLApp, us_listen_socket_close, us_socket_local_port } = createRequire(import.meta.url)(
-  "uWebSockets.js",
-) as typeof uWebSockets;
+import type { HandleRequest, HttpApp, HttpAppOptions, HttpDriver, SocketOptions, SocketSession } from "./driver.js";
 
 /** Shares the port: only in this mode a port that was in use a minute ago can be taken again. See address-check.ts. */
 const SHARED_PORT = 0;
@@ -32,15 +18,22 @@ interface ListensWithOptions {
   listen(host: string, port: number, options: number, callback: (socket: us_listen_socket | false) => void): unknown;
 }
 
+/** An idle connection is closed after this time; compiled into the library. */
+export const UWS_KEEP_ALIVE_SEC = 10;
+
 /**
- * Makes an app that passes every request to `handle`, whatever its method and path, with an offer when it may become a
- * WebSocket. Throws when the certificate cannot be used.
- * @param handle must not throw
+ * Loads the library.
+ * @throws Error when it has no binary for this Node, this system or its C library
  */
-export function createHttpApp(
-  options: HttpAppOptions,
-  handle: (response: RawResponse, request: RawRequest, upgrade?: UpgradeOffer) => void,
-): HttpApp {
+export function loadUws(): HttpDriver {
+  // The library reads the variable when it is loaded.
+  process.env.UWS_HTTP_MAX_HEADERS_SIZE = String(HEAD_BYTES_MAX);
+  const library = createRequire(import.meta.url)("uWebSockets.js") as typeof uWebSockets;
+  return { name: "uws", createHttpApp: (options, handle) => createHttpApp(library, options, handle) };
+}
+
+function createHttpApp(library: typeof uWebSockets, options: HttpAppOptions, handle: HandleRequest): HttpApp {
+  const { App, SSLApp, us_listen_socket_close, us_socket_local_port } = library;
   const app: TemplatedApp =
     options.tls === undefined
       ? App({})
@@ -92,11 +85,7 @@ interface SocketData {
   readonly session: SocketSession;
 }
 
-function acceptSockets(
-  app: TemplatedApp,
-  options: SocketOptions,
-  handle: (response: HttpResponse, request: RawRequest, upgrade: UpgradeOffer) => void,
-): void {
+function acceptSockets(app: TemplatedApp, options: SocketOptions, handle: HandleRequest): void {
   for (const path of options.paths) {
     app.ws<SocketData>(path, {
       maxPayloadLength: options.messageBytesMax,

@@ -2,6 +2,8 @@
 
 export interface HttpLimits {
   readonly connectionsMax: number;
+  /** A connection on which no request comes for this long is closed. See `HttpAppOptions`. */
+  readonly keepAliveSec: number;
   readonly requestsPerAddressMax: number;
   readonly bodiesInFlightBytesMax: number;
   readonly deadlineMs: number;
@@ -19,6 +21,8 @@ export interface HttpLimits {
 export const HTTP_LIMITS: HttpLimits = {
   /** Each costs a file descriptor and some KiB. The server's own setting takes its place. */
   connectionsMax: 4096,
+  /** Longer than the 60 s after which common proxies let go of theirs, so that they never use one that is closing. */
+  keepAliveSec: 75,
   /** Counts requests, not connections: the library does not say whose connection closed. */
   requestsPerAddressMax: 256,
   /** Memory that the request bodies of all clients may take together. */

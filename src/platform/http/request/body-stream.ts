@@ -66,7 +66,7 @@ export class BodyStream implements IncomingBody, AsyncIterable<Uint8Array> {
   #isPaused = false;
   /** Nobody wants the bytes that still come. */
   #isDropped = false;
-  /** The exchange is over: the response must not be touched. */
+  /** The exchange is over, or the body broke: the reading is neither paused nor resumed any more. */
   #isOver = false;
   #chunks: Buffer[] = [];
   #failure: AppError | undefined;
@@ -91,9 +91,14 @@ export class BodyStream implements IncomingBody, AsyncIterable<Uint8Array> {
 
   /** Listens for the chunks, and pauses the connection until they are asked for. */
   attach(): void {
-    this.#response.onData((chunk, isLast) => {
-      this.#push(chunk, { isLast });
-    });
+    this.#response.onData(
+      (chunk, isLast) => {
+        this.#push(chunk, { isLast });
+      },
+      () => {
+        this.abandon();
+      },
+    );
     this.#pause();
   }
 
@@ -111,7 +116,7 @@ export class BodyStream implements IncomingBody, AsyncIterable<Uint8Array> {
     return false;
   }
 
-  /** Ends the reading: the exchange is over. */
+  /** Ends the reading: the exchange is over, or the rest of the body cannot be read. */
   abandon(): void {
     this.#isOver = true;
     this.#onRead?.();

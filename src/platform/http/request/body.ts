@@ -68,6 +68,8 @@ export class BodyCollector implements IncomingBody {
   readonly #pace: BodyPace;
   readonly #budget: BodyBudget;
   #isRead = false;
+  /** Nothing comes any more, or nobody waits for it. */
+  #isAbandoned = false;
   /** Bytes that came since `#windowStartMs`. */
   #windowBytes = 0;
   #windowStartMs: number;
@@ -121,9 +123,14 @@ export class BodyCollector implements IncomingBody {
 
   /** Listens for the chunks of the body. */
   attach(response: RawResponse): void {
-    response.onData((chunk, isLast) => {
-      this.#push(chunk, { isLast });
-    });
+    response.onData(
+      (chunk, isLast) => {
+        this.#push(chunk, { isLast });
+      },
+      () => {
+        this.abandon();
+      },
+    );
   }
 
   #checkDeclared(): void {
@@ -165,8 +172,9 @@ export class BodyCollector implements IncomingBody {
     });
   }
 
-  /** Rejects the pending reader: the client left, or was answered before its body was complete. */
+  /** Rejects the pending reader: the client left, was answered before its body was complete, or broke its framing. */
   abandon(): void {
+    this.#isAbandoned = true;
     this.#onRead?.();
     if (!this.#settled) this.#fail(new AppError("malformed_request", { message: "the body ended early" }));
   }
@@ -174,7 +182,7 @@ export class BodyCollector implements IncomingBody {
   /** Drops what has come and what still comes. Resolves when the last byte has come, or after `waitMs`. */
   async drop(waitMs: number): Promise<void> {
     this.release();
-    if (this.#isRead) return;
+    if (this.#isRead || this.#isAbandoned) return;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, waitMs);
       this.#onRead = () => {

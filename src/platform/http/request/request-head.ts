@@ -4,7 +4,21 @@
  * Content-Length and any Transfer-Encoding). Decides also whether the request is the last one of its connection.
  */
 import { AppError } from "../../errors.js";
-import type { RawRequest } from "../drivers/driver.js";
+import type { RawRequest, Refusal } from "../drivers/driver.js";
+
+/** What is no request of HTTP/1.1, or one that is not served whatever its route; with the status of the reason. */
+export class RefusedHead extends AppError {
+  readonly #status: number;
+
+  constructor({ status, reason }: Refusal) {
+    super("malformed_request", { message: reason });
+    this.#status = status;
+  }
+
+  override get status(): number {
+    return this.#status;
+  }
+}
 
 export interface RequestHead {
   /** As sent. */
@@ -12,7 +26,7 @@ export interface RequestHead {
   readonly url: string;
   readonly query: string;
   /** What is wrong with the framing; two parsers could disagree where a request begins or its body ends. */
-  readonly framingFault: string | undefined;
+  readonly framingFault: Refusal | undefined;
   /**
    * No later request of the connection may be served: the client said so (RFC 9112 section 9.6), the framing is
    * ambiguous, or the body is chunked, whose end the library does not check.
@@ -96,7 +110,8 @@ export function readHead(request: RawRequest): RequestHead {
   const contentLength = framing.length === undefined ? undefined : Number(framing.length);
   const method = request.getCaseSensitiveMethod();
   if (!METHOD.test(method)) framing.fault = BAD_METHOD;
-  const framingFault = framing.isChunked && framing.length !== undefined ? BOTH_LENGTHS : framing.fault;
+  const fault = framing.isChunked && framing.length !== undefined ? BOTH_LENGTHS : framing.fault;
+  const framingFault = request.fault ?? (fault === undefined ? undefined : { status: 400, reason: fault });
   return {
     method,
     url: request.getUrl(),
@@ -119,7 +134,7 @@ export function readHead(request: RawRequest): RequestHead {
  * @throws upgrade_required for a version of the WebSocket protocol other than 13 (RFC 6455 section 4.4)
  */
 export function requireSoundHead(head: RequestHead, { isUpgrade }: { readonly isUpgrade: boolean }): void {
-  if (head.framingFault !== undefined) throw new AppError("malformed_request", { message: head.framingFault });
+  if (head.framingFault !== undefined) throw new RefusedHead(head.framingFault);
   if (!isUpgrade) return;
   if (head.hasBody) throw new AppError("malformed_request", { message: "a WebSocket handshake has no body" });
   if (head.headers["sec-websocket-version"] !== "13")

@@ -62,7 +62,8 @@ export class RequestLog {
   /** Reports a failure that becomes an answer; only those with a status of 500 and more are worth a line. */
   failed(exchange: Exchange, error: AppError, bug: Error | undefined): void {
     const { status, code } = error;
-    if (status < 500) return;
+    // 501 and 505 say what the client asked for, not what the server failed at.
+    if (status < 500 || code === "malformed_request") return;
     const fields = { ...fieldsOf(exchange), status, code };
     // The client of a user's own system logs when that system begins to fail; a line for each request would repeat it.
     if (UPSTREAM_ERRORS.has(status)) this.#log.debug("another system failed a request", () => fields);

@@ -1,0 +1,88 @@
+/**
+ * Makes a PLONK key pair from the bytes of an R1CS and a structured reference string. The key follows from both: the
+ * same two make the same key, and nothing in it is secret.
+ */
+import { R1csFormatError, readR1cs } from "../circuit/r1cs.js";
+import type { R1cs } from "../circuit/r1cs.js";
+import type { CurveParameters } from "../curves/curve-parameters.js";
+import { plonkVerifyingKeyToJson } from "../encoding/plonk-verifying-key.js";
+import { PUBLIC_SIGNALS_MAX } from "../groth16/proof.js";
+import { DOMAIN_POWER_MAX } from "../groth16/zkey-layout.js";
+import { buildPlonkKey } from "../kernels/plonk/build-plonk-key.js";
+import type { PlonkSetupPoints } from "../kernels/plonk/build-plonk-key.js";
+import { EXTRA_POWERS } from "../kernels/plonk/resident-circuit.js";
+import type { MakeKeyOptions, MakeKeyResult } from "../proof-systems/proof-system.js";
+import { domainPowerOf } from "./key.js";
+import type { PlonkVerifyingKey } from "./key.js";
+import { writePlonkKey } from "./key-file.js";
+import { gatesOf } from "./plonk-gates.js";
+import type { PlonkGates } from "./plonk-gates.js";
+
+/** Shares of the whole at which the steps end. */
+const PROGRESS = { gates: 0.2, key: 0.9 } as const;
+
+/** Makes the key; a circuit that cannot have one is a result, not an error. About 3 s for 2^16 gates. */
+export function makePlonkKey(r1csBytes: Uint8Array, curve: CurveParameters, options: MakeKeyOptions): MakeKeyResult {
+  const report = options.onProgress ?? ((): void => undefined);
+  const startedAt = performance.now();
+  const read = readGates(r1csBytes, curve);
+  if ("refusal" in read) return { ok: false, code: "circuit_unsupported", message: read.refusal };
+  const { gates } = read;
+  const domainPower = domainPowerOf(gates.gateCount);
+  if (domainPower > Math.min(DOMAIN_POWER_MAX, curve.twoAdicity))
+    return { ok: false, code: "circuit_unsupported", message: "the circuit has too many gates" };
+  report(PROGRESS.gates);
+  const string = options.referenceString?.(domainPower);
+  if (string === undefined) return { ok: false, code: "reference_string_required", power: domainPower };
+  const points = {
+    powers: string.powersG1(2 ** domainPower + EXTRA_POWERS),
+    lagrange: string.lagrangeG1(domainPower),
+    tauG2: string.tauG2,
+  };
+  const built = buildOrRefuse(gates, points, curve);
+  if ("refusal" in built) return { ok: false, code: "circuit_unsupported", message: built.refusal };
+  const { verifyingKey } = built;
+  report(PROGRESS.key);
+  const provingKey = writePlonkKey({ gates, domainPower, points, referenceString: string.sha256 }, curve);
+  report(1);
+  return {
+    ok: true,
+    provingKey,
+    verifyingKey: plonkVerifyingKeyToJson(verifyingKey, curve),
+    // All gates of a key that nothing secret made can be run on the stored files.
+    gates: [],
+    timings: { keyMs: performance.now() - startedAt, gatesMs: 0 },
+    referenceString: string.sha256,
+  };
+}
+
+/** A circuit whose key no WebAssembly memory holds is a result, too. */
+function buildOrRefuse(
+  gates: PlonkGates,
+  points: PlonkSetupPoints,
+  curve: CurveParameters,
+): { readonly verifyingKey: PlonkVerifyingKey } | { readonly refusal: string } {
+  try {
+    return buildPlonkKey(gates, points, { curve, workspaces: 1 });
+  } catch (error) {
+    if (error instanceof RangeError) return { refusal: error.message };
+    throw error;
+  }
+}
+
+function readGates(
+  bytes: Uint8Array,
+  curve: CurveParameters,
+): { readonly gates: PlonkGates } | { readonly refusal: string } {
+  let r1cs: R1cs;
+  try {
+    r1cs = readR1cs(bytes);
+  } catch (error) {
+    if (error instanceof R1csFormatError) return { refusal: error.message };
+    throw error;
+  }
+  if (r1cs.prime !== curve.r) return { refusal: `the circuit is not over the scalar field of ${curve.name}` };
+  if (r1cs.outputCount + r1cs.publicInputCount > PUBLIC_SIGNALS_MAX)
+    return { refusal: `the circuit has more than ${String(PUBLIC_SIGNALS_MAX)} public signals` };
+  return { gates: gatesOf(r1cs) };
+}

@@ -1,0 +1,71 @@
+/** PLONK behind the port of proof systems. */
+import type { CurveParameters } from "../curves/curve-parameters.js";
+import { decodePlonkProof, encodePlonkProofHex, plonkProofToJson } from "../encoding/plonk-proof.js";
+import { plonkSolidityArguments, plonkSolidityVerifier } from "../encoding/plonk-solidity.js";
+import { plonkVerifyingKeyFromJson } from "../encoding/plonk-verifying-key.js";
+import { randomNonZero } from "../field/bytes.js";
+import { loadPairing } from "../groth16/pairing-backend.js";
+import { buildPlonkKey } from "../kernels/plonk/build-plonk-key.js";
+import { BLINDING_COUNT } from "../kernels/plonk/plonk-layout.js";
+import type { ResidentPlonkKey } from "../kernels/plonk/plonk-key.js";
+import { PlonkProver } from "../kernels/plonk/plonk-prover.js";
+import { readPlonkKey, type PlonkProvingKey } from "../plonk/key-file.js";
+import type { PlonkProof } from "../plonk/key.js";
+import { makePlonkKey } from "../plonk/make-plonk-key.js";
+import { checkPlonkKey } from "../plonk/stored-plonk-key.js";
+import { verifyPlonkBatch } from "../plonk/verify-plonk-batch.js";
+import { preparePlonkKey, verifyPlonk, type PreparedPlonkKey } from "../plonk/verify-plonk.js";
+import { publishedKey } from "./published-key.js";
+import type { KernelProver, ProofSystem } from "./proof-system.js";
+
+type PlonkSystem = ProofSystem<PlonkProvingKey, ResidentPlonkKey, PlonkProof, PreparedPlonkKey>;
+
+/** Returns PLONK on a curve. */
+export function plonkSystem(curve: CurveParameters): PlonkSystem {
+  const openProver = (key: ResidentPlonkKey): KernelProver<PlonkProof> => {
+    const prover = new PlonkProver(key, curve);
+    const blinding = () => Array.from({ length: BLINDING_COUNT }, () => randomNonZero(curve.r));
+    return {
+      prove: (witness, team) => prover.prove(witness, blinding(), team).proof,
+      help: (team) => {
+        prover.help(team);
+      },
+    };
+  };
+  return {
+    curve,
+    makeKey: (r1cs, options) => Promise.resolve(makePlonkKey(r1cs, curve, options)),
+    checkKey: async (stored) => await checkPlonkKey(stored, await loadPairing("reference")),
+    solidityVerifier: async (verifyingKey) => {
+      const pairing = await loadPairing("reference");
+      return await plonkSolidityVerifier(publishedKey(plonkVerifyingKeyFromJson(verifyingKey, pairing)), curve);
+    },
+    readProvingKey: (bytes) => readPlonkKey(bytes, curve),
+    openKey: (key, { workspaces }) => openWithRoom(key, curve, workspaces),
+    openProver,
+    // There is no other implementation, but there is other arithmetic. The key is built for this proof alone.
+    proveOnReference: ({ gates, points }, witness) =>
+      Promise.resolve(
+        openProver(buildPlonkKey(gates, points, { curve, workspaces: 1, preferred: "integer" })).prove(witness),
+      ),
+    encodeHex: (proof) => encodePlonkProofHex(proof, curve),
+    toJson: (proof) => plonkProofToJson(proof, curve),
+    solidityArguments: plonkSolidityArguments,
+    decodeProofs: (values, pairing) => values.map((value) => decodePlonkProof(value, pairing)),
+    loadPairing,
+    prepareKey: (verifyingKey, pairing) =>
+      preparePlonkKey(pairing, publishedKey(plonkVerifyingKeyFromJson(verifyingKey, pairing))),
+    verify: verifyPlonk,
+    verifyBatch: verifyPlonkBatch,
+  };
+}
+
+/** Opens a key with fewer workspaces where a WebAssembly memory cannot hold it with all of them. */
+function openWithRoom(key: PlonkProvingKey, curve: CurveParameters, workspaces: number): ResidentPlonkKey {
+  try {
+    return buildPlonkKey(key.gates, key.points, { curve, workspaces });
+  } catch (error) {
+    if (!(error instanceof RangeError) || workspaces <= 1) throw error;
+    return openWithRoom(key, curve, Math.floor(workspaces / 2));
+  }
+}
