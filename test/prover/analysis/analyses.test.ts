@@ -200,6 +200,12 @@ describe("a strict prover", () => {
     });
   });
 
+  it("is analysed over the field of its own curve", async () => {
+    script({ report: ACCUSED })();
+    await provision(test.provers, subject(), { ...strict(), curve: "BLS12_381" });
+    expect(analyzer.inputs.at(-1)?.curve).toBe("BLS12_381");
+  });
+
   it.each([PROVED, unfinished("rules"), unfinished("size")])("is provisioned when none is: %o", async (report) => {
     script({ report })();
     const prover = await provision(test.provers, subject(), strict());
