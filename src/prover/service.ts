@@ -357,10 +357,7 @@ export class ProverService {
     return { path: this.#with.artifacts.resolve(sha256), bytes, sha256, contentType: found.contentType };
   }
 
-  /**
-   * Returns the analysis of the prover's circuit; see `readAnalysis`.
-   * @throws AppError `not_found` when the prover has none
-   */
+  /** Returns the analysis of the prover's circuit; see `readAnalysis`. */
   async analysis(owner: Subject, id: string): Promise<CircuitAnalysis> {
     this.#find(owner, id);
     return await readAnalysis({ owner, proverId: id }, this.#with);

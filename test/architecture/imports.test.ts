@@ -13,6 +13,7 @@ const DEFINITION_IMPORTS = [
   "src/platform/contract/route.ts",
   "src/platform/events/subject-filter.ts",
   "src/engine/solidity/evm-versions.ts",
+  "src/engine/analysis/analysis-report.ts",
   "src/engine/circuit/source-limits.ts",
   "src/chain/connectors/connector-lifecycle.ts",
   "src/prover/provisioning/lifecycle.ts",

@@ -222,6 +222,7 @@ describe("lists", () => {
   it("say what is on the wire and nothing of how it is built", () => {
     expect(Object.keys(test.provers.get(owner, cubic.id)).sort()).toEqual(
       [
+        "analysis",
         "created_at",
         "curve",
         "description",
@@ -237,6 +238,7 @@ describe("lists", () => {
         "provider",
         "setup",
         "status",
+        "strict",
         "trusted_setup",
         "updated_at",
         "vault_id",

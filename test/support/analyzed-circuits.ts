@@ -1,4 +1,4 @@
-/** Analyses circuits in this process as the server's process does, with a budget that counts no time. */
+/** Analyses circuits in this process as the server's process does, with a budget that counts no time unless asked to. */
 import { analyzeCircuit, DEFAULT_BUDGET } from "../../src/engine/analysis/analyze-circuit.js";
 import type { Analysis, AnalysisReport } from "../../src/engine/analysis/analysis-report.js";
 import { readCircuitInterface } from "../../src/engine/circuit/interface.js";
@@ -21,7 +21,11 @@ export function steps(): () => number {
 /** Analyses a circuit; what it accuses is checked against the R1CS by other code. */
 export async function analyzed(
   { files, main }: Pick<CircuitText, "files" | "main">,
-  { optimization = 0, example }: { readonly optimization?: 0 | 1; readonly example?: unknown } = {},
+  {
+    optimization = 0,
+    example,
+    elapsedMs = steps(),
+  }: { readonly optimization?: 0 | 1; readonly example?: unknown; readonly elapsedMs?: () => number } = {},
 ): Promise<AnalysisReport> {
   const compiled = await compileOnce({ files, main, options: { optimization } });
   if (!compiled.ok) throw new Error(JSON.stringify(compiled.diagnostics));
@@ -40,7 +44,7 @@ export async function analyzed(
       library: LIBRARY,
       ...(example === undefined ? {} : { example }),
     },
-    { ...DEFAULT_BUDGET, elapsedMs: steps() },
+    { ...DEFAULT_BUDGET, elapsedMs },
   );
   for (const witness of analysis.witnesses ?? [])
     if (findUnsatisfied(r1cs, witness) !== undefined) throw new Error("a witness of the pair breaks a constraint");

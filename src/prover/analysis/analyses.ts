@@ -9,7 +9,6 @@ import { scalarFieldOf, type CircuitInterface } from "../../engine/circuit/inter
 import type { CurveName } from "../../engine/curves/curve-parameters.js";
 import type { Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
-import { notFound } from "../../platform/errors.js";
 import type { Events } from "../../platform/events/events.js";
 import type { Artifacts } from "../../platform/store/artifacts.js";
 import type { StoreCommit } from "../../platform/store/store.js";
@@ -50,6 +49,15 @@ interface AnalysisSubject {
 
 /** Reasons that another prover of the same circuit need not meet. */
 const PASSING_REASONS: ReadonlySet<AnalysisReport["reason"]> = new Set(["time", "memory", "fault"]);
+
+const NONE: Pick<CircuitAnalysis, "state" | "verdict" | "reason" | "analyzed_at"> & Pick<AnalysisResult, "artifacts"> =
+  {
+    state: "none",
+    verdict: null,
+    reason: null,
+    analyzed_at: null,
+    artifacts: {},
+  };
 
 export class Analyses {
   readonly #with: AnalysesDependencies;
@@ -167,17 +175,13 @@ export class Analyses {
   }
 }
 
-/**
- * Reads the analysis of a prover in full.
- * @throws AppError `not_found` when the prover has none
- */
+/** Reads the analysis of a prover in full; its state is `none` when there is none. */
 export async function readAnalysis(
   { owner, proverId }: AnalysisSubject,
   { repository, artifacts }: Pick<AnalysesDependencies, "repository" | "artifacts">,
 ): Promise<CircuitAnalysis> {
   const found = repository.findAnalysis(owner, proverId)?.value;
-  if (found === undefined) throw notFound("analysis");
-  const { state, verdict, reason, analyzed_at, artifacts: files } = found;
+  const { state, verdict, reason, analyzed_at, artifacts: files } = found ?? NONE;
   const stored = files["analysis.json"];
   const report =
     stored === undefined

@@ -12,16 +12,16 @@ const Reason = Type.Enum([...NOT_PROVEN_REASONS], {
     "why nothing is proved: rules (no rule covers what is left), size, time or memory (a limit was reached), compiler (the circuit does not compile without optimization), fault (of the server)",
 });
 
-/** What a prover's record says of its analysis. */
-const SHORT = {
-  state: Type.Union([Type.Literal("pending"), Type.Literal("finished")]),
+const RESULT = {
   verdict: nullable(Verdict),
   reason: nullable(Reason),
   analyzed_at: nullable(Timestamp),
 };
-export const ProverAnalysis = Type.Object(SHORT, {
-  description: "whether the inputs fix every signal of the circuit; more at /provers/:id/analysis",
-});
+/** What a prover's record says of its analysis. */
+export const ProverAnalysis = Type.Object(
+  { state: Type.Union([Type.Literal("pending"), Type.Literal("finished")]), ...RESULT },
+  { description: "whether the inputs fix every signal of the circuit; more at /provers/:id/analysis" },
+);
 export type ProverAnalysis = Static<typeof ProverAnalysis>;
 
 const Count = Type.Integer({ minimum: 0 });
@@ -79,7 +79,10 @@ const Pair = Type.Object(
 export const CircuitAnalysis = Type.Object(
   {
     id: Type.String({ ...Uuid, description: "the prover" }),
-    ...SHORT,
+    state: Type.Union([Type.Literal("none"), Type.Literal("pending"), Type.Literal("finished")], {
+      description: "none: the prover is not provisioned yet, or the server analyses no circuits",
+    }),
+    ...RESULT,
     system: nullable(System),
     counts: nullable(Counts),
     signals: Type.Array(AnalyzedSignal, { description: "outputs first; at most 84" }),

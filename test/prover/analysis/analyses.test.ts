@@ -169,6 +169,13 @@ describe("the analysis of a prover", () => {
     expect(analyzer.inputs.at(-1)?.example).toBeUndefined();
   });
 
+  it("is none while nothing has begun", async () => {
+    const who = subject();
+    const broken = await provision(test.provers, who, { source: "pragma circom 2.1.0; template" });
+    expect(broken).toMatchObject({ status: "failed", analysis: null });
+    expect(await test.provers.analysis(who, broken.id)).toMatchObject({ state: "none", verdict: null, signals: [] });
+  });
+
   it("belongs to the owner", async () => {
     const { id } = await provision(test.provers, subject(), CUBIC);
     expect(await failureOf(() => test.provers.analysis(subject(), id))).toMatchObject({ code: "not_found" });
@@ -191,6 +198,12 @@ describe("a strict prover", () => {
     expect(await failureOf(() => test.provers.artifact(who, prover.id, "circuit.wasm"))).toMatchObject({
       code: "not_found",
     });
+  });
+
+  it("is analysed over the field of its own curve", async () => {
+    script({ report: ACCUSED })();
+    await provision(test.provers, subject(), { ...strict(), curve: "BLS12_381" });
+    expect(analyzer.inputs.at(-1)?.curve).toBe("BLS12_381");
   });
 
   it.each([PROVED, unfinished("rules"), unfinished("size")])("is provisioned when none is: %o", async (report) => {
