@@ -21,19 +21,20 @@ import { analysisQueue, registerAnalyses } from "./analysis/analysis-jobs.js";
 import type { CircuitAnalyzer } from "./compute/analysis-task.js";
 import type { Store } from "../platform/store/store.js";
 import { Catalog, parseProviderAliases } from "./catalog.js";
+import { CircuitOrigins } from "./circuit-origins.js";
 import { CircuitInterfaces } from "./proofs/circuit-interfaces.js";
 import type { ProverCompute } from "./compute/compute.js";
 import { proverBodyLimits, proverHandlers } from "./handlers.js";
 import { KeyPins } from "./provisioning/key-pins.js";
 import { NoteStores } from "./proofs/note-stores.js";
 import { Proofs } from "./proofs/proofs.js";
-import { Provisioning, PROVISIONING_PHASES } from "./provisioning/provisioning.js";
+import { Provisioning, PROVISIONING_PHASES, type ProvisioningDependencies } from "./provisioning/provisioning.js";
 import { ReferenceStrings } from "./provisioning/reference-strings.js";
 import { createReferenceStrings } from "./reference-strings/create-reference-strings.js";
 import type { PublishedStringsDependencies } from "./reference-strings/published-strings.js";
 import { ProverRepository } from "./repository.js";
 import { PROVE_DEADLINE_MS, WAIT_SEC_MAX, type proverRoutes } from "./routes.js";
-import { ProverService, type ProvisioningQueue } from "./service.js";
+import { ProverService, type AnalysisQueue, type ProvisioningQueue } from "./service.js";
 import { BuiltInCircuits, type SourceLimits } from "./provisioning/sources.js";
 import { Imports } from "./imports/imports.js";
 import { Uploads, type UploadLimits } from "./imports/uploads.js";
@@ -121,7 +122,7 @@ export function createProverRegistry(
   options: ProverRegistryOptions,
   dependencies: ProverRegistryDependencies,
 ): ProverRegistry {
-  const { store, artifacts, jobs, compute, resident, events, clock, log } = dependencies;
+  const { store, artifacts, compute, resident, events, clock } = dependencies;
   const turnOf = dependencies.turnOf ?? formatSubject;
   const vault = proverVault(dependencies.vault);
   const repository = new ProverRepository({ store });
@@ -134,45 +135,30 @@ export function createProverRegistry(
     appendNotes: async (message, owner) => await compute.appendNotes(message, { owner: turnOf(owner) }),
   });
   const pins = new KeyPins({ vault });
-  const referenceStrings = openReferenceStrings(options, dependencies, repository);
-  const published = referenceStrings.strings;
-  const strings = new ReferenceStrings(
-    { makesOwn: options.makesDevelopmentStrings ?? true },
-    { store, repository, artifacts, compute, published, clock, log },
-  );
+  const { strings, handlers: referenceStrings } = openReferenceStrings(options, dependencies, repository);
   const watch = new StatusWatch();
   const proofs = new Proofs(
     { proveDeadlineMs: PROVE_DEADLINE_MS, verifyDeadlineMs: VERIFY_DEADLINE_MS },
     { repository, notes, compute, turnOf, resident, interfaces, pins, vault, events, clock },
   );
   const files = new SourceFiles({ artifacts, isUsed: (sha256) => repository.needsFile(sha256) });
-  const queue = provisioningQueue(jobs);
-  const analyses = dependencies.analyzer === undefined ? undefined : analysisQueue(jobs, repository);
-  const provisioning = new Provisioning({
-    ...{ repository, artifacts, files, compute, builtIns, pins, strings, vault, events, clock, log },
-    // A circuit from outside has no source to analyse.
-    followUp: ({ id, build }) =>
-      build.is_strict === true || build.import !== undefined ? {} : (analyses?.prepare(build.owner, id) ?? {}),
-  });
-  registerJobs(jobs, options, { provisioning, watch, turnOf });
-  if (dependencies.analyzer !== undefined)
-    registerAnalyses(jobs, {
-      ...{ repository, artifacts, analyzer: dependencies.analyzer, builtIns, events, clock, watch, turnOf },
-      strict: strictEnd(queue, provisioning),
-    });
+  const parts = { repository, files, builtIns, pins, strings, vault, watch, turnOf };
+  const { queue, analyses } = createProvisioning(options, dependencies, parts);
   const source = options.source ?? SOURCE_LIMITS;
   const uploadBytesMax = options.uploadBytesMax ?? UPLOAD_BYTES_MAX;
   const imports = createImports({ store, repository, artifacts, files, clock, queue }, uploadBytesMax);
+  const origins = new CircuitOrigins(
+    { source, compilerName: compute.compilerName },
+    { catalog, builtIns, files, imports },
+  );
   const service = new ProverService(
     {
-      source,
       pendingPerOwnerMax: options.pendingPerOwnerMax ?? PENDING_PER_OWNER_MAX,
       pendingMax: options.pendingMax ?? PENDING_MAX,
       waitSecMax: WAIT_SEC_MAX,
-      compilerName: compute.compilerName,
     },
     {
-      ...{ store, repository, artifacts, vault, catalog, builtIns, notes, proofs, watch, clock, queue, analyses },
+      ...{ store, repository, artifacts, vault, catalog, origins, notes, proofs, watch, clock, queue, analyses },
       ...{ files, imports, strings },
       requireTenant: dependencies.requireTenant,
     },
@@ -181,7 +167,7 @@ export function createProverRegistry(
     service,
     handlers: proverHandlers({
       provers: service,
-      referenceStrings: referenceStrings.handlers,
+      referenceStrings,
       requireOwner: (principal, said) => {
         requireSaidOwner(principal, said, dependencies.requireTenant);
       },
@@ -190,6 +176,38 @@ export function createProverRegistry(
     removeOrphans: async () => await removeOrphans(artifacts, repository),
     imports,
   };
+}
+
+interface ProvisioningParts extends Pick<
+  ProvisioningDependencies,
+  "repository" | "files" | "builtIns" | "pins" | "strings" | "vault"
+> {
+  readonly watch: StatusWatch;
+  readonly turnOf: (subject: Subject) => string;
+}
+
+/** Registers the jobs of provisioning and, where circuits are analysed, of analyses. */
+function createProvisioning(
+  options: ProverRegistryOptions,
+  { jobs, artifacts, compute, events, clock, log, analyzer }: ProverRegistryDependencies,
+  parts: ProvisioningParts,
+): { readonly queue: ProvisioningQueue; readonly analyses: AnalysisQueue | undefined } {
+  const { repository, builtIns, watch, turnOf } = parts;
+  const queue = provisioningQueue(jobs);
+  const analyses = analyzer === undefined ? undefined : analysisQueue(jobs, repository);
+  const provisioning = new Provisioning({
+    ...{ ...parts, artifacts, compute, events, clock, log },
+    // A circuit from outside has no source to analyse.
+    followUp: ({ id, build }) =>
+      build.is_strict === true || build.import !== undefined ? {} : (analyses?.prepare(build.owner, id) ?? {}),
+  });
+  registerJobs(jobs, options, { provisioning, watch, turnOf });
+  if (analyzer !== undefined)
+    registerAnalyses(jobs, {
+      ...{ repository, artifacts, analyzer, builtIns, events, clock, watch, turnOf },
+      strict: strictEnd(queue, provisioning),
+    });
+  return { queue, analyses };
 }
 
 function createImports(
@@ -207,11 +225,11 @@ function createImports(
 }
 
 function openReferenceStrings(
-  { powersFolder }: ProverRegistryOptions,
-  { store, artifacts, jobs, clock, log, checkPowers }: ProverRegistryDependencies,
+  { powersFolder, makesDevelopmentStrings = true }: ProverRegistryOptions,
+  { store, artifacts, jobs, compute, clock, log, checkPowers }: ProverRegistryDependencies,
   repository: ProverRepository,
-): ReturnType<typeof createReferenceStrings> {
-  return createReferenceStrings(
+): Pick<ReturnType<typeof createReferenceStrings>, "handlers"> & { readonly strings: ReferenceStrings } {
+  const { strings: published, handlers } = createReferenceStrings(
     { folder: powersFolder },
     {
       ...{ store, artifacts, jobs, clock, log },
@@ -222,6 +240,11 @@ function openReferenceStrings(
       release: (string) => repository.deleteReferenceString(string),
     },
   );
+  const strings = new ReferenceStrings(
+    { makesOwn: makesDevelopmentStrings },
+    { store, repository, artifacts, compute, published, clock, log },
+  );
+  return { strings, handlers };
 }
 
 /** A job has the id of its prover, so that either leads to the other. */

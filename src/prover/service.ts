@@ -2,7 +2,6 @@
  * The operations of the prover registry, for one owner at a time. Connects the parts (sources, stores, vault, durable
  * jobs, proofs) and enforces limits and permissions; computes nothing and knows no HTTP.
  */
-import type { CurveName } from "../engine/curves/curve-parameters.js";
 import { AppError, invalidMember, notFound } from "../platform/errors.js";
 import { PERMISSIONS, holdsAll } from "../platform/auth/permissions.js";
 import type { Principal, Subject } from "../platform/auth/principal.js";
@@ -16,6 +15,7 @@ import type { ArtifactReference, Artifacts } from "../platform/store/artifacts.j
 import { StoreConflict, type Store, type StoreCommit, type StoreRecord } from "../platform/store/store.js";
 import { mergeCommits, type Page } from "../platform/store/tables.js";
 import { DEFAULT_PROVIDER, proofSystemRow, type Catalog } from "./catalog.js";
+import type { CircuitOrigins } from "./circuit-origins.js";
 import { isWaitingForFiles } from "./imports/import-files.js";
 import type { Imports } from "./imports/imports.js";
 import { isFinished, progressOf, stepOf } from "./provisioning/lifecycle.js";
@@ -52,15 +52,6 @@ import {
 import { requireSaidProver } from "./said-prover.js";
 import type { ReferenceStrings } from "./provisioning/reference-strings.js";
 import type { SourceFiles } from "./provisioning/source-files.js";
-import {
-  circuitHash,
-  requireCurve,
-  sourceOf,
-  withOptions,
-  type BuiltInCircuits,
-  type NamedSource,
-  type SourceLimits,
-} from "./provisioning/sources.js";
 import type { StatusWatch } from "./provisioning/status-watch.js";
 import type { ProverVault } from "./vault-port.js";
 
@@ -71,9 +62,6 @@ interface ProverServiceOptions {
   readonly pendingMax: number;
   /** Longest wait of a create with `Prefer: wait`, in seconds. */
   readonly waitSecMax: number;
-  readonly source: SourceLimits;
-  /** Compiler, version and flags: part of a compiled circuit's name. */
-  readonly compilerName: string;
 }
 
 /** The durable queue of provisioning jobs. */
@@ -98,7 +86,7 @@ interface ProverServiceDependencies {
   readonly store: Store;
   readonly repository: ProverRepository;
   readonly catalog: Catalog;
-  readonly builtIns: BuiltInCircuits;
+  readonly origins: CircuitOrigins;
   readonly artifacts: Artifacts;
   readonly vault: ProverVault;
   readonly notes: NoteStores;
@@ -117,15 +105,6 @@ interface ProverServiceDependencies {
 type WantedStores = Parameters<NoteStores["prepare"]>[1];
 /** A prover before its stores are known. */
 type NewProver = Omit<StoredProver, "created_at" | "updated_at" | "note_store_id" | "nullifier_store_id">;
-
-type Build = StoredProver["build"];
-
-/** What a new prover has of its circuit, and how long its files are held: until the prover names them. */
-interface CircuitOrigin {
-  readonly prover: Pick<StoredProver, "identifier" | "options"> & Partial<Pick<StoredProver, "trusted_setup">>;
-  readonly build: Pick<Build, "circuit_hash" | "is_built_in">;
-  hold(use: (files: Pick<Build, "artifacts" | "import">) => Promise<Prover>): Promise<Prover>;
-}
 
 interface Download {
   readonly artifact: ArtifactName;
@@ -165,8 +144,6 @@ const NEW_PROVER = {
   warnings: [],
 } as const satisfies Partial<StoredProver>;
 const NAME_LENGTH_MAX = 200;
-/** Digits of the prover's id in the identifier of an import. */
-const IMPORT_ID_LENGTH = 8;
 const PENDING_RETRY_SEC = 10;
 
 export class ProverService {
@@ -413,7 +390,7 @@ export class ProverService {
     if (isStrict && this.#with.analyses === undefined)
       throw invalidMember("strict", "this server analyses no circuits");
     const id = newId();
-    const origin = this.#originOf(owner, id, { request, system: triple });
+    const origin = this.#with.origins.of(owner, id, { request, system: triple });
     this.#requireRoom(owner);
     const name = request.name ?? origin.prover.identifier;
     const notes = request.note_store_id ?? request.store_id ?? undefined;
@@ -445,42 +422,6 @@ export class ProverService {
     return await origin.hold(async (files) =>
       this.#insert({ ...prover, build: { ...build, ...files } }, stores, vault.commit),
     );
-  }
-
-  /** What a new prover has of its circuit, from source or from outside. */
-  #originOf(
-    owner: Subject,
-    id: string,
-    { request, system }: { readonly request: CreateProver; readonly system: ReturnType<Catalog["resolve"]> },
-  ): CircuitOrigin {
-    const { curve } = system;
-    const announced = request.import ?? undefined;
-    if (announced !== undefined) {
-      requireImportable(request, system);
-      const identifier = `import-${id.slice(0, IMPORT_ID_LENGTH)}`;
-      const isOwnKey = announced["proving_key.zkey"] === undefined;
-      return {
-        prover: { identifier, options: null, ...(isOwnKey ? {} : { trusted_setup: "imported" }) },
-        build: { circuit_hash: `import ${id}`, is_built_in: false },
-        hold: async (use) =>
-          await this.#with.imports.begin(owner, announced, async (artifacts, stored) =>
-            use({ artifacts, ...(stored === undefined ? {} : { import: stored }) }),
-          ),
-      };
-    }
-    const circuit = this.#circuitOf(request, curve);
-    const { optimization = 2, rounds = null } = circuit.source.options ?? {};
-    return {
-      prover: { identifier: circuit.identifier, options: { optimization, rounds } },
-      build: {
-        circuit_hash: circuitHash(circuit, curve, this.#options.compilerName),
-        is_built_in: circuit.isBuiltIn,
-      },
-      hold: async (use) =>
-        await this.#with.files.hold(Buffer.from(JSON.stringify(circuit.source)), async (source) =>
-          use({ artifacts: { "source.json": source } }),
-        ),
-    };
   }
 
   /** Commits a new prover with its vault, its stores and its job. */
@@ -515,14 +456,6 @@ export class ProverService {
   #firstJob({ id, build }: StoredProver): StoreCommit {
     const first = build.is_strict === true ? this.#with.analyses : this.#with.queue;
     return first?.prepare(build.owner, id) ?? {};
-  }
-
-  #circuitOf(request: CreateProver, curve: CurveName): NamedSource {
-    const { prime, ...options } = request.options ?? {};
-    this.#with.catalog.requirePrime(prime, curve);
-    const named = sourceOf(request, { builtIns: this.#with.builtIns, limits: this.#options.source });
-    requireCurve(named, curve);
-    return withOptions(named, options);
   }
 
   /** Reuses the circuit if it was compiled before. */
@@ -596,21 +529,4 @@ export class ProverService {
     if (found === undefined) throw notFound("prover");
     return found;
   }
-}
-
-/** @throws AppError `source_invalid` for members that say what a circuit from outside already says */
-function requireImportable(
-  request: CreateProver,
-  { proving_scheme, curve }: Pick<Prover, "proving_scheme" | "curve">,
-): void {
-  for (const member of ["identifier", "source", "main", "options"] as const) {
-    const given = request[member];
-    if (given !== undefined && given !== null)
-      throw invalidMember(member, `${member} is not possible with import`, "source_invalid");
-  }
-  if (request.strict === true)
-    throw invalidMember("strict", "a circuit from outside has no source to analyse", "source_invalid");
-  if (curve !== "BN254") throw invalidMember("import", `circuits over ${curve} cannot be imported`, "source_invalid");
-  if (proving_scheme !== "groth16" && request.import?.["proving_key.zkey"] !== undefined)
-    throw invalidMember("import", `keys of ${proving_scheme} cannot be imported`, "source_invalid");
 }

@@ -1,7 +1,7 @@
 /**
  * The structured reference strings from which the keys of universal systems follow: kept as artifacts by their hash and
- * shared by all provers of the server. Published ones come first; where none is large enough, a development string is made,
- * once for each size, on servers that may.
+ * shared by all provers of the server. Published ones come first; where none is large enough, a development string is
+ * made, once for each size, on servers that may.
  */
 import type { CurveName } from "../../engine/curves/curve-parameters.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
@@ -74,8 +74,8 @@ export class ReferenceStrings {
   }
 
   /**
-   * Returns the files of a curve's strings for a process, in the order of `list`. Before `ensure` was asked for a power,
-   * development strings are left out where a folder may have a published one that is not checked yet.
+   * Returns the files of a curve's strings for a process, in the order of `list`. Before `ensure` was asked for a
+   * power, development strings are left out where a folder may have a published one that is not checked yet.
    * @throws AppError `artifact_corrupt`
    */
   async files(curve: CurveName, { isEnsured }: { readonly isEnsured: boolean }): Promise<ReferenceStringFile[]> {

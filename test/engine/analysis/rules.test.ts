@@ -105,7 +105,7 @@ describe("known factors", () => {
 
   const choices = (values: readonly bigint[]): Row[] => [
     ...values.map((value, i) => product({ 0: -value, 1: 1n }, { [i + 3]: 1n }, {})),
-    zero(Object.fromEntries([[2, -1n], ...values.map((_, i) => [i + 3, 1n])])),
+    zero(Object.fromEntries<bigint>([[2, -1n], ...values.map((_, i): [number, bigint] => [i + 3, 1n])])),
   ];
 
   it("fixes choices of a known sum when at most one is not zero", () => {
