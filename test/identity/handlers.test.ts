@@ -86,7 +86,8 @@ describe("identity routes", () => {
 
   it("have examples that their own schemas take", () => {
     for (const route of Object.values(identityRoutes) as RouteSpec[]) {
-      if (route.body !== undefined) expect([...Compile(route.body).Errors(route.example?.body)], route.id).toEqual([]);
+      if (route.body === undefined || (route.bodyOptional === true && route.example === undefined)) continue;
+      expect([...Compile(route.body).Errors(route.example?.body)], route.id).toEqual([]);
     }
   });
 });

@@ -67,7 +67,7 @@ describe("registering a prover", () => {
   });
 
   it("refuses another triple and lists the supported ones", async () => {
-    for (const change of [{ proving_scheme: "fflonk" }, { curve: "BLS12_381" }, { provider: "zokrates" }]) {
+    for (const change of [{ proving_scheme: "marlin" }, { curve: "BLS12_377" }, { provider: "zokrates" }]) {
       const failure = await failureOf(() => register(test.provers, owner, change));
       expect(failure).toMatchObject({ code: "prover_unsupported", status: 422 });
       expect(failure.message).toContain("circom/groth16/BN254");
@@ -160,7 +160,7 @@ describe("registering a prover", () => {
   it("writes nothing when it refuses", async () => {
     const stranger = subject();
     await failureOf(() => register(test.provers, stranger, { note_store_id: newId() }));
-    await failureOf(() => register(test.provers, stranger, { curve: "BLS12_381" }));
+    await failureOf(() => register(test.provers, stranger, { curve: "BLS12_377" }));
     expect(test.provers.list(stranger, PAGE).total).toBe(0);
     expect(test.vault.vault.listVaults(stranger, PAGE).total).toBe(0);
   });
