@@ -184,7 +184,10 @@ describe("powers-of-tau files that are refused", () => {
       ["power_unsupported", (bytes) => view(bytes).setUint32(24 + 36, 28, true)],
       ["section_size", (bytes) => view(bytes).setUint32(24 + 36, POWER - 1, true)],
       ["header_invalid", (bytes) => view(bytes).setUint32(24 + 40, POWER - 1, true)],
-      ["contribution_invalid", (bytes) => view(bytes).setUint32(24 + 40, POWER + 1, true)],
+      ...[POWER + 1, 25, 26, 27, 28].map(
+        (ceremonyPower) =>
+          ["contribution_invalid", (bytes: Uint8Array) => view(bytes).setUint32(24 + 40, ceremonyPower, true)] as const,
+      ),
       ["not_powers_of_tau", (bytes) => view(bytes).setUint32(8, 33, true)],
       ["not_powers_of_tau", (bytes) => view(bytes).setUint32(4, 2, true)],
       ["not_powers_of_tau", (bytes) => bytes.set(Buffer.from("zkey"))],
