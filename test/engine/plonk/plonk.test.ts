@@ -5,6 +5,7 @@ import { BLS12_381 } from "../../../src/engine/curves/bls12-381.js";
 import { BN254 } from "../../../src/engine/curves/bn254.js";
 import {
   decodePlonkProof,
+  decodePlonkProofs,
   encodePlonkProofHex,
   plonkProofFromJson,
   plonkProofToJson,
@@ -25,6 +26,8 @@ import { verifyPlonkBatch } from "../../../src/engine/plonk/verify-plonk-batch.j
 import { preparePlonkKey, verifyPlonk } from "../../../src/engine/plonk/verify-plonk.js";
 import { loadReferenceKernels } from "../../../src/engine/reference/reference-kernels.js";
 import { curveOfScalarField } from "../../../src/engine/curves/curves.js";
+import type { PairingKernels } from "../../../src/engine/curves/curve-kernels.js";
+import type { JointProofChecks } from "../../../src/engine/encoding/joint-g1-points.js";
 import type { G1Point } from "../../../src/engine/curves/points.js";
 import { pointOfOrder3 } from "../../support/small-order-points.js";
 import { chainFixture, cubicFixture, mixedFixture, spoilWitness } from "../../support/groth16-fixtures.js";
@@ -46,6 +49,16 @@ async function setUp(fixture: Fixture, kind?: (typeof KERNEL_KINDS)[number]) {
   const prover = new PlonkProver(key, curve);
   const prove = (witness = fixture.witness): PlonkProof => prover.prove(witness, plonkBlinding(curve)).proof;
   return { setup: { curve, points, domainPower }, key, prepared, prove };
+}
+
+function checksOf(kernels: PairingKernels): JointProofChecks {
+  return {
+    curve: kernels.curve,
+    areInSubgroupG1: (points) => kernels.areInSubgroupG1(points),
+    isInSubgroupG2: (point) => kernels.isInSubgroupG2(point),
+    squareRootPower: (value) => kernels.squareRootPower(value),
+    squareRootPowers: (values) => kernels.squareRootPowers(values),
+  };
 }
 
 const CASES = [BN254, BLS12_381].flatMap((curve) => KERNEL_KINDS.map((kind) => ({ curve, kind })));
@@ -190,7 +203,14 @@ it("takes no point outside G1, in a proof or in a key", async () => {
     expect(verifyPlonk(prepared, wrong, fixture.publicSignals), name).toBe(false);
     expect(verifyPlonkBatch(prepared, [{ proof: wrong, publicSignals: fixture.publicSignals }])).toEqual([false]);
     for (const form of [encodePlonkProofHex(wrong, BLS12_381), plonkProofToJson(wrong, BLS12_381)])
-      expect(decodePlonkProof(form, prepared.kernels), name).toMatchObject({ ok: false });
+      expect(decodePlonkProofs([form, encodePlonkProofHex(proof, BLS12_381)], prepared.kernels), name).toEqual([
+        decodePlonkProof(form, prepared.kernels),
+        { ok: true, value: proof },
+      ]);
+    expect(decodePlonkProof(encodePlonkProofHex(wrong, BLS12_381), prepared.kernels), name).toMatchObject({
+      ok: false,
+    });
+    expect(decodePlonkProof(plonkProofToJson(wrong, BLS12_381), prepared.kernels), name).toMatchObject({ ok: false });
   }
   const wrongKey = { ...key.verifyingKey, s1: moved(key.verifyingKey.s1) };
   expect(() => preparePlonkKey(prepared.kernels, wrongKey)).toThrow("not in the subgroup G1");
@@ -230,6 +250,12 @@ describe("PLONK's encodings", () => {
       7,
     ];
     for (const form of refused) expect(decodePlonkProof(form, kernels)).toMatchObject({ ok: false });
+    const forms = [hex, ...refused, json, `0x${hex}`];
+    expect(decodePlonkProofs(forms, kernels)).toEqual(forms.map((form) => decodePlonkProof(form, kernels)));
+    // The roots of all points come from one call.
+    const single = (): never => expect.unreachable("a root by itself");
+    const joint = { ...checksOf(kernels), squareRootPower: single };
+    expect(decodePlonkProofs([hex, `0x${hex}`], joint).map(({ ok }) => ok)).toEqual([true, true]);
   });
 
   it("read a verifying key, and refuse one whose numbers do not belong together", async () => {
