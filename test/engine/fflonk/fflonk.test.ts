@@ -4,6 +4,7 @@ import { BN254 } from "../../../src/engine/curves/bn254.js";
 import { rootOfUnity } from "../../../src/engine/curves/curve-parameters.js";
 import {
   decodeFflonkProof,
+  decodeFflonkProofs,
   encodeFflonkProofHex,
   fflonkProofFromJson,
   fflonkProofToJson,
@@ -124,6 +125,7 @@ describe("an FFLONK key", () => {
       { domainPower: 2 },
       { domainPower: 29 },
       { publicCount: 9 },
+      { curve: "BLS12_381" as "BN254" },
       { c0: { x: 1n, y: 1n } },
       { tauG2: { ...BN254.generatorG2, y: BN254.generatorG2.x } },
     ])
@@ -161,6 +163,7 @@ describe("an FFLONK proof", () => {
       ...points.map((name) => ({ ...proof, [name]: { x: proof[name].x + BN254.q, y: proof[name].y } })),
       ...points.map((name) => ({ ...proof, [name]: { x: 0n, y: 0n } })),
       { ...proof, w1: proof.w2, w2: proof.w1 },
+      { ...proof, curve: "BLS12_381" as "BN254" },
       { ...proof, c1: proof.c2, c2: proof.c1 },
       ...changes.map((change) => ({ ...proof, inverse: proof.inverse + change })),
       ...changes.flatMap((change) =>
@@ -239,6 +242,8 @@ describe("FFLONK's encodings", () => {
       7,
     ];
     for (const form of refused) expect(decodeFflonkProof(form, kernels)).toMatchObject({ ok: false });
+    const forms = [hex, ...refused, json, `0x${hex}`];
+    expect(decodeFflonkProofs(forms, kernels)).toEqual(forms.map((form) => decodeFflonkProof(form, kernels)));
   });
 
   it("read a verifying key, and refuse one whose numbers do not belong together", async () => {
