@@ -44,10 +44,19 @@ function withoutPublicSignals({ r1cs }: Fixture): Pick<Fixture, "r1cs" | "public
   return { r1cs: { ...r1cs, publicInputCount: 0 }, publicSignals: [] };
 }
 
-async function setUp(fixture: Fixture, kind?: (typeof KERNEL_KINDS)[number]) {
+/** One set-up for each domain of the file: it takes longer than the rest of a test. */
+const setups = new Map<number, ReturnType<typeof makeDevelopmentPowers>>();
+
+async function setUp(
+  fixture: Fixture,
+  { kind, isAnother = false }: { readonly kind?: (typeof KERNEL_KINDS)[number]; readonly isAnother?: boolean } = {},
+) {
   const gates = gatesOf(fixture.r1cs, { dropsZeroTerms: true });
   const domainPower = fflonkDomainPowerOf(gates.gateCount);
-  const points = await makeDevelopmentPowers(await loadReferenceKernels(), fflonkPowerCount(domainPower));
+  const made = isAnother ? undefined : setups.get(domainPower);
+  const making = made ?? makeDevelopmentPowers(await loadReferenceKernels(), fflonkPowerCount(domainPower));
+  setups.set(domainPower, making);
+  const points = await making;
   const key = buildFflonkKey(gates, points, { workspaces: 1, ...(kind === undefined ? {} : { preferred: kind }) });
   const prepared = prepareFflonkKey(await loadPairing("wasm"), key.verifyingKey);
   const prover = new FflonkProver(key);
@@ -64,7 +73,7 @@ describe.each(KERNEL_KINDS)(`FFLONK on the kernels, %s, seed ${String(random.see
     ["a larger domain", mixedFixture(90, random)],
   ])("makes snarkjs' key, verifies its proof and makes one that it verifies, for %s", async (_name, fixture) => {
     const snarkjs = await snarkjsFflonk();
-    const { setup, key, prepared, prove } = await setUp(fixture, kind);
+    const { setup, key, prepared, prove } = await setUp(fixture, { kind });
     const theirs = await snarkjsFflonkKey(snarkjs, fixture, setup);
     expect(fflonkVerifyingKeyToJson(key.verifyingKey, BN254)).toEqual(theirs.verifyingKey);
     const made = await snarkjs.fflonk.prove(theirs.zkey, witnessFile(fixture));
@@ -79,7 +88,7 @@ describe.each(KERNEL_KINDS)(`FFLONK on the kernels, %s, seed ${String(random.see
 
   it("proves systems whose rows name a wire twice, and no false statement", async () => {
     const fixture = chainFixture(29);
-    const { prepared, prove, key } = await setUp(fixture, kind);
+    const { prepared, prove, key } = await setUp(fixture, { kind });
     expect(verifyFflonk(prepared, prove(), fixture.publicSignals)).toBe(true);
     for (const wire of [1, 3, key.systemWireCount - 1])
       expect(verifyFflonk(prepared, prove(spoilWitness(fixture.witness, wire)), fixture.publicSignals)).toBe(false);
@@ -187,7 +196,7 @@ describe("an FFLONK proof", () => {
 
   it("is refused under another circuit's key and under another setup", async () => {
     const fixture = cubicFixture(3n);
-    const [own, other] = [await setUp(fixture), await setUp(fixture)];
+    const [own, other] = [await setUp(fixture), await setUp(fixture, { isAnother: true })];
     expect(verifyFflonk(other.prepared, own.prove(), fixture.publicSignals)).toBe(false);
     expect(verifyFflonk((await setUp(chainFixture(3))).prepared, own.prove(), fixture.publicSignals)).toBe(false);
   });

@@ -38,11 +38,21 @@ import { seededRandom } from "../../support/seeded.js";
 
 const random = seededRandom();
 
-async function setUp(fixture: Fixture, kind?: (typeof KERNEL_KINDS)[number]) {
+/** One set-up for each curve and domain of the file: it takes longer than the rest of a test. */
+const setups = new Map<string, ReturnType<typeof makeDevelopmentSetup>>();
+
+async function setUp(
+  fixture: Fixture,
+  { kind, isAnother = false }: { readonly kind?: (typeof KERNEL_KINDS)[number]; readonly isAnother?: boolean } = {},
+) {
   const curve = curveOfScalarField(fixture.r1cs.prime)!;
   const gates = gatesOf(fixture.r1cs);
   const domainPower = domainPowerOf(gates.gateCount);
-  const points = await makeDevelopmentSetup(await loadReferenceKernels(curve), domainPower);
+  const name = `${curve.name} ${String(domainPower)}`;
+  const made = isAnother ? undefined : setups.get(name);
+  const making = made ?? makeDevelopmentSetup(await loadReferenceKernels(curve), domainPower);
+  setups.set(name, making);
+  const points = await making;
   const preferred = kind === undefined ? {} : { preferred: kind };
   const key = buildPlonkKey(gates, points, { curve, workspaces: 1, ...preferred });
   const prepared = preparePlonkKey(await loadPairing("wasm", curve), key.verifyingKey);
@@ -70,12 +80,12 @@ describe.each(CASES)(`PLONK on $curve.name, $kind kernels, seed ${String(random.
     ...(curve === BN254
       ? ([
           ["two rows", cubicFixture(3n)],
-          ["a larger domain", mixedFixture(220, random)],
+          ["a larger domain", mixedFixture(90, random)],
         ] as const)
       : []),
   ])("makes snarkjs' key, verifies its proof and makes one that it verifies, for %s", async (_name, fixture) => {
     const snarkjs = await snarkjsPlonk(curve);
-    const { setup, key, prepared, prove } = await setUp(fixture, kind);
+    const { setup, key, prepared, prove } = await setUp(fixture, { kind });
     const theirs = await snarkjsKey(snarkjs, fixture, setup);
     expect(plonkVerifyingKeyToJson(key.verifyingKey, curve)).toEqual(theirs.verifyingKey);
     const made = await snarkjs.plonk.prove(theirs.zkey, witnessFile(fixture));
@@ -87,7 +97,7 @@ describe.each(CASES)(`PLONK on $curve.name, $kind kernels, seed ${String(random.
   });
 
   it("has a compressed form and a snarkjs object that read back", async () => {
-    const { prepared, prove, key } = await setUp(cubicFixture(3n, curve), kind);
+    const { prepared, prove, key } = await setUp(cubicFixture(3n, curve), { kind });
     const proof = prove();
     const hex = encodePlonkProofHex(proof, curve);
     expect(hex.length).toBe(curve === BN254 ? 960 : 1248);
@@ -101,7 +111,7 @@ describe.each(CASES)(`PLONK on $curve.name, $kind kernels, seed ${String(random.
 
   it("proves systems whose rows name a wire twice, and no false statement", async () => {
     const fixture = chainFixture(29, 7n, curve);
-    const { prepared, prove, key } = await setUp(fixture, kind);
+    const { prepared, prove, key } = await setUp(fixture, { kind });
     expect(verifyPlonk(prepared, prove(), fixture.publicSignals)).toBe(true);
     for (const wire of [1, 3, key.systemWireCount - 1])
       expect(verifyPlonk(prepared, prove(spoilWitness(fixture.witness, wire)), fixture.publicSignals)).toBe(false);
@@ -157,7 +167,7 @@ describe("a PLONK proof", () => {
 
   it("is refused under another circuit's key and under another setup", async () => {
     const fixture = cubicFixture(3n);
-    const [own, other] = [await setUp(fixture), await setUp(fixture)];
+    const [own, other] = [await setUp(fixture), await setUp(fixture, { isAnother: true })];
     expect(verifyPlonk(other.prepared, own.prove(), fixture.publicSignals)).toBe(false);
     expect(verifyPlonk((await setUp(chainFixture(3))).prepared, own.prove(), fixture.publicSignals)).toBe(false);
   });
