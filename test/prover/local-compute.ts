@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { DEFAULT_COMPILE_LIMITS } from "../../src/engine/circuit/compile-circuit.js";
 import { readCircuitInterface } from "../../src/engine/circuit/interface.js";
 import { readR1csHeader } from "../../src/engine/circuit/r1cs.js";
+import { curveNamed } from "../../src/engine/curves/curves.js";
 import { appendNotes } from "../../src/engine/merkle/note-tree.js";
 import { makeDevelopmentString } from "../../src/engine/plonk/development-string.js";
 import { openReferenceString } from "../../src/engine/proof-systems/reference-string-file.js";
@@ -71,8 +72,8 @@ export class LocalCompute implements ProverCompute {
     return { ok: true, value: { provingKey: made.zkey, verifyingKey: JSON.stringify(made.verifyingKey) } };
   }
 
-  async makeReferenceString({ power }: ReferenceStringInput): Promise<{ ok: true; value: Uint8Array }> {
-    return { ok: true, value: await makeDevelopmentString(await loadReferenceKernels(), power) };
+  async makeReferenceString({ curve, power }: ReferenceStringInput): Promise<{ ok: true; value: Uint8Array }> {
+    return { ok: true, value: await makeDevelopmentString(await loadReferenceKernels(curveNamed(curve)), power) };
   }
 
   async #deriveKeys({ system, r1cs, referenceStrings = [] }: SetupInput): Promise<SetupOutcome> {
