@@ -4,7 +4,7 @@
  */
 import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
-import { loadKernelPairing } from "../src/engine/kernels/pairing/pairing.js";
+import { loadPairing } from "../src/engine/groth16/pairing-backend.js";
 import { runCheckJobs } from "../src/engine/powers-of-tau/check-jobs.js";
 import type { CheckExecutor } from "../src/engine/powers-of-tau/check-jobs.js";
 import { checkPowersOfTau } from "../src/engine/powers-of-tau/check-powers.js";
@@ -47,5 +47,6 @@ function onThreads(path: string, file: RangeFile): CheckExecutor {
 
 await runProcessEntry(async ({ path }: { readonly path: string }, report): Promise<CheckPowersResult> => {
   const file = openRangeFile(path);
-  return await checkPowersOfTau(file, loadKernelPairing(), { execute: onThreads(path, file), onProgress: report });
+  const pairing = await loadPairing("wasm");
+  return await checkPowersOfTau(file, pairing, { execute: onThreads(path, file), onProgress: report });
 });

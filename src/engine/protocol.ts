@@ -128,7 +128,7 @@ export interface VerifyValue {
 }
 
 export interface VerifyBatchMessage extends Pick<VerifyMessage, "system" | "circuit" | "verifyingKey" | "backend"> {
-  /** Few enough for some 60 ms of a thread; the service cuts batches into slices. */
+  /** As many as the system's `verifySliceItems` at most: the service cuts batches into slices. */
   readonly items: readonly UncheckedClaim[];
 }
 

@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { DEFAULT_COMPILE_LIMITS } from "../../src/engine/circuit/compile-circuit.js";
 import { readCircuitInterface } from "../../src/engine/circuit/interface.js";
 import { readR1csHeader } from "../../src/engine/circuit/r1cs.js";
+import { curveNamed } from "../../src/engine/curves/curves.js";
 import { appendNotes } from "../../src/engine/merkle/note-tree.js";
 import { makeDevelopmentString } from "../../src/engine/plonk/development-string.js";
 import { curveNamed } from "../../src/engine/curves/curves.js";

@@ -56,11 +56,22 @@ export function generatorCoordinates(
   return [generatorG2.x.c0, generatorG2.x.c1, generatorG2.y.c0, generatorG2.y.c1];
 }
 
+/** Roots by their log, each computed once: a curve has no more of them than its two-adicity and one. */
+const rootsOfUnity = new WeakMap<CurveParameters, Map<number, bigint>>();
+
 /**
  * Returns the root of unity of order 2^log modulo r that snarkjs uses.
  * @throws RangeError when 2^log does not divide r - 1.
  */
 export function rootOfUnity(curve: CurveParameters, log: number): bigint {
-  if (log > curve.twoAdicity) throw new RangeError(`the scalar field has no root of unity of order 2^${log}`);
-  return power(curve.leastNonResidue, (curve.r - 1n) >> BigInt(log), curve.r);
+  if (!Number.isInteger(log) || log < 0 || log > curve.twoAdicity)
+    throw new RangeError(`the scalar field has no root of unity of order 2^${log}`);
+  const roots = rootsOfUnity.get(curve) ?? new Map<number, bigint>();
+  rootsOfUnity.set(curve, roots);
+  let root = roots.get(log);
+  if (root === undefined) {
+    root = power(curve.leastNonResidue, (curve.r - 1n) >> BigInt(log), curve.r);
+    roots.set(log, root);
+  }
+  return root;
 }

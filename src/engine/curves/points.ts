@@ -20,7 +20,8 @@ export interface G2Point {
 }
 
 /**
- * Tells whether the coordinates are canonical and satisfy y^2 = x^3 + b: then the point is in G1, which is the curve.
+ * Tells whether the coordinates are canonical and satisfy y^2 = x^3 + b. On BN254 the point is then in G1, which is the
+ * whole curve; elsewhere `areInSubgroupG1` tells.
  */
 export function isOnCurveG1(point: G1Point, curve: CurveParameters): boolean {
   if (!isCanonical(point.x, curve) || !isCanonical(point.y, curve)) return false;

@@ -8,7 +8,6 @@
  * follows from the rest and the public signals, and the verifier checks it; it stands in the form because contracts
  * take it.
  */
-import type { PairingKernels } from "../curves/curve-kernels.js";
 import { BN254 } from "../curves/bn254.js";
 import type { G1Point } from "../curves/points.js";
 import type { FflonkEvaluations, FflonkProof } from "../fflonk/fflonk-values.js";
@@ -17,9 +16,8 @@ import { readDecimal, readRecord } from "./decimal.js";
 import { Malformed, decoding } from "./decoded.js";
 import type { Decoded } from "./decoded.js";
 import { checkCurveName, g1FromJson, g1ToJson } from "./json-points.js";
-
-/** The kernels' part in decoding a proof. */
-type ProofChecks = Pick<PairingKernels, "curve" | "areInSubgroupG1" | "isInSubgroupG2" | "squareRootPower">;
+import { decodeJointly } from "./joint-g1-points.js";
+import type { JointProofChecks, ProofChecks } from "./joint-g1-points.js";
 
 /** Members of a proof in the order of the binary form, with their names in snarkjs' object. */
 const POINTS = [
@@ -131,6 +129,15 @@ export function fflonkProofFromJson(value: unknown, checks: ProofChecks): Decode
 export function decodeFflonkProof(value: unknown, checks: ProofChecks): Decoded<FflonkProof> {
   if (typeof value !== "string") return fflonkProofFromJson(value, checks);
   return decodeFflonkProofHex(value.startsWith("0x") ? value.slice(2) : value, checks);
+}
+
+/** Reads many proofs as `decodeFflonkProof` does, but computes square roots for all together. */
+export function decodeFflonkProofs(values: readonly unknown[], checks: JointProofChecks): Decoded<FflonkProof>[] {
+  return decodeJointly(values, checks, {
+    pointCount: POINTS.length,
+    decode: decodeFflonkProof,
+    pointsOf: (proof) => POINTS.map(([name]) => proof[name]),
+  });
 }
 
 function valueOf({ evaluations, inverse }: FflonkProof, name: (typeof VALUES)[number][0]): bigint {

@@ -55,7 +55,8 @@ export function encodeProofHex(proof: Groth16Proof, curve: CurveParameters): str
 }
 
 /**
- * Reads the compressed form. Refuses infinity, points off the curve or outside G2, and any second spelling of a proof.
+ * Reads the compressed form. Refuses infinity, points off their curve or outside G1 and G2, and any second spelling of
+ * a proof.
  */
 function decodeProofBytes(bytes: Uint8Array, checks: PointChecks): Decoded<Groth16Proof> {
   return decoding(() => {

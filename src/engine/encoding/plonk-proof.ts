@@ -8,7 +8,6 @@
  * bytes on BN254, 624 on BLS12-381. gnark's PLONK has other commitments, so that no form of its own exists for this
  * one.
  */
-import type { PairingKernels } from "../curves/curve-kernels.js";
 import type { CurveParameters } from "../curves/curve-parameters.js";
 import type { G1Point } from "../curves/points.js";
 import type { PlonkEvaluations, PlonkProof } from "../plonk/key.js";
@@ -17,9 +16,8 @@ import { readDecimal, readRecord } from "./decimal.js";
 import { Malformed, decoding } from "./decoded.js";
 import type { Decoded } from "./decoded.js";
 import { checkCurveName, g1FromJson, g1ToJson } from "./json-points.js";
-
-/** The kernels' part in decoding a proof. */
-type ProofChecks = Pick<PairingKernels, "curve" | "areInSubgroupG1" | "isInSubgroupG2" | "squareRootPower">;
+import { decodeJointly } from "./joint-g1-points.js";
+import type { JointProofChecks, ProofChecks } from "./joint-g1-points.js";
 
 /** Members of a proof in the order of the binary form, with their names in snarkjs' object. */
 const POINTS = [
@@ -123,6 +121,15 @@ export function plonkProofFromJson(value: unknown, checks: ProofChecks): Decoded
 export function decodePlonkProof(value: unknown, checks: ProofChecks): Decoded<PlonkProof> {
   if (typeof value !== "string") return plonkProofFromJson(value, checks);
   return decodePlonkProofHex(value.startsWith("0x") ? value.slice(2) : value, checks);
+}
+
+/** Reads many proofs as `decodePlonkProof` does, but computes square roots and membership in G1 for all together. */
+export function decodePlonkProofs(values: readonly unknown[], checks: JointProofChecks): Decoded<PlonkProof>[] {
+  return decodeJointly(values, checks, {
+    pointCount: POINTS.length,
+    decode: decodePlonkProof,
+    pointsOf: (proof) => POINTS.map(([name]) => proof[name]),
+  });
 }
 
 function assemble(

@@ -5,9 +5,9 @@
  * value at y. Eprint 2021/1167, sections 4 and 7.
  */
 import { BN254 } from "../curves/bn254.js";
+import { rootOfUnity } from "../curves/curve-parameters.js";
 import { inverse, power, reduce } from "../field/prime-field.js";
 import { xiOf } from "./fflonk-transcript.js";
-import { fflonkRoots } from "./roots.js";
 
 /** The points of an opening, and the values there of the polynomials that vanish on the roots of xi. */
 export interface OpeningPoints {
@@ -30,7 +30,7 @@ const { r } = BN254;
 export function openingPoints(domainPower: number, challenges: { xiSeed: bigint; y: bigint }): OpeningPoints {
   const { y } = challenges;
   const xi = xiOf(challenges.xiSeed);
-  const xiOmega = (xi * fflonkRoots(domainPower).w) % r;
+  const xiOmega = (xi * rootOfUnity(BN254, domainPower)) % r;
   const cube = power(y, 3n, r);
   const [zeros2AtXi, zeros2AtXiOmega] = [reduce(cube - xi, r), reduce(cube - xiOmega, r)];
   return {
@@ -66,7 +66,7 @@ export function denominatorProduct(
     (((points.vanishing * points.zeros1) % r) * points.zeros2) % r,
   );
   const size = 2n ** BigInt(domainPower);
-  const { w } = fflonkRoots(domainPower);
+  const w = rootOfUnity(BN254, domainPower);
   let all = product;
   let root = 1n;
   for (let i = 0; i < Math.max(1, publicCount); i += 1) {

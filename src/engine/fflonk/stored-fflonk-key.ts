@@ -1,8 +1,9 @@
 /**
  * The gates of an FFLONK key as it lies in the artifact store: what is checked is what is published. A key follows from
  * the circuit and the reference string, so each part of it is compared with what follows from these: the powers, the
- * commitment on other arithmetic than the one that made it, and then the whole file, which others prove with. If the
- * circuit comes with satisfying inputs, an honest proof is made and checked, too.
+ * commitment on integer arithmetic (another than the one that made it where the machine fuses multiply-add), and then
+ * the whole file, which others prove with. If the circuit comes with satisfying inputs, an honest proof is made and
+ * checked, too.
  */
 import { isDeepStrictEqual } from "node:util";
 import { readR1cs } from "../circuit/r1cs.js";
@@ -72,7 +73,7 @@ function checkReferenceString({ setup, verifyingKey }: FflonkZkey, stored: Store
   if (!isSame) throw new GateFailure("reference_string", "the key's points are not those of its reference string");
 }
 
-/** Makes the key from the circuit once more, on the slower arithmetic, and compares all that was stored. */
+/** Makes the key from the circuit once more, on integer arithmetic, and compares all that was stored. */
 function rebuild({ setup, verifyingKey }: FflonkZkey, stored: StoredKey, pairing: PairingKernels): ResidentFflonkKey {
   const gates = gatesOf(readR1cs(stored.r1cs), FFLONK_GATES);
   const resident = buildFflonkKey(gates, setup, { workspaces: 1, preferred: "integer" });

@@ -8,6 +8,7 @@
 import { BN254 } from "../curves/bn254.js";
 import { isOnCurveG1 } from "../curves/points.js";
 import type { PairingKernels } from "../curves/curve-kernels.js";
+import { rootOfUnity } from "../curves/curve-parameters.js";
 import { inverse, reduce } from "../field/prime-field.js";
 import { COLUMN_FACTORS, DOMAIN_POWER_MIN } from "../plonk/key.js";
 import { lagrangeValues } from "../plonk/lagrange.js";
@@ -17,7 +18,6 @@ import { CIRCUIT_POLYNOMIALS, EVALUATIONS } from "./fflonk-values.js";
 import type { FflonkProof, FflonkVerifyingKey } from "./fflonk-values.js";
 import { denominatorProduct, joiningFactors, openingPoints } from "./opening.js";
 import type { OpeningPoints } from "./opening.js";
-import { fflonkRoots } from "./roots.js";
 import { alphaOf, permutationChallenges, xiSeedOf, yOf } from "./fflonk-transcript.js";
 import type { PermutationChallenges } from "./fflonk-transcript.js";
 
@@ -35,10 +35,14 @@ export interface FflonkClaim {
 
 /**
  * Checks a verifying key's points and prepares it.
- * @throws RangeError when a point is off its curve or outside its subgroup, or a number is out of range
+ * @throws RangeError when key or kernels are for another curve than BN254, a point is off its curve or outside its
+ *   subgroup, or a number is out of range
  */
 export function prepareFflonkKey(kernels: PairingKernels, key: FflonkVerifyingKey): PreparedFflonkKey {
   const { curve } = kernels;
+  // Verification computes over BN254's fields, and its G1 has no proper subgroups.
+  if ([curve.name, key.curve].some((name) => name !== BN254.name))
+    throw new RangeError("the verifying key is for another curve");
   if (!isOnCurveG1(key.c0, curve)) throw new RangeError("the verifying key's commitment is not on the curve");
   if (
     key.publicCount > 2 ** key.domainPower ||
@@ -109,6 +113,7 @@ function isWellFormed(
   const { c1, c2, w1, w2, evaluations } = proof;
   const values = [...publicSignals, ...EVALUATIONS.map((name) => evaluations[name]), proof.inverse];
   return (
+    proof.curve === curve.name &&
     publicSignals.length === key.publicCount &&
     values.every((value) => value >= 0n && value < curve.r) &&
     [c1, c2, w1, w2].every((point) => isOnCurveG1(point, curve))
@@ -154,8 +159,8 @@ function quotientsAtXi({ key, proof, publicSignals, challenges, points }: Opened
   const { beta, gamma } = challenges;
   const { xi, vanishing } = points;
   const size = 2n ** BigInt(key.domainPower);
-  const { w } = fflonkRoots(key.domainPower);
-  const lagrange = lagrangeValues({ xi, xiToN: vanishing + 1n, root: w, size, order: r }, Math.max(1, key.publicCount));
+  const root = rootOfUnity(BN254, key.domainPower);
+  const lagrange = lagrangeValues({ xi, xiToN: vanishing + 1n, root, size, order: r }, Math.max(1, key.publicCount));
   const publicValue = publicSignals.reduce((sum, signal, i) => sum - signal * (lagrange[i] ?? 0n), 0n);
   const inverted = inverse(vanishing, r);
   const { k1, k2 } = COLUMN_FACTORS;

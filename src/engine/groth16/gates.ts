@@ -7,13 +7,14 @@
 import { randomBytes } from "node:crypto";
 import type { CurveProgram } from "../backends/snarkjs.js";
 import type { R1cs } from "../circuit/r1cs.js";
-import type { CurveKernels } from "../curves/curve-kernels.js";
+import type { CurveKernels, PairingKernels } from "../curves/curve-kernels.js";
 import { equalG1, equalG2 } from "../curves/points.js";
 import type { G1Point, G2Point } from "../curves/points.js";
 import { forgeCanary } from "./canary.js";
 import type { Groth16Proof, Groth16VerifyingKey } from "./proof.js";
 import { ProvingKeyFormatError, verifyingKeyOf } from "./proving-key.js";
 import type { Groth16ProvingKey } from "./proving-key.js";
+import { testedKernelPairing } from "./pairing-backend.js";
 import { areAllInSubgroup } from "./section-membership.js";
 import { prepareWith, verifyGroth16 } from "./verify.js";
 import type { PreparedVerifyingKey } from "./verify.js";
@@ -216,7 +217,7 @@ function checkPoints(kernels: CurveKernels, key: Groth16ProvingKey): void {
     if (!kernels.surveyG1(points).isOnCurve) throw new GateFailure(`a point of ${name} is not on the curve`);
   }
   if (!kernels.surveyG2(key.b2Points).isOnCurve) throw new GateFailure("a point of B2 is not on the curve");
-  checkSubgroups(key);
+  checkSubgroups(testedKernelPairing(key.curve) ?? kernels, key);
   if (kernels.surveyG1(key.hPoints).infinities > 0) throw new GateFailure("a point of H is infinity");
   for (let round = 0; round < COMBINATION_ROUNDS; round += 1) {
     const weights = randomWeights(key);
@@ -229,9 +230,8 @@ function checkPoints(kernels: CurveKernels, key: Groth16ProvingKey): void {
 }
 
 /** Tests all sections where points of a curve may be outside; where B2 alone can be, its combinations test it. */
-function checkSubgroups(key: Groth16ProvingKey): void {
-  const { curve } = key;
-  if (curve.cofactorG1 === 1n) return;
+function checkSubgroups(pairing: PairingKernels, key: Groth16ProvingKey): void {
+  if (key.curve.cofactorG1 === 1n) return;
   for (const [name, group, points] of [
     ["A", "G1", key.aPoints],
     ["B1", "G1", key.b1Points],
@@ -239,7 +239,7 @@ function checkSubgroups(key: Groth16ProvingKey): void {
     ["C", "G1", key.cPoints],
     ["H", "G1", key.hPoints],
   ] as const) {
-    if (!areAllInSubgroup(curve, group, points))
+    if (!areAllInSubgroup(pairing, group, points))
       throw new GateFailure(`a point of ${name} is not in the subgroup ${group}`);
   }
 }

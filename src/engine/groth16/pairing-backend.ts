@@ -20,16 +20,21 @@ const broken = new Set<CurveName>();
  * their self-test are never used.
  */
 export async function loadPairing(backend: PairingBackend, curve: CurveParameters = BN254): Promise<PairingKernels> {
-  if (backend === "reference" || broken.has(curve.name)) return await loadReferenceKernels(curve);
+  const pairing = backend === "reference" ? undefined : testedKernelPairing(curve);
+  return pairing ?? (await loadReferenceKernels(curve));
+}
+
+/** Returns a curve's kernels, loaded and tested once per thread; undefined when they fail their self-test. */
+export function testedKernelPairing(curve: CurveParameters): PairingKernels | undefined {
   const loaded = kernelPairings.get(curve.name);
-  if (loaded !== undefined) return loaded;
+  if (loaded !== undefined || broken.has(curve.name)) return loaded;
   try {
     const pairing = tested(loadKernelPairing(undefined, curve));
     kernelPairings.set(curve.name, pairing);
     return pairing;
   } catch {
     broken.add(curve.name);
-    return await loadReferenceKernels(curve);
+    return undefined;
   }
 }
 

@@ -6,13 +6,12 @@
  * probability 1 / BUCKETS at most.
  */
 import { randomBytes } from "node:crypto";
+import type { PairingKernels } from "../curves/curve-kernels.js";
 import type { CurveParameters } from "../curves/curve-parameters.js";
 import { decodeG1, decodeG2 } from "../curves/points.js";
 import type { G1Point, G2Point } from "../curves/points.js";
 import { KERNEL_RESERVED_BYTES, loadKernels } from "../kernels/kernels.js";
 import type { Kernels } from "../kernels/kernels.js";
-import { loadKernelPairing } from "../kernels/pairing/pairing.js";
-import type { KernelPairing } from "../kernels/pairing/pairing.js";
 import { PointTrees } from "../kernels/point/point-tree.js";
 import { Arena } from "../kernels/wasm/arena.js";
 
@@ -31,12 +30,13 @@ const PAGE_BYTES = 65_536;
 
 /**
  * Returns whether all finite points of a section are in the subgroup.
+ * @param pairing tests the points, or their sums
  * @param points on their curve, in the form of zkey files
  */
-export function areAllInSubgroup(curve: CurveParameters, group: Group, points: Uint8Array): boolean {
+export function areAllInSubgroup(pairing: PairingKernels, group: Group, points: Uint8Array): boolean {
+  const { curve } = pairing;
   if (group === "G1" && curve.cofactorG1 === 1n) return true;
   const pointBytes = (group === "G1" ? 2 : 4) * curve.fqBytes;
-  const pairing = loadKernelPairing(undefined, curve);
   if (points.length < POINTS_MIN * pointBytes) return areMembers(pairing, group, points);
   const buckets = new RandomBuckets(curve, group);
   for (let from = 0; from < points.length; from += CHUNK_POINTS * pointBytes) {
@@ -46,7 +46,7 @@ export function areAllInSubgroup(curve: CurveParameters, group: Group, points: U
   return true;
 }
 
-function areMembers(pairing: KernelPairing, group: Group, points: Uint8Array): boolean {
+function areMembers(pairing: PairingKernels, group: Group, points: Uint8Array): boolean {
   const { curve } = pairing;
   const pointBytes = (group === "G1" ? 2 : 4) * curve.fqBytes;
   const g1: G1Point[] = [];

@@ -1,8 +1,8 @@
 /**
  * The gates of a PLONK key as it lies in the artifact store: what is checked is what is published. A key follows from
  * the circuit and the reference string, so each part of it is compared with what follows from these, the commitments
- * on other arithmetic than the one that made them. If the circuit comes with satisfying inputs, an honest proof is made
- * and checked, too.
+ * on integer arithmetic: another than the one that made them where the machine fuses multiply-add. If the circuit comes
+ * with satisfying inputs, an honest proof is made and checked, too.
  */
 import { isDeepStrictEqual } from "node:util";
 import { readR1cs } from "../circuit/r1cs.js";

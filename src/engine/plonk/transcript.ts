@@ -1,8 +1,13 @@
 /**
- * The challenges of PLONK by Fiat and Shamir's transformation, with Keccak-256 and the order of snarkjs. Every value
- * that a challenge must depend on is in it: the verifying key, all public signals, and what the prover said before
- * ("Frozen Heart", CVE-2022-29566: a transcript without the public signals lets anyone forge proofs). How items become
- * bytes: transcript-hash.ts.
+ * The challenges of PLONK by Fiat and Shamir's transformation, with Keccak-256 and the order of snarkjs. The first
+ * depends on the verifying key's commitments, all public signals and the wires ("Frozen Heart", CVE-2022-29566: a
+ * transcript without the public signals lets anyone forge proofs), and each up to v on the one before it. Only u does
+ * not: as in snarkjs it hashes the two openings alone, the last that the prover says. How items become bytes:
+ * transcript-hash.ts.
+ *
+ * Not bound by any are the domain's size, the number of public signals (but through the length of what is hashed), the
+ * factors of the columns, tau in G2, and the name of scheme and circuit: the form of snarkjs has no place for them. A
+ * verifier takes them from its key and never from the proof, so that no prover can choose them.
  */
 import type { CurveParameters } from "../curves/curve-parameters.js";
 import type { G1Point } from "../curves/points.js";

@@ -27,8 +27,18 @@ const CHUNK_POINTS = 1 << 13;
  * Largest ceremony whose first challenge is computed when it is needed: 6 GB are hashed, in about ten seconds.
  */
 const COMPUTED_POWER_MAX = 24;
-/** First challenges of larger ceremonies, as `firstChallenge` computes them in minutes: that of the perpetual one. */
+/**
+ * First challenges of larger ceremonies, as `computeFirstChallenge` makes them: in 15 seconds for 2^25, two minutes for
+ * 2^28. That of 2^28 is also the one that the first attestation of "Perpetual powers of tau" names (BLAKE2b of
+ * challenge_initial); test/long computes that of 2^25 anew.
+ */
 const KNOWN_FIRST_CHALLENGES: Readonly<Record<string, string>> = {
+  "BN254 25":
+    "661de6f41b1150ac7448085558e5ecdaae345272e662da9851b0ff3816901a2b2141722a38a35a314b41a53abba15f7198f30c57891111864081aa38d3012a5b",
+  "BN254 26":
+    "5140c98bda53f8c1fc3a25d574c409d5de41561b585b4224ab5ed369a98f2e41389c39c83b47470701e52261fa199918666181be3855d33e2ef19377365b038b",
+  "BN254 27":
+    "36bcd31f9d5ed309ded4a17ee8279e34eceec40b56be88e2fb604aebe2c714bafbf99218e7269f20ec3392bab9d45f5198b826c94bd3d3c2d780f46dfd65be67",
   "BN254 28":
     "93da91920d5a54a8a0fde55cd9dc3a10c4f3eef768b62c0948741370864254b4c1920f3f29d4ebc0ef3acecf2e2db63a755713d77e1ed77347a56fbc317c7a93",
 };
@@ -60,12 +70,16 @@ export function hashChallenge(kernels: Kernels, arena: Arena, file: RangeFile, j
 
 /**
  * Returns the challenge that the first contribution of a ceremony answers: the generators, unchanged. Undefined for a
- * ceremony so large that it is not computed.
+ * ceremony so large that it takes too long to compute and is not known: none on BN254.
  */
 export function firstChallenge(curve: AnyCurve, power: number): Uint8Array | undefined {
   const known = KNOWN_FIRST_CHALLENGES[`${curve.name} ${power}`];
   if (known !== undefined) return Uint8Array.from(Buffer.from(known, "hex"));
-  if (power > COMPUTED_POWER_MAX) return undefined;
+  return power > COMPUTED_POWER_MAX ? undefined : computeFirstChallenge(curve, power);
+}
+
+/** As `firstChallenge`, computed whatever it takes: 2^power times 384 bytes are hashed on BN254. */
+export function computeFirstChallenge(curve: AnyCurve, power: number): Uint8Array {
   const size = 2 ** power;
   const [g1, g2] = [uncompressedG1(curve.generatorG1, curve), uncompressedG2(curve.generatorG2, curve)];
   const hash = createHash(ALGORITHM).update(createHash(ALGORITHM).digest());

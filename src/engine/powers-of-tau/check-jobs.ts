@@ -60,6 +60,7 @@ export const SLOT = { finding: 0, index: 1, windows: 2, windowBits: 3, points: 1
 export const SUM = { weighted: 0, shifted: 1, combined: 2, windows: 3 } as const;
 /** 128 bits of weights in windows of at least two bits. */
 const WINDOWS_MAX = 64;
+/** BN254 is the only curve whose powers are taken: larger points do not fit a slot. */
 const POINT_BYTES_MAX = 4 * BN254.fqBytes;
 export const SLOT_BYTES = SLOT.points + (SUM.windows + WINDOWS_MAX) * POINT_BYTES_MAX;
 
@@ -107,6 +108,8 @@ class RangeChecker {
 
   constructor(file: RangeFile, work: CheckWork) {
     const { curve } = work;
+    if (4 * curve.fqBytes > POINT_BYTES_MAX)
+      throw new RangeError(`the results have no room for points of ${curve.name}`);
     const sizing = loadKernels({ pages: 1, curve });
     const sums = work.jobs.filter((job) => job.kind === "sums");
     const bytes = (["g1", "g2"] as const).map((group) => {

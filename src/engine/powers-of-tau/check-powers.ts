@@ -32,11 +32,8 @@ export interface CheckedPowers {
   readonly ceremonyPower: number;
   readonly isPrepared: boolean;
   readonly contributions: readonly CheckedContribution[];
-  /**
-   * Whether the chain of contributions was verified; not where the first challenge of a ceremony takes too long to
-   * compute. The powers are checked in any case.
-   */
-  readonly areContributionsChecked: boolean;
+  /** The chain of contributions was verified from the first on; a file where that is impossible is refused. */
+  readonly areContributionsChecked: true;
 }
 
 export interface CheckedContribution {
@@ -93,7 +90,10 @@ async function check(file: RangeFile, pairing: PairingKernels, options: CheckOpt
   const heads = readHeads(file, layout);
   checkHeads(pairing, heads, contributions);
   const challenge = firstChallenge(curve, ceremonyPower);
-  if (challenge !== undefined) checkContributions(pairing, contributions, challenge);
+  // Otherwise a file could name a larger ceremony than its own, and its contributions would pass unseen.
+  if (challenge === undefined)
+    throw new PowersOfTauError("power_unsupported", `the start of a ceremony of 2^${ceremonyPower} is not known`);
+  checkContributions(pairing, contributions, challenge);
 
   const work = planWork(layout, contributions);
   let done = 0;
@@ -113,7 +113,7 @@ async function check(file: RangeFile, pairing: PairingKernels, options: CheckOpt
       isBeacon: beacon !== undefined,
       responseHash: Buffer.from(responseHash).toString("hex"),
     })),
-    areContributionsChecked: challenge !== undefined,
+    areContributionsChecked: true,
   };
 }
 

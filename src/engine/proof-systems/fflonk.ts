@@ -1,6 +1,6 @@
 /** FFLONK on BN254, the only curve of snarkjs' form, behind the port of proof systems. */
 import { BN254 } from "../curves/bn254.js";
-import { decodeFflonkProof, encodeFflonkProofHex, fflonkProofToJson } from "../encoding/fflonk-proof.js";
+import { decodeFflonkProofs, encodeFflonkProofHex, fflonkProofToJson } from "../encoding/fflonk-proof.js";
 import { fflonkSolidityArguments, fflonkSolidityVerifier } from "../encoding/fflonk-solidity.js";
 import { fflonkVerifyingKeyFromJson } from "../encoding/fflonk-verifying-key.js";
 import { makeFflonkKey } from "../fflonk/make-fflonk-key.js";
@@ -48,7 +48,7 @@ export function fflonkSystem(): FflonkSystem {
     encodeHex: encodeFflonkProofHex,
     toJson: fflonkProofToJson,
     solidityArguments: fflonkSolidityArguments,
-    decodeProofs: (values, pairing) => values.map((value) => decodeFflonkProof(value, pairing)),
+    decodeProofs: decodeFflonkProofs,
     loadPairing,
     prepareKey: (verifyingKey, pairing) =>
       prepareFflonkKey(pairing, publishedKey(fflonkVerifyingKeyFromJson(verifyingKey, pairing))),

@@ -1,7 +1,7 @@
 /** PLONK behind the port of proof systems. */
 import { BN254 } from "../curves/bn254.js";
 import type { CurveParameters } from "../curves/curve-parameters.js";
-import { decodePlonkProof, encodePlonkProofHex, plonkProofToJson } from "../encoding/plonk-proof.js";
+import { decodePlonkProofs, encodePlonkProofHex, plonkProofToJson } from "../encoding/plonk-proof.js";
 import { plonkSolidityArguments, plonkSolidityVerifier } from "../encoding/plonk-solidity.js";
 import { plonkVerifyingKeyFromJson } from "../encoding/plonk-verifying-key.js";
 import { randomNonZero } from "../field/bytes.js";
@@ -57,7 +57,7 @@ export function plonkSystem(curve: CurveParameters): PlonkSystem {
       ),
     encodeHex: (proof) => encodePlonkProofHex(proof, curve),
     toJson: (proof) => plonkProofToJson(proof, curve),
-    decodeProofs: (values, pairing) => values.map((value) => decodePlonkProof(value, pairing)),
+    decodeProofs: decodePlonkProofs,
     loadPairing: async (backend) => await loadPairing(backend, curve),
     prepareKey: (verifyingKey, pairing) =>
       preparePlonkKey(pairing, publishedKey(plonkVerifyingKeyFromJson(verifyingKey, pairing))),

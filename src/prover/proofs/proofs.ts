@@ -13,6 +13,7 @@ import type { StoreRecord } from "../../platform/store/store.js";
 import type { ResidentBytes } from "../compute/resident-bytes.js";
 import { hasMoreValues } from "../../engine/circuit/inputs.js";
 import { valuesOf, type CircuitInterface } from "../../engine/circuit/interface.js";
+import { PROOF_SYSTEMS } from "../../engine/proof-systems/names.js";
 import type { ProveValue, TaskFailure, TaskResult, UncheckedClaim, VerifyValue } from "../../engine/protocol.js";
 import type { ProverCompute } from "../compute/compute.js";
 import { hasSolidityForm, proofSystemOf } from "../catalog.js";
@@ -52,9 +53,6 @@ interface NoteContent {
   readonly proof: string;
   readonly public_signals: readonly string[];
 }
-
-/** A slice takes 20 to 60 ms of a thread that others wait for; a larger one saves less than 5 % a proof. */
-const VERIFY_SLICE_ITEMS = 64;
 
 /** Values beyond the circuit's that are checked one by one. */
 const SPARE_VALUES = 100;
@@ -181,14 +179,16 @@ export class Proofs {
       this.#with.resident.get(verifyingKeySha256),
     ]);
     const results: (boolean | AppError)[] = [];
-    for (let start = 0; start < request.items.length; start += VERIFY_SLICE_ITEMS) {
+    const system = proofSystemOf(prover);
+    const { verifySliceItems } = PROOF_SYSTEMS[system];
+    for (let start = 0; start < request.items.length; start += verifySliceItems) {
       const slice = request.items
-        .slice(start, start + VERIFY_SLICE_ITEMS)
+        .slice(start, start + verifySliceItems)
         .map((item) => boundedClaim(circuit, readClaim(item, id)));
       request.signal.throwIfAborted();
       const claims = slice.flatMap((claim) => (claim instanceof AppError ? [] : [claim]));
       const checked = await this.#with.compute.verifyBatch(
-        { system: proofSystemOf(prover), circuit, verifyingKey, items: claims },
+        { system, circuit, verifyingKey, items: claims },
         { owner: this.#with.turnOf(owner), signal: request.signal, deadlineMs: this.#options.verifyDeadlineMs },
       );
       if (!checked.ok) throw taskError(checked);

@@ -4,6 +4,7 @@ import { compileCircuit } from "../../../src/engine/circuit/compile-circuit.js";
 import { checkInputs } from "../../../src/engine/circuit/inputs.js";
 import { readCircuitInterface, scalarFieldOf } from "../../../src/engine/circuit/interface.js";
 import type { CircuitInterface, SignalValues } from "../../../src/engine/circuit/interface.js";
+import type { CurveName } from "../../../src/engine/curves/curve-parameters.js";
 import { readR1cs } from "../../../src/engine/circuit/r1cs.js";
 import type { R1cs } from "../../../src/engine/circuit/r1cs.js";
 import { computeWitness } from "../../../src/engine/circuit/witness.js";
@@ -17,11 +18,11 @@ interface Compiled {
 
 const R = scalarFieldOf("BN254");
 
-async function compile(source: string): Promise<Compiled> {
+async function compile(source: string, curve: CurveName = "BN254"): Promise<Compiled> {
   const result = await compileCircuit({
     sources: { "main.circom": `pragma circom 2.2.0;\n${source}` },
     main: "main.circom",
-    curve: "BN254",
+    curve,
   });
   if (!result.ok) throw new Error(JSON.stringify(result.diagnostics));
   const r1cs = readR1cs(result.r1cs);
@@ -50,6 +51,15 @@ function element(result: WitnessResult, wire: number): bigint {
 afterEach(() => vi.restoreAllMocks());
 
 describe("computeWitness", () => {
+  it("computes over the scalar field of the curve, which a constant shows", async () => {
+    const text =
+      "template T() { signal input a; signal input b; signal output c; signal output d; c <== a * b; d <== -1; }\ncomponent main = T();";
+    const compiled = await compile(text, "BLS12_381");
+    const minusOne = scalarFieldOf("BLS12_381") - 1n;
+    const result = run(compiled, { a: String(minusOne), b: String(minusOne) });
+    expect([element(result, 1), element(result, 2)]).toEqual([1n, minusOne]);
+  });
+
   it("computes outputs, and every constraint holds, for small values and for the largest", async () => {
     const compiled = await compile(
       "template T() { signal input a; signal input b; signal output c; signal d <== a * b; c <== d * a + b; }\ncomponent main {public [b]} = T();",

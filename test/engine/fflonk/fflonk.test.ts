@@ -4,6 +4,7 @@ import { BN254 } from "../../../src/engine/curves/bn254.js";
 import { rootOfUnity } from "../../../src/engine/curves/curve-parameters.js";
 import {
   decodeFflonkProof,
+  decodeFflonkProofs,
   encodeFflonkProofHex,
   fflonkProofFromJson,
   fflonkProofToJson,
@@ -43,10 +44,19 @@ function withoutPublicSignals({ r1cs }: Fixture): Pick<Fixture, "r1cs" | "public
   return { r1cs: { ...r1cs, publicInputCount: 0 }, publicSignals: [] };
 }
 
-async function setUp(fixture: Fixture, kind?: (typeof KERNEL_KINDS)[number]) {
+/** One set-up for each domain of the file: it takes longer than the rest of a test. */
+const setups = new Map<number, ReturnType<typeof makeDevelopmentPowers>>();
+
+async function setUp(
+  fixture: Fixture,
+  { kind, isAnother = false }: { readonly kind?: (typeof KERNEL_KINDS)[number]; readonly isAnother?: boolean } = {},
+) {
   const gates = gatesOf(fixture.r1cs, { dropsZeroTerms: true });
   const domainPower = fflonkDomainPowerOf(gates.gateCount);
-  const points = await makeDevelopmentPowers(await loadReferenceKernels(), fflonkPowerCount(domainPower));
+  const made = isAnother ? undefined : setups.get(domainPower);
+  const making = made ?? makeDevelopmentPowers(await loadReferenceKernels(), fflonkPowerCount(domainPower));
+  setups.set(domainPower, making);
+  const points = await making;
   const key = buildFflonkKey(gates, points, { workspaces: 1, ...(kind === undefined ? {} : { preferred: kind }) });
   const prepared = prepareFflonkKey(await loadPairing("wasm"), key.verifyingKey);
   const prover = new FflonkProver(key);
@@ -63,7 +73,7 @@ describe.each(KERNEL_KINDS)(`FFLONK on the kernels, %s, seed ${String(random.see
     ["a larger domain", mixedFixture(90, random)],
   ])("makes snarkjs' key, verifies its proof and makes one that it verifies, for %s", async (_name, fixture) => {
     const snarkjs = await snarkjsFflonk();
-    const { setup, key, prepared, prove } = await setUp(fixture, kind);
+    const { setup, key, prepared, prove } = await setUp(fixture, { kind });
     const theirs = await snarkjsFflonkKey(snarkjs, fixture, setup);
     expect(fflonkVerifyingKeyToJson(key.verifyingKey, BN254)).toEqual(theirs.verifyingKey);
     const made = await snarkjs.fflonk.prove(theirs.zkey, witnessFile(fixture));
@@ -78,7 +88,7 @@ describe.each(KERNEL_KINDS)(`FFLONK on the kernels, %s, seed ${String(random.see
 
   it("proves systems whose rows name a wire twice, and no false statement", async () => {
     const fixture = chainFixture(29);
-    const { prepared, prove, key } = await setUp(fixture, kind);
+    const { prepared, prove, key } = await setUp(fixture, { kind });
     expect(verifyFflonk(prepared, prove(), fixture.publicSignals)).toBe(true);
     for (const wire of [1, 3, key.systemWireCount - 1])
       expect(verifyFflonk(prepared, prove(spoilWitness(fixture.witness, wire)), fixture.publicSignals)).toBe(false);
@@ -124,6 +134,7 @@ describe("an FFLONK key", () => {
       { domainPower: 2 },
       { domainPower: 29 },
       { publicCount: 9 },
+      { curve: "BLS12_381" as "BN254" },
       { c0: { x: 1n, y: 1n } },
       { tauG2: { ...BN254.generatorG2, y: BN254.generatorG2.x } },
     ])
@@ -161,6 +172,7 @@ describe("an FFLONK proof", () => {
       ...points.map((name) => ({ ...proof, [name]: { x: proof[name].x + BN254.q, y: proof[name].y } })),
       ...points.map((name) => ({ ...proof, [name]: { x: 0n, y: 0n } })),
       { ...proof, w1: proof.w2, w2: proof.w1 },
+      { ...proof, curve: "BLS12_381" as "BN254" },
       { ...proof, c1: proof.c2, c2: proof.c1 },
       ...changes.map((change) => ({ ...proof, inverse: proof.inverse + change })),
       ...changes.flatMap((change) =>
@@ -184,7 +196,7 @@ describe("an FFLONK proof", () => {
 
   it("is refused under another circuit's key and under another setup", async () => {
     const fixture = cubicFixture(3n);
-    const [own, other] = [await setUp(fixture), await setUp(fixture)];
+    const [own, other] = [await setUp(fixture), await setUp(fixture, { isAnother: true })];
     expect(verifyFflonk(other.prepared, own.prove(), fixture.publicSignals)).toBe(false);
     expect(verifyFflonk((await setUp(chainFixture(3))).prepared, own.prove(), fixture.publicSignals)).toBe(false);
   });
@@ -239,6 +251,8 @@ describe("FFLONK's encodings", () => {
       7,
     ];
     for (const form of refused) expect(decodeFflonkProof(form, kernels)).toMatchObject({ ok: false });
+    const forms = [hex, ...refused, json, `0x${hex}`];
+    expect(decodeFflonkProofs(forms, kernels)).toEqual(forms.map((form) => decodeFflonkProof(form, kernels)));
   });
 
   it("read a verifying key, and refuse one whose numbers do not belong together", async () => {

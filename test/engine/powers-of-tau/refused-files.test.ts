@@ -8,6 +8,7 @@ import { encodeG1, encodeG2 } from "../../../src/engine/curves/points.js";
 import { writeBigIntLE } from "../../../src/engine/field/bytes.js";
 import { loadKernelPairing } from "../../../src/engine/kernels/pairing/pairing.js";
 import { checkPowersOfTau } from "../../../src/engine/powers-of-tau/check-powers.js";
+import { clearCofactorG2 } from "../../../src/engine/powers-of-tau/cofactor.js";
 import { SECTION, readLayout, sectionOf } from "../../../src/engine/powers-of-tau/file-layout.js";
 import type { SectionName } from "../../../src/engine/powers-of-tau/file-layout.js";
 import { SeededStream } from "../../../src/engine/powers-of-tau/random-points.js";
@@ -184,7 +185,10 @@ describe("powers-of-tau files that are refused", () => {
       ["power_unsupported", (bytes) => view(bytes).setUint32(24 + 36, 28, true)],
       ["section_size", (bytes) => view(bytes).setUint32(24 + 36, POWER - 1, true)],
       ["header_invalid", (bytes) => view(bytes).setUint32(24 + 40, POWER - 1, true)],
-      ["contribution_invalid", (bytes) => view(bytes).setUint32(24 + 40, POWER + 1, true)],
+      ...[POWER + 1, 25, 26, 27, 28].map(
+        (ceremonyPower) =>
+          ["contribution_invalid", (bytes: Uint8Array) => view(bytes).setUint32(24 + 40, ceremonyPower, true)] as const,
+      ),
       ["not_powers_of_tau", (bytes) => view(bytes).setUint32(8, 33, true)],
       ["not_powers_of_tau", (bytes) => view(bytes).setUint32(4, 2, true)],
       ["not_powers_of_tau", (bytes) => bytes.set(Buffer.from("zkey"))],
@@ -208,6 +212,10 @@ describe("powers-of-tau files that are refused", () => {
     header.writeUInt32LE(POWER, 52);
     header.writeUInt32LE(POWER, 56);
     expect(await faultOf(withSection(SECTION.header, header))).toBe("curve_unsupported");
+  });
+
+  it("clears the cofactor of BN254's twist alone", () => {
+    expect(() => clearCofactorG2(BLS12_381, BLS12_381.generatorG2)).toThrow(RangeError);
   });
 
   it("refuses secrets that everyone knows", async () => {

@@ -1,4 +1,8 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, it } from "vitest";
+import { BLS12_381 } from "../../../src/engine/curves/bls12-381.js";
+import { openReferenceString } from "../../../src/engine/proof-systems/reference-string-file.js";
 import { loadReferenceKernels } from "../../../src/engine/reference/reference-kernels.js";
 import { verifyingKeyFromJson } from "../../../src/engine/encoding/groth16-verifying-key.js";
 import { proveGroth16 } from "../../../src/engine/groth16/prove.js";
@@ -6,8 +10,9 @@ import { readProvingKey } from "../../../src/engine/groth16/proving-key.js";
 import { loadPairing } from "../../../src/engine/groth16/pairing-backend.js";
 import { prepareWith, verifyGroth16 } from "../../../src/engine/groth16/verify.js";
 import { ProcessTasks } from "../../../src/platform/pool/process-task.js";
+import { folderOfTest } from "../../support/temporary-folder.js";
 import { chainFixture, r1csFile } from "../../support/groth16-fixtures.js";
-import { setupInProcess } from "../../../src/prover/compute/setup-task.js";
+import { makeReferenceStringInProcess, setupInProcess } from "../../../src/prover/compute/setup-task.js";
 
 it("makes a gated key for a circuit of 12,000 constraints, whose work the process shares among threads", async () => {
   const tasks = new ProcessTasks();
@@ -20,4 +25,13 @@ it("makes a gated key for a circuit of 12,000 constraints, whose work the proces
   if (!decoded.ok) throw new Error(decoded.message);
   const proof = await proveGroth16(readProvingKey(provingKey), fixture.witness);
   expect(verifyGroth16(prepareWith(await loadPairing("wasm"), decoded.value), proof, fixture.publicSignals)).toBe(true);
+});
+
+it("makes a reference string on the curve that is asked for", async () => {
+  const made = await makeReferenceStringInProcess(new ProcessTasks(), { curve: "BLS12_381", power: 3 });
+  if (!made.ok) throw new Error(JSON.stringify(made));
+  const path = join(folderOfTest("reference-string"), "string.ptau");
+  writeFileSync(path, made.value);
+  expect(openReferenceString({ path, sha256: "" }, BLS12_381).power).toBe(3);
+  expect(() => openReferenceString({ path, sha256: "" })).toThrow("not over BN254");
 });
