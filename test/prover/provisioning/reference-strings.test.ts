@@ -4,7 +4,10 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { makePowersOfTau } from "../../../bench/full-powers-of-tau.js";
+import { bindRoutes } from "../../../src/platform/contract/route.js";
+import { proverRoutes } from "../../../src/prover/routes.js";
 import type { Prover } from "../../../src/prover/schemas.js";
+import { BEARER, startFront } from "../../platform/http/support.js";
 import { snarkjsPowersOfTau } from "../../support/powers-of-tau.js";
 import { newFolder, removeFolder } from "../../support/temporary-folder.js";
 import { subject } from "../../vault/support.js";
@@ -65,6 +68,34 @@ async function provesAndVerifies({ provers }: TestRegistry, { id }: Prover): Pro
   return await provers.verify(principalOf(owner), id, { item, store: false, signal: never });
 }
 
+/** Whoever reads the `setup` of a prover finds out by its hash who took part. */
+async function showsCeremony({ registry }: TestRegistry): Promise<void> {
+  const { server, url } = await startFront({
+    routes: bindRoutes(proverRoutes, registry.handlers, registry.bodyLimits),
+  });
+  try {
+    const get = async (hash: string): Promise<{ status: number; body: unknown }> => {
+      const answer = await fetch(`${url}/api/v1/reference_strings/${hash}`, { headers: BEARER });
+      return { status: answer.status, body: await answer.json() };
+    };
+    expect(await get(hashOf(ofSnarkjs))).toMatchObject({
+      status: 200,
+      body: {
+        ...{ file: "small.ptau", state: "checked", power: PLONK_POWER, contributions_checked: true },
+        contributions: [
+          { name: "first", kind: "contribution" },
+          { name: "second", kind: "contribution" },
+          { name: "the beacon", kind: "beacon", response_hash: expect.stringMatching(/^[0-9a-f]{128}$/) as string },
+        ],
+      },
+    });
+    expect(await get("0".repeat(64))).toMatchObject({ status: 404, body: { errors: [{ code: "not_found" }] } });
+    expect((await get("small.ptau")).status).toBe(400);
+  } finally {
+    await server.stop({ graceMs: 0 });
+  }
+}
+
 describe("keys of a universal system", () => {
   it("follow from the smallest published string that is large enough, and prove and verify", async () => {
     put("larger.ptau", larger);
@@ -82,6 +113,7 @@ describe("keys of a universal system", () => {
       setup: { origin: "ceremony", sha256: hashOf(larger), power: FFLONK_POWER },
     });
     expect(await provesAndVerifies(opened, fflonk)).toBe(true);
+    await showsCeremony(opened);
   });
 
   it("follow from a development string where none is large enough and one may be made", async () => {
