@@ -4,6 +4,7 @@
  */
 import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
+import { curveNamed } from "../src/engine/curves/curves.js";
 import { runInline } from "../src/engine/groth16/fixed-base-work.js";
 import type { FixedBaseExecutor } from "../src/engine/groth16/fixed-base-work.js";
 import { makeDevelopmentString } from "../src/engine/plonk/development-string.js";
@@ -47,7 +48,8 @@ const runOnThreads: FixedBaseExecutor = async (work, onJob) => {
 await runProcessEntry(async (request: SetupRequest, report): Promise<MakeKeyResult | Uint8Array> => {
   const options = { execute: runOnThreads, onProgress: report };
   if ("referenceString" in request) {
-    return await makeDevelopmentString(await loadReferenceKernels(), request.referenceString.power, options);
+    const { curve, power } = request.referenceString;
+    return await makeDevelopmentString(await loadReferenceKernels(curveNamed(curve)), power, options);
   }
   const { system, r1cs, referenceStrings = [] } = request;
   const known = proofSystem(system);

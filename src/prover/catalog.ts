@@ -25,6 +25,7 @@ const SUPPORTED: readonly SupportedTriple[] = [
   { provider: "circom", proving_scheme: "groth16", curve: "BN254", trusted_setup: "single_party" },
   { provider: "circom", proving_scheme: "groth16", curve: "BLS12_381", trusted_setup: "single_party" },
   { provider: "circom", proving_scheme: "plonk", curve: "BN254", trusted_setup: "universal" },
+  { provider: "circom", proving_scheme: "plonk", curve: "BLS12_381", trusted_setup: "universal" },
   { provider: "circom", proving_scheme: "fflonk", curve: "BN254", trusted_setup: "universal" },
 ];
 

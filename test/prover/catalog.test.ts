@@ -38,7 +38,7 @@ describe("catalog of provers", () => {
     const others = [
       ["zokrates", "groth16", "BN254"],
       ["circom", "fflonk", "BLS12_381"],
-      ["circom", "plonk", "BLS12_381"],
+      ["circom", "plonk", "BLS12_377"],
       ["circom", "groth16", "BLS12_377"],
       ["", "", ""],
     ] as const;

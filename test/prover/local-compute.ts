@@ -8,6 +8,7 @@ import { readCircuitInterface } from "../../src/engine/circuit/interface.js";
 import { readR1csHeader } from "../../src/engine/circuit/r1cs.js";
 import { appendNotes } from "../../src/engine/merkle/note-tree.js";
 import { makeDevelopmentString } from "../../src/engine/plonk/development-string.js";
+import { curveNamed } from "../../src/engine/curves/curves.js";
 import { openReferenceString } from "../../src/engine/proof-systems/reference-string-file.js";
 import { checkStoredKey } from "../../src/engine/proof-systems/stored-keys.js";
 import { proofSystem } from "../../src/engine/proof-systems/table.js";
@@ -71,15 +72,15 @@ export class LocalCompute implements ProverCompute {
     return { ok: true, value: { provingKey: made.zkey, verifyingKey: JSON.stringify(made.verifyingKey) } };
   }
 
-  async makeReferenceString({ power }: ReferenceStringInput): Promise<{ ok: true; value: Uint8Array }> {
-    return { ok: true, value: await makeDevelopmentString(await loadReferenceKernels(), power) };
+  async makeReferenceString({ curve, power }: ReferenceStringInput): Promise<{ ok: true; value: Uint8Array }> {
+    return { ok: true, value: await makeDevelopmentString(await loadReferenceKernels(curveNamed(curve)), power) };
   }
 
   async #deriveKeys({ system, r1cs, referenceStrings = [] }: SetupInput): Promise<SetupOutcome> {
     const made = await proofSystem(system).makeKey(r1cs, {
       referenceString: (power) => {
         const file = referenceStrings.find((each) => each.power >= power);
-        return file === undefined ? undefined : openReferenceString(file);
+        return file === undefined ? undefined : openReferenceString(file, proofSystem(system).curve);
       },
     });
     if (!made.ok && made.code === "reference_string_required") return { ok: false, referencePower: made.power };
@@ -107,7 +108,9 @@ export class LocalCompute implements ProverCompute {
       r1cs: readFileSync(r1cs.path),
       provingKey: readFileSync(provingKey.path),
       verifyingKey: readFileSync(verifyingKey.path, "utf8"),
-      ...(referenceString === undefined ? {} : { referenceString: openReferenceString(referenceString) }),
+      ...(referenceString === undefined
+        ? {}
+        : { referenceString: openReferenceString(referenceString, proofSystem(system).curve) }),
       ...(example === undefined
         ? {}
         : { example: { ...example, witnessProgram: readFileSync(example.witnessProgram.path) } }),

@@ -2,6 +2,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { primeSnarkjs } from "../../src/engine/backends/snarkjs.js";
+import { BLS12_381 } from "../../src/engine/curves/bls12-381.js";
+import { BN254 } from "../../src/engine/curves/bn254.js";
 import type { PlonkProofJson } from "../../src/engine/encoding/plonk-proof.js";
 import type { PlonkVerifyingKeyJson } from "../../src/engine/encoding/plonk-verifying-key.js";
 import { openReferenceString } from "../../src/engine/proof-systems/reference-string-file.js";
@@ -170,25 +172,32 @@ describe("a PLONK proof", () => {
   });
 });
 
-describe("PLONK and snarkjs", () => {
+describe.each([BN254, BLS12_381])("PLONK and snarkjs on $name", (curve) => {
   it("make the same key from the same string, and take each other's proofs", async () => {
-    const snarkjs = await snarkjsPlonk();
-    const string = readFileSync(test.artifacts.resolve(prover.setup?.sha256 ?? ""));
+    const own = curve === BN254 ? prover : await provision(test.provers, owner, { ...PLONK_CUBIC, curve: curve.name });
+    const snarkjs = await snarkjsPlonk(curve);
+    const string = readFileSync(test.artifacts.resolve(own.setup?.sha256 ?? ""));
     const zkey = { type: "mem" as const, data: new Uint8Array() };
     const file = (data: Uint8Array) => ({ type: "mem" as const, data: Uint8Array.from(data) });
-    await snarkjs.plonk.setup(file(await artifact("circuit.r1cs")), file(string), zkey);
-    const verifyingKey = JSON.parse((await artifact("verifying_key.json")).toString("utf8")) as PlonkVerifyingKeyJson;
+    await snarkjs.plonk.setup(file(await artifact("circuit.r1cs", own.id)), file(string), zkey);
+    const text = (await artifact("verifying_key.json", own.id)).toString("utf8");
+    const verifyingKey = JSON.parse(text) as PlonkVerifyingKeyJson;
     expect(verifyingKey).toEqual(await snarkjs.zKey.exportVerificationKey(zkey));
 
-    const { snarkjs: ours } = await prove(INPUTS, "snarkjs");
+    const asked = { inputs: INPUTS, format: "snarkjs", signal: never } as const;
+    const { proof, snarkjs: ours } = await test.provers.prove(owner, own.id, asked);
+    expect(proof.length).toBe(2 * (9 * curve.fqBytes + 6 * curve.frBytes));
+    expect(await verify({ proof, witness: { Y: "35" } }, own.id)).toBe(true);
+    expect(await verify({ proof, witness: { Y: "36" } }, own.id)).toBe(false);
     expect(
       await snarkjs.plonk.verify(verifyingKey, ours?.public_signals ?? [], ours?.proof as unknown as PlonkProofJson),
     ).toBe(true);
 
     const witness = { type: "mem" as const, data: new Uint8Array() };
-    await (await primeSnarkjs()).wtns.calculate(INPUTS, Uint8Array.from(await artifact("circuit.wasm")), witness);
+    const program = Uint8Array.from(await artifact("circuit.wasm", own.id));
+    await (await primeSnarkjs(curve.name)).wtns.calculate(INPUTS, program, witness);
     const theirs = await snarkjs.plonk.prove(zkey, witness);
-    expect(await verify({ proof: theirs.proof, public_signals: theirs.publicSignals })).toBe(true);
+    expect(await verify({ proof: theirs.proof, public_signals: theirs.publicSignals }, own.id)).toBe(true);
   });
 });
 

@@ -19,6 +19,7 @@ export const PROOF_SYSTEMS = {
   "groth16/BN254": { scheme: "groth16", curve: "BN254", setup: "own", provingKeyFormat: "snarkjs-zkey" },
   "groth16/BLS12_381": { scheme: "groth16", curve: "BLS12_381", setup: "own", provingKeyFormat: "snarkjs-zkey" },
   "plonk/BN254": { scheme: "plonk", curve: "BN254", setup: "universal", provingKeyFormat: "proofwright-plonk" },
+  "plonk/BLS12_381": { scheme: "plonk", curve: "BLS12_381", setup: "universal", provingKeyFormat: "proofwright-plonk" },
   "fflonk/BN254": { scheme: "fflonk", curve: "BN254", setup: "universal", provingKeyFormat: "snarkjs-zkey" },
 } as const satisfies Readonly<Record<string, ProofSystemRow>>;
 

@@ -11,6 +11,7 @@ const SYSTEMS: Readonly<Record<ProofSystemName, ProofSystem>> = {
   "groth16/BN254": groth16System(BN254),
   "groth16/BLS12_381": groth16System(BLS12_381),
   "plonk/BN254": plonkSystem(BN254),
+  "plonk/BLS12_381": plonkSystem(BLS12_381),
   "fflonk/BN254": fflonkSystem(),
 };
 
