@@ -31,7 +31,12 @@ interface TaskFailureDetail {
 export interface TaskFailure {
   readonly ok: false;
   readonly code:
-    "witness_invalid" | "constraints_unsatisfied" | "proof_malformed" | "proof_self_check_failed" | "artifact_corrupt";
+    | "witness_invalid"
+    | "constraints_unsatisfied"
+    | "proof_malformed"
+    | "proof_self_check_failed"
+    | "artifact_corrupt"
+    | "internal_error";
   readonly message: string;
   readonly details?: readonly TaskFailureDetail[];
 }
@@ -60,7 +65,7 @@ export interface ProveMessage {
   readonly inputs: unknown;
   /** A witness of the caller's own, as snarkjs' `.wtns` file, unchecked. */
   readonly witnessFile?: Uint8Array;
-  /** R1CS file; the witness is checked against it. For witnesses and witness programs from outside. */
+  /** R1CS file, which tells who is at fault when a witness or a witness program from outside gives no sound proof. */
   readonly r1cs?: SharedBytes;
   /** A form of the proof to return beside the binary one. */
   readonly form?: "snarkjs" | "solidity" | undefined;
@@ -163,6 +168,7 @@ export interface ComputeTasks {
     readonly message: { readonly backend: PairingBackend };
     readonly value: EmptyValue;
   };
+  /** Fails only where no memory can hold the key. */
   readonly open_key: { readonly message: OpenKeyMessage; readonly value: SharedKey };
   readonly prove: { readonly message: ProveMessage; readonly value: ProveValue };
   readonly help: { readonly message: HelpMessage; readonly value: EmptyValue };

@@ -11,6 +11,7 @@ import { computeWitness } from "./circuit/witness.js";
 import { checkWitness, publicSignalsOf } from "./groth16/prove.js";
 import { appendNotes } from "./merkle/note-tree.js";
 import type { ProofSystemName } from "./proof-systems/names.js";
+import { openWithRoom } from "./proof-systems/open-with-room.js";
 import type { KernelProver, ProofSystem, SystemClaim } from "./proof-systems/proof-system.js";
 import { proofSystem } from "./proof-systems/table.js";
 import type {
@@ -60,7 +61,13 @@ export async function runComputeTask(
     case "open_key": {
       const { provingKey, workspaces } = request.message;
       const system = proofSystem(request.message.system);
-      return { ok: true, value: system.openKey(system.readProvingKey(viewOf(provingKey)), { workspaces }) };
+      const key = system.readProvingKey(viewOf(provingKey));
+      try {
+        return { ok: true, value: openWithRoom(workspaces, (count) => system.openKey(key, { workspaces: count })) };
+      } catch (error) {
+        if (!(error instanceof RangeError)) throw error;
+        return { ok: false, code: "internal_error", message: error.message };
+      }
     }
     case "prove":
       return await prove(request.message);
@@ -83,25 +90,30 @@ async function prove(message: ProveMessage): Promise<TaskResult<ProveValue>> {
   const startedMs = performance.now();
   const computed = await witnessOf(message);
   if (!computed.ok) return computed;
+  const { witness } = computed;
   const witnessMs = performance.now() - startedMs;
-  const backend = message.openKey === undefined ? "reference" : "wasm";
   const system = proofSystem(message.system);
+  const malformed = formFailure(system, message, witness);
+  if (malformed !== undefined) return malformed;
   const publicCount = circuit.outputCount + circuit.publicInputCount;
-  const publicSignals = publicSignalsOf({ curve: system.curve, publicCount }, computed.witness);
-  let proof = await makeProof(system, message, computed.witness);
-  const proveMs = performance.now() - startedMs - witnessMs;
-  let isValid = await isOwnProofValid({ ...message, backend }, proof, publicSignals);
-  if (!isValid && backend === "wasm") {
+  const publicSignals = publicSignalsOf({ curve: system.curve, publicCount }, witness);
+  let proof = proveOnKernels(message, witness);
+  let proveMs = performance.now() - startedMs - witnessMs;
+  if (proof === undefined || !(await isOwnProofValid({ ...message, backend: "wasm" }, proof, publicSignals))) {
+    // The reference backend takes far longer, and would fail as well where the caller is at fault.
+    const unsatisfied = unsatisfiedFailure(message, witness);
+    if (unsatisfied !== undefined) return unsatisfied;
     // A fault of the kernels costs time but no proof: the reference backend proves and checks again.
-    proof = await system.proveOnReference(provingKeyOf(message), computed.witness);
-    isValid = await isOwnProofValid({ ...message, backend: "reference" }, proof, publicSignals);
+    const againMs = performance.now();
+    proof = await system.proveOnReference(provingKeyOf(message), witness);
+    proveMs += performance.now() - againMs;
+    if (!(await isOwnProofValid({ ...message, backend: "reference" }, proof, publicSignals)))
+      return {
+        ok: false,
+        code: "proof_self_check_failed",
+        message: "the new proof does not verify and was discarded; try again, and report it if it happens again",
+      };
   }
-  if (!isValid)
-    return {
-      ok: false,
-      code: "proof_self_check_failed",
-      message: "the new proof does not verify and was discarded; try again, and report it if it happens again",
-    };
   const checkMs = performance.now() - startedMs - witnessMs - proveMs;
   return {
     ok: true,
@@ -134,19 +146,38 @@ async function witnessOf(
       return invalidWitness([{ message: error.message, code: "witness_invalid", path: "witness_file" }]);
     }
   }
-  if (message.r1cs !== undefined) {
-    const broken = findUnsatisfied(readR1cs(viewOf(message.r1cs)), witness);
-    if (broken !== undefined) {
-      const where =
-        broken < 0 ? "an element that is not in the field, or a first one that is not 1" : `constraint ${broken}`;
-      return {
-        ok: false,
-        code: "constraints_unsatisfied",
-        message: `the witness does not satisfy the circuit: ${where}`,
-      };
-    }
-  }
   return { ok: true, witness };
+}
+
+/**
+ * The failure of a witness that is not one of the field's elements per wire, the first being one.
+ * @throws WitnessFormatError for a witness that this server's own program has made
+ */
+function formFailure(system: ProofSystem, message: ProveMessage, witness: Uint8Array): TaskFailure | undefined {
+  try {
+    checkWitness({ curve: system.curve, wireCount: message.circuit.wireCount }, witness);
+    return undefined;
+  } catch (error) {
+    const failure = unsatisfiedFailure(message, witness);
+    if (failure === undefined) throw error;
+    return failure;
+  }
+}
+
+/**
+ * The failure of a witness, or of a witness program, from outside that breaks the circuit's constraints. Asked only
+ * when no sound proof came out: it takes longer than the proof, whose verification decides in any case.
+ */
+function unsatisfiedFailure({ r1cs }: ProveMessage, witness: Uint8Array): TaskFailure | undefined {
+  const broken = r1cs === undefined ? undefined : findUnsatisfied(readR1cs(viewOf(r1cs)), witness);
+  if (broken === undefined) return undefined;
+  const where =
+    broken < 0 ? "an element that is not in the field, or a first one that is not 1" : `constraint ${broken}`;
+  return {
+    ok: false,
+    code: "constraints_unsatisfied",
+    message: `the witness does not satisfy the circuit: ${where}`,
+  };
 }
 
 function formOf(
@@ -160,21 +191,18 @@ function formOf(
   return {};
 }
 
-/** Proves on the kernels if the key is open; on the reference backend if it is not, or if the kernels fail. */
-async function makeProof(system: ProofSystem, message: ProveMessage, witness: Uint8Array): Promise<object> {
-  const { openKey, team, circuit } = message;
-  checkWitness({ curve: system.curve, wireCount: circuit.wireCount }, witness);
-  if (openKey !== undefined) {
-    // A proof that lost a helper is made again without helpers, from the start and with other blinding.
-    for (const helpers of team === undefined ? [undefined] : [team, undefined]) {
-      try {
-        return proverOf(message.system, openKey).prove(witness, helpers);
-      } catch {
-        // No free workspace, or a trap: the reference backend below depends on neither.
-      }
+/** Undefined when the key is not open, or the kernels fail. */
+function proveOnKernels({ system, openKey, team }: ProveMessage, witness: Uint8Array): object | undefined {
+  if (openKey === undefined) return undefined;
+  // A proof that lost a helper is made again without helpers, from the start and with other blinding.
+  for (const helpers of team === undefined ? [undefined] : [team, undefined]) {
+    try {
+      return proverOf(system, openKey).prove(witness, helpers);
+    } catch {
+      // No free workspace, a trap, or a witness that breaks the circuit: the caller finds out.
     }
   }
-  return await system.proveOnReference(provingKeyOf(message), witness);
+  return undefined;
 }
 
 function provingKeyOf({ system, provingKey }: ProveMessage): object {

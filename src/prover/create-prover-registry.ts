@@ -237,7 +237,6 @@ function openReferenceStrings(
       isUsed: (sha256) => repository.isArtifactUsed(sha256),
       keep: ({ curve, power, sha256, bytes }, createdAt) =>
         repository.putReferenceString({ curve, power, sha256, bytes, origin: "ceremony", created_at: createdAt }),
-      release: (string) => repository.deleteReferenceString(string),
     },
   );
   const strings = new ReferenceStrings(

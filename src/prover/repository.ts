@@ -9,7 +9,6 @@ import type { CurveName } from "../engine/curves/curve-parameters.js";
 import { isWaitingForFiles } from "./imports/import-files.js";
 import { isFinished } from "./provisioning/lifecycle.js";
 import type { ProverAnalysis } from "./analysis/analysis-schemas.js";
-import type { PublishedString } from "./reference-strings/powers-records.js";
 import type { ProofFilters, ProverDiagnostic, ProofRecord, Prover, ProverFilters, UniversalSetup } from "./schemas.js";
 
 /** Files of a prover, by the name of their download; `source.json` and `reference_string` cannot be downloaded. */
@@ -308,11 +307,6 @@ export class ProverRepository {
   /** Prepares the record of a reference string. */
   putReferenceString(string: KeptReferenceString): StoreCommit {
     return { puts: [{ key: [TABLES.referenceString, string.curve, string.sha256], value: string }] };
-  }
-
-  /** Prepares the end of a reference string. */
-  deleteReferenceString({ curve, sha256 }: PublishedString): StoreCommit {
-    return { deletes: [[TABLES.referenceString, curve, sha256]] };
   }
 
   /** Returns whether a prover of any owner uses the file. */

@@ -6,6 +6,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { compileCircuit } from "../../src/engine/circuit/compile-circuit.js";
 import { readCircuitInterface } from "../../src/engine/circuit/interface.js";
 import { readR1cs } from "../../src/engine/circuit/r1cs.js";
+import { BN254 } from "../../src/engine/curves/bn254.js";
 import { makeGroth16Key } from "../../src/engine/groth16/make-key.js";
 import type { ResidentKey } from "../../src/engine/kernels/groth16/resident-key.js";
 import type {
@@ -20,6 +21,7 @@ import { runComputeTask } from "../../src/engine/tasks.js";
 import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
 
 let message: ProveMessage;
+let r1cs: SharedBytes;
 
 function shared(bytes: Uint8Array): SharedBytes {
   const memory = new SharedArrayBuffer(bytes.length);
@@ -62,6 +64,7 @@ beforeAll(async () => {
   if (!compiled.ok) throw new Error("cubic does not compile");
   const made = await makeGroth16Key(compiled.r1cs);
   if (!made.ok) throw new Error(made.message);
+  r1cs = shared(compiled.r1cs);
   message = {
     system: "groth16/BN254",
     circuit: readCircuitInterface(readR1cs(compiled.r1cs), compiled.sym),
@@ -103,4 +106,33 @@ describe("the task prove", () => {
     });
     expect(refused).toMatchObject({ ok: false, code: "constraints_unsatisfied" });
   });
+
+  it("checks a witness from outside against the constraints only when no sound proof comes of it", async () => {
+    const openKey = await open(1, "outside");
+    const tried = async (wires: readonly bigint[], constraints: SharedBytes, isOpen: boolean): Promise<unknown> =>
+      await runComputeTask({
+        task: "prove",
+        message: { ...message, witnessFile: wtns(wires), r1cs: constraints, ...(isOpen ? { openKey } : {}) },
+      });
+    // These bytes are no constraints: nobody reads them.
+    expect(await tried([1n, 35n, 3n, 9n], shared(new Uint8Array(4)), true)).toMatchObject({ ok: true });
+    for (const wires of [
+      [1n, 36n, 3n, 9n],
+      [1n, 35n, 3n, 10n],
+      [2n, 35n, 3n, 9n],
+      [1n, 35n + BN254.r, 3n, 9n],
+    ])
+      for (const isOpen of [true, false])
+        expect(await tried(wires, r1cs, isOpen)).toMatchObject({ ok: false, code: "constraints_unsatisfied" });
+  });
 });
+
+/** A witness as snarkjs' file. */
+function wtns(wires: readonly bigint[]): Buffer {
+  const u32 = (value: number): Buffer => Buffer.from(Uint32Array.of(value).buffer);
+  const element = (value: bigint): Buffer => Buffer.from(value.toString(16).padStart(64, "0"), "hex").reverse();
+  return Buffer.concat([
+    ...[Buffer.from("wtns"), u32(2), u32(2), u32(1), u32(40), u32(0), u32(32), element(BN254.r), u32(wires.length)],
+    ...[u32(2), u32(32 * wires.length), u32(0), ...wires.map(element)],
+  ]);
+}

@@ -39,6 +39,8 @@ export interface TestRegistry {
 
 export interface TestRegistryOptions {
   readonly powersFolder?: string;
+  /** True by default. */
+  readonly makesDevelopmentStrings?: boolean;
   readonly folder?: string;
   readonly compute?: ProverCompute;
   /** Circuits are not analysed without one. */
@@ -83,6 +85,7 @@ export async function openTestRegistry(options: TestRegistryOptions = {}): Promi
       ...(pendingMax === undefined ? {} : { pendingMax }),
       ...(options.source === undefined ? {} : { source: options.source }),
       ...(options.powersFolder === undefined ? {} : { powersFolder: options.powersFolder }),
+      makesDevelopmentStrings: options.makesDevelopmentStrings ?? true,
     },
     {
       store,

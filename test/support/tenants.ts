@@ -113,6 +113,7 @@ export async function newTenant({ server, anvil }: Ground, email: string): Promi
     "provers:proof_id": proof,
     "provers:index": "0",
     "provers:name": "verifying_key.json",
+    "reference_strings:hash": "0".repeat(64),
     "reset_password:token": "ppr_none",
     "confirm_email:token": "pec_none",
     "oauth:id": application,

@@ -48,7 +48,7 @@ export function plonkSystem(curve: CurveParameters): PlonkSystem {
     checkKey: async (stored) => await checkPlonkKey(stored, await loadPairing("reference", curve)),
     ...(curve === BN254 ? SOLIDITY : {}),
     readProvingKey: (bytes) => readPlonkKey(bytes, curve),
-    openKey: (key, { workspaces }) => openWithRoom(key, curve, workspaces),
+    openKey: ({ gates, points }, { workspaces }) => buildPlonkKey(gates, points, { curve, workspaces }),
     openProver,
     // There is no other implementation, but there is other arithmetic. The key is built for this proof alone.
     proveOnReference: ({ gates, points }, witness) =>
@@ -64,14 +64,4 @@ export function plonkSystem(curve: CurveParameters): PlonkSystem {
     verify: verifyPlonk,
     verifyBatch: verifyPlonkBatch,
   };
-}
-
-/** Opens a key with fewer workspaces where a WebAssembly memory cannot hold it with all of them. */
-function openWithRoom(key: PlonkProvingKey, curve: CurveParameters, workspaces: number): ResidentPlonkKey {
-  try {
-    return buildPlonkKey(key.gates, key.points, { curve, workspaces });
-  } catch (error) {
-    if (!(error instanceof RangeError) || workspaces <= 1) throw error;
-    return openWithRoom(key, curve, Math.floor(workspaces / 2));
-  }
 }

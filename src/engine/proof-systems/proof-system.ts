@@ -39,7 +39,10 @@ export interface ProofSystem<
 
   /** Reads a proving key into views of its bytes, which may lie in shared memory. Throws when they are no key. */
   readProvingKey(bytes: Uint8Array): ProvingKey;
-  /** Puts a key into memory that threads share, in the form of the kernels. */
+  /**
+   * Puts a key into memory that threads share, in the form of the kernels.
+   * @throws RangeError when a memory cannot hold the key with that many workspaces
+   */
   openKey(key: ProvingKey, options: { readonly workspaces: number }): Opened;
   /** Opens a key on the calling thread; about a millisecond. */
   openProver(opened: Opened): KernelProver<Proof>;

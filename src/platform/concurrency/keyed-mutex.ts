@@ -10,6 +10,11 @@
  */
 import { AppError } from "../errors.js";
 
+interface TurnOptions {
+  readonly mayExceedLimit?: boolean;
+  readonly signal?: AbortSignal;
+}
+
 interface Queue {
   tail: Promise<unknown>;
   length: number;
@@ -27,23 +32,50 @@ export class KeyedMutex {
   /**
    * Runs a task after all earlier tasks of the same key have settled, whether they failed or not.
    * @param options.mayExceedLimit for a task that completes an earlier one of the same key, and is bounded by it
+   * @param options.signal ends the wait: the task is then not run. A task that has begun heeds the signal by itself.
    * @returns the task's own result or failure
-   * @throws too_many_requests when `waitingMax` tasks of the key are waiting or running
+   * @throws too_many_requests when `waitingMax` tasks of the key are waiting or running; the signal's reason
    */
-  async run<T>(key: string, task: () => Promise<T>, options: { readonly mayExceedLimit?: boolean } = {}): Promise<T> {
+  async run<T>(key: string, task: () => Promise<T>, options: TurnOptions = {}): Promise<T> {
+    const { signal } = options;
+    signal?.throwIfAborted();
     const queue = this.#queues.get(key) ?? { tail: Promise.resolve(), length: 0 };
     if (queue.length >= this.#waitingMax && options.mayExceedLimit !== true)
       throw new AppError("too_many_requests", { message: "too many requests at once", retryAfterSec: 1 });
     queue.length += 1;
     this.#queues.set(key, queue);
-    const result = queue.tail.then(task);
+    // Asked first, so that a signal of the task's own first moment comes too late to end the wait.
+    const waiting = signal === undefined ? undefined : untilAborted(queue.tail, signal);
+    const result = queue.tail.then(async () => {
+      signal?.throwIfAborted();
+      return await task();
+    });
     // The next task must run even if this one fails; the caller gets the failure from `result`.
     queue.tail = result.catch(() => undefined);
     try {
+      if (waiting !== undefined) await waiting;
       return await result;
     } finally {
       queue.length -= 1;
       if (queue.length === 0) this.#queues.delete(key);
     }
+  }
+}
+
+/** Waits for the turn, which never rejects; rejects with the signal's reason when that comes first. */
+async function untilAborted(turn: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  let leave: (() => void) | undefined;
+  try {
+    await new Promise<void>((resolve, reject) => {
+      leave = () => {
+        reject(signal.reason as Error);
+      };
+      signal.addEventListener("abort", leave, { once: true });
+      void turn.then(() => {
+        resolve();
+      });
+    });
+  } finally {
+    if (leave !== undefined) signal.removeEventListener("abort", leave);
   }
 }

@@ -229,7 +229,7 @@ export class Dispatcher {
       : this.#stages(exchange, compiled, { match, body });
   }
 
-  /** A body may be its sibling's only with a token, so that nobody else may send as much as that takes. */
+  /** A body may be its sibling's only with a token; whose it is, `#narrowForStrangers` asks before it is waited for. */
   #widest(exchange: Exchange, compiled: CompiledRoute): Pick<CompiledRoute, "bodyBytesMax"> {
     const other = compiled.sibling?.compiled;
     if (other === undefined || this.#callers.tokenOf(exchange) === undefined) return compiled;
@@ -253,6 +253,7 @@ export class Dispatcher {
   ): Promise<{ readonly compiled: CompiledRoute; readonly bytes: Buffer; readonly formToken: string | undefined }> {
     try {
       const { head } = exchange;
+      await this.#narrowForStrangers(exchange, match.compiled, body);
       const bytes = await body.whole();
       const compiled = routeOfBody(match.compiled, head, bytes);
       return { compiled, bytes, formToken: compiled.route.bearerInForm === true ? formBearer(head, bytes) : undefined };
@@ -260,6 +261,18 @@ export class Dispatcher {
       if (!body.isRead) await dropRest(exchange, body);
       body.release();
       throw error;
+    }
+  }
+
+  /** Holds a body to the route's own limit unless its sender is known, so that nobody else may send its sibling's. */
+  async #narrowForStrangers(exchange: Exchange, compiled: CompiledRoute, body: BodyCollector): Promise<void> {
+    const other = compiled.sibling?.compiled;
+    const { contentLength } = exchange.head;
+    if (other === undefined || (contentLength !== undefined && contentLength <= compiled.bodyBytesMax)) return;
+    try {
+      await this.#callers.authenticate(exchange, other.route.area);
+    } catch {
+      body.narrow(compiled.bodyBytesMax);
     }
   }
 

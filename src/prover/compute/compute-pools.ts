@@ -20,6 +20,7 @@ import { AppError } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
 import { workerPath } from "../../platform/files/package-root.js";
 import type { LaneFigures } from "../../platform/pool/lane.js";
+import { KeyPlaces } from "./key-places.js";
 import { ThreadPool, type RunOptions } from "../../platform/pool/thread-pool.js";
 
 type PoolName = "interactive" | "prove";
@@ -66,11 +67,14 @@ export class ComputePools {
   readonly #helpersMax: number;
   /** Tasks of the pool `prove`, queued ones and helpers included. */
   #proveTasks = 0;
-  readonly #teams = new Set<SharedArrayBuffer>();
+  /** Teams with helpers, with the id of the key that they prove with. */
+  readonly #teams = new Map<SharedArrayBuffer, string>();
+  readonly #keyPlaces: KeyPlaces;
 
   constructor(options: ComputePoolsOptions, dependencies: { log: Log }) {
     const entry = options.entry ?? workerPath("compute.worker");
     this.#helpersMax = options.proveHelpersMax ?? 0;
+    this.#keyPlaces = new KeyPlaces({ threads: options.proveThreads, queueLengthMax: options.proveQueueLengthMax });
     this.#pools = {
       interactive: new ThreadPool(
         {
@@ -109,7 +113,7 @@ export class ComputePools {
   ): Promise<TaskResult<ComputeTasks[Name]["value"]>> {
     const request = { task, message } as ComputeRequest;
     if (pool === "interactive") return await this.#pools.interactive.run(request, options);
-    if (this.#proveTasks >= this.#pools.prove.threads) this.#teams.forEach(dismissHelpers);
+    if (this.#proveTasks >= this.#pools.prove.threads) for (const team of this.#teams.keys()) dismissHelpers(team);
     this.#proveTasks += 1;
     try {
       return await this.#pools.prove.run(request, options);
@@ -124,14 +128,22 @@ export class ComputePools {
    */
   async prove(message: ProveMessage, given: ProveOptions = {}): Promise<TaskResult<ProveValue>> {
     const options = { sinceMs: performance.now(), mayGiveWay: true, ...given };
+    const { openKey } = message;
+    if (openKey !== undefined && this.#keyPlaces.freeOf(openKey) <= 0)
+      for (const [team, id] of this.#teams) if (id === openKey.id) dismissHelpers(team);
+    return await this.#keyPlaces.run(openKey, options, async () => await this.#proveInTeam(message, options));
+  }
+
+  async #proveInTeam(message: ProveMessage, options: ProveOptions): Promise<TaskResult<ProveValue>> {
     const team = createTeam();
-    const helpers = message.openKey === undefined ? 0 : this.#helpersFor(message.openKey);
+    const { openKey } = message;
+    const helpers = openKey === undefined ? 0 : this.#helpersFor(openKey);
     try {
       const leading = this.run("prove", "prove", helpers === 0 ? message : { ...message, team }, {
         ...options,
         retryOnCrash: false,
       });
-      if (helpers > 0) this.#teams.add(team);
+      if (openKey !== undefined && helpers > 0) this.#teams.set(team, openKey.id);
       for (let i = 0; i < helpers; i += 1) void this.#help(message, team, options);
       return await leading;
     } catch (error) {
@@ -169,10 +181,12 @@ export class ComputePools {
     );
   }
 
-  #helpersFor({ key }: OpenKey): number {
+  /** The leader has a workspace of the key already, where they are counted. */
+  #helpersFor(openKey: OpenKey): number {
+    const { key } = openKey;
     if (key.domainPower < HELP_DOMAIN_POWER_MIN) return 0;
     const idle = this.#pools.prove.threads - this.#proveTasks - 1;
-    return Math.max(0, Math.min(idle, this.#helpersMax, key.workspaces.length - 1));
+    return Math.max(0, Math.min(idle, this.#helpersMax, key.workspaces.length - 1, this.#keyPlaces.freeOf(openKey)));
   }
 
   /** Resolves when the helper's thread is free again; never rejects. */
@@ -184,7 +198,11 @@ export class ComputePools {
     if (openKey === undefined) return;
     try {
       const turn = owner === undefined ? {} : { owner };
-      await this.run("prove", "help", { system, openKey, team }, { ...turn, retryOnCrash: false });
+      await this.#keyPlaces.run(
+        openKey,
+        turn,
+        async () => await this.run("prove", "help", { system, openKey, team }, { ...turn, retryOnCrash: false }),
+      );
     } catch {
       // The pool has logged the error. The helper's part may be half done, so the proof must not use it.
       failTeam(team);

@@ -23,6 +23,9 @@ interface OpenKeysDependencies {
   readonly log: Log;
 }
 
+/** A key is too large for ever, or until the machine has memory again. */
+const TOO_LARGE_MS = 600_000;
+const TOO_LARGE_MAX = 1_000;
 /** What says nothing of the key, only of the call that opened it. */
 const LIMIT_CODES: ReadonlySet<string> = new Set(["overloaded", "deadline_exceeded"]);
 
@@ -37,6 +40,8 @@ export class OpenKeys {
   readonly #with: OpenKeysDependencies;
   /** By the SHA-256 of the key's file. */
   readonly #open: LRUCache<string, OpenKey>;
+  /** Keys that no memory could hold a while ago. */
+  readonly #tooLarge = new LRUCache<string, true>({ max: TOO_LARGE_MAX, ttl: TOO_LARGE_MS });
   /** Keys that a thread is opening now, so that overlapping calls open a key once. */
   readonly #opening = new Map<string, Promise<OpenKey | undefined>>();
 
@@ -60,6 +65,7 @@ export class OpenKeys {
    */
   async get(file: KeyFile, call: OpenCall = {}): Promise<OpenKey | undefined> {
     const { sha256 } = file.provingKey;
+    if (this.#tooLarge.has(sha256)) return undefined;
     for (;;) {
       const open = this.#open.get(sha256);
       if (open !== undefined) return open;
@@ -98,11 +104,14 @@ export class OpenKeys {
     try {
       const message = { system, provingKey, workspaces: this.#workspaces };
       const opened = await this.#with.pools.run("prove", "open_key", message, call);
-      if (!opened.ok) throw new Error(opened.message);
+      if (!opened.ok) {
+        this.#tooLarge.set(provingKey.sha256, true);
+        throw new Error(opened.message);
+      }
       return { id: newId(), key: opened.value };
     } catch (error) {
       if (call.signal?.aborted === true || (error instanceof AppError && LIMIT_CODES.has(error.code))) throw error;
-      // A kernel that cannot run here; the next request tries again.
+      // A kernel that cannot run here; the next request tries again, unless the key is too large.
       this.#with.log.warn("a proving key could not be opened; the reference backend proves", {
         kind: "kernels",
         error,

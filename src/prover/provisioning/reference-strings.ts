@@ -100,13 +100,14 @@ export class ReferenceStrings {
    * first, else a development string.
    */
   async ensure(curve: CurveName, power: number, options: ComputeOptions): Promise<StepFailure | undefined> {
-    return await this.#making.run(curve, async () => {
+    const make = async (): Promise<StepFailure | undefined> => {
       if ((await this.#with.published.take(curve, power, options)) !== undefined) return undefined;
       if (this.list(curve).some((string) => string.power >= power)) return undefined;
       if (this.#makesOwn) return await this.#make(curve, Math.max(DEVELOPMENT_POWER_MIN, power), options);
       const message = `the circuit takes a reference string of 2^${String(power)} over ${curve}, and no prepared file of that size is in the folder that PROOFWRIGHT_PTAU_DIR names`;
       return { ok: false, errors: [diagnostic("reference_string_missing", message)] };
-    });
+    };
+    return await this.#making.run(curve, make, options);
   }
 
   /** Prepares the record of a string whose file is among the artifacts. */

@@ -10,10 +10,7 @@ import { PowersRecords } from "./powers-records.js";
 import { PublishedStrings, type PublishedStringsDependencies } from "./published-strings.js";
 import type { referenceStringRoutes } from "./reference-string-routes.js";
 
-interface ReferenceStringsDependencies extends Pick<
-  PublishedStringsDependencies,
-  "check" | "isUsed" | "keep" | "release"
-> {
+interface ReferenceStringsDependencies extends Pick<PublishedStringsDependencies, "check" | "isUsed" | "keep"> {
   readonly store: Store;
   readonly artifacts: Artifacts;
   /** Not started yet: the runner of the checks is registered here. */
@@ -54,6 +51,7 @@ export function createReferenceStrings(
     strings,
     handlers: {
       listReferenceStrings: async () => ({ status: 200, body: await strings.list() }),
+      getReferenceString: ({ params }) => ({ status: 200, body: strings.get(params.hash) }),
       checkReferenceString: async ({ body }) => {
         const string = await strings.requireFile(body.file);
         if (string.state === "found") {

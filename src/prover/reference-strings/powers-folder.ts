@@ -42,16 +42,22 @@ export async function findPowersFiles(folder: string | undefined): Promise<Found
   return found;
 }
 
-/** Reads the head of a file; undefined when it is no file that could be used. */
+/** Reads the head of a file; undefined when it is no file that could be used, or cannot be read. */
 export function readClaim(path: string): ClaimedPowers | undefined {
-  const file = openRangeFile(path);
+  let file: ReturnType<typeof openRangeFile> | undefined;
   try {
+    file = openRangeFile(path);
     const { curve, power, isPrepared } = readLayout(file);
     return { curve: curve.name, power, prepared: isPrepared };
   } catch (error) {
-    if (error instanceof PowersOfTauError) return undefined;
+    // Other files may serve: whoever asks for a check of this one learns why it cannot be read.
+    if (error instanceof PowersOfTauError || isFileSystemError(error)) return undefined;
     throw error;
   } finally {
-    file.close();
+    file?.close();
   }
+}
+
+function isFileSystemError(error: unknown): boolean {
+  return error instanceof Error && "syscall" in error;
 }

@@ -3,6 +3,9 @@ import type { PowersOfTauFault } from "../../engine/powers-of-tau/powers-of-tau-
 import type { CurveName } from "../../engine/curves/curve-parameters.js";
 import type { Store, StoreCommit } from "../../platform/store/store.js";
 
+/** Why a file is refused: what is wrong with it, or the limit at which its check was ended. */
+export type PowersFault = PowersOfTauFault | "check_too_long" | "check_too_large";
+
 /** A contribution to the ceremony, in the order of the file. A type, like everything that is stored as a value. */
 export type PublishedContribution = {
   /** As the contributor wrote it; nobody vouches for it. */
@@ -32,7 +35,7 @@ export type PowersRecord = {
   readonly checked_at: string;
 } & (
   | { readonly state: "checked"; readonly string: PublishedString }
-  | { readonly state: "refused"; readonly fault: PowersOfTauFault; readonly message: string }
+  | { readonly state: "refused"; readonly fault: PowersFault; readonly message: string }
 );
 
 const TABLE = "powers_of_tau";
@@ -57,10 +60,5 @@ export class PowersRecords {
   /** Prepares the record of a check that has ended; it replaces that of the file's earlier content. */
   put(record: PowersRecord): StoreCommit {
     return { puts: [{ key: [TABLE, record.file], value: record }] };
-  }
-
-  /** Prepares the end of a record. */
-  deletion(file: string): StoreCommit {
-    return { deletes: [[TABLE, file]] };
   }
 }

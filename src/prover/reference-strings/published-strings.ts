@@ -9,12 +9,12 @@ import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import { KeyedMutex } from "../../platform/concurrency/keyed-mutex.js";
 import { AppError, invalidMember, notFound } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
-import type { ProcessTaskResult } from "../../platform/pool/process-task.js";
+import type { ProcessTaskFailure, ProcessTaskResult } from "../../platform/pool/process-task.js";
 import type { ArtifactReference, Artifacts } from "../../platform/store/artifacts.js";
 import type { Store, StoreCommit } from "../../platform/store/store.js";
 import { mergeCommits } from "../../platform/store/tables.js";
 import { findPowersFiles, readClaim, type FoundFile } from "./powers-folder.js";
-import type { PowersRecord, PowersRecords, PublishedString } from "./powers-records.js";
+import type { PowersFault, PowersRecord, PowersRecords, PublishedString } from "./powers-records.js";
 import type { ReferenceString, ReferenceStringDetails } from "./reference-string-schemas.js";
 
 interface CheckOptions {
@@ -29,14 +29,25 @@ export interface PublishedStringsDependencies {
   readonly artifacts: Pick<Artifacts, "put" | "remove" | "resolve">;
   /** Checks a file in a process of its own. */
   readonly check: (path: string, options: CheckOptions) => Promise<ProcessTaskResult<CheckPowersResult>>;
-  /** What else is written with a string that passed, and with the end of one. */
+  /** What else is written with a string that passed. */
   readonly keep: (string: PublishedString, createdAt: string) => StoreCommit;
-  readonly release: (string: PublishedString) => StoreCommit;
   /** Whether keys of a prover follow from the string. */
   readonly isUsed: (sha256: string) => boolean;
   readonly clock: Clock;
   readonly log: Log;
 }
+
+interface Refusal {
+  readonly fault: PowersFault;
+  readonly message: string;
+}
+
+/** Limits of the check that the same content would meet again. */
+const LIMIT_FAULTS: Partial<Record<ProcessTaskFailure["code"], PowersFault>> = {
+  deadline: "check_too_long",
+  memory: "check_too_large",
+  output: "check_too_large",
+};
 
 /** Requests that may wait for the check of one file. */
 const WAITING_MAX = 1_000;
@@ -101,7 +112,7 @@ export class PublishedStrings {
    * @throws what ended the check: `storage_full` and the like, `internal_error` when the process was lost
    */
   async check(name: string, options: CheckOptions = {}): Promise<PowersRecord | undefined> {
-    return await this.#checks.run("check", async () => {
+    const checkNow = async (): Promise<PowersRecord | undefined> => {
       const file = (await findPowersFiles(this.#folder)).find((found) => found.file === name);
       if (file === undefined) return undefined;
       const known = this.#recordOf(file);
@@ -112,12 +123,14 @@ export class PublishedStrings {
       } finally {
         this.#progress.delete(name);
       }
-    });
+    };
+    return await this.#checks.run("check", checkNow, options);
   }
 
   /**
    * Makes sure that the smallest sound string of at least this power, if the folder has one, is checked and kept: files
    * that were not checked are, from the smallest on, until one passes.
+   * @throws what ended the check of a file, if no other one will do: a later try may succeed
    */
   async take(curve: CurveName, power: number, options: CheckOptions = {}): Promise<PublishedString | undefined> {
     const kept = this.#with.records
@@ -133,36 +146,23 @@ export class PublishedStrings {
         return fits && (best === undefined || claim.power < best.power) ? [{ file, claim }] : [];
       })
       .sort((one, two) => one.claim.power - two.claim.power);
+    const failures: unknown[] = [];
     for (const { file } of unknown) {
-      const record = await this.check(file.file, options);
-      if (record?.state === "checked") return record.string;
+      try {
+        const record = await this.check(file.file, options);
+        if (record?.state === "checked") return record.string;
+      } catch (error) {
+        options.signal?.throwIfAborted();
+        this.#with.log.warn("a powers-of-tau file could not be checked", { path: file.path, error });
+        failures.push(error);
+      }
     }
+    if (best === undefined && failures.length > 0) throw failures[0];
     return best;
   }
 
-  /**
-   * Deletes what is kept of a string; its file in the folder stays and would be checked anew.
-   * @throws not_found; conflict while the keys of a prover follow from it
-   */
-  async delete(sha256: string): Promise<void> {
-    const record = this.#withHash(sha256);
-    if (record?.state !== "checked") throw notFound("reference string");
-    if (this.#with.isUsed(sha256))
-      throw new AppError("conflict", { message: "the keys of a prover follow from this reference string" });
-    await this.#with.store.commit(
-      mergeCommits(
-        ...this.#with.records
-          .all()
-          .filter((other) => other.state === "checked" && other.string.sha256 === sha256)
-          .map((other) => this.#with.records.deletion(other.file)),
-        this.#with.release(record.string),
-      ),
-    );
-    await this.#with.artifacts.remove(sha256);
-  }
-
   async #checkCopy(file: FoundFile, options: CheckOptions): Promise<PowersRecord> {
-    const { artifacts, log } = this.#with;
+    const { artifacts } = this.#with;
     const copy = await artifacts.put({ path: file.path });
     const same = this.#withHash(copy.sha256);
     if (same?.state === "checked" && same.string.prepared) return await this.#record(file, same.string);
@@ -175,23 +175,24 @@ export class PublishedStrings {
           options.onProgress?.(share);
         },
       });
-      if (!outcome.ok) throw new AppError("internal_error", { message: `check of ${file.file}: ${outcome.message}` });
-      if (outcome.value.ok) {
-        const string = publishedString(copy, outcome.value.value);
-        const record = await this.#record(file, string);
-        // Without Lagrange points nobody can use it yet.
-        isKept = string.prepared;
-        return record;
-      }
-      const { fault, message } = outcome.value;
-      log.warn(`refused a powers-of-tau file: ${message}`, { path: file.path, code: fault });
-      const refused: PowersRecord = { ...this.#checked(file), state: "refused", fault, message };
-      await this.#with.store.commit(this.#with.records.put(refused));
-      return refused;
+      if (!outcome.ok) return await this.#refuse(file, limitRefusal(file, outcome, options));
+      if (!outcome.value.ok) return await this.#refuse(file, outcome.value);
+      const string = publishedString(copy, outcome.value.value);
+      const record = await this.#record(file, string);
+      // Without Lagrange points nobody can use it yet.
+      isKept = string.prepared;
+      return record;
     } finally {
       // A file of the same content may have been kept by a prover for another reason.
       if (!isKept && !this.#with.isUsed(copy.sha256)) await artifacts.remove(copy.sha256);
     }
+  }
+
+  async #refuse(file: FoundFile, { fault, message }: Refusal): Promise<PowersRecord> {
+    this.#with.log.warn(`refused a powers-of-tau file: ${message}`, { path: file.path, code: fault });
+    const refused: PowersRecord = { ...this.#checked(file), state: "refused", fault, message };
+    await this.#with.store.commit(this.#with.records.put(refused));
+    return refused;
   }
 
   async #record(file: FoundFile, string: PublishedString): Promise<PowersRecord> {
@@ -248,6 +249,17 @@ export class PublishedStrings {
       state: "checked",
     };
   }
+}
+
+/**
+ * Why a file is refused whose check ended by a limit.
+ * @throws the signal's reason; internal_error for what may pass on another try
+ */
+function limitRefusal({ file }: FoundFile, { code, message }: ProcessTaskFailure, options: CheckOptions): Refusal {
+  options.signal?.throwIfAborted();
+  const fault = LIMIT_FAULTS[code];
+  if (fault !== undefined) return { fault, message: `the file is too large for this server's check: ${message}` };
+  throw new AppError("internal_error", { message: `check of ${file}: ${message}` });
 }
 
 function publishedString({ sha256, bytes }: ArtifactReference, checked: CheckedPowers): PublishedString {

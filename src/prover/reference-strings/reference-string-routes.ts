@@ -1,7 +1,13 @@
 /** The routes of reference strings, as plain values. */
 import Type from "typebox";
 import { defineRoute } from "../../platform/contract/route.js";
-import { CheckReferenceString, FILES_MAX, ReferenceString } from "./reference-string-schemas.js";
+import {
+  CheckReferenceString,
+  FILES_MAX,
+  ReferenceString,
+  ReferenceStringDetails,
+  Sha256,
+} from "./reference-string-schemas.js";
 
 export const referenceStringRoutes = {
   listReferenceStrings: defineRoute({
@@ -14,6 +20,18 @@ export const referenceStringRoutes = {
       "Powers-of-tau files of the folder that PROOFWRIGHT_PTAU_DIR names, and those that are kept though their file is gone. Keys of universal schemes follow from them. A file is checked in full before its first use.",
     auth: { permissions: ["read"] },
     responses: { 200: { description: "Strings", schema: Type.Array(ReferenceString, { maxItems: 2 * FILES_MAX }) } },
+  }),
+  getReferenceString: defineRoute({
+    id: "getReferenceString",
+    area: "prover",
+    method: "GET",
+    path: "/api/v1/reference_strings/:hash",
+    summary: "Get a published reference string",
+    description: "A string that passed its check, by the SHA-256 of its file, with the contributions to its ceremony.",
+    auth: { permissions: ["read"] },
+    params: Type.Object({ hash: Sha256 }),
+    responses: { 200: { description: "The string", schema: ReferenceStringDetails } },
+    errors: ["not_found"],
   }),
   checkReferenceString: defineRoute({
     id: "checkReferenceString",

@@ -9,7 +9,7 @@ const FILE_LENGTH_MAX = 255;
 /** As many as the reader of the files takes. */
 const CONTRIBUTIONS_MAX = 20_000;
 
-const Sha256 = Type.String({ pattern: "^[0-9a-f]{64}$", description: "SHA-256 of the file, lower-case hex" });
+export const Sha256 = Type.String({ pattern: "^[0-9a-f]{64}$", description: "SHA-256 of the file, lower-case hex" });
 const File = Type.String({
   minLength: 1,
   maxLength: FILE_LENGTH_MAX,

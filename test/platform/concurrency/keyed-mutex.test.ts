@@ -47,4 +47,39 @@ describe("a keyed mutex", () => {
     expect(await held).toBe("held");
     expect(await mutex.run("a", () => Promise.resolve("again"))).toBe("again");
   });
+
+  it("lets a waiting task leave by its signal, and keeps the order of the others", async () => {
+    const mutex = new KeyedMutex({ waitingMax: 3 });
+    const events: string[] = [];
+    let end: (() => void) | undefined;
+    const held = mutex.run("a", () => new Promise<void>((resolve) => (end = resolve)));
+    const gone = new AbortController();
+    const leaving = mutex.run("a", () => Promise.resolve(events.push("left")), { signal: gone.signal });
+    const staying = mutex.run("a", () => Promise.resolve(events.push("stayed")), { signal: never });
+    gone.abort(new Error("gone"));
+    await expect(leaving).rejects.toThrow("gone");
+    // Its place is free, though the first task still runs.
+    const later = mutex.run("a", () => Promise.resolve(events.push("later")));
+    await expect(mutex.run("a", () => Promise.resolve(), { signal: gone.signal })).rejects.toThrow("gone");
+    expect(events).toEqual([]);
+    end?.();
+    await Promise.all([held, staying, later]);
+    expect(events).toEqual(["stayed", "later"]);
+  });
+
+  it("leaves a task that has begun to heed its signal by itself", async () => {
+    const mutex = new KeyedMutex({ waitingMax: 1 });
+    const gone = new AbortController();
+    const task = mutex.run(
+      "a",
+      async () => {
+        gone.abort(new Error("gone"));
+        return await Promise.resolve("done");
+      },
+      { signal: gone.signal },
+    );
+    expect(await task).toBe("done");
+  });
 });
+
+const never = new AbortController().signal;

@@ -116,6 +116,7 @@ describe("the sibling of a route", () => {
     expect(await post("/things", { token: token(3), body: `${red}${" ".repeat(900)}` })).toBe(`200 ${id(3)}`);
     expect(await post("/things", { token: token(4), body: `${red}${" ".repeat(1000)}` })).toBe("413 body_too_large");
     expect(await post("/things", { body: `${red}${" ".repeat(900)}` })).toBe("413 body_too_large");
+    expect(await post("/things", { token: "forged", body: `${red}${" ".repeat(900)}` })).toBe("413 body_too_large");
     const login = JSON.stringify({ name: "x".repeat(900) });
     expect(await post("/things", { token: token(4), body: login })).toBe("413 body_too_large");
   });

@@ -165,3 +165,43 @@ describe("a proof in the pool `prove`", () => {
     },
   );
 });
+
+describe("proofs with a key that has fewer workspaces than there are threads", () => {
+  /** The reference backend would fail: it has no key. */
+  const onKernelsOnly = async (key: SharedKey, options: ProveOptions = {}): Promise<boolean> => {
+    const none = { sha256: "no key", bytes: new SharedArrayBuffer(0) };
+    const made = await pools.prove({ ...message, provingKey: none, openKey: { id: "sound", key } }, options);
+    return made.ok;
+  };
+
+  it("wait for each other instead of building keys of their own", async () => {
+    const key = await openKey(1);
+    expect(await Promise.all(Array.from({ length: 4 }, async () => await onKernelsOnly(key)))).toEqual(
+      Array.from({ length: 4 }, () => true),
+    );
+    expect(taken(key)).toBe(0);
+  });
+
+  it("take the workspaces of helpers, who are sent home", async () => {
+    await pools.stop();
+    const limits = { proveQueueLengthMax: 8, interactiveQueueLengthMax: 8, proveHelpersMax: 3 };
+    pools = new ComputePools({ ...limits, proveThreads: 3, interactiveThreads: 1, entry }, { log: recordedLog() });
+    const key = await openKey(2);
+    expect(await Promise.all(Array.from({ length: 4 }, async () => await onKernelsOnly(key)))).toEqual(
+      Array.from({ length: 4 }, () => true),
+    );
+  });
+
+  it("wait no longer than their time, or than their caller", async () => {
+    const key = await openKey(1);
+    const gone = new AbortController();
+    const stalling = prove(key, "leader stalls", { signal: gone.signal });
+    const left = new AbortController();
+    const waiting = prove(key, "leader stalls", { signal: left.signal });
+    left.abort(new Error("client has gone"));
+    await expect(waiting).rejects.toThrow("client has gone");
+    await expect(prove(key, "leader stalls", { deadlineMs: 5 })).rejects.toMatchObject({ code: "deadline_exceeded" });
+    gone.abort(new Error("end of the test"));
+    await expect(stalling).rejects.toThrow("end of the test");
+  });
+});

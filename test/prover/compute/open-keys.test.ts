@@ -1,5 +1,6 @@
 /** Keys that several calls open at once, on a pool that answers when the test says so. */
 import { describe, expect, it } from "vitest";
+import { openWithRoom } from "../../../src/engine/proof-systems/open-with-room.js";
 import { AppError } from "../../../src/platform/errors.js";
 import { OpenKeys, type OpenCall } from "../../../src/prover/compute/open-keys.js";
 import { recordedLog } from "../../support/silent-log.js";
@@ -58,5 +59,33 @@ describe("a key that several calls open at once", () => {
       const [second, third] = await Promise.all(others);
       expect([second === third, second?.key, test.calls.length]).toEqual([true, OPENED.value, 2]);
     }
+  });
+});
+
+describe("a key that no memory can hold", () => {
+  it("is not opened again by each proof", async () => {
+    const test = new TestPool();
+    const first = test.keys.get(KEY);
+    test.calls[0]!.resolve({ ok: false, code: "internal_error", message: "too large" });
+    expect([await first, await test.keys.get(KEY), test.calls.length]).toEqual([undefined, undefined, 1]);
+  });
+});
+
+describe("opening with the room there is", () => {
+  it("takes fewer workspaces until the memory suffices", () => {
+    const tried: number[] = [];
+    const holding = (max: number) => (workspaces: number) => {
+      tried.push(workspaces);
+      if (workspaces > max) throw new RangeError("the key does not fit");
+      return workspaces;
+    };
+    expect(openWithRoom(8, holding(3))).toBe(2);
+    expect(tried).toEqual([8, 4, 2]);
+    expect(() => openWithRoom(8, holding(0))).toThrow(RangeError);
+    expect(() =>
+      openWithRoom(8, () => {
+        throw new TypeError("a bug");
+      }),
+    ).toThrow(TypeError);
   });
 });

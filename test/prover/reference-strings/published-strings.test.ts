@@ -1,5 +1,5 @@
 /** Powers-of-tau files in the operator's folder: when they are checked, what is kept of them, and what is not. */
-import { copyFileSync, existsSync, mkdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -8,7 +8,9 @@ import { loadKernelPairing } from "../../../src/engine/kernels/pairing/pairing.j
 import { checkPowersOfTau } from "../../../src/engine/powers-of-tau/check-powers.js";
 import { openRangeFile } from "../../../src/engine/powers-of-tau/range-file.js";
 import { systemClock } from "../../../src/platform/clock.js";
+import type { ProcessTaskFailure } from "../../../src/platform/pool/process-task.js";
 import { PowersRecords } from "../../../src/prover/reference-strings/powers-records.js";
+import { readClaim } from "../../../src/prover/reference-strings/powers-folder.js";
 import { PublishedStrings } from "../../../src/prover/reference-strings/published-strings.js";
 import { recordedLog } from "../../support/silent-log.js";
 import { newFolder, removeFolder } from "../../support/temporary-folder.js";
@@ -22,9 +24,10 @@ let large: Uint8Array;
 let plain: Uint8Array;
 let checks: string[];
 let used: Set<string>;
-let isLost = false;
+/** How the process of a check ends, and for which files. */
+let failure: { readonly code: ProcessTaskFailure["code"]; readonly of?: string } | undefined;
+let duringCheck: (() => Promise<void>) | undefined;
 const folders: string[] = [];
-const released: string[] = [];
 
 const hashOf = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 const put = (name: string, bytes: Uint8Array): void => writeFileSync(join(folder, name), bytes);
@@ -47,10 +50,9 @@ beforeEach(async () => {
   for (const old of folders.splice(0)) removeFolder(old);
   folder = newFolder("ptau");
   folders.push(folder);
-  [checks, used, isLost] = [[], new Set(), false];
-  released.length = 0;
+  [checks, used, failure] = [[], new Set(), undefined];
   const records = new PowersRecords({ store: test.store });
-  for (const { file } of records.all()) await test.store.commit(records.deletion(file));
+  for (const { file } of records.all()) await test.store.commit({ deletes: [["powers_of_tau", file]] });
   strings = new PublishedStrings(
     { folder },
     {
@@ -59,7 +61,9 @@ beforeEach(async () => {
       artifacts: test.artifacts,
       check: async (path) => {
         checks.push(path);
-        if (isLost) return { ok: false, code: "crashed", message: "the task ended without an answer" };
+        await duringCheck?.();
+        if (failure !== undefined && (failure.of === undefined || path.endsWith(failure.of)))
+          return { ok: false, code: failure.code, message: "the task ended without an answer" };
         const file = openRangeFile(path);
         try {
           return { ok: true, value: await checkPowersOfTau(file, loadKernelPairing()) };
@@ -68,10 +72,6 @@ beforeEach(async () => {
         }
       },
       keep: ({ sha256 }) => ({ puts: [{ key: ["kept", sha256], value: true }] }),
-      release: ({ sha256 }) => {
-        released.push(sha256);
-        return { deletes: [["kept", sha256]] };
-      },
       isUsed: (sha256) => used.has(sha256),
       clock: systemClock,
       log: recordedLog(),
@@ -100,6 +100,7 @@ describe("published reference strings", () => {
     expect(checks).toHaveLength(2);
     expect(test.artifacts.has(hashOf(small))).toBe(true);
     expect(strings.get(hashOf(small)).contributions).toMatchObject([{ name: "known secrets", kind: "contribution" }]);
+    expect(await failureOf(() => strings.get(hashOf(plain)))).toMatchObject({ code: "not_found" });
   });
 
   it("are kept when their file is gone, and checked anew when it has changed", async () => {
@@ -150,26 +151,67 @@ describe("published reference strings", () => {
 
   it("leave nothing behind when the check is lost, and are checked again", async () => {
     put("one.ptau", plain);
-    isLost = true;
+    failure = { code: "crashed" };
     expect(await failureOf(() => strings.check("one.ptau"))).toMatchObject({ code: "internal_error" });
     expect(await statesOf()).toEqual([["one.ptau", "found"]]);
     expect(test.artifacts.has(hashOf(plain))).toBe(false);
-    isLost = false;
+    failure = undefined;
     expect(await strings.check("one.ptau")).toMatchObject({ state: "checked" });
   });
 
-  it("are deleted unless the keys of a prover follow from them", async () => {
+  it("are refused when their check meets a limit, and not checked again", async () => {
     put("one.ptau", small);
-    await strings.check("one.ptau");
-    used.add(hashOf(small));
-    expect(await failureOf(() => strings.delete(hashOf(small)))).toMatchObject({ code: "conflict" });
-    used.clear();
-    await strings.delete(hashOf(small));
-    expect(released).toEqual([hashOf(small)]);
-    expect(existsSync(join(folder, "one.ptau"))).toBe(true);
+    for (const [code, fault] of [
+      ["deadline", "check_too_long"],
+      ["memory", "check_too_large"],
+      ["output", "check_too_large"],
+    ] as const) {
+      utimesSync(join(folder, "one.ptau"), 1, checks.length + 1);
+      failure = { code };
+      expect(await strings.take("BN254", 2)).toBeUndefined();
+      expect(await strings.list()).toMatchObject([{ state: "refused", error: { code: fault } }]);
+      const before = checks.length;
+      expect(await strings.take("BN254", 2)).toBeUndefined();
+      expect(checks).toHaveLength(before);
+    }
     expect(test.artifacts.has(hashOf(small))).toBe(false);
-    expect(await statesOf()).toEqual([["one.ptau", "found"]]);
-    expect(await failureOf(() => strings.delete(hashOf(small)))).toMatchObject({ code: "not_found" });
+  });
+
+  it("are passed over when their check is lost or they cannot be read, as long as another one will do", async () => {
+    put("lost.ptau", small);
+    put("sound.ptau", large);
+    failure = { code: "crashed", of: hashOf(small) };
+    expect(await strings.take("BN254", 2)).toMatchObject({ sha256: hashOf(large) });
+    expect(await statesOf()).toContainEqual(["lost.ptau", "found"]);
+    // Without another one the caller tries again instead of doing without.
+    rmSync(join(folder, "sound.ptau"));
+    await test.store.commit({ deletes: [["powers_of_tau", "sound.ptau"]] });
+    expect(await failureOf(() => strings.take("BN254", 2))).toMatchObject({ code: "internal_error" });
+    expect(readClaim(join(folder, "gone.ptau"))).toBeUndefined();
+    expect(readClaim(folder)).toBeUndefined();
+  });
+
+  it("are not waited for by a caller who has gone", async () => {
+    put("one.ptau", small);
+    let finish: (() => void) | undefined;
+    const begun = new Promise<void>((resolve) => {
+      duringCheck = async () => {
+        resolve();
+        await new Promise<void>((end) => {
+          finish = end;
+        });
+      };
+    });
+    const first = strings.check("one.ptau");
+    await begun;
+    const gone = new AbortController();
+    const second = strings.take("BN254", 2, { signal: gone.signal });
+    gone.abort(new Error("the prover was deleted"));
+    await expect(second).rejects.toThrow("the prover was deleted");
+    finish?.();
+    duringCheck = undefined;
+    expect(await first).toMatchObject({ state: "checked" });
+    expect(checks).toHaveLength(1);
   });
 
   it("are refused by name when no file has it, whatever the name says", async () => {
