@@ -9,7 +9,6 @@ import { readR1csHeader } from "../../src/engine/circuit/r1cs.js";
 import { curveNamed } from "../../src/engine/curves/curves.js";
 import { appendNotes } from "../../src/engine/merkle/note-tree.js";
 import { makeDevelopmentString } from "../../src/engine/plonk/development-string.js";
-import { curveNamed } from "../../src/engine/curves/curves.js";
 import { openReferenceString } from "../../src/engine/proof-systems/reference-string-file.js";
 import { checkStoredKey } from "../../src/engine/proof-systems/stored-keys.js";
 import { proofSystem } from "../../src/engine/proof-systems/table.js";
