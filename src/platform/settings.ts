@@ -271,8 +271,8 @@ export const SETTINGS = {
   upload_max_mb: setting({
     env: "PROOFWRIGHT_UPLOAD_MAX_MB",
     flag: "upload-max-mb",
-    schema: Type.Integer({ minimum: 1, maximum: 65_536 }),
-    default: 4096,
+    schema: Type.Integer({ minimum: 1, maximum: 2047 }),
+    default: 2047,
     unit: "MiB",
     description: "longest uploaded file of a circuit or key that was made elsewhere",
   }),

@@ -58,7 +58,7 @@ interface ProverRegistryOptions {
   readonly pendingMax?: number;
   /** Of the source of one circuit; 8 MiB and 2,000 files unless given. */
   readonly source?: SourceLimits;
-  /** Longest uploaded file. 4 GiB unless given. */
+  /** Longest uploaded file. 2,047 MiB unless given. */
   readonly uploadBytesMax?: number;
   /** The operator's folder of powers-of-tau files. None unless given. */
   readonly powersFolder?: string;
@@ -102,10 +102,15 @@ const SOURCE_LIMITS: SourceLimits = {
   bytesMax: SOURCE_MEGABYTES_DEFAULT * 2 ** 20,
   filesMax: SOURCE_FILES_DEFAULT,
 };
-const UPLOAD_BYTES_MAX = 4 * 1024 ** 3;
+/** Node reads less than 2 GiB of a file at once. */
+const UPLOAD_BYTES_MAX = 2047 * 1024 ** 2;
 /** The files of two large circuits with their keys. */
 const UPLOADS_PER_OWNER = 2;
-const UPLOADS: Omit<UploadLimits, "bytesPerOwnerMax"> = { openPerOwnerMax: 8, openMax: 256, idleMs: 3_600_000 };
+const UPLOADS: Omit<UploadLimits, "bytesPerOwnerMax" | "fileBytesMax"> = {
+  openPerOwnerMax: 8,
+  openMax: 256,
+  idleMs: 3_600_000,
+};
 const PROVISION_JOB = "provision_prover";
 const CONCURRENCY = 2;
 /** Small circuits take about as long; of a larger one that gives way, at most this much and one step are lost. */
@@ -220,7 +225,7 @@ function createImports(
   },
   uploadBytesMax: number,
 ): Imports {
-  const limits = { ...UPLOADS, bytesPerOwnerMax: UPLOADS_PER_OWNER * uploadBytesMax };
+  const limits = { ...UPLOADS, fileBytesMax: uploadBytesMax, bytesPerOwnerMax: UPLOADS_PER_OWNER * uploadBytesMax };
   return new Imports({ ...others, queue, uploads: new Uploads(limits, others) });
 }
 

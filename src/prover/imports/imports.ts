@@ -37,7 +37,7 @@ interface ImportQueue {
 
 /** Imports of one owner that may wait for files; a person uploads one after the other. */
 const WAITING_PER_OWNER_MAX = 5;
-/** Time for the files of an import; 4 GiB take it at 50 KB/s. */
+/** Time for the files of an import; 2 GiB take it at 25 KB/s. */
 const WAIT_HOURS = 24;
 const SWEEP_EVERY_MS = 60_000;
 /** The files of one prover may come at once, and each changes its record. */
