@@ -127,7 +127,7 @@ export function createProverRegistry(
   options: ProverRegistryOptions,
   dependencies: ProverRegistryDependencies,
 ): ProverRegistry {
-  const { store, artifacts, compute, resident, events, clock } = dependencies;
+  const { store, artifacts, compute, resident, events, clock, log } = dependencies;
   const turnOf = dependencies.turnOf ?? formatSubject;
   const vault = proverVault(dependencies.vault);
   const repository = new ProverRepository({ store });
@@ -151,7 +151,7 @@ export function createProverRegistry(
   const { queue, analyses } = createProvisioning(options, dependencies, parts);
   const source = options.source ?? SOURCE_LIMITS;
   const uploadBytesMax = options.uploadBytesMax ?? UPLOAD_BYTES_MAX;
-  const imports = createImports({ store, repository, artifacts, files, clock, queue }, uploadBytesMax);
+  const imports = createImports({ ...parts, store, artifacts, events, clock, log, queue }, uploadBytesMax);
   const origins = new CircuitOrigins(
     { source, compilerName: compute.compilerName },
     { catalog, builtIns, files, imports },
@@ -197,7 +197,7 @@ function createProvisioning(
   { jobs, artifacts, compute, events, clock, log, analyzer }: ProverRegistryDependencies,
   parts: ProvisioningParts,
 ): { readonly queue: ProvisioningQueue; readonly analyses: AnalysisQueue | undefined } {
-  const { repository, builtIns, watch, turnOf } = parts;
+  const { repository, files, builtIns, watch, turnOf } = parts;
   const queue = provisioningQueue(jobs);
   const analyses = analyzer === undefined ? undefined : analysisQueue(jobs, repository);
   const provisioning = new Provisioning({
@@ -209,7 +209,7 @@ function createProvisioning(
   registerJobs(jobs, options, { provisioning, watch, turnOf });
   if (analyzer !== undefined)
     registerAnalyses(jobs, {
-      ...{ repository, artifacts, analyzer, builtIns, events, clock, watch, turnOf },
+      ...{ repository, artifacts, files, analyzer, builtIns, events, clock, watch, turnOf },
       strict: strictEnd(queue, provisioning),
     });
   return { queue, analyses };
@@ -285,8 +285,10 @@ function registerJobs(
   });
   jobs.subscribe(({ job, progress }) => {
     if (job.kind !== PROVISION_JOB) return;
-    if (progress === undefined) watch.notify(job.id);
-    else watch.setShare(job.id, progress);
+    if (progress === undefined) {
+      watch.notify(job.id);
+      void provisioning.removeFailed(job.id);
+    } else watch.setShare(job.id, progress);
   });
 }
 

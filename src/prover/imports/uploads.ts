@@ -76,8 +76,9 @@ export class Uploads {
    * @param said hash that the file must have, from its announcement; undefined for any
    * @param heldBytes bytes of the owner's complete files that wait for others
    * @returns the file when it is complete, for the caller to publish or discard; undefined while parts are missing
-   * @throws AppError `upload_out_of_order`, `upload_digest_mismatch`, `body_too_large`, `invalid_request`, `conflict` while another
-   *   request writes to the file, `too_many_requests`, `storage_full`, and what the body throws
+   * @throws AppError `upload_out_of_order`, `upload_digest_mismatch`, `body_too_large`, `invalid_request`,
+   *   `conflict` while another request writes to the file, `too_many_requests`, `storage_full`, and what
+   *   the body throws
    */
   async take(
     key: UploadKey,
