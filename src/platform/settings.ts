@@ -228,7 +228,7 @@ export const SETTINGS = {
     schema: Type.Integer({ minimum: 16, maximum: 1_048_576 }),
     default: 1024,
     unit: "MiB",
-    description: "memory for resident proving keys and witness programs",
+    description: "memory for resident proving keys and witness programs; an import whose files need more is refused",
   }),
   kernels: setting({
     env: "PROOFWRIGHT_KERNELS",

@@ -189,8 +189,8 @@ describe("the analysis of a prover", () => {
 
   it("keeps the files of a built-in circuit, whoever else has the same", async () => {
     const who = subject();
-    script({ report: PROVED })();
-    const builtIn = await provision(test.provers, who, CUBIC);
+    script({ report: { ...PROVED, samples: 42 } })();
+    const builtIn = await provision(test.provers, who, { identifier: "poseidon_preimage" });
     await finished(who, builtIn.id);
     const { path } = await test.provers.artifact(who, builtIn.id, "analysis.json");
     await test.provers.delete(who, builtIn.id);

@@ -1,5 +1,5 @@
 /** Imports that come to nothing: by the time, by a server that cannot read them, by the bytes of their owner. */
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Subject } from "../../../src/platform/auth/principal.js";
 import { StoreConflict, type Store } from "../../../src/platform/store/store.js";
@@ -7,7 +7,14 @@ import type { ImportOutcome } from "../../../src/prover/compute/compute.js";
 import { ProverRepository } from "../../../src/prover/repository.js";
 import { subject } from "../../vault/support.js";
 import { LocalCompute } from "../local-compute.js";
-import { failureOf, never, openTestRegistry, type TestRegistry, type TestRegistryOptions } from "../support.js";
+import {
+  failureOf,
+  never,
+  openTestRegistry,
+  provision,
+  type TestRegistry,
+  type TestRegistryOptions,
+} from "../support.js";
 
 const NAMES = ["circuit.r1cs", "circuit.wasm", "circuit.sym"] as const;
 const IMPORT = { "circuit.r1cs": {}, "circuit.wasm": {}, "circuit.sym": {} };
@@ -21,8 +28,8 @@ async function open(options: TestRegistryOptions): Promise<void> {
   test = await openTestRegistry(options);
 }
 
-async function create(owner: Subject): Promise<string> {
-  const request = { proving_scheme: "groth16", curve: "BN254", import: IMPORT };
+async function create(owner: Subject, scheme = "groth16"): Promise<string> {
+  const request = { proving_scheme: scheme, curve: "BN254", import: IMPORT };
   return (await test.provers.create(owner, request, { waitSec: 0, signal: never })).id;
 }
 
@@ -50,6 +57,20 @@ describe("an import", () => {
     for (const name of NAMES) paths.push(await upload(owner, id, name, Buffer.from(`given up ${name}`)));
     await expect.poll(() => test.provers.get(owner, id).status, { timeout: 20_000 }).toBe("failed");
     await expect.poll(() => paths.filter((path) => existsSync(path))).toEqual([]);
+  });
+
+  it("that is deleted leaves the reference string of its key", async () => {
+    await open({});
+    const owner = subject();
+    const first = await provision(test.provers, owner, { proving_scheme: "plonk" });
+    const id = await create(owner, "plonk");
+    for (const name of NAMES)
+      await upload(owner, id, name, readFileSync((await test.provers.artifact(owner, first.id, name)).path));
+    await expect.poll(() => test.provers.get(owner, id).status, { timeout: 20_000 }).toBe("provisioned");
+    const { setup } = test.provers.get(owner, id);
+    await test.provers.delete(owner, first.id);
+    await test.provers.delete(owner, id);
+    expect(await test.artifacts.verify(setup?.sha256 ?? "")).toMatchObject({ sha256: setup?.sha256 });
   });
 
   it("counts its files until it is provisioned", async () => {
