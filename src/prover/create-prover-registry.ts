@@ -287,7 +287,8 @@ function registerJobs(
     if (job.kind !== PROVISION_JOB) return;
     if (progress === undefined) {
       watch.notify(job.id);
-      void provisioning.removeFailed(job.id);
+      // The store may be closing; the next start removes what stays.
+      provisioning.removeFailed(job.id).catch(() => undefined);
     } else watch.setShare(job.id, progress);
   });
 }

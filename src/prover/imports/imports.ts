@@ -137,7 +137,8 @@ export class Imports {
   async start(): Promise<void> {
     await this.sweep();
     this.#timer = setInterval(() => {
-      void this.sweep();
+      // The store may be closing; what fails is tried again a minute later.
+      this.sweep().catch(() => undefined);
     }, SWEEP_EVERY_MS).unref();
   }
 
@@ -147,7 +148,7 @@ export class Imports {
     this.#timer = undefined;
   }
 
-  /** Drops uploads that stopped and fails imports whose time is up. What fails is tried again a minute later. */
+  /** Drops uploads that stopped and fails imports whose time is up. One that cannot end holds up no other. */
   async sweep(): Promise<void> {
     await this.#with.uploads.sweep();
     const nowMs = this.#with.clock.nowMs();
