@@ -189,6 +189,7 @@ function createProvers(
     {
       constraintsMax: config.constraints_max,
       compile: { memoryMb: config.compile_memory_mb, seconds: config.compile_seconds },
+      residentBytesMax: budgetBytes,
       ...(config.kernels === "wasm" ? { openKeys } : {}),
     },
     { pools, tasks, log },

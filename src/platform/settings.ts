@@ -228,7 +228,7 @@ export const SETTINGS = {
     schema: Type.Integer({ minimum: 16, maximum: 1_048_576 }),
     default: 1024,
     unit: "MiB",
-    description: "memory for resident proving keys and witness programs",
+    description: "memory for resident proving keys and witness programs; an import whose files need more is refused",
   }),
   kernels: setting({
     env: "PROOFWRIGHT_KERNELS",
@@ -271,8 +271,8 @@ export const SETTINGS = {
   upload_max_mb: setting({
     env: "PROOFWRIGHT_UPLOAD_MAX_MB",
     flag: "upload-max-mb",
-    schema: Type.Integer({ minimum: 1, maximum: 65_536 }),
-    default: 4096,
+    schema: Type.Integer({ minimum: 1, maximum: 2047 }),
+    default: 2047,
     unit: "MiB",
     description: "longest uploaded file of a circuit or key that was made elsewhere",
   }),

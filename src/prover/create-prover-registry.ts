@@ -58,7 +58,7 @@ interface ProverRegistryOptions {
   readonly pendingMax?: number;
   /** Of the source of one circuit; 8 MiB and 2,000 files unless given. */
   readonly source?: SourceLimits;
-  /** Longest uploaded file. 4 GiB unless given. */
+  /** Longest uploaded file. 2,047 MiB unless given. */
   readonly uploadBytesMax?: number;
   /** The operator's folder of powers-of-tau files. None unless given. */
   readonly powersFolder?: string;
@@ -102,10 +102,15 @@ const SOURCE_LIMITS: SourceLimits = {
   bytesMax: SOURCE_MEGABYTES_DEFAULT * 2 ** 20,
   filesMax: SOURCE_FILES_DEFAULT,
 };
-const UPLOAD_BYTES_MAX = 4 * 1024 ** 3;
+/** Node reads less than 2 GiB of a file at once. */
+const UPLOAD_BYTES_MAX = 2047 * 1024 ** 2;
 /** The files of two large circuits with their keys. */
 const UPLOADS_PER_OWNER = 2;
-const UPLOADS: Omit<UploadLimits, "bytesPerOwnerMax"> = { openPerOwnerMax: 8, openMax: 256, idleMs: 3_600_000 };
+const UPLOADS: Omit<UploadLimits, "bytesPerOwnerMax" | "fileBytesMax"> = {
+  openPerOwnerMax: 8,
+  openMax: 256,
+  idleMs: 3_600_000,
+};
 const PROVISION_JOB = "provision_prover";
 const CONCURRENCY = 2;
 /** Small circuits take about as long; of a larger one that gives way, at most this much and one step are lost. */
@@ -122,7 +127,7 @@ export function createProverRegistry(
   options: ProverRegistryOptions,
   dependencies: ProverRegistryDependencies,
 ): ProverRegistry {
-  const { store, artifacts, compute, resident, events, clock } = dependencies;
+  const { store, artifacts, compute, resident, events, clock, log } = dependencies;
   const turnOf = dependencies.turnOf ?? formatSubject;
   const vault = proverVault(dependencies.vault);
   const repository = new ProverRepository({ store });
@@ -146,7 +151,7 @@ export function createProverRegistry(
   const { queue, analyses } = createProvisioning(options, dependencies, parts);
   const source = options.source ?? SOURCE_LIMITS;
   const uploadBytesMax = options.uploadBytesMax ?? UPLOAD_BYTES_MAX;
-  const imports = createImports({ store, repository, artifacts, files, clock, queue }, uploadBytesMax);
+  const imports = createImports({ ...parts, store, artifacts, events, clock, log, queue }, uploadBytesMax);
   const origins = new CircuitOrigins(
     { source, compilerName: compute.compilerName },
     { catalog, builtIns, files, imports },
@@ -192,7 +197,7 @@ function createProvisioning(
   { jobs, artifacts, compute, events, clock, log, analyzer }: ProverRegistryDependencies,
   parts: ProvisioningParts,
 ): { readonly queue: ProvisioningQueue; readonly analyses: AnalysisQueue | undefined } {
-  const { repository, builtIns, watch, turnOf } = parts;
+  const { repository, files, builtIns, watch, turnOf } = parts;
   const queue = provisioningQueue(jobs);
   const analyses = analyzer === undefined ? undefined : analysisQueue(jobs, repository);
   const provisioning = new Provisioning({
@@ -204,7 +209,7 @@ function createProvisioning(
   registerJobs(jobs, options, { provisioning, watch, turnOf });
   if (analyzer !== undefined)
     registerAnalyses(jobs, {
-      ...{ repository, artifacts, analyzer, builtIns, events, clock, watch, turnOf },
+      ...{ repository, artifacts, files, analyzer, builtIns, events, clock, watch, turnOf },
       strict: strictEnd(queue, provisioning),
     });
   return { queue, analyses };
@@ -220,7 +225,7 @@ function createImports(
   },
   uploadBytesMax: number,
 ): Imports {
-  const limits = { ...UPLOADS, bytesPerOwnerMax: UPLOADS_PER_OWNER * uploadBytesMax };
+  const limits = { ...UPLOADS, fileBytesMax: uploadBytesMax, bytesPerOwnerMax: UPLOADS_PER_OWNER * uploadBytesMax };
   return new Imports({ ...others, queue, uploads: new Uploads(limits, others) });
 }
 
@@ -279,8 +284,11 @@ function registerJobs(
   });
   jobs.subscribe(({ job, progress }) => {
     if (job.kind !== PROVISION_JOB) return;
-    if (progress === undefined) watch.notify(job.id);
-    else watch.setShare(job.id, progress);
+    if (progress === undefined) {
+      watch.notify(job.id);
+      // The store may be closing; the next start removes what stays.
+      provisioning.removeFailed(job.id).catch(() => undefined);
+    } else watch.setShare(job.id, progress);
   });
 }
 

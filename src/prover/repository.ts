@@ -206,7 +206,8 @@ export class ProverRepository {
 
   /** Prepares the result of analysing a circuit. */
   putCircuitAnalysis(scope: CircuitScope, hash: string, result: AnalysisResult): StoreCommit {
-    return { puts: [{ key: circuitKey(scope, hash, TABLES.circuitAnalysis), value: result }] };
+    const key = circuitKey(scope, hash, TABLES.circuitAnalysis);
+    return { puts: [{ key, value: result }, ...recordUses(key, result.artifacts)] };
   }
 
   /** Counts the provers of an owner, or of all owners, that are in provisioning. */
@@ -222,6 +223,12 @@ export class ProverRepository {
   /** Returns the imports of an owner, or of all owners, that wait for files. */
   waitingImports(owner?: Subject): StoreRecord<StoredProver>[] {
     return this.#provers.records("waiting", owner === undefined ? [] : ownerKey(owner));
+  }
+
+  /** Returns the imports of an owner that are not finished, whether they wait for files or not. */
+  unfinishedImports(owner: Subject): StoreRecord<StoredProver>[] {
+    const pending = this.#provers.records("pending", ownerKey(owner));
+    return [...this.waitingImports(owner), ...pending.filter(({ value }) => value.build.import !== undefined)];
   }
 
   /** Prepares a new prover. */
@@ -255,9 +262,7 @@ export class ProverRepository {
         deletes: [
           ...(analysis === undefined ? [] : analysisUses(analysis.value).map((put) => put.key)),
           ...this.#artifactUses(record.value).map((put) => put.key),
-          ...(isLast
-            ? [circuitKey(scope, build.circuit_hash), circuitKey(scope, build.circuit_hash, TABLES.circuitAnalysis)]
-            : []),
+          ...(isLast ? this.#circuitKeys(scope, build.circuit_hash) : []),
         ],
         deletePrefixes: [TABLES.proof, `${TABLES.proof}#prover`].map((table) => [table, ...proverKey(build.owner, id)]),
       },
@@ -296,7 +301,8 @@ export class ProverRepository {
 
   /** Prepares the record of a compiled circuit. */
   putCircuit(scope: CircuitScope, hash: string, circuit: CompiledCircuit): StoreCommit {
-    return { puts: [{ key: circuitKey(scope, hash), value: circuit }] };
+    const key = circuitKey(scope, hash);
+    return { puts: [{ key, value: circuit }, ...recordUses(key, circuit.artifacts)] };
   }
 
   /** Returns the reference strings of a curve. */
@@ -309,7 +315,7 @@ export class ProverRepository {
     return { puts: [{ key: [TABLES.referenceString, string.curve, string.sha256], value: string }] };
   }
 
-  /** Returns whether a prover of any owner uses the file. */
+  /** Returns whether a prover of any owner, or a circuit that its provers share, uses the file. */
   isArtifactUsed(sha256: string): boolean {
     return this.#store.range([TABLES.artifactUse, sha256], { limit: 1 }).length > 0;
   }
@@ -319,9 +325,9 @@ export class ProverRepository {
     return this.#store.range([TABLES.artifactUse, sha256, ...ownerKey(owner)], { limit: 1 }).length > 0;
   }
 
-  /** Returns whether a prover, or a built-in circuit, needs the file. */
+  /** Returns whether a prover, a circuit that provers share, or the server itself needs the file. */
   needsFile(sha256: string): boolean {
-    return this.isArtifactUsed(sha256) || this.#isOfBuiltIn(sha256);
+    return this.isArtifactUsed(sha256) || this.#isOfBuiltIn(sha256) || this.#isReferenceString(sha256);
   }
 
   /** Returns the hashes of all files that a prover, a compiled circuit or a reference string refers to. */
@@ -339,9 +345,25 @@ export class ProverRepository {
 
   /** Returns whether a built-in circuit refers to the file: those stay compiled when no prover has them. */
   #isOfBuiltIn(sha256: string): boolean {
-    return this.#store
-      .range<CompiledCircuit>([TABLES.circuit, "built_in"])
-      .some(({ value }) => Object.values(value.artifacts).some((artifact) => artifact.sha256 === sha256));
+    return [TABLES.circuit, TABLES.circuitAnalysis].some((table) =>
+      this.#store
+        .range<Pick<CompiledCircuit | AnalysisResult, "artifacts">>([table, "built_in"])
+        .some(({ value }) => Object.values(value.artifacts).some((artifact) => artifact.sha256 === sha256)),
+    );
+  }
+
+  /** Returns whether the file is a reference string, which stays when no prover has keys of it. */
+  #isReferenceString(sha256: string): boolean {
+    return this.#store.range([TABLES.referenceString]).some(({ key }) => key[2] === sha256);
+  }
+
+  /** What is stored of a circuit and of its analysis. */
+  #circuitKeys(scope: CircuitScope, hash: string): StoreKey[] {
+    return [TABLES.circuit, TABLES.circuitAnalysis].flatMap((table) => {
+      const key = circuitKey(scope, hash, table);
+      const artifacts = this.#store.get<Pick<CompiledCircuit | AnalysisResult, "artifacts">>(key)?.value.artifacts;
+      return [key, ...recordUses(key, artifacts ?? {}).map((put) => put.key)];
+    });
   }
 
   /** One entry per file, though two names may have the same content. */
@@ -380,6 +402,15 @@ function analysisUses({ owner, prover_id, artifacts }: StoredAnalysis): StorePut
     key: [TABLES.artifactUse, sha256, ...proverKey(owner, prover_id), ANALYSIS_USE],
     value: true,
   }));
+}
+
+/** One entry per file of a record that provers share, which keeps its files when a prover goes. */
+function recordUses(
+  record: StoreKey,
+  artifacts: Readonly<Partial<Record<string, { readonly sha256: string }>>>,
+): StorePut[] {
+  const hashes = new Set(Object.values(artifacts).flatMap((artifact) => artifact?.sha256 ?? []));
+  return [...hashes].map((sha256) => ({ key: [TABLES.artifactUse, sha256, ...record], value: true }));
 }
 
 function circuitKey(scope: CircuitScope, hash: string, table: string = TABLES.circuit): StoreKey {

@@ -27,10 +27,10 @@ import { withCompiled } from "./provisioning/provisioning.js";
 import {
   scopeOf,
   type AnalysisArtifactName,
+  type AnalysisResult,
   type ArtifactName,
   type Listed,
   type ProverRepository,
-  type StoredAnalysis,
   type StoredProver,
 } from "./repository.js";
 import {
@@ -222,6 +222,7 @@ export class ProverService {
       const record = this.#find(owner, id);
       const { vault_id, note_store_id, nullifier_store_id } = record.value;
       const analysis = this.#with.repository.findAnalysis(owner, id)?.value;
+      const shared = this.#with.repository.findCircuitAnalysis(scopeOf(record.value), record.value.build.circuit_hash);
       try {
         await this.#with.store.commit(
           mergeCommits(
@@ -239,7 +240,7 @@ export class ProverService {
       if (analysis !== undefined) await this.#with.analyses?.cancel(analysis.id);
       await this.#with.vault.forget(vault_id);
       if (record.value.build.import !== undefined) await this.#with.imports.discard(owner, id);
-      await this.#removeFiles(record.value, analysis);
+      await this.#removeFiles(record.value, { ...shared?.artifacts }, { ...analysis?.artifacts });
       return;
     }
     throw new AppError("prover_busy", { message: "the prover is in use; try again" });
@@ -485,18 +486,17 @@ export class ProverService {
   }
 
   /**
-   * Removes the files that no other prover uses: keys, source, and the analysis. The compiled circuit may be shared and
-   * stays, as does all of a built-in circuit.
+   * Removes the files that nothing else uses: keys, source, those of analyses, and all of an import. A compiled circuit
+   * may be shared and stays.
    */
-  async #removeFiles(prover: StoredProver, analysis: StoredAnalysis | undefined): Promise<void> {
-    const analyzed = analysis === undefined || prover.build.is_built_in ? [] : Object.values(analysis.artifacts);
-    const files = [...[...SETUP_ARTIFACTS].flatMap((name) => prover.build.artifacts[name] ?? []), ...analyzed];
-    for (const { sha256 } of files)
-      if (!this.#with.repository.isArtifactUsed(sha256)) await this.#with.artifacts.remove(sha256);
-    const source = prover.build.artifacts["source.json"];
-    if (source !== undefined) await this.#with.files.removeUnused(source.sha256);
-    if (prover.build.import === undefined) return;
-    for (const { sha256 } of Object.values(prover.build.artifacts)) await this.#with.files.removeUnused(sha256);
+  async #removeFiles({ build }: StoredProver, ...analyzed: readonly AnalysisResult["artifacts"][]): Promise<void> {
+    const { artifacts } = build;
+    const own =
+      build.import === undefined
+        ? [...SETUP_ARTIFACTS, "source.json" as const].flatMap((name) => artifacts[name] ?? [])
+        : Object.values(artifacts);
+    for (const { sha256 } of [...own, ...analyzed.flatMap((files) => Object.values(files))])
+      await this.#with.files.removeUnused(sha256);
   }
 
   /** Undefined for what the prover has not got, or not yet. */

@@ -51,6 +51,7 @@ export interface TestRegistryOptions {
   readonly pendingPerOwnerMax?: number;
   readonly pendingMax?: number;
   readonly source?: SourceLimits;
+  readonly uploadBytesMax?: number;
   readonly unsealed?: boolean;
   /** Jobs are left alone until the test starts them. */
   readonly idle?: boolean;
@@ -84,6 +85,7 @@ export async function openTestRegistry(options: TestRegistryOptions = {}): Promi
       ...(pendingPerOwnerMax === undefined ? {} : { pendingPerOwnerMax }),
       ...(pendingMax === undefined ? {} : { pendingMax }),
       ...(options.source === undefined ? {} : { source: options.source }),
+      ...(options.uploadBytesMax === undefined ? {} : { uploadBytesMax: options.uploadBytesMax }),
       ...(options.powersFolder === undefined ? {} : { powersFolder: options.powersFolder }),
       makesDevelopmentStrings: options.makesDevelopmentStrings ?? true,
     },

@@ -49,8 +49,7 @@ export const COEFFICIENT_BYTES = 32;
 
 const MAGIC = 0x73633172; // "r1cs" read as a little-endian word
 const SECTION = { header: 1, constraints: 2, wireLabels: 3, customGateList: 4, customGateUses: 5 } as const;
-/** The format has five kinds of sections. */
-const SECTIONS_MAX = 16;
+const SECTION_KINDS: ReadonlySet<number> = new Set(Object.values(SECTION));
 const WORDS_PER_COEFFICIENT = COEFFICIENT_BYTES / 4;
 /** field size, prime, four counts, label count (two words), constraint count. */
 const HEADER_WORDS = 1 + WORDS_PER_COEFFICIENT + 4 + 2 + 1;
@@ -91,11 +90,13 @@ function sectionsOf(words: Uint32Array): Map<number, Uint32Array> {
   if (words.length < 3 || words[0] !== MAGIC) throw new R1csFormatError("not an R1CS file");
   if (words[1] !== 1) throw new R1csFormatError("unknown version of the R1CS format");
   const count = word(words, 2);
-  if (count > SECTIONS_MAX) throw new R1csFormatError("too many sections");
+  if (count > SECTION_KINDS.size) throw new R1csFormatError("too many sections");
   const sections = new Map<number, Uint32Array>();
   let at = 3;
   for (let i = 0; i < count; i += 1) {
     const kind = word(words, at);
+    // Its length would be checked by nothing, and the file is kept and loaded whole.
+    if (!SECTION_KINDS.has(kind)) throw new R1csFormatError("a section is of an unknown kind");
     const byteLength = readU64(words, at + 1);
     const end = at + 3 + byteLength / 4;
     if (byteLength % 4 !== 0 || end > words.length)
@@ -108,7 +109,8 @@ function sectionsOf(words: Uint32Array): Map<number, Uint32Array> {
   for (const kind of [SECTION.customGateList, SECTION.customGateUses]) {
     const gates = sections.get(kind);
     // Both begin with their count: an empty list is written too. Groth16 has no meaning for a custom gate.
-    if (gates !== undefined && gates[0] !== 0) throw new R1csFormatError("custom gates are not supported");
+    if (gates !== undefined && (gates.length !== 1 || gates[0] !== 0))
+      throw new R1csFormatError("custom gates are not supported");
   }
   return sections;
 }
@@ -154,7 +156,7 @@ interface MatrixBuilder {
 }
 
 function readConstraints(words: Uint32Array, header: R1csHeader): R1cs["constraints"] {
-  const termCounts = countTerms(words, header.constraintCount);
+  const termCounts = countTerms(words, header);
   const builders = termCounts.map((terms) => newBuilder(header.constraintCount, terms));
   const primeWords = wordsOfPrime(header.prime);
   let at = 0;
@@ -170,12 +172,13 @@ function readConstraints(words: Uint32Array, header: R1csHeader): R1cs["constrai
 }
 
 /** First pass: counts the terms of A, B and C, which also checks every length. */
-function countTerms(words: Uint32Array, constraintCount: number): number[] {
+function countTerms(words: Uint32Array, { constraintCount, wireCount }: R1csHeader): number[] {
   if (constraintCount * 3 > words.length) throw new R1csFormatError("constraint section is too short");
   const counts = [0, 0, 0];
   let at = 0;
   for (let i = 0; i < constraintCount * 3; i += 1) {
     const terms = word(words, at);
+    if (terms > wireCount) throw new R1csFormatError("a constraint has more terms than there are wires");
     const end = at + 1 + terms * (1 + WORDS_PER_COEFFICIENT);
     if (end > words.length) throw new R1csFormatError("a constraint runs past the end of its section");
     counts[i % 3] = (counts[i % 3] ?? 0) + terms;

@@ -7,7 +7,7 @@ import type { R1cs } from "../circuit/r1cs.js";
 import { verifyingKeyFromJson, verifyingKeyToJson } from "../encoding/groth16-verifying-key.js";
 import { loadReferenceKernels } from "../reference/reference-kernels.js";
 import { ProvingKeyFormatError, readProvingKey, verifyingKeyOf } from "./proving-key.js";
-import { zkeyCountsOf } from "./zkey-writer.js";
+import { coefficientSectionBytes, zkeyCountsOf } from "./zkey-writer.js";
 
 export interface ImportedKeyFiles {
   /** snarkjs `.zkey`. */
@@ -36,6 +36,8 @@ export async function readImportedKey(
       counts.domainPower !== key.domainPower
     )
       return problem("proving_key.zkey", "the key is of another circuit: its numbers of wires are not the R1CS's");
+    if (4 + key.coefficients.entries.length > coefficientSectionBytes(r1cs))
+      return problem("proving_key.zkey", "the key has more coefficients than the R1CS");
     const own = verifyingKeyToJson(verifyingKeyOf(key), kernels);
     if (files.verifyingKey !== undefined) {
       const said = verifyingKeyFromJson(parsed(files.verifyingKey), kernels);

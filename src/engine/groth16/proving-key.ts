@@ -49,8 +49,10 @@ export class ProvingKeyFormatError extends Error {
   override readonly name = "ProvingKeyFormatError";
 }
 
-const SECTIONS_MAX = 32;
+const SECTION_TYPES: ReadonlySet<number> = new Set(Object.values(ZKEY_SECTION));
 const CIRCUIT_HASH_BYTES = 64;
+/** A contribution takes about 500 bytes, and the largest ceremonies had some thousands. */
+const CONTRIBUTIONS_BYTES_MAX = 4 * 1024 * 1024;
 /** No curve of snarkjs has longer coordinates; a file may claim any length. */
 const FQ_BYTES_MAX = 96;
 
@@ -79,6 +81,8 @@ export function readProvingKey(bytes: Uint8Array): Groth16ProvingKey {
   const contributions = section(ZKEY_SECTION.contributions);
   if (contributions.length < CIRCUIT_HASH_BYTES + 4)
     throw new ProvingKeyFormatError("section contributions is too short");
+  if (contributions.length > CONTRIBUTIONS_BYTES_MAX)
+    throw new ProvingKeyFormatError("section contributions is too long");
   return {
     curve,
     ...header,
@@ -119,11 +123,13 @@ function readSections(bytes: Uint8Array): Map<number, Uint8Array> {
   if (bytes.length < 12 || readU32(bytes, 0) !== ZKEY_MAGIC) throw new ProvingKeyFormatError("not a zkey file");
   if (readU32(bytes, 4) !== ZKEY_VERSION) throw new ProvingKeyFormatError("unknown version of the zkey format");
   const count = readU32(bytes, 8);
-  if (count > SECTIONS_MAX) throw new ProvingKeyFormatError("too many sections");
+  if (count > SECTION_TYPES.size) throw new ProvingKeyFormatError("too many sections");
   const sections = new Map<number, Uint8Array>();
   let at = 12;
   for (let i = 0; i < count; i += 1) {
     const type = readU32(bytes, at);
+    // Its length would be checked by nothing, and the file is kept and loaded whole.
+    if (!SECTION_TYPES.has(type)) throw new ProvingKeyFormatError("a section is of an unknown kind");
     const length = readU32(bytes, at + 4) + readU32(bytes, at + 8) * 2 ** 32;
     const start = at + 12;
     if (start + length > bytes.length) throw new ProvingKeyFormatError("a section runs past the end of the file");

@@ -16,8 +16,15 @@ import { mergeCommits } from "../../platform/store/tables.js";
 import type { AnalysisOutcome, CircuitAnalyzer } from "../compute/analysis-task.js";
 import { analysisFinished } from "../prover-events.js";
 import { proofSystemRow } from "../catalog.js";
+import type { SourceFiles } from "../provisioning/source-files.js";
 import type { BuiltInCircuits, CircuitSource } from "../provisioning/sources.js";
-import { scopeOf, type AnalysisResult, type ProverRepository, type StoredProver } from "../repository.js";
+import {
+  scopeOf,
+  type AnalysisArtifactName,
+  type AnalysisResult,
+  type ProverRepository,
+  type StoredProver,
+} from "../repository.js";
 import type { CircuitAnalysis } from "./analysis-schemas.js";
 
 /** Where a strict prover goes after its analysis. */
@@ -35,6 +42,8 @@ export interface StrictEnd {
 export interface AnalysesDependencies {
   readonly repository: ProverRepository;
   readonly artifacts: Artifacts;
+  /** Holds the files of an analysis until the records name them. */
+  readonly files: Pick<SourceFiles, "holdAll">;
   readonly analyzer: CircuitAnalyzer;
   readonly builtIns: BuiltInCircuits;
   readonly events: Pick<Events, "commitOf">;
@@ -79,13 +88,19 @@ export class Analyses {
     const scope = scopeOf(prover);
     const hash = prover.build.circuit_hash;
     const known = this.#with.repository.findCircuitAnalysis(scope, hash);
-    const result = known ?? (await this.#analyze(prover, lease.signal));
-    const shared =
-      known === undefined && !PASSING_REASONS.has(result.reason)
-        ? this.#with.repository.putCircuitAnalysis(scope, hash, result)
-        : {};
-    const end = this.#finish(owner, proverId, result);
-    if (end !== undefined) await lease.commit(mergeCommits(end, shared));
+    const finish = async (result: AnalysisResult, shared: StoreCommit): Promise<void> => {
+      const end = this.#finish(owner, proverId, result);
+      if (end !== undefined) await lease.commit(mergeCommits(end, shared));
+    };
+    if (known !== undefined) {
+      await finish(known, {});
+      return;
+    }
+    const { curve } = proofSystemRow(prover);
+    await this.#hold(await this.#analyze(prover, lease.signal), curve, async (result) => {
+      const isShared = !PASSING_REASONS.has(result.reason);
+      await finish(result, isShared ? this.#with.repository.putCircuitAnalysis(scope, hash, result) : {});
+    });
   }
 
   /** Prepares the commit for when the queue gives up: nothing is proved. */
@@ -125,25 +140,22 @@ export class Analyses {
     return strict.fail(owner, proverId, { code: "circuit_under_determined", message }) ?? {};
   }
 
-  async #analyze(prover: StoredProver, signal: AbortSignal): Promise<AnalysisResult> {
+  async #analyze(prover: StoredProver, signal: AbortSignal): Promise<AnalysisOutcome> {
     const { artifacts, analyzer, builtIns } = this.#with;
     const stored = prover.build.artifacts["source.json"];
     const { curve } = proofSystemRow(prover);
-    if (stored === undefined) return await this.#store({ report: unfinished("compiler") }, curve);
+    if (stored === undefined) return { report: unfinished("compiler") };
     const text = await artifacts.read(stored.sha256);
     const circuit = await this.#interface(prover);
     const example = prover.build.is_built_in ? builtIns.find(prover.identifier)?.satisfyingInputs : undefined;
-    return await this.#store(
-      await analyzer.analyze(
-        {
-          source: JSON.parse(text.toString("utf8")) as CircuitSource,
-          curve,
-          ...(circuit === undefined ? {} : { constraintCount: circuit.constraintCount }),
-          ...(example === undefined ? {} : { example }),
-        },
-        signal,
-      ),
-      curve,
+    return await analyzer.analyze(
+      {
+        source: JSON.parse(text.toString("utf8")) as CircuitSource,
+        curve,
+        ...(circuit === undefined ? {} : { constraintCount: circuit.constraintCount }),
+        ...(example === undefined ? {} : { example }),
+      },
+      signal,
     );
   }
 
@@ -154,24 +166,30 @@ export class Analyses {
     return JSON.parse((await this.#with.artifacts.read(stored.sha256)).toString("utf8")) as CircuitInterface;
   }
 
-  async #store({ report, witnesses, files }: AnalysisOutcome, curve: CurveName): Promise<AnalysisResult> {
-    const { artifacts } = this.#with;
+  /** Stores the files of an analysis and keeps them until `use` has ended. */
+  async #hold(
+    { report, witnesses, files }: AnalysisOutcome,
+    curve: CurveName,
+    use: (result: AnalysisResult) => Promise<void>,
+  ): Promise<void> {
     const { verdict, reason } = report;
-    const described = { "analysis.json": await artifacts.put(Buffer.from(JSON.stringify(report))) };
-    if (witnesses === undefined || files === undefined) return { verdict, reason, artifacts: described };
     const prime = scalarFieldOf(curve);
-    const [first, second] = witnesses;
-    return {
-      verdict,
-      reason,
-      artifacts: {
-        ...described,
-        "witness_1.wtns": await artifacts.put(wtnsFile(first, prime)),
-        "witness_2.wtns": await artifacts.put(wtnsFile(second, prime)),
-        "analysis.r1cs": await artifacts.put(files.r1cs),
-        "analysis.sym": await artifacts.put(files.sym),
-      },
+    const pair =
+      witnesses === undefined || files === undefined
+        ? {}
+        : {
+            "witness_1.wtns": wtnsFile(witnesses[0], prime),
+            "witness_2.wtns": wtnsFile(witnesses[1], prime),
+            "analysis.r1cs": files.r1cs,
+            "analysis.sym": files.sym,
+          };
+    const made: { readonly [Name in AnalysisArtifactName]?: Uint8Array } = {
+      "analysis.json": Buffer.from(JSON.stringify(report)),
+      ...pair,
     };
+    await this.#with.files.holdAll(made, async (artifacts) => {
+      await use({ verdict, reason, artifacts });
+    });
   }
 }
 

@@ -80,7 +80,8 @@ export const CircuitAnalysis = Type.Object(
   {
     id: Type.String({ ...Uuid, description: "the prover" }),
     state: Type.Union([Type.Literal("none"), Type.Literal("pending"), Type.Literal("finished")], {
-      description: "none: the prover is not provisioned yet, or the server analyses no circuits",
+      description:
+        "none: the prover is not provisioned yet, its circuit was made elsewhere, or the server analyses no circuits",
     }),
     ...RESULT,
     system: nullable(System),

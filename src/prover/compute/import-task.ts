@@ -10,6 +10,8 @@ import type { ImportedParts, ImportFiles } from "./compute.js";
 export interface ImportTaskRequest {
   readonly files: ImportFiles;
   readonly limits: ImportLimits;
+  /** Bytes that the files which stay in memory for proofs may have together. No limit unless given. */
+  readonly residentBytesMax?: number;
 }
 
 export type ImportTaskAnswer = { readonly ok: true; readonly value: ImportedParts } | ImportProblem;

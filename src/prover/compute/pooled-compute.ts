@@ -51,6 +51,8 @@ interface PooledComputeOptions {
   readonly constraintsMax: number;
   /** Limits of one compilation. */
   readonly compile: CompileAllowance;
+  /** Memory for resident keys: what an import may take of it at most. No limit unless given. */
+  readonly residentBytesMax?: number;
   /** For the WebAssembly kernels; without it the reference backend proves. */
   readonly openKeys?: OpenKeysOptions;
 }
@@ -73,6 +75,7 @@ export class PooledCompute implements ProverCompute {
   readonly compilerName = `${readCompilerName()} O2`;
   readonly #compileLimits: CompileLimits;
   readonly #processLimits: ProcessTaskLimits;
+  readonly #residentBytesMax: number | undefined;
   readonly #pools: ComputePools;
   readonly #log: Log;
   readonly #tasks: ProcessTasks;
@@ -83,6 +86,7 @@ export class PooledCompute implements ProverCompute {
     const compilerPagesMax = Math.min(PAGES_MAX, Math.floor((memoryMb * MIB * COMPILER_SHARE) / WASM_PAGE_BYTES));
     this.#compileLimits = { ...DEFAULT_COMPILE_LIMITS, constraintsMax: options.constraintsMax, compilerPagesMax };
     this.#processLimits = compileProcessLimits(options.compile);
+    this.#residentBytesMax = options.residentBytesMax;
     this.#pools = dependencies.pools;
     this.#tasks = dependencies.tasks;
     this.#log = dependencies.log;
@@ -116,7 +120,16 @@ export class PooledCompute implements ProverCompute {
 
   /** Reads the files in a process. */
   async readImport(files: ImportFiles, options: ComputeOptions = {}): Promise<ImportOutcome> {
-    const outcome = await readImportInProcess(this.#tasks, { files, limits: this.#compileLimits }, signalOf(options));
+    const limits = {
+      limits: this.#compileLimits,
+      ...(this.#residentBytesMax === undefined ? {} : { residentBytesMax: this.#residentBytesMax }),
+    };
+    const outcome = await readImportInProcess(this.#tasks, { files, ...limits }, signalOf(options));
+    // The witness program and the key are the sender's: trying again would end the same way.
+    if (!outcome.ok && outcome.code === "crashed" && options.signal?.aborted !== true) {
+      this.#log.warn("process ended without an answer", { step: "import", code: outcome.code });
+      return { ok: false, errors: [diagnostic("import_invalid", "the files end the process that reads them")] };
+    }
     if (!outcome.ok) return this.#stepFailure("import", outcome, options);
     const read = outcome.value;
     return read.ok

@@ -22,10 +22,11 @@ const BYTES_MAX: Readonly<Partial<Record<keyof ImportFiles, number>>> = {
   witnessProgram: 128 * 1024 * 1024,
   verifyingKey: 64 * 1024 * 1024,
 };
+const RESIDENT = ["r1cs", "witnessProgram", "provingKey"] as const satisfies readonly (keyof ImportFiles)[];
 
 /** Reads the files of an import. Whatever is wrong with them is a result. */
-export async function readImport({ files, limits }: ImportTaskRequest): Promise<ImportTaskAnswer> {
-  const tooLong = findTooLong(files);
+export async function readImport({ files, limits, residentBytesMax }: ImportTaskRequest): Promise<ImportTaskAnswer> {
+  const tooLong = findTooLong(files) ?? findTooLarge(files, residentBytesMax);
   if (tooLong !== undefined) return tooLong;
   const imported = await readImportedCircuit(
     { r1cs: read(files.r1cs), witnessProgram: read(files.witnessProgram), sym: read(files.sym) },
@@ -57,6 +58,21 @@ function findTooLong(files: ImportFiles): ImportProblem | undefined {
       };
   }
   return undefined;
+}
+
+/** What proofs load into the server's memory, whose limit the operator sets. */
+function findTooLarge(files: ImportFiles, residentBytesMax = Infinity): ImportProblem | undefined {
+  const resident = RESIDENT.flatMap((name) => files[name] ?? []);
+  const bytes = resident.reduce((sum, { path }) => sum + statSync(path).size, 0);
+  if (bytes <= residentBytesMax) return undefined;
+  const file = FILE_NAMES[files.provingKey === undefined ? "r1cs" : "provingKey"];
+  const names = RESIDENT.filter((name) => files[name] !== undefined).map((name) => FILE_NAMES[name]);
+  return {
+    ok: false,
+    code: "circuit_too_large",
+    file,
+    message: `${names.join(", ")} have ${String(bytes)} bytes together, more than the ${String(residentBytesMax)} that the server keeps for keys`,
+  };
 }
 
 function read({ path, sha256 }: StoredFile): Buffer {

@@ -6,10 +6,14 @@ import { formatSubject, type Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import type { StreamedBody } from "../../platform/contract/streamed-body.js";
 import { AppError, notFound } from "../../platform/errors.js";
+import type { Events } from "../../platform/events/events.js";
+import type { Log } from "../../platform/log.js";
 import type { Artifacts, ArtifactReference } from "../../platform/store/artifacts.js";
 import { mergeCommits } from "../../platform/store/commits.js";
 import { StoreConflict, type Store, type StoreCommit, type StoreRecord } from "../../platform/store/store.js";
 import { diagnostic } from "../provisioning/diagnostics.js";
+import { statusEvents } from "../prover-events.js";
+import type { StatusWatch } from "../provisioning/status-watch.js";
 import type { SourceFiles } from "../provisioning/source-files.js";
 import type { ArtifactSet, ProverRepository, StoredProver } from "../repository.js";
 import type { ImportRequest, ProverArtifact } from "../schemas.js";
@@ -23,7 +27,11 @@ interface ImportsDependencies {
   readonly artifacts: Pick<Artifacts, "verify">;
   readonly files: SourceFiles;
   readonly uploads: Uploads;
+  readonly events: Pick<Events, "commitOf">;
+  /** Wakes requests that wait for a prover whose import has failed. */
+  readonly watch: Pick<StatusWatch, "notify">;
   readonly clock: Clock;
+  readonly log: Log;
   readonly queue: ImportQueue;
 }
 
@@ -37,7 +45,7 @@ interface ImportQueue {
 
 /** Imports of one owner that may wait for files; a person uploads one after the other. */
 const WAITING_PER_OWNER_MAX = 5;
-/** Time for the files of an import; 4 GiB take it at 50 KB/s. */
+/** Time for the files of an import; 2 GiB take it at 25 KB/s. */
 const WAIT_HOURS = 24;
 const SWEEP_EVERY_MS = 60_000;
 /** The files of one prover may come at once, and each changes its record. */
@@ -129,7 +137,7 @@ export class Imports {
   async start(): Promise<void> {
     await this.sweep();
     this.#timer = setInterval(() => {
-      // What fails is tried again a minute later.
+      // The store may be closing; what fails is tried again a minute later.
       this.sweep().catch(() => undefined);
     }, SWEEP_EVERY_MS).unref();
   }
@@ -140,25 +148,37 @@ export class Imports {
     this.#timer = undefined;
   }
 
-  /** Drops uploads that stopped and fails imports whose time is up. */
+  /** Drops uploads that stopped and fails imports whose time is up. One that cannot end holds up no other. */
   async sweep(): Promise<void> {
     await this.#with.uploads.sweep();
     const nowMs = this.#with.clock.nowMs();
     for (const record of this.#with.repository.waitingImports()) {
       const { build, id } = record.value;
       if (build.import === undefined || Date.parse(build.import.expires_at) > nowMs) continue;
-      const reason = `the files of the import did not come within ${String(WAIT_HOURS)} hours`;
-      const failed: StoredProver = {
-        ...record.value,
-        status: "failed",
-        errors: [diagnostic("import_expired", reason)],
-        updated_at: isoTimestamp(nowMs),
-        build: { ...build, artifacts: {} },
-      };
-      await this.#with.store.commit(this.#with.repository.update(record, failed));
-      await this.discard(build.owner, id);
-      for (const { sha256 } of Object.values(build.artifacts)) await this.#with.files.removeUnused(sha256);
+      try {
+        await this.#expire(record);
+      } catch (error) {
+        // Its last file may have come just now.
+        if (!(error instanceof StoreConflict)) this.#with.log.error("import not ended", { prover_id: id, error });
+      }
     }
+  }
+
+  async #expire(record: StoreRecord<StoredProver>): Promise<void> {
+    const { build, id, updated_at } = record.value;
+    const reason = `the files of the import did not come within ${String(WAIT_HOURS)} hours`;
+    const failed: StoredProver = {
+      ...record.value,
+      status: "failed",
+      errors: [diagnostic("import_expired", reason)],
+      updated_at: isoTimestamp(Math.max(this.#with.clock.nowMs(), Date.parse(updated_at) + 1)),
+      build: { ...build, artifacts: {} },
+    };
+    const events = this.#with.events.commitOf(statusEvents(build.owner, id, "failed"));
+    await this.#with.store.commit(mergeCommits(this.#with.repository.update(record, failed), events));
+    this.#with.watch.notify(id);
+    await this.discard(build.owner, id);
+    for (const { sha256 } of Object.values(build.artifacts)) await this.#with.files.removeUnused(sha256);
   }
 
   async #holdAll<Result>(
@@ -204,7 +224,7 @@ export class Imports {
 
   #heldBytes(owner: Subject): number {
     return this.#with.repository
-      .waitingImports(owner)
+      .unfinishedImports(owner)
       .flatMap(({ value }) => importFiles(value))
       .reduce((sum, { stored }) => sum + (stored?.bytes ?? 0), 0);
   }

@@ -21,6 +21,8 @@ export interface UploadLimits {
   readonly openPerOwnerMax: number;
   /** Files of all owners that may be open; each holds a file descriptor. */
   readonly openMax: number;
+  /** Longest file, whatever the length of its parts. */
+  readonly fileBytesMax: number;
   /** Bytes that the waiting files of one owner may have together, those that are complete included. */
   readonly bytesPerOwnerMax: number;
   /** An upload that got no byte for this long is dropped. */
@@ -74,8 +76,9 @@ export class Uploads {
    * @param said hash that the file must have, from its announcement; undefined for any
    * @param heldBytes bytes of the owner's complete files that wait for others
    * @returns the file when it is complete, for the caller to publish or discard; undefined while parts are missing
-   * @throws AppError `upload_out_of_order`, `upload_digest_mismatch`, `invalid_request`, `conflict` while another
-   *   request writes to the file, `too_many_requests`, `storage_full`, and what the body throws
+   * @throws AppError `upload_out_of_order`, `upload_digest_mismatch`, `body_too_large`, `invalid_request`,
+   *   `conflict` while another request writes to the file, `too_many_requests`, `storage_full`, and what
+   *   the body throws
    */
   async take(
     key: UploadKey,
@@ -83,10 +86,9 @@ export class Uploads {
     { said, heldBytes }: { readonly said: string | undefined; readonly heldBytes: number },
   ): Promise<FinishedUpload | undefined> {
     const upload = await this.#uploadFor(key, body, heldBytes);
-    requireSameDigest(upload, said, body.sha256);
-    upload.isBusy = true;
     let isComplete = false;
     try {
+      requireSameDigest(upload, said, body.sha256);
       for await (const chunk of body.chunks) {
         await upload.writer.write(chunk);
         upload.touchedAtMs = this.#clock.monotonicMs();
@@ -104,7 +106,8 @@ export class Uploads {
       this.#open.delete(idOf(key));
       return { sha256, writer: upload.writer };
     } catch (error) {
-      if (isComplete || isFull(error)) await this.#drop(upload);
+      // What got no byte has nothing to go on from, and would keep the place and the digest of its request.
+      if (isComplete || upload.writer.bytes === 0 || isFull(error)) await this.#drop(upload);
       throw error;
     } finally {
       upload.isBusy = false;
@@ -125,7 +128,7 @@ export class Uploads {
     return idle.length;
   }
 
-  /** The open file that a part continues, or a new one. */
+  /** The open file that a part continues, or a new one; it is the caller's alone until that clears `isBusy`. */
   async #uploadFor(key: UploadKey, body: StreamedBody, heldBytes: number): Promise<OpenUpload> {
     const found = this.#open.get(idOf(key));
     if (found?.isBusy === true || this.#beginning.has(idOf(key)))
@@ -133,8 +136,12 @@ export class Uploads {
     const start = body.part?.start ?? 0;
     const total = body.part?.total ?? body.bytes;
     if (total === 0) throw invalidMember(key.name, "the file has no bytes");
+    if (total > this.#limits.fileBytesMax)
+      throw new AppError("body_too_large", {
+        message: `a file may have ${String(this.#limits.fileBytesMax)} bytes at most`,
+      });
     const received = found?.writer.bytes ?? 0;
-    if (start !== 0 || (found !== undefined && received === 0)) {
+    if (start !== 0) {
       if (found === undefined || start !== received)
         throw new AppError("upload_out_of_order", {
           message: `${String(received)} bytes have come; the next part begins there`,
@@ -144,24 +151,33 @@ export class Uploads {
           key.name,
           "the parts say different lengths of the whole file; send it again from its start",
         );
+      found.isBusy = true;
       return found;
     }
-    // From the start again: what came before is not wanted any more.
-    if (found !== undefined) await this.#drop(found);
-    return await this.#begin(key, total, heldBytes);
+    return await this.#begin(key, total, { heldBytes, replaced: found });
   }
 
-  async #begin(key: UploadKey, total: number, heldBytes: number): Promise<OpenUpload> {
-    this.#requireRoom(key.owner, total, heldBytes);
+  async #begin(
+    key: UploadKey,
+    total: number,
+    { heldBytes, replaced }: { readonly heldBytes: number; readonly replaced: OpenUpload | undefined },
+  ): Promise<OpenUpload> {
     const id = idOf(key);
-    this.#beginning.set(id, { key, total });
+    // From the start again: what came before is not wanted any more, and takes no room.
+    if (replaced !== undefined) this.#open.delete(id);
+    try {
+      this.#requireRoom(key.owner, total, heldBytes);
+      this.#beginning.set(id, { key, total });
+    } finally {
+      if (replaced !== undefined) await this.#drop(replaced);
+    }
     try {
       const upload: OpenUpload = {
         key,
         total,
         sha256: undefined,
         writer: await this.#artifacts.begin(),
-        isBusy: false,
+        isBusy: true,
         isDiscarded: false,
         touchedAtMs: this.#clock.monotonicMs(),
       };

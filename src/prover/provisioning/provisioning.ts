@@ -36,7 +36,7 @@ import type { ProverVault } from "../vault-port.js";
 export interface ProvisioningDependencies {
   readonly repository: ProverRepository;
   readonly artifacts: Artifacts;
-  /** Holds and removes the files of imports. */
+  /** Holds what is made until the record names it, and removes the files of imports. */
   readonly files: SourceFiles;
   readonly compute: ProverCompute;
   readonly builtIns: BuiltInCircuits;
@@ -77,6 +77,8 @@ const SETUP_TRIES_MAX = 3;
 
 export class Provisioning {
   readonly #with: ProvisioningDependencies;
+  /** Files of imports that `failure` ended; in memory, as the next start removes what is left over. */
+  readonly #failed = new Map<string, ArtifactSet>();
 
   constructor(dependencies: ProvisioningDependencies) {
     this.#with = dependencies;
@@ -111,6 +113,7 @@ export class Provisioning {
   ): StoreCommit | undefined {
     const record = this.#with.repository.find(owner, proverId);
     if (record === undefined || isFinished(record.value.status)) return undefined;
+    if (record.value.build.import !== undefined) this.#failed.set(proverId, record.value.build.artifacts);
     const failed: StoredProver = {
       ...withoutImport(this.#touched(record)),
       status: "failed",
@@ -120,6 +123,14 @@ export class Provisioning {
       this.#with.repository.update(record, failed),
       this.#with.events.commitOf(statusEvents(owner, proverId, "failed")),
     );
+  }
+
+  /** Removes the files of an import that `failure` ended, once that is committed; without it they are still named. */
+  async removeFailed(proverId: string): Promise<void> {
+    const artifacts = this.#failed.get(proverId);
+    if (artifacts === undefined) return;
+    this.#failed.delete(proverId);
+    await this.#removeUnused(artifacts);
   }
 
   async #step(prover: StoredProver, lease: ProvisioningLease): Promise<void> {
@@ -155,14 +166,13 @@ export class Provisioning {
     }
     const scope = scopeOf(prover);
     const hash = prover.build.circuit_hash;
-    const compiled = this.#with.repository.findCircuit(scope, hash) ?? (await this.#compileAnew(prover, lease));
-    if (compiled === undefined) return;
-    await this.#move(
-      withCompiled(prover, compiled),
-      "compiled",
-      lease,
-      this.#with.repository.putCircuit(scope, hash, compiled),
-    );
+    const finish = async (compiled: CompiledCircuit): Promise<void> => {
+      const shared = this.#with.repository.putCircuit(scope, hash, compiled);
+      await this.#move(withCompiled(prover, compiled), "compiled", lease, shared);
+    };
+    const known = this.#with.repository.findCircuit(scope, hash);
+    if (known === undefined) await this.#compileAnew(prover, lease, finish);
+    else await finish(known);
   }
 
   /** Reads the files of an import, which take the place of a compilation's. */
@@ -185,17 +195,14 @@ export class Provisioning {
       return;
     }
     const { circuit, witnessProgram, verifyingKey } = outcome.value;
-    await this.#with.files.hold(witnessProgram, async (program) => {
+    const made = {
+      "circuit.wasm": witnessProgram,
+      "interface.json": Buffer.from(JSON.stringify(circuit)),
+      "verifying_key.json": verifyingKey === undefined ? undefined : Buffer.from(verifyingKey),
+    };
+    await this.#with.files.holdAll(made, async (files) => {
       const { "imported_verifying_key.json": _compared, ...kept } = uploaded;
-      const artifacts: ArtifactSet = {
-        ...kept,
-        "circuit.wasm": program,
-        "interface.json": await this.#with.artifacts.put(Buffer.from(JSON.stringify(circuit))),
-        ...(verifyingKey === undefined
-          ? {}
-          : { "verifying_key.json": await this.#with.artifacts.put(Buffer.from(verifyingKey)) }),
-      };
-      const build = { ...prover.build, artifacts, value_count: valuesOf(circuit) };
+      const build = { ...prover.build, artifacts: { ...kept, ...files }, value_count: valuesOf(circuit) };
       await this.#move({ ...prover, build }, "compiled", lease);
     });
     await this.#removeUnused(uploaded);
@@ -210,8 +217,12 @@ export class Provisioning {
     for (const { sha256 } of Object.values(artifacts)) await this.#with.files.removeUnused(sha256);
   }
 
-  /** Undefined when the source does not compile and the prover has failed. */
-  async #compileAnew(prover: StoredProver, lease: ProvisioningLease): Promise<CompiledCircuit | undefined> {
+  /** Compiles the source; where it does not compile, the prover fails. */
+  async #compileAnew(
+    prover: StoredProver,
+    lease: ProvisioningLease,
+    finish: (compiled: CompiledCircuit) => Promise<void>,
+  ): Promise<void> {
     const text = await this.#with.artifacts.read(required(prover, "source.json").sha256);
     const outcome = await this.#with.compute.compile(
       { source: JSON.parse(text.toString("utf8")) as CircuitSource, curve: proofSystemRow(prover).curve },
@@ -219,16 +230,19 @@ export class Provisioning {
     );
     if (!outcome.ok) {
       await this.#fail({ ...prover, warnings: limitDiagnostics(outcome.warnings) }, outcome.errors, lease);
-      return undefined;
+      return;
     }
     const { witnessProgram, r1cs, sym, circuit, warnings } = outcome.value;
-    const artifacts: ArtifactSet = {
-      "circuit.wasm": await this.#with.artifacts.put(witnessProgram),
-      "circuit.r1cs": await this.#with.artifacts.put(r1cs),
-      "circuit.sym": await this.#with.artifacts.put(sym),
-      "interface.json": await this.#with.artifacts.put(Buffer.from(JSON.stringify(circuit))),
+    const made = {
+      "circuit.wasm": witnessProgram,
+      "circuit.r1cs": r1cs,
+      "circuit.sym": sym,
+      "interface.json": Buffer.from(JSON.stringify(circuit)),
     };
-    return { artifacts, warnings: limitDiagnostics(warnings), value_count: valuesOf(circuit) };
+    const described = { warnings: limitDiagnostics(warnings), value_count: valuesOf(circuit) };
+    await this.#with.files.holdAll(made, async (artifacts) => {
+      await finish({ artifacts, ...described });
+    });
   }
 
   async #deriveKeys(prover: StoredProver, lease: ProvisioningLease): Promise<void> {
@@ -251,14 +265,13 @@ export class Provisioning {
         ? undefined
         : this.#with.strings.find(proofSystemRow(prover).curve, referenceString);
     assert((string === undefined) === (referenceString === undefined), "keys follow from a string that is kept");
-    const artifacts: ArtifactSet = {
-      ...prover.build.artifacts,
-      proving_key: await this.#with.artifacts.put(provingKey),
-      "verifying_key.json": await this.#with.artifacts.put(Buffer.from(verifyingKey)),
-      ...(string === undefined ? {} : { reference_string: { sha256: string.sha256, bytes: string.bytes } }),
-    };
+    const reference = string === undefined ? {} : { reference_string: { sha256: string.sha256, bytes: string.bytes } };
     const setup = string === undefined ? null : { origin: string.origin, sha256: string.sha256, power: string.power };
-    await this.#write(prover, { ...prover, setup, build: { ...prover.build, artifacts } }, lease);
+    const keys = { proving_key: provingKey, "verifying_key.json": Buffer.from(verifyingKey) };
+    await this.#with.files.holdAll(keys, async (files) => {
+      const artifacts: ArtifactSet = { ...prover.build.artifacts, ...files, ...reference };
+      await this.#write(prover, { ...prover, setup, build: { ...prover.build, artifacts } }, lease);
+    });
   }
 
   /** Makes the keys, and before that the reference string that they take, if there is none. */
@@ -302,13 +315,11 @@ export class Provisioning {
       return;
     }
     const { verifierContract } = passed.value;
-    const artifacts: ArtifactSet = {
-      ...prover.build.artifacts,
-      ...(verifierContract === undefined
-        ? {}
-        : { "verifier.sol": await this.#with.artifacts.put(Buffer.from(verifierContract)) }),
-    };
-    await this.#write(prover, { ...prover, build: { ...prover.build, artifacts, gates_passed: true } }, lease);
+    const contract = { "verifier.sol": verifierContract === undefined ? undefined : Buffer.from(verifierContract) };
+    await this.#with.files.holdAll(contract, async (files) => {
+      const artifacts: ArtifactSet = { ...prover.build.artifacts, ...files };
+      await this.#write(prover, { ...prover, build: { ...prover.build, artifacts, gates_passed: true } }, lease);
+    });
   }
 
   async #stringOf({ setup }: StoredProver): Promise<Pick<GatesInput, "referenceString">> {

@@ -1,16 +1,21 @@
 /**
- * The files that callers bring, sources and imported artifacts: each stays only while a prover names it or a request is
- * about to, so that refused requests and deleted provers fill no disk. What is held lives in this process's memory, as
- * its requests do; a file that a crash leaves is removed at the next start.
+ * The files of provers, which callers bring or provisioning makes: each stays only while a record names it or a request
+ * or job is about to, so that refused requests and deleted provers fill no disk, and no deletion takes a file whose
+ * content another has just stored. What is held lives in this process's memory, as its requests do; a file that a
+ * crash leaves is removed at the next start.
  */
 import { createHash } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
 import type { ArtifactReference, Artifacts } from "../../platform/store/artifacts.js";
 
 interface SourceFilesDependencies {
   readonly artifacts: Pick<Artifacts, "put" | "remove">;
-  /** Whether a committed prover names the file. */
+  /** Whether a committed record names the file. */
   readonly isUsed: (sha256: string) => boolean;
 }
+
+/** Bytes that are hashed at once: a few milliseconds in which nobody else is served. */
+const HASH_STEP_BYTES = 4 * 1024 * 1024;
 
 export class SourceFiles {
   readonly #with: SourceFilesDependencies;
@@ -20,6 +25,18 @@ export class SourceFiles {
 
   constructor(dependencies: SourceFilesDependencies) {
     this.#with = dependencies;
+  }
+
+  /**
+   * Stores files and keeps them until `use` has ended; afterwards each stays only where a record names it.
+   * @param contents by the names under which `use` gets them; undefined ones are left out
+   * @throws storage_full, storage_failed, and what `use` throws
+   */
+  async holdAll<Name extends string, Result>(
+    contents: { readonly [N in Name]?: Uint8Array | undefined },
+    use: (files: { readonly [N in Name]?: ArtifactReference }) => Promise<Result>,
+  ): Promise<Result> {
+    return await this.#holdRest(Object.keys(contents) as Name[], contents, {}, use);
   }
 
   /**
@@ -61,6 +78,23 @@ export class SourceFiles {
     await removal;
   }
 
+  async #holdRest<Name extends string, Result>(
+    names: readonly Name[],
+    contents: { readonly [N in Name]?: Uint8Array | undefined },
+    held: { readonly [N in Name]?: ArtifactReference },
+    use: (files: { readonly [N in Name]?: ArtifactReference }) => Promise<Result>,
+  ): Promise<Result> {
+    const [name, ...rest] = names;
+    if (name === undefined) return await use(held);
+    const content = contents[name];
+    if (content === undefined) return await this.#holdRest(rest, contents, held, use);
+    return await this.holdFile(
+      await sha256Of(content),
+      async () => await this.#with.artifacts.put(content),
+      async (file) => await this.#holdRest(rest, contents, { ...held, [name]: file }, use),
+    );
+  }
+
   async #remove(sha256: string): Promise<void> {
     try {
       await this.#with.artifacts.remove(sha256);
@@ -70,4 +104,13 @@ export class SourceFiles {
       this.#removals.delete(sha256);
     }
   }
+}
+
+async function sha256Of(content: Uint8Array): Promise<string> {
+  const hash = createHash("sha256");
+  for (let at = 0; at < content.length; at += HASH_STEP_BYTES) {
+    if (at > 0) await setImmediate();
+    hash.update(content.subarray(at, at + HASH_STEP_BYTES));
+  }
+  return hash.digest("hex");
 }

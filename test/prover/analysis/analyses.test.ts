@@ -129,6 +129,24 @@ describe("the analysis of a prover", () => {
     expect(analyzer.inputs.length - before).toBe(2);
   });
 
+  it("keeps its files for the circuit's other provers when the first one goes", async () => {
+    const who = subject();
+    const circuit = fresh();
+    script({ report: { ...PROVED, samples: 41 } })();
+    const first = await provision(test.provers, who, circuit);
+    await finished(who, first.id);
+    const open = script({ report: PROVED });
+    const other = await provision(test.provers, who, fresh());
+    const second = await provision(test.provers, who, circuit);
+    const { path } = await test.provers.artifact(who, first.id, "analysis.json");
+    await test.provers.delete(who, first.id);
+    open();
+    await finished(who, other.id);
+    expect(await finished(who, second.id)).toMatchObject({ verdict: "determined", samples: 41 });
+    await test.provers.delete(who, second.id);
+    expect(existsSync(path)).toBe(false);
+  });
+
   it("is tried again after a limit of time, and says so", async () => {
     const who = subject();
     script({ report: unfinished("time") })();
@@ -167,6 +185,19 @@ describe("the analysis of a prover", () => {
     await finished(who, id);
     expect(analyzer.inputs.at(-2)?.example).toBeDefined();
     expect(analyzer.inputs.at(-1)?.example).toBeUndefined();
+  });
+
+  it("keeps the files of a built-in circuit, whoever else has the same", async () => {
+    const who = subject();
+    script({ report: { ...PROVED, samples: 42 } })();
+    const builtIn = await provision(test.provers, who, { identifier: "poseidon_preimage" });
+    await finished(who, builtIn.id);
+    const { path } = await test.provers.artifact(who, builtIn.id, "analysis.json");
+    await test.provers.delete(who, builtIn.id);
+    const { id } = await provision(test.provers, who, fresh());
+    await finished(who, id);
+    await test.provers.delete(who, id);
+    expect(existsSync(path)).toBe(true);
   });
 
   it("is none while nothing has begun", async () => {

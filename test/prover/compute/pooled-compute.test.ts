@@ -1,6 +1,6 @@
 /** The registry on the server's own threads and processes, with small circuits and with hostile ones. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ProcessTasks } from "../../../src/platform/pool/process-task.js";
+import { ProcessTasks, type ProcessTaskFailure } from "../../../src/platform/pool/process-task.js";
 import { ComputePools } from "../../../src/prover/compute/compute-pools.js";
 import { PooledCompute } from "../../../src/prover/compute/pooled-compute.js";
 import { removeFolder } from "../../support/temporary-folder.js";
@@ -31,6 +31,28 @@ afterAll(async () => {
   await test.close({ keep: true });
   await pools.stop();
   removeFolder(test.folder);
+});
+
+/** Its processes end at once. */
+class CrashingTasks extends ProcessTasks {
+  override run(): Promise<ProcessTaskFailure> {
+    return Promise.resolve({ ok: false, code: "crashed", message: "ended" });
+  }
+}
+
+it("an import that ends its process is invalid, and not tried again", async () => {
+  const compute = new PooledCompute(
+    { constraintsMax: 1000, compile: { memoryMb: 1024, seconds: 5 } },
+    { pools, tasks: new CrashingTasks(), log },
+  );
+  const file = { path: "/nowhere", sha256: "00" };
+  expect(await compute.readImport({ r1cs: file, witnessProgram: file, sym: file })).toMatchObject({
+    ok: false,
+    errors: [{ code: "import_invalid" }],
+  });
+  const stopped = AbortSignal.abort(new Error("the server stops"));
+  const ended = compute.readImport({ r1cs: file, witnessProgram: file, sym: file }, { signal: stopped });
+  await expect(ended).rejects.toThrow("the server stops");
 });
 
 describe("the registry on thread pools and processes", () => {

@@ -47,7 +47,7 @@ function endlessProgram(): Uint8Array {
   ]);
 }
 
-it("ends a program that loops when it is started", async () => {
+it("refuses more than proofs may keep in memory, and ends a program that loops when it is started", async () => {
   const compiled = await compileOnce({ files: { "main.circom": SOURCE }, main: "main.circom" });
   if (!compiled.ok) throw new Error("the circuit does not compile");
   const files = {
@@ -58,6 +58,12 @@ it("ends a program that loops when it is started", async () => {
   const tasks = new ProcessTasks();
   const read = await readImportInProcess(tasks, { files, limits: DEFAULT_COMPILE_LIMITS });
   expect(read).toMatchObject({ ok: true, value: { ok: true, value: { circuit: { wireCount: 3 } } } });
+  const bytes = compiled.r1cs.length + compiled.wasm.length;
+  const limited = { files, limits: DEFAULT_COMPILE_LIMITS, residentBytesMax: bytes - 1 };
+  expect(await readImportInProcess(tasks, limited)).toMatchObject({
+    ok: true,
+    value: { ok: false, code: "circuit_too_large", message: expect.stringContaining(String(bytes)) as string },
+  });
   const endless = { ...files, witnessProgram: stored("endless.wasm", endlessProgram()) };
   const limits = { ...IMPORT_PROCESS_LIMITS, cpuSeconds: 2, deadlineMs: 3_000 };
   const ended = await readImportInProcess(tasks, { files: endless, limits: DEFAULT_COMPILE_LIMITS }, { limits });

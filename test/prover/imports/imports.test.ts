@@ -214,6 +214,25 @@ describe("an upload", () => {
     expect(await put(id, name, file)).toMatchObject({ status: 201 });
   });
 
+  it("that was refused at its first byte leaves the place to another of any length", async () => {
+    const file = Buffer.alloc(2000, "announced");
+    const { id } = (await create(CIRCUIT, { [name]: file })).body;
+    const wrong = Buffer.from("another file");
+    const said = { "Repr-Digest": `sha-256=:${sha256(wrong, "base64")}:` };
+    expect(await put(id, name, wrong, said)).toMatchObject({ status: 422 });
+    expect(readdirSync(`${registry.folder}/artifacts/tmp`)).toEqual([]);
+    expect(await put(id, name, file)).toMatchObject({ status: 201 });
+  });
+
+  it("whose whole file is longer than allowed is refused with its first part", async () => {
+    const { id } = (await create(CIRCUIT)).body;
+    const total = String(2047 * 1024 * 1024 + 1);
+    expect(await put(id, name, Buffer.from("begun"), { "Content-Range": `bytes 0-4/${total}` })).toMatchObject({
+      status: 413,
+      body: { errors: [{ code: "body_too_large" }] },
+    });
+  });
+
   it("that is cut off goes on where it stopped", async () => {
     const { id } = (await create(CIRCUIT)).body;
     const file = files[name]!;
@@ -268,9 +287,33 @@ const moduleOf = (...sections: number[][]): Buffer =>
     ...sections.flatMap(([kind, ...content]) => [kind!, content.length, ...content]),
   ]);
 
+/** The file with one more section, of zeros, which is counted in the head. */
+function padded(bytes: Buffer, kind: number): Buffer {
+  const longer = Buffer.concat([bytes, Buffer.alloc(12 + 1024)]);
+  longer.writeUInt32LE(bytes.readUInt32LE(8) + 1, 8);
+  longer.writeUInt32LE(kind, bytes.length);
+  longer.writeUInt32LE(1024, bytes.length + 4);
+  return longer;
+}
+
+/** The key with a thousand coefficients of zero behind its own. */
+function withMoreCoefficients(bytes: Buffer): Buffer {
+  const ENTRY = 44;
+  const MORE = 1000;
+  let at = 12;
+  while (bytes.readUInt32LE(at) !== 4) at += 12 + Number(bytes.readBigUInt64LE(at + 4));
+  const end = at + 12 + Number(bytes.readBigUInt64LE(at + 4));
+  const longer = Buffer.concat([bytes.subarray(0, end), Buffer.alloc(MORE * ENTRY), bytes.subarray(end)]);
+  longer.writeBigUInt64LE(bytes.readBigUInt64LE(at + 4) + BigInt(MORE * ENTRY), at + 4);
+  longer.writeUInt32LE(bytes.readUInt32LE(at + 12) + MORE, at + 12);
+  return longer;
+}
+
 describe("files that are not what they say", () => {
   it.each<[what: string, file: string, make: (bytes: Buffer) => Buffer, message: RegExp]>([
     ["a truncated R1CS", "circuit.r1cs", (bytes) => bytes.subarray(0, bytes.length - 32), /end of/],
+    ["an R1CS with a section of nothing", "circuit.r1cs", (bytes) => padded(bytes, 6), /unknown kind/],
+    ["an R1CS with custom gates of any length", "circuit.r1cs", (bytes) => padded(bytes, 4), /custom gates/],
     ["something else as R1CS", "circuit.r1cs", () => Buffer.from("{}  "), /not an R1CS|file ends/],
     [
       "an R1CS of another curve",
@@ -307,6 +350,8 @@ describe("files that are not what they say", () => {
     ],
     ["a program without circom's exports", "circuit.wasm", () => moduleOf([5, 1, 0, 1]), /exports no/],
     ["a truncated key", "proving_key.zkey", (bytes) => bytes.subarray(0, bytes.length - 1), /section|end/],
+    ["a key with a section of nothing", "proving_key.zkey", (bytes) => padded(bytes, 11), /too many sections/],
+    ["a key with coefficients of nothing", "proving_key.zkey", withMoreCoefficients, /more coefficients/],
     ["something else as a key", "proving_key.zkey", () => Buffer.from("not a key at all"), /not a zkey/],
     [
       "a key without phase 2",

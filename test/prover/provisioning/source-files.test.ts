@@ -18,6 +18,33 @@ afterAll(() => {
   removeFolder(folder);
 });
 
+describe("several files of a step", () => {
+  const contents = { one: Buffer.from("made by a step"), two: Buffer.from("another of it"), none: undefined };
+
+  it("stay until the step ends, though a deletion asks for them meanwhile", async () => {
+    const hashes = await files.holdAll(contents, async (held) => {
+      expect(Object.keys(held)).toEqual(["one", "two"]);
+      const all = Object.values(held).map(({ sha256 }) => sha256);
+      for (const sha256 of all) await files.removeUnused(sha256);
+      expect(all.map((sha256) => artifacts.has(sha256))).toEqual([true, true]);
+      used.add(all[1]!);
+      return all;
+    });
+    expect(hashes.map((sha256) => artifacts.has(sha256))).toEqual([false, true]);
+  });
+
+  it("have the hash of their content, however long they are", async () => {
+    const long = new Uint8Array(9 * 1024 * 1024).fill(7);
+    const { sha256 } = await artifacts.put(long);
+    await files.holdAll({ long }, async (held) => {
+      expect(held.long?.sha256).toBe(sha256);
+      await files.removeUnused(sha256);
+      expect(artifacts.has(sha256)).toBe(true);
+    });
+    expect(artifacts.has(sha256)).toBe(false);
+  });
+});
+
 describe("the source of a create", () => {
   it("stays when a prover names it, until none does", async () => {
     const sha256 = await files.hold(Buffer.from("kept"), async (source) => {
