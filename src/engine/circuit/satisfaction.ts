@@ -1,6 +1,6 @@
 /**
- * Checks a witness against its R1CS, constraint by constraint: for witnesses and witness programs from outside that gave
- * no sound proof. Otherwise the server relies on verifying the proof.
+ * Checks a witness against its R1CS, constraint by constraint: for witnesses and witness programs from outside that
+ * gave no sound proof. Otherwise the server relies on verifying the proof.
  */
 import { COEFFICIENT_BYTES } from "./r1cs.js";
 import type { R1cs, R1csMatrix } from "./r1cs.js";
