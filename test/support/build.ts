@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
-/** Set by the first project of a run of the suite, for the others. */
-const BUILT = "PROOFWRIGHT_TEST_BUILT_BY";
+/** Set by the first project of a run, for the others. The server refuses unknown names with its own prefix. */
+const BUILT = "VITEST_BUILT_BY";
 
 /**
  * Compiles src and workers once before the suite: worker threads and spawned servers run the same JavaScript as
