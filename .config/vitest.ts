@@ -16,8 +16,6 @@ const JOINED_PACKAGES = [
 ];
 
 const { unit, integration } = testFiles();
-/** What tests the front runs twice: on uWebSockets.js, and on Node's own http. */
-const FRONT = /^test\/platform\/(http\/(?!driver|raw-requests)|events\/streams)/;
 
 /**
  * The default suite: everything but the long runs of test/long and test/slow. Forks, because native modules and
@@ -38,14 +36,6 @@ export default defineConfig({
     projects: [
       { extends: true, test: { name: "unit", include: unit, isolate: false } },
       { extends: true, test: { name: "integration", include: integration } },
-      {
-        extends: true,
-        test: {
-          name: "front on node:http",
-          include: integration.filter((file) => FRONT.test(file)),
-          env: { PROOFWRIGHT_HTTP: "node" },
-        },
-      },
     ],
   },
 });

@@ -1,8 +1,8 @@
 /** Groth16 on BLS12-381 over HTTP on a real server, beside provers on BN254. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { primeSnarkjs } from "../../src/engine/backends/snarkjs.js";
-import type { SnarkjsProof } from "../../src/engine/protocol.js";
-import { provisioned, startServer, type Api, type TestServer } from "../support/server.js";
+import { primeSnarkjs } from "../../../src/engine/backends/snarkjs.js";
+import type { SnarkjsProof } from "../../../src/engine/protocol.js";
+import { provisioned, startServer, type Api, type TestServer } from "../../support/server.js";
 
 const GROTH16 = { proving_scheme: "groth16", curve: "BLS12_381", provider: "circom" } as const;
 const SOURCE =
