@@ -20,6 +20,7 @@ import type { IdempotencyStore } from "../../../src/platform/http/limits/idempot
 import type { HttpLimits } from "../../../src/platform/http/limits/limits.js";
 import type { HttpDriver } from "../../../src/platform/http/drivers/driver.js";
 import { createServer, type Server, type ServerOptions } from "../../../src/platform/http/server.js";
+import { untilAborted } from "../../support/aborted.js";
 import { testDriver } from "../../support/http-driver.js";
 
 const READ = { permissions: ["read"] } as const;
@@ -255,9 +256,7 @@ function handlersOf(
     },
     brief: async ({ signal }) => {
       enter(signal);
-      await new Promise((resolve) => {
-        signal.addEventListener("abort", resolve);
-      });
+      await untilAborted(signal).catch(() => undefined);
       throw new Error("too late to matter");
     },
     fail: failing,

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Jobs } from "../../../src/platform/jobs/jobs.js";
 import type { JobRunner } from "../../../src/platform/jobs/job-runner.js";
 import type { Job } from "../../../src/platform/jobs/job.js";
+import { untilAborted } from "../../support/aborted.js";
 import { eventually } from "../../support/eventually.js";
 import { MemoryStore } from "../../support/memory-store.js";
 import { seededRandom } from "../../support/seeded.js";
@@ -40,12 +41,10 @@ function boot(options: Pick<JobRunner, "concurrency" | "giveWayMs"> = {}): Jobs 
     ownerOf: (job) => nameOf(job).charAt(0),
     run: async (job, { signal }) => {
       begun.push(nameOf(job));
-      await new Promise<void>((resolve, reject) => {
+      const ended = new Promise<void>((resolve) => {
         end.set(nameOf(job), resolve);
-        signal.addEventListener("abort", () => {
-          reject(new Error("aborted"));
-        });
       });
+      await Promise.race([ended, untilAborted(signal)]);
     },
   });
   return jobs;

@@ -6,6 +6,7 @@ import { JobFailure, type JobRunner } from "../../../src/platform/jobs/job-runne
 import { Jobs } from "../../../src/platform/jobs/jobs.js";
 import type { Job, NewJob } from "../../../src/platform/jobs/job.js";
 import type { StoreCommit } from "../../../src/platform/store/store.js";
+import { untilAborted } from "../../support/aborted.js";
 import { eventually } from "../../support/eventually.js";
 import { MemoryStore } from "../../support/memory-store.js";
 import { recordedLog } from "../../support/silent-log.js";
@@ -245,14 +246,7 @@ describe("jobs", () => {
   });
 
   it("aborts running jobs on stop, and leaves them queued without counting the attempt", async () => {
-    const jobs = boot(
-      (_, context) =>
-        new Promise((_resolve, reject) => {
-          context.signal.addEventListener("abort", () => {
-            reject(new Error("aborted"));
-          });
-        }),
-    );
+    const jobs = boot((_, context) => untilAborted(context.signal));
     const id = await enqueue(jobs);
     await reach(jobs, id, "running");
     await jobs.stop();
@@ -262,14 +256,7 @@ describe("jobs", () => {
   });
 
   it("cancels a job that runs, that waits, or that is gone, and deletes it", async () => {
-    const jobs = boot(
-      (_, context) =>
-        new Promise((resolve) => {
-          context.signal.addEventListener("abort", () => {
-            resolve();
-          });
-        }),
-    );
+    const jobs = boot((_, context) => untilAborted(context.signal).catch(() => undefined));
     const running = await enqueue(jobs);
     await reach(jobs, running, "running");
     const waiting = await enqueue(jobs);

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { unfinished, type AnalysisReport } from "../../../src/engine/analysis/analysis-report.js";
 import type { Subject } from "../../../src/platform/auth/principal.js";
 import type { AnalysisInput, AnalysisOutcome, CircuitAnalyzer } from "../../../src/prover/compute/analysis-task.js";
+import { untilAborted } from "../../support/aborted.js";
 import { removeFolder } from "../../support/temporary-folder.js";
 import { subject } from "../../vault/support.js";
 import {
@@ -38,14 +39,7 @@ class ScriptedAnalyzer implements CircuitAnalyzer {
 
   async analyze(input: AnalysisInput, signal: AbortSignal): Promise<AnalysisOutcome> {
     this.inputs.push(input);
-    await Promise.race([
-      this.gate,
-      new Promise<never>((_resolve, reject) => {
-        signal.addEventListener("abort", () => {
-          reject(new Error("aborted"));
-        });
-      }),
-    ]);
+    await Promise.race([this.gate, untilAborted(signal)]);
     if (this.outcome instanceof Error) throw this.outcome;
     return this.outcome;
   }

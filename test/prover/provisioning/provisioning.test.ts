@@ -6,6 +6,7 @@ import type { Subject } from "../../../src/platform/auth/principal.js";
 import type { Store, StoreCommit } from "../../../src/platform/store/store.js";
 import type { ProverCompute, SetupInput, StepFailure } from "../../../src/prover/compute/compute.js";
 import { PROVER_STATUSES, type ProverStatus } from "../../../src/prover/provisioning/lifecycle.js";
+import { untilAborted } from "../../support/aborted.js";
 import { removeFolder } from "../../support/temporary-folder.js";
 import { PHRASE, sealBody, subject } from "../../vault/support.js";
 import { LocalCompute } from "../local-compute.js";
@@ -336,11 +337,7 @@ describe("provisioning over crashes", () => {
       compute: Object.assign(compute, {
         setup: async (_r1cs: Uint8Array, options: { signal: AbortSignal }) => {
           isWaiting = true;
-          return await new Promise<never>((_resolve, reject) => {
-            options.signal.addEventListener("abort", () => {
-              reject(options.signal.reason as Error);
-            });
-          });
+          return await untilAborted(options.signal);
         },
       }),
     });
