@@ -10,6 +10,7 @@ import { checkStoredKey } from "../src/engine/proof-systems/stored-keys.js";
 import { proofSystem } from "../src/engine/proof-systems/table.js";
 import type { GatesInput, StoredFile } from "../src/prover/compute/compute.js";
 import type { GatesAnswer } from "../src/prover/compute/gates-task.js";
+import { rowsOnThreads } from "./row-threads.js";
 
 function read({ path, sha256 }: StoredFile): Buffer {
   const bytes = readFileSync(path);
@@ -24,6 +25,7 @@ await runProcessEntry(
       r1cs: read(r1cs),
       provingKey: read(provingKey),
       verifyingKey: read(verifyingKey).toString("utf8"),
+      executeRows: rowsOnThreads,
       // The server has checked the file against its hash; of a large one, few ranges are read.
       ...(referenceString === undefined
         ? {}

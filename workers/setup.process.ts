@@ -11,9 +11,11 @@ import { makeDevelopmentString } from "../src/engine/plonk/development-string.js
 import { runProcessEntry } from "../src/engine/process/process-entry.js";
 import type { MakeKeyResult } from "../src/engine/proof-systems/proof-system.js";
 import { openReferenceString } from "../src/engine/proof-systems/reference-string-file.js";
+import type { StructuredReferenceString } from "../src/engine/proof-systems/reference-string.js";
 import { proofSystem } from "../src/engine/proof-systems/table.js";
 import { loadReferenceKernels } from "../src/engine/reference/reference-kernels.js";
 import type { SetupRequest } from "../src/prover/compute/setup-task.js";
+import { rowsOnThreads } from "./row-threads.js";
 
 /** Every thread builds its own tables (0.2 s, 40 MB); more threads cost more than they save. */
 const THREADS_MAX = 8;
@@ -46,19 +48,21 @@ const runOnThreads: FixedBaseExecutor = async (work, onJob) => {
 };
 
 await runProcessEntry(async (request: SetupRequest, report): Promise<MakeKeyResult | Uint8Array> => {
-  const options = { execute: runOnThreads, onProgress: report };
+  const options = { execute: runOnThreads, executeRows: rowsOnThreads, onProgress: report };
   if ("referenceString" in request) {
     const { curve, power } = request.referenceString;
     return await makeDevelopmentString(await loadReferenceKernels(curveNamed(curve)), power, options);
   }
-  const { system, r1cs, referenceStrings = [] } = request;
+  const { system, r1cs, referenceStrings } = request;
   const known = proofSystem(system);
+  const referenceString = (power: number): StructuredReferenceString | undefined => {
+    const file = referenceStrings?.find((each) => each.power >= power);
+    return file === undefined ? undefined : openReferenceString(file, known.curve);
+  };
+  // Without a list of strings, a system that does without one makes keys of its own.
   const result = await known.makeKey(r1cs, {
     ...options,
-    referenceString: (power) => {
-      const file = referenceStrings.find((each) => each.power >= power);
-      return file === undefined ? undefined : openReferenceString(file, known.curve);
-    },
+    ...(referenceStrings === undefined ? {} : { referenceString }),
   });
   // The answer cannot contain shared memory.
   return result.ok ? { ...result, provingKey: Uint8Array.from(result.provingKey) } : result;

@@ -42,6 +42,8 @@ export interface Groth16ProvingKey extends ZkeyCounts {
   readonly hPoints: Uint8Array;
   /** The 64-byte circuit hash of the contributions section. */
   readonly circuitHash: Uint8Array;
+  /** That section as a whole; phases/phase2.ts reads it. */
+  readonly contributions: Uint8Array;
 }
 
 /** The bytes are no Groth16 proving key that this reader accepts. */
@@ -94,6 +96,7 @@ export function readProvingKey(bytes: Uint8Array): Groth16ProvingKey {
     cPoints: points("c"),
     hPoints: points("h"),
     circuitHash: contributions.subarray(0, CIRCUIT_HASH_BYTES),
+    contributions,
   };
 }
 

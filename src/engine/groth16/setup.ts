@@ -56,14 +56,7 @@ const PROGRESS = { scalars: 0.05, points: 0.75 } as const;
 export async function setupGroth16(r1cs: R1cs, options: SetupOptions = {}): Promise<SetupResult> {
   const report = options.onProgress ?? ((): void => undefined);
   const counts = zkeyCountsOf(r1cs);
-  const curve = curveOfScalarField(r1cs.prime);
-  if (options.curve !== undefined && options.curve !== curve)
-    throw new SetupInputError(`the circuit is not over the scalar field of ${options.curve.name}`);
-  if (curve === undefined) throw new SetupInputError("the circuit is over the scalar field of no supported curve");
-  if (counts.domainPower > DOMAIN_POWER_MAX)
-    throw new SetupInputError(`the circuit has more than 2^${String(DOMAIN_POWER_MAX)} rows`);
-  if (counts.publicCount > PUBLIC_SIGNALS_MAX)
-    throw new SetupInputError(`the circuit has more than ${String(PUBLIC_SIGNALS_MAX)} public signals`);
+  const curve = requireSetupInput(r1cs, options.curve);
   const program = await primeCurve(curve.name);
   const kernels = await loadReferenceKernels(curve);
   const startedAt = performance.now();
@@ -109,6 +102,24 @@ export async function setupGroth16(r1cs: R1cs, options: SetupOptions = {}): Prom
     new Uint8Array(secret).fill(0);
     scalars.wipe();
   }
+}
+
+/**
+ * Returns the curve of a circuit that may have a key.
+ * @param wanted the curve that it must be over; any supported one by default
+ * @throws SetupInputError as `setupGroth16`
+ */
+export function requireSetupInput(r1cs: R1cs, wanted?: CurveParameters): CurveParameters {
+  const counts = zkeyCountsOf(r1cs);
+  const curve = curveOfScalarField(r1cs.prime);
+  if (wanted !== undefined && wanted !== curve)
+    throw new SetupInputError(`the circuit is not over the scalar field of ${wanted.name}`);
+  if (curve === undefined) throw new SetupInputError("the circuit is over the scalar field of no supported curve");
+  if (counts.domainPower > DOMAIN_POWER_MAX)
+    throw new SetupInputError(`the circuit has more than 2^${String(DOMAIN_POWER_MAX)} rows`);
+  if (counts.publicCount > PUBLIC_SIGNALS_MAX)
+    throw new SetupInputError(`the circuit has more than ${String(PUBLIC_SIGNALS_MAX)} public signals`);
+  return curve;
 }
 
 function headerPoints(kernels: CurveKernels, trapdoor: Trapdoor): ZkeyHeaderPoints {

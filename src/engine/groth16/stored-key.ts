@@ -3,6 +3,7 @@
  * circuit comes with satisfying inputs, an honest proof is made and checked, too.
  */
 import { primeCurve } from "../backends/snarkjs.js";
+import type { CurveKernels } from "../curves/curve-kernels.js";
 import type { CurveParameters } from "../curves/curve-parameters.js";
 import { readR1cs } from "../circuit/r1cs.js";
 import { loadReferenceKernels } from "../reference/reference-kernels.js";
@@ -11,6 +12,7 @@ import type { HonestExample, StoredKey, StoredKeyResult } from "../proof-systems
 import { honestWitness } from "../proof-systems/published-key.js";
 import { checkHonestProof, checkKey } from "./gates.js";
 import type { GateResult } from "./gates.js";
+import { findFaultAgainstPowers } from "./phases/powers-gate.js";
 import { proveGroth16, publicSignalsOf } from "./prove.js";
 import { readProvingKey } from "./proving-key.js";
 import type { Groth16ProvingKey } from "./proving-key.js";
@@ -30,11 +32,24 @@ export async function checkGroth16Key(curve: CurveParameters, stored: StoredKey)
     r1cs: readR1cs(stored.r1cs),
   });
   if (!checked.ok) return failed(checked);
+  const fault = await findStringFault(key, stored, kernels);
+  if (fault !== undefined) return { ok: false, message: `reference_string: ${fault}` };
   if (stored.example !== undefined) {
     const honest = await tryHonestProof(key, prepareWith(kernels, decoded.value), stored.example);
     if (!honest.ok) return failed(honest);
   }
   return { ok: true };
+}
+
+/** Compares a key with the powers of tau from which its phase 1 must be. */
+async function findStringFault(
+  key: Groth16ProvingKey,
+  { r1cs, referenceString }: StoredKey,
+  kernels: CurveKernels,
+): Promise<string | undefined> {
+  if (referenceString === undefined) return undefined;
+  const program = await primeCurve(key.curve.name);
+  return findFaultAgainstPowers(kernels, program, { key, r1cs: readR1cs(r1cs), powers: referenceString.openPowers() });
 }
 
 async function tryHonestProof(

@@ -65,21 +65,27 @@ export function coefficientSectionBytes(r1cs: R1cs): number {
 }
 
 /**
- * Allocates the file and writes its frame: heads, counts, header points and circuit hash. Point sections are still
+ * Allocates the file and writes its frame: heads, counts, header points and contributions. Point sections are still
  * zero.
+ * @param contributions the section's content; without it a hash of the circuit, and no contribution
  */
-export function writeZkeyFrame(curve: CurveParameters, r1cs: R1cs, points: ZkeyHeaderPoints): ZkeyFrame {
+export function writeZkeyFrame(
+  curve: CurveParameters,
+  r1cs: R1cs,
+  points: ZkeyHeaderPoints,
+  contributions?: Uint8Array,
+): ZkeyFrame {
   const counts = zkeyCountsOf(r1cs);
   const lengths: Record<SectionName, number> = {
     ...sectionBytes(counts, curve),
     protocol: 4,
     header: headerOffsets(curve).end,
     coefficients: coefficientSectionBytes(r1cs),
-    contributions: CONTRIBUTIONS_BYTES,
+    contributions: contributions?.length ?? CONTRIBUTIONS_BYTES,
   };
   const frame = allocateFrame(lengths);
   writeHeads(frame, curve, counts, points);
-  new Uint8Array(frame.buffer).set(circuitHashOf(r1cs), frame.at.contributions);
+  new Uint8Array(frame.buffer).set(contributions ?? circuitHashOf(r1cs), frame.at.contributions);
   return frame;
 }
 

@@ -19,10 +19,14 @@ import { gatesOf } from "./plonk-gates.js";
 import type { GateOptions, PlonkGates } from "./plonk-gates.js";
 
 /** Shares of the whole at which the steps end. */
-const PROGRESS = { gates: 0.2, key: 0.9 } as const;
+const PROGRESS = { gates: 0.2, points: 0.5, key: 0.9 } as const;
 
 /** Makes the key; a circuit that cannot have one is a result, not an error. About 3 s for 2^16 gates. */
-export function makePlonkKey(r1csBytes: Uint8Array, curve: CurveParameters, options: MakeKeyOptions): MakeKeyResult {
+export async function makePlonkKey(
+  r1csBytes: Uint8Array,
+  curve: CurveParameters,
+  options: MakeKeyOptions,
+): Promise<MakeKeyResult> {
   const report = options.onProgress ?? ((): void => undefined);
   const startedAt = performance.now();
   const read = readCircuitGates(r1csBytes, curve);
@@ -34,11 +38,13 @@ export function makePlonkKey(r1csBytes: Uint8Array, curve: CurveParameters, opti
   report(PROGRESS.gates);
   const string = options.referenceString?.(domainPower);
   if (string === undefined) return { ok: false, code: "reference_string_required", power: domainPower };
-  const points = {
-    powers: string.powersG1(2 ** domainPower + EXTRA_POWERS),
-    lagrange: string.lagrangeG1(domainPower),
-    tauG2: string.tauG2,
-  };
+  const lagrange = await string.lagrangeG1(domainPower, {
+    ...(options.executeRows === undefined ? {} : { executeRows: options.executeRows }),
+    onProgress: (share) => {
+      report(PROGRESS.gates + (PROGRESS.points - PROGRESS.gates) * share);
+    },
+  });
+  const points = { powers: string.powersG1(2 ** domainPower + EXTRA_POWERS), lagrange, tauG2: string.tauG2 };
   const built = buildOrRefuse(gates, points, curve);
   if ("refusal" in built) return { ok: false, code: "circuit_unsupported", message: built.refusal };
   const { verifyingKey } = built;

@@ -32,7 +32,7 @@ export async function checkPlonkKey(stored: StoredKey, pairing: PairingKernels):
   return await passGates(async () => {
     const { curve } = pairing;
     const key = readKey(stored, curve);
-    checkReferenceString(key, stored);
+    await checkReferenceString(key, stored);
     checkCircuit(key, stored);
     const resident = checkVerifyingKey(key, stored, pairing);
     const prepared = preparePlonkKey(pairing, resident.verifyingKey);
@@ -61,15 +61,21 @@ function readKey(stored: StoredKey, curve: CurveParameters): PlonkProvingKey {
 }
 
 /** The string itself was checked when it was kept. */
-function checkReferenceString({ points, domainPower, referenceString }: PlonkProvingKey, stored: StoredKey): void {
-  const string = stored.referenceString;
+async function checkReferenceString(
+  { points, domainPower, referenceString }: PlonkProvingKey,
+  stored: StoredKey,
+): Promise<void> {
+  const { referenceString: string, executeRows } = stored;
   if (string === undefined) throw new GateFailure("reference_string", "the key's reference string is not at hand");
   const isSame =
     string.sha256 === referenceString &&
     string.power >= domainPower &&
     equalG2(points.tauG2, string.tauG2) &&
     Buffer.compare(points.powers, string.powersG1(2 ** domainPower + EXTRA_POWERS)) === 0 &&
-    Buffer.compare(points.lagrange, string.lagrangeG1(domainPower)) === 0;
+    Buffer.compare(
+      points.lagrange,
+      await string.lagrangeG1(domainPower, executeRows === undefined ? {} : { executeRows }),
+    ) === 0;
   if (!isSame) throw new GateFailure("reference_string", "the key's points are not those of its reference string");
 }
 

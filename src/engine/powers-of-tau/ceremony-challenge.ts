@@ -62,7 +62,7 @@ export function hashChallenge(kernels: Kernels, arena: Arena, file: RangeFile, j
       kernels.call("fq_import_foreign", elements, raw, bytes / kernels.fq.bytes);
       kernels.call("fq_export_plain", plain, elements, bytes / kernels.fq.bytes);
       // A coordinate of G2 is turned round as a whole: its bytes are then c1 || c0, each big-endian.
-      hash.update(reversed(kernels.bytes(plain, bytes), section.pointBytes / 2));
+      hash.update(bigEndianPoints(kernels.bytes(plain, bytes), section.pointBytes / 2));
     }
   }
   return Uint8Array.from(hash.digest());
@@ -100,6 +100,21 @@ export function uncompressedG2({ x, y }: G2Point, curve: AnyCurve): Uint8Array {
   return bigEndian([x.c1, x.c0, y.c1, y.c0], curve.fqBytes);
 }
 
+/**
+ * Turns the bytes of each group of `width` round, a multiple of 8; returns a copy. Points in standard form,
+ * little-endian, are uncompressed points afterwards.
+ * @param width half a point's bytes
+ */
+export function bigEndianPoints(bytes: Uint8Array, width: number): Uint8Array {
+  const copy = Buffer.alloc(bytes.length);
+  copy.set(bytes);
+  copy.swap64();
+  const words = new BigUint64Array(copy.buffer, copy.byteOffset, copy.length / 8);
+  const perGroup = width / 8;
+  for (let at = 0; at < words.length; at += perGroup) words.subarray(at, at + perGroup).reverse();
+  return copy;
+}
+
 /** Returns BLAKE2b-512 of a short text and points: the seed of a proof of knowledge (contributions.ts). */
 export function hashParts(parts: readonly Uint8Array[]): Uint8Array {
   const hash = createHash(ALGORITHM);
@@ -112,17 +127,6 @@ function repeat(hash: Hash, point: Uint8Array, count: number): void {
   for (let at = 0; at < block.length; at += point.length) block.set(point, at);
   for (let left = count; left > 0; left -= CHUNK_POINTS)
     hash.update(block.subarray(0, Math.min(left, CHUNK_POINTS) * point.length));
-}
-
-/** Turns the bytes of each group of `width` round, a multiple of 8; returns a copy. */
-function reversed(bytes: Uint8Array, width: number): Uint8Array {
-  const copy = Buffer.alloc(bytes.length);
-  copy.set(bytes);
-  copy.swap64();
-  const words = new BigUint64Array(copy.buffer, copy.byteOffset, copy.length / 8);
-  const perGroup = width / 8;
-  for (let at = 0; at < words.length; at += perGroup) words.subarray(at, at + perGroup).reverse();
-  return copy;
 }
 
 function bigEndian(values: readonly bigint[], bytes: number): Uint8Array {

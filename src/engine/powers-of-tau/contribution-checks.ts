@@ -10,7 +10,7 @@ import { equalG1 } from "../curves/points.js";
 import type { G1Point, G2Point } from "../curves/points.js";
 import { hashParts, uncompressedG1 } from "./ceremony-challenge.js";
 import { SECRETS } from "./contributions.js";
-import type { CeremonyPoints, Contribution, SecretKey } from "./contributions.js";
+import type { CeremonyPoints, Contribution, ContributionParameters, SecretKey } from "./contributions.js";
 import { PowersOfTauError } from "./powers-of-tau-error.js";
 import { SeededStream } from "./random-points.js";
 import { clearCofactorG2 } from "./cofactor.js";
@@ -47,6 +47,25 @@ export function checkContributions(
   }
 }
 
+/** Tells whether x = y: e(a, b y) = e(a x, b). */
+export function isSameRatio(pairing: PairingKernels, [a, ax, b, by]: Ratio): boolean {
+  return pairing.equalPairingValues(
+    pairing.pairingProduct([{ g1: a, g2: by }]),
+    pairing.pairingProduct([{ g1: ax, g2: b }]),
+  );
+}
+
+/** Returns the numbers that follow from a beacon's value; undefined where it takes too many hashes to repeat. */
+export function beaconStream({
+  hash,
+  iterationsLog,
+}: NonNullable<ContributionParameters["beacon"]>): SeededStream | undefined {
+  if (iterationsLog > BEACON_ITERATIONS_LOG_MAX) return undefined;
+  let seed = Buffer.from(hash);
+  for (let i = 0; i < 2 ** iterationsLog; i += 1) seed = createHash("sha256").update(seed).digest();
+  return new SeededStream(seed);
+}
+
 function checkSubgroup(pairing: PairingKernels, { number, points, key }: Contribution): void {
   const all = [points.tauG2, points.betaG2, ...SECRETS.map((secret) => key[secret].spx)];
   if (!pairing.areInSubgroupG2(all).every((isInside) => isInside))
@@ -81,14 +100,6 @@ function checkLink(
 /** a, a x in G1 and b, b y in G2. */
 type Ratio = readonly [G1Point, G1Point, G2Point, G2Point];
 
-/** Tells whether x = y: e(a, b y) = e(a x, b). */
-function isSameRatio(pairing: PairingKernels, [a, ax, b, by]: Ratio): boolean {
-  return pairing.equalPairingValues(
-    pairing.pairingProduct([{ g1: a, g2: by }]),
-    pairing.pairingProduct([{ g1: ax, g2: b }]),
-  );
-}
-
 /** The point of G2 that the contributor had to multiply, so that s and s x alone cannot be copied. */
 export function challengePoint(
   curve: CurveParameters,
@@ -108,12 +119,10 @@ export function challengePoint(
 /** A beacon's secrets follow from its hash; its points in G2 follow from those in G1 by the proofs of knowledge. */
 function checkBeacon(pairing: PairingKernels, { number, key, beacon }: Contribution): void {
   if (beacon === undefined) return;
-  if (beacon.iterationsLog > BEACON_ITERATIONS_LOG_MAX)
-    throw invalid(number, `is a beacon of 2^${beacon.iterationsLog} hashes, which is too many to repeat`);
   const { curve } = pairing;
-  let seed = Buffer.from(beacon.hash);
-  for (let i = 0; i < 2 ** beacon.iterationsLog; i += 1) seed = createHash("sha256").update(seed).digest();
-  const stream = new SeededStream(seed);
+  const stream = beaconStream(beacon);
+  if (stream === undefined)
+    throw invalid(number, `is a beacon of 2^${beacon.iterationsLog} hashes, which is too many to repeat`);
   const scalars = SECRETS.map(() => stream.nextScalar(curve));
   for (const [i, secret] of SECRETS.entries()) {
     const point = stream.nextPointG1(curve);

@@ -34,7 +34,14 @@ export interface CeremonyPoints {
 
 export const SECRETS = ["tau", "alpha", "beta"] as const;
 
-export interface Contribution {
+/** What a contribution says of itself, here and in phase 2 (groth16/phases/phase2.ts). */
+export interface ContributionParameters {
+  /** As the contributor wrote it, at most 255 bytes. */
+  readonly name?: string | undefined;
+  readonly beacon?: { readonly hash: Uint8Array; readonly iterationsLog: number } | undefined;
+}
+
+export interface Contribution extends Required<ContributionParameters> {
   /** 1 for the first. */
   readonly number: number;
   readonly points: CeremonyPoints;
@@ -42,14 +49,13 @@ export interface Contribution {
   /** BLAKE2b-512 of what the contributor sent. */
   readonly responseHash: Uint8Array;
   readonly nextChallenge: Uint8Array;
-  /** As the contributor wrote it, at most 255 bytes. */
-  readonly name: string | undefined;
-  readonly beacon: { readonly hash: Uint8Array; readonly iterationsLog: number } | undefined;
 }
 
 const STATE_BYTES = 216;
 const CHALLENGE_BYTES = 64;
 const KIND = { contribution: 0, beacon: 1 } as const;
+/** The length is one byte. */
+const NAME_BYTES_MAX = 255;
 const PARAMETER = { name: 1, iterations: 2, beacon: 3 } as const;
 
 /**
@@ -68,41 +74,12 @@ export function readContributions(bytes: Uint8Array, curve: CurveParameters): Co
   return contributions;
 }
 
-function readContribution(reader: Reader, curve: CurveParameters, number: number): Contribution {
-  reader.number = number;
-  const points = {
-    tauG1: reader.g1(),
-    tauG2: reader.g2(),
-    alphaG1: reader.g1(),
-    betaG1: reader.g1(),
-    betaG2: reader.g2(),
-  };
-  const inG1 = SECRETS.map(() => ({ s: reader.g1(), sx: reader.g1() }));
-  const [tau, alpha, beta] = inG1.map((pair) => ({ ...pair, spx: reader.g2() }));
-  if (tau === undefined || alpha === undefined || beta === undefined) throw malformed("a public key is missing");
-  const key = { tau, alpha, beta };
-  const state = resumeBlake2b(reader.take(STATE_BYTES));
-  if (state === undefined) throw malformed(`contribution ${number} has no state of a hash`);
-  for (const { s, sx } of inG1) state.update(uncompressedG1(s, curve)).update(uncompressedG1(sx, curve));
-  for (const { spx } of [tau, alpha, beta]) state.update(uncompressedG2(spx, curve));
-  const responseHash = state.digest();
-  const nextChallenge = reader.take(CHALLENGE_BYTES);
-  const kind = reader.u32();
-  const parameters = readParameters(reader.take(reader.u32()), number);
-  const { name, hash, iterationsLog } = parameters;
-  if (kind === KIND.beacon && (hash === undefined || iterationsLog === undefined))
-    throw malformed(`beacon ${number} does not say how it was made`);
-  if (kind !== KIND.beacon && kind !== KIND.contribution)
-    throw malformed(`contribution ${number} is of an unknown kind`);
-  const beacon =
-    kind === KIND.beacon && hash !== undefined && iterationsLog !== undefined ? { hash, iterationsLog } : undefined;
-  return { number, points, key, responseHash, nextChallenge, name, beacon };
-}
-
-function readParameters(
-  bytes: Uint8Array,
-  number: number,
-): { name?: string; hash?: Uint8Array; iterationsLog?: number } {
+/**
+ * Reads the parameters of a contribution.
+ * @param number of the contribution, for messages
+ * @throws PowersOfTauError `contributions_malformed`
+ */
+export function readParameters(bytes: Uint8Array, number: number): Required<ContributionParameters> {
   const found: { name?: string; hash?: Uint8Array; iterationsLog?: number } = {};
   let [at, last] = [0, 0];
   const next = (): number => {
@@ -126,7 +103,47 @@ function readParameters(
     else if (type === PARAMETER.beacon) found.hash = text();
     else throw malformed(`contribution ${number} has a parameter of an unknown type`);
   }
-  return found;
+  const { name, hash, iterationsLog } = found;
+  return { name, beacon: hash === undefined || iterationsLog === undefined ? undefined : { hash, iterationsLog } };
+}
+
+/** Returns the bytes of the parameters; a name is cut to what fits its length. */
+export function writeParameters({ name, beacon }: ContributionParameters): Uint8Array {
+  const text = new TextEncoder().encode(name ?? "").subarray(0, NAME_BYTES_MAX);
+  return Uint8Array.from([
+    ...(name === undefined ? [] : [PARAMETER.name, text.length, ...text]),
+    ...(beacon === undefined
+      ? []
+      : [PARAMETER.iterations, beacon.iterationsLog, PARAMETER.beacon, beacon.hash.length, ...beacon.hash]),
+  ]);
+}
+
+function readContribution(reader: Reader, curve: CurveParameters, number: number): Contribution {
+  reader.number = number;
+  const points = {
+    tauG1: reader.g1(),
+    tauG2: reader.g2(),
+    alphaG1: reader.g1(),
+    betaG1: reader.g1(),
+    betaG2: reader.g2(),
+  };
+  const inG1 = SECRETS.map(() => ({ s: reader.g1(), sx: reader.g1() }));
+  const [tau, alpha, beta] = inG1.map((pair) => ({ ...pair, spx: reader.g2() }));
+  if (tau === undefined || alpha === undefined || beta === undefined) throw malformed("a public key is missing");
+  const key = { tau, alpha, beta };
+  const state = resumeBlake2b(reader.take(STATE_BYTES));
+  if (state === undefined) throw malformed(`contribution ${number} has no state of a hash`);
+  for (const { s, sx } of inG1) state.update(uncompressedG1(s, curve)).update(uncompressedG1(sx, curve));
+  for (const { spx } of [tau, alpha, beta]) state.update(uncompressedG2(spx, curve));
+  const responseHash = state.digest();
+  const nextChallenge = reader.take(CHALLENGE_BYTES);
+  const kind = reader.u32();
+  const { name, beacon } = readParameters(reader.take(reader.u32()), number);
+  if (kind === KIND.beacon && beacon === undefined) throw malformed(`beacon ${number} does not say how it was made`);
+  if (kind !== KIND.beacon && kind !== KIND.contribution)
+    throw malformed(`contribution ${number} is of an unknown kind`);
+  const ownBeacon = kind === KIND.beacon ? beacon : undefined;
+  return { number, points, key, responseHash, nextChallenge, name, beacon: ownBeacon };
 }
 
 /** Reads values one after the other. */

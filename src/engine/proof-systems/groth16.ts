@@ -8,6 +8,7 @@ import { randomNonZero } from "../field/bytes.js";
 import { makeGroth16Key } from "../groth16/make-key.js";
 import { loadPairing } from "../groth16/pairing-backend.js";
 import type { Groth16Proof } from "../groth16/proof.js";
+import { makeGroth16KeyFromPowers } from "../groth16/phases/make-key-from-powers.js";
 import { proveGroth16 } from "../groth16/prove.js";
 import { ProvingKeyFormatError, readProvingKey, type Groth16ProvingKey } from "../groth16/proving-key.js";
 import { checkGroth16Key } from "../groth16/stored-key.js";
@@ -34,7 +35,9 @@ const SOLIDITY: Pick<Groth16System, "solidityVerifier" | "solidityArguments"> = 
 export function groth16System(curve: CurveParameters): Groth16System {
   return {
     curve,
-    makeKey: async (r1cs, { execute, onProgress }) => {
+    makeKey: async (r1cs, options) => {
+      if (options.referenceString !== undefined) return await makeGroth16KeyFromPowers(r1cs, curve, options);
+      const { execute, onProgress } = options;
       const made = await makeGroth16Key(r1cs, {
         curve,
         ...(execute === undefined ? {} : { execute }),

@@ -44,7 +44,7 @@ export function plonkSystem(curve: CurveParameters): PlonkSystem {
   };
   return {
     curve,
-    makeKey: (r1cs, options) => Promise.resolve(makePlonkKey(r1cs, curve, options)),
+    makeKey: async (r1cs, options) => await makePlonkKey(r1cs, curve, options),
     checkKey: async (stored) => await checkPlonkKey(stored, await loadPairing("reference", curve)),
     ...(curve === BN254 ? SOLIDITY : {}),
     readProvingKey: (bytes) => readPlonkKey(bytes, curve),

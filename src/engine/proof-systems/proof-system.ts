@@ -11,6 +11,7 @@ import type { PairingKernels } from "../curves/curve-kernels.js";
 import type { CurveParameters } from "../curves/curve-parameters.js";
 import type { Decoded } from "../encoding/decoded.js";
 import type { FixedBaseExecutor } from "../groth16/fixed-base-work.js";
+import type { PointRowExecutor } from "../powers-of-tau/point-row-work.js";
 import type { SharedKey } from "../kernels/threads/shared-key.js";
 import type { PairingBackend, SnarkjsProof, SolidityArguments } from "../protocol.js";
 import type { StructuredReferenceString } from "./reference-string.js";
@@ -100,9 +101,14 @@ export interface SystemClaim<Proof extends object = object> {
 export interface MakeKeyOptions {
   /** How the points are computed: inline by default, on several threads in the setup process. */
   readonly execute?: FixedBaseExecutor;
+  /** As `execute`, for sums of points of a string. */
+  readonly executeRows?: PointRowExecutor;
   /** Called with the share that is done, 0 to 1, never decreasing. */
   readonly onProgress?: (share: number) => void;
-  /** Returns the smallest string of the curve with at least this power, if there is one; for universal systems. */
+  /**
+   * Returns the first string at hand with at least this power, if there is one. A universal system needs it; Groth16
+   * takes its phase 1 from it, and makes all secrets by itself where it is absent.
+   */
   readonly referenceString?: (power: number) => StructuredReferenceString | undefined;
 }
 
@@ -130,8 +136,10 @@ export interface StoredKey {
   /** snarkjs verification key, JSON text. */
   readonly verifyingKey: string;
   readonly example?: HonestExample;
-  /** The string from which a universal key must follow. */
+  /** The string from which a universal key, or phase 1 of a Groth16 key, must follow. */
   readonly referenceString?: StructuredReferenceString;
+  /** How sums of the string's points are computed; inline by default. */
+  readonly executeRows?: PointRowExecutor;
 }
 
 /**

@@ -1,11 +1,11 @@
 /**
- * Structured reference strings as files: a prepared `.ptau` of snarkjs, of which four sections are read, in ranges,
- * since such a file may have gigabytes. Nothing here checks that the points are powers of one secret.
+ * Structured reference strings as files: a `.ptau` of snarkjs, of which four sections are read, in ranges, since such a
+ * file may have gigabytes. Nothing here checks that the points are powers of one secret.
  *
  *   "ptau" || version u32 || number of sections u32 || per section: type u32 || length u64 || content
  *   1: fqBytes u32 || q || power u32 || ceremony's power u32
  *   2: tau^0 .. tau^(2^(power + 1) - 2) in G1      3: 1, tau, ... in G2
- *   12: the Lagrange points of the domains 2^0, 2^1, ... 2^power, one after the other
+ *   12: the Lagrange points of the domains 2^0, 2^1, ... 2^power, one after the other; only of a prepared file
  */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { BN254 } from "../curves/bn254.js";
@@ -13,6 +13,11 @@ import type { CurveParameters } from "../curves/curve-parameters.js";
 import { decodeG2, encodeG2 } from "../curves/points.js";
 import type { G2Point } from "../curves/points.js";
 import { readBigIntLE, writeBigIntLE } from "../field/bytes.js";
+import { inverse } from "../field/prime-field.js";
+import { openPowersOfTau } from "../powers-of-tau/lagrange-points.js";
+import { transformPoints } from "../powers-of-tau/point-transform.js";
+import { openRangeFile } from "../powers-of-tau/range-file.js";
+import { loadReferenceKernels } from "../reference/reference-kernels.js";
 import type { StructuredReferenceString } from "./reference-string.js";
 
 /** The bytes are no reference string that this reader accepts. */
@@ -49,7 +54,7 @@ export function pointCountOf(power: number): number {
 
 /**
  * Opens a file; its points are read when they are asked for.
- * @throws ReferenceStringError when it is no prepared file of the curve
+ * @throws ReferenceStringError when it is no file of the curve
  */
 export function openReferenceString(
   { path, sha256 }: { readonly path: string; readonly sha256: string },
@@ -63,8 +68,10 @@ export function openReferenceString(
   };
   const power = readPower(read(path, section(SECTION.header)), curve);
   const g1Bytes = 2 * curve.fqBytes;
-  const [powers, lagrange, g2] = [section(SECTION.powersG1), section(SECTION.lagrangeG1), section(SECTION.powersG2)];
-  if (powers.bytes !== pointCountOf(power) * g1Bytes || lagrange.bytes < pointCountOf(power) * g1Bytes)
+  const [powers, g2] = [section(SECTION.powersG1), section(SECTION.powersG2)];
+  const lagrange = sections.get(SECTION.lagrangeG1);
+  const pointsBytes = pointCountOf(power) * g1Bytes;
+  if (powers.bytes !== pointsBytes || (lagrange !== undefined && lagrange.bytes < pointsBytes))
     throw new ReferenceStringError("a section has a wrong length");
   const tauG2 =
     g2.bytes < 4 * g1Bytes ? undefined : decodeG2(read(path, { at: g2.at, bytes: 4 * g1Bytes }), 2 * g1Bytes, curve);
@@ -78,11 +85,16 @@ export function openReferenceString(
       if (count > pointCountOf(power)) throw new RangeError("the string has fewer powers");
       return read(path, { at: powers.at, bytes: count * g1Bytes });
     },
-    lagrangeG1: (domainPower) => {
+    lagrangeG1: async (domainPower, options) => {
       if (domainPower > power) throw new RangeError("the string has no Lagrange points for a domain of this size");
       const size = 2 ** domainPower;
-      return read(path, { at: lagrange.at + (size - 1) * g1Bytes, bytes: size * g1Bytes });
+      if (lagrange !== undefined) return read(path, { at: lagrange.at + (size - 1) * g1Bytes, bytes: size * g1Bytes });
+      const points = read(path, { at: powers.at, bytes: size * g1Bytes });
+      const factor = inverse(BigInt(size), curve.r);
+      const kernels = await loadReferenceKernels(curve);
+      return await transformPoints(kernels, { group: "g1", points, domainPower, factor, step: 1n }, options);
     },
+    openPowers: () => openPowersOfTau(openRangeFile(path)),
   };
 }
 

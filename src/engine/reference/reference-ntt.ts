@@ -25,18 +25,22 @@ export class NttDomain {
   readonly #arena: ReferenceArena;
   readonly #twiddles: number;
   readonly #shifts: number;
+  readonly #domainPower: number;
+  readonly #sizeInverse: bigint;
 
   /** Makes the tables of the domain and of the coset that the square root of its generator shifts it to. */
   constructor(arena: ReferenceArena, curve: CurveParameters, domainPower: number) {
     this.#arena = arena;
     this.size = 2 ** domainPower;
+    this.#domainPower = domainPower;
+    this.#sizeInverse = inverse(BigInt(this.size), curve.r);
     const half = Math.max(1, this.size / 2);
     this.#twiddles = arena.alloc(half * arena.fr.bytes);
     this.#shifts = arena.alloc(this.size * arena.fr.bytes);
     arena.scoped(() => {
       const generator = putScalar(arena, rootOfUnity(curve, domainPower));
       const shift = putScalar(arena, rootOfUnity(curve, domainPower + 1));
-      const sizeInverse = putScalar(arena, inverse(BigInt(this.size), curve.r));
+      const sizeInverse = putScalar(arena, this.#sizeInverse);
       const { bytes, mul, copy, one } = arena.fr;
       one(this.#twiddles);
       for (let i = 1; i < half; i += 1) mul(this.#twiddles + (i - 1) * bytes, generator, this.#twiddles + i * bytes);
@@ -59,6 +63,26 @@ export class NttDomain {
     const { bytes, mul } = this.#arena.fr;
     for (let i = 0, end = this.size * bytes; i < end; i += bytes) mul(values + i, this.#shifts + i, values + i);
     this.#evaluate(values);
+  }
+
+  /** Replaces the values of a polynomial on the domain by its coefficients, from the lowest on. Montgomery form. */
+  toCoefficients(values: number): void {
+    this.#interpolate(values);
+    const { bytes, mul, copy } = this.#arena.fr;
+    this.#arena.scoped(() => {
+      const sizeInverse = putScalar(this.#arena, this.#sizeInverse);
+      const kept = this.#arena.alloc(bytes);
+      for (let i = 0; i < this.size; i += 1) {
+        const at = values + i * bytes;
+        const other = values + reverseBits(i, this.#domainPower) * bytes;
+        mul(at, sizeInverse, at);
+        // Both of a pair are scaled once the later one is; then they change places.
+        if (other >= at) continue;
+        copy(at, kept);
+        copy(other, at);
+        copy(kept, other);
+      }
+    });
   }
 
   /** Values to `size` times the coefficients, in bit-reversed order (decimation in frequency, inverse root). */

@@ -27,6 +27,9 @@ async function referenceString(power: number): Promise<StructuredReferenceString
     lagrangeG1: () => {
       throw new RangeError("FFLONK takes no Lagrange points");
     },
+    openPowers: () => {
+      throw new RangeError("FFLONK takes no alpha and beta");
+    },
     tauG2,
   };
 }
