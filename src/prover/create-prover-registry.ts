@@ -240,8 +240,11 @@ function openReferenceStrings(
       ...{ store, artifacts, jobs, clock, log },
       check: checkPowers,
       isUsed: (sha256) => repository.isArtifactUsed(sha256),
-      keep: ({ curve, power, sha256, bytes }, createdAt) =>
-        repository.putReferenceString({ curve, power, sha256, bytes, origin: "ceremony", created_at: createdAt }),
+      keep: ({ curve, power, sha256, bytes, prepared }, createdAt) =>
+        repository.putReferenceString({
+          ...{ curve, power, sha256, bytes, origin: "ceremony", created_at: createdAt },
+          ...(prepared ? {} : { is_plain: true }),
+        }),
     },
   );
   const strings = new ReferenceStrings(

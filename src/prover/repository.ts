@@ -71,6 +71,8 @@ interface ProverBuild {
   };
   /** Of the compiled circuit; see CompiledCircuit. */
   readonly value_count?: number;
+  /** Where phase 1 of a Groth16 key is taken from: a published string's SHA-256, or the best one. */
+  readonly phase1?: string;
   /** Set on provers that are provisioned only when their analysis accuses no output. */
   readonly is_strict?: boolean;
   /** Set once the keys among `artifacts` have passed all setup gates. */
@@ -90,6 +92,8 @@ export type KeptReferenceString = UniversalSetup & {
   readonly curve: CurveName;
   readonly bytes: number;
   readonly created_at: string;
+  /** Set on files without Lagrange points, which are made of the powers each time that they are needed. */
+  readonly is_plain?: boolean;
 };
 
 type StoredProof = ProofRecord & { readonly owner: Subject };

@@ -67,7 +67,7 @@ const UniversalSetup = Type.Object(
   },
   {
     description:
-      "the structured reference string of the keys; null before the keys and for a setup of the circuit's own",
+      "the structured reference string of the keys, of Groth16 that of its phase 1; null before the keys and for a setup of the circuit's own",
   },
 );
 export type UniversalSetup = Static<typeof UniversalSetup>;
@@ -92,7 +92,7 @@ export const Prover = Type.Object(
     status: Status,
     trusted_setup: Type.Union([Type.Literal("single_party"), Type.Literal("universal"), Type.Literal("imported")], {
       description:
-        "how the keys were made; single_party: by this server alone, so whoever controlled it at that time could forge proofs; universal: from the structured reference string that `setup` names; imported: elsewhere, and trusted only as far as those who made them",
+        "how the keys were made; single_party: by this server alone, so whoever controlled it at that time could forge proofs, with `setup` by its contribution to phase 2 alone; universal: from the structured reference string that `setup` names; imported: elsewhere, and trusted only as far as those who made them",
     }),
     setup: nullable(UniversalSetup),
     note_store_id: Uuid,
@@ -201,6 +201,14 @@ export const CreateProver = closed(
       nullable(
         Type.Boolean({
           description: "analyse the circuit before provisioning; the prover fails when the inputs do not fix an output",
+        }),
+      ),
+    ),
+    phase1: Type.Optional(
+      nullable(
+        Type.Union([Type.Literal("published"), Digest], {
+          description:
+            "of groth16 on BN254: take alpha, beta and the powers of tau from a published powers-of-tau file, the best that the server has or the one with this SHA-256. Only phase 2 is then made by the server alone; the setup takes longer. Without it the server makes both phases",
         }),
       ),
     ),

@@ -99,7 +99,7 @@ interface ProverServiceDependencies {
   readonly analyses: AnalysisQueue | undefined;
   readonly files: SourceFiles;
   readonly imports: Imports;
-  readonly strings: Pick<ReferenceStrings, "requireSource">;
+  readonly strings: Pick<ReferenceStrings, "requirePhase1" | "requireSource">;
 }
 
 type WantedStores = Parameters<NoteStores["prepare"]>[1];
@@ -387,6 +387,8 @@ export class ProverService {
     const triple = this.#with.catalog.resolve({ ...request, provider: request.provider ?? DEFAULT_PROVIDER });
     const { curve } = triple;
     if (proofSystemRow(triple).setup === "universal") this.#with.strings.requireSource(triple.curve);
+    const phase1 = request.phase1 ?? undefined;
+    if (phase1 !== undefined) requirePhase1(this.#with.strings, { request, ...triple, phase1 });
     const isStrict = request.strict === true;
     if (isStrict && this.#with.analyses === undefined)
       throw invalidMember("strict", "this server analyses no circuits");
@@ -419,6 +421,7 @@ export class ProverService {
       note_key_id: vault.noteKeyId,
       gates_passed: false,
       ...(isStrict ? { is_strict: true } : {}),
+      ...(phase1 === undefined ? {} : { phase1 }),
     };
     return await origin.hold(async (files) =>
       this.#insert({ ...prover, build: { ...build, ...files } }, stores, vault.commit),
@@ -529,4 +532,23 @@ export class ProverService {
     if (found === undefined) throw notFound("prover");
     return found;
   }
+}
+
+/**
+ * Requires that a prover's phase 1 may come from a published string.
+ * @throws AppError `invalid_request`, `prover_unsupported`
+ */
+function requirePhase1(
+  strings: Pick<ReferenceStrings, "requirePhase1">,
+  asked: Pick<ReturnType<Catalog["resolve"]>, "proving_scheme" | "curve"> & {
+    readonly request: CreateProver;
+    readonly phase1: string;
+  },
+): void {
+  if (asked.proving_scheme !== "groth16") throw invalidMember("phase1", `${asked.proving_scheme} has no phase 1`);
+  if (asked.curve !== "BN254")
+    throw invalidMember("phase1", `there are no published powers of tau over ${asked.curve} that this server takes`);
+  if (asked.request.import?.["proving_key.zkey"] !== undefined)
+    throw invalidMember("phase1", "the key that is imported has a phase 1 of its own");
+  strings.requirePhase1(asked.curve, asked.phase1);
 }

@@ -66,7 +66,7 @@ export class LocalCompute implements ProverCompute {
   }
 
   async setup(input: SetupInput): Promise<SetupOutcome> {
-    if (input.system !== "groth16/BN254") return await this.#deriveKeys(input);
+    if (input.system !== "groth16/BN254" || input.referenceStrings !== undefined) return await this.#deriveKeys(input);
     const made = await makeKeyOnce(input.r1cs);
     if (!made.ok) return { ok: false, errors: [{ code: made.code, message: made.message }] };
     return { ok: true, value: { provingKey: made.zkey, verifyingKey: JSON.stringify(made.verifyingKey) } };

@@ -283,14 +283,23 @@ export class Provisioning {
     const system = proofSystemOf(prover);
     const { curve, setup } = proofSystemRow(prover);
     const options = { signal: lease.signal, onProgress: lease.progress };
+    const { phase1 } = prover.build;
+    const { strings } = this.#with;
     for (let tries = 0; tries < SETUP_TRIES_MAX; tries += 1) {
       const referenceStrings =
-        setup === "universal"
-          ? { referenceStrings: await this.#with.strings.files(curve, { isEnsured: tries > 0 }) }
-          : {};
+        phase1 !== undefined
+          ? { referenceStrings: await strings.phase1Files(curve, phase1) }
+          : setup === "universal"
+            ? { referenceStrings: await strings.files(curve, { isEnsured: tries > 0 }) }
+            : {};
       const made = await this.#with.compute.setup({ system, r1cs, ...referenceStrings }, options);
       if (!("referencePower" in made)) return made;
-      const failure = await this.#with.strings.ensure(curve, made.referencePower, { signal: lease.signal });
+      const power = made.referencePower;
+      const { signal } = lease;
+      const failure =
+        phase1 === undefined
+          ? await strings.ensure(curve, power, { signal })
+          : await strings.ensurePhase1(curve, { phase1, power }, { signal });
       if (failure !== undefined) return failure;
     }
     throw new AppError("internal_error", { message: "no reference string is large enough, though one was made" });

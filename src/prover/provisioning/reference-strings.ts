@@ -1,12 +1,12 @@
 /**
- * The structured reference strings from which the keys of universal systems follow: kept as artifacts by their hash and
- * shared by all provers of the server. Published ones come first; where none is large enough, a development string is
- * made, once for each size, on servers that may.
+ * The structured reference strings from which the keys of universal systems, and phase 1 of Groth16 where it is asked
+ * for, follow: kept as artifacts by their hash and shared by all provers of the server. Published ones come first; where
+ * none is large enough, a development string is made for a universal system, once for each size, on servers that may.
  */
 import type { CurveName } from "../../engine/curves/curve-parameters.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import { KeyedMutex } from "../../platform/concurrency/keyed-mutex.js";
-import { AppError } from "../../platform/errors.js";
+import { AppError, invalidMember } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
 import type { Artifacts } from "../../platform/store/artifacts.js";
 import type { Store, StoreCommit } from "../../platform/store/store.js";
@@ -21,11 +21,13 @@ interface ReferenceStringsDependencies {
   readonly artifacts: Artifacts;
   readonly compute: Pick<ProverCompute, "makeReferenceString">;
   /** The files of the operator's folder. */
-  readonly published: Pick<PublishedStrings, "hasFolder" | "take">;
+  readonly published: Pick<PublishedStrings, "hasFiles" | "take">;
   readonly clock: Clock;
   readonly log: Log;
 }
 
+/** Asks for the best published string. */
+const PUBLISHED = "published";
 /** Smaller circuits share one string of this power, which is made in less than a second. */
 const DEVELOPMENT_POWER_MIN = 10;
 /** More than provers can be in provisioning at once. */
@@ -46,14 +48,19 @@ export class ReferenceStrings {
   }
 
   /**
-   * Returns the strings of a curve in the order in which they are to be taken: published ones first, and smaller ones
-   * first among each. Development strings are left out on servers that may not make any.
+   * Returns the strings of a curve in the order in which they are to be taken: published ones first, of these prepared
+   * ones first, and smaller ones first among each. Development strings are left out on servers that may not make any.
    */
   list(curve: CurveName): KeptReferenceString[] {
     return this.#with.repository
       .referenceStrings(curve)
       .filter(({ origin }) => origin === "ceremony" || this.#makesOwn)
-      .sort((one, two) => ORDER[one.origin] - ORDER[two.origin] || one.power - two.power);
+      .sort(
+        (one, two) =>
+          ORDER[one.origin] - ORDER[two.origin] ||
+          Number(one.is_plain ?? false) - Number(two.is_plain ?? false) ||
+          one.power - two.power,
+      );
   }
 
   /**
@@ -61,11 +68,50 @@ export class ReferenceStrings {
    * @throws AppError `prover_unsupported` where no string is kept, none is published and none may be made
    */
   requireSource(curve: CurveName): void {
-    if (this.#makesOwn || this.#with.published.hasFolder || this.list(curve).length > 0) return;
+    if (this.#makesOwn || this.#with.published.hasFiles || this.list(curve).length > 0) return;
     throw new AppError("prover_unsupported", {
       message:
-        "this scheme takes a published reference string in production: name a folder of .ptau files in PROOFWRIGHT_PTAU_DIR",
+        "this scheme takes a published reference string in production: upload a .ptau file, or name a folder of them in PROOFWRIGHT_PTAU_DIR",
     });
+  }
+
+  /**
+   * Requires that phase 1 of a Groth16 key may come to be as it is asked for.
+   * @param phase1 SHA-256 of a published string, or `PUBLISHED`
+   * @throws AppError `invalid_request` for a string that is not kept, `prover_unsupported` where there is none at all
+   */
+  requirePhase1(curve: CurveName, phase1: string): void {
+    if (phase1 === PUBLISHED) {
+      if (this.#with.published.hasFiles || this.#phase1Strings(curve, phase1).length > 0) return;
+      throw new AppError("prover_unsupported", {
+        message: "no powers-of-tau file is published here: upload one, or name a folder of them in PROOFWRIGHT_PTAU_DIR",
+      });
+    }
+    if (this.#phase1Strings(curve, phase1).length === 0)
+      throw invalidMember("phase1", "no published reference string that was checked has this SHA-256");
+  }
+
+  /**
+   * Returns the files from which phase 1 may be taken, in the order of `list`.
+   * @throws AppError `artifact_corrupt`
+   */
+  async phase1Files(curve: CurveName, phase1: string): Promise<ReferenceStringFile[]> {
+    const files: ReferenceStringFile[] = [];
+    for (const { sha256, power } of this.#phase1Strings(curve, phase1)) files.push(await this.file(sha256, power));
+    return files;
+  }
+
+  /** Makes sure that there is a published string of at least this power for a phase 1. */
+  async ensurePhase1(
+    curve: CurveName,
+    { phase1, power }: { readonly phase1: string; readonly power: number },
+    options: ComputeOptions,
+  ): Promise<StepFailure | undefined> {
+    if (phase1 === PUBLISHED && (await this.#with.published.take(curve, power, options)) !== undefined)
+      return undefined;
+    const which = phase1 === PUBLISHED ? "no published one has" : `that of ${phase1} does not have`;
+    const message = `the circuit takes powers of tau of 2^${String(power)} over ${curve}, which ${which}`;
+    return { ok: false, errors: [diagnostic("reference_string_missing", message)] };
   }
 
   /** Finds a string by the SHA-256 of its file. */
@@ -81,7 +127,7 @@ export class ReferenceStrings {
   async files(curve: CurveName, { isEnsured }: { readonly isEnsured: boolean }): Promise<ReferenceStringFile[]> {
     const files: ReferenceStringFile[] = [];
     for (const { sha256, power, origin } of this.list(curve))
-      if (origin === "ceremony" || isEnsured || !this.#with.published.hasFolder)
+      if (origin === "ceremony" || isEnsured || !this.#with.published.hasFiles)
         files.push(await this.file(sha256, power));
     return files;
   }
@@ -104,10 +150,16 @@ export class ReferenceStrings {
       if ((await this.#with.published.take(curve, power, options)) !== undefined) return undefined;
       if (this.list(curve).some((string) => string.power >= power)) return undefined;
       if (this.#makesOwn) return await this.#make(curve, Math.max(DEVELOPMENT_POWER_MIN, power), options);
-      const message = `the circuit takes a reference string of 2^${String(power)} over ${curve}, and no prepared file of that size is in the folder that PROOFWRIGHT_PTAU_DIR names`;
+      const message = `the circuit takes a reference string of 2^${String(power)} over ${curve}, and no file of that size was uploaded or is in the folder that PROOFWRIGHT_PTAU_DIR names`;
       return { ok: false, errors: [diagnostic("reference_string_missing", message)] };
     };
     return await this.#making.run(curve, make, options);
+  }
+
+  #phase1Strings(curve: CurveName, phase1: string): KeptReferenceString[] {
+    return this.list(curve).filter(
+      ({ origin, sha256 }) => origin === "ceremony" && (phase1 === PUBLISHED || phase1 === sha256),
+    );
   }
 
   /** Prepares the record of a string whose file is among the artifacts. */

@@ -49,6 +49,8 @@ const LIMIT_FAULTS: Partial<Record<ProcessTaskFailure["code"], PowersFault>> = {
   output: "check_too_large",
 };
 
+/** More than any power. */
+const PLAIN_RANK = 64;
 /** Requests that may wait for the check of one file. */
 const WAITING_MAX = 1_000;
 
@@ -65,8 +67,8 @@ export class PublishedStrings {
     this.#with = dependencies;
   }
 
-  /** Whether the operator has named a folder. */
-  get hasFolder(): boolean {
+  /** Whether there may be files that were not checked yet: the operator has named a folder. */
+  get hasFiles(): boolean {
     return this.#folder !== undefined;
   }
 
@@ -128,24 +130,24 @@ export class PublishedStrings {
   }
 
   /**
-   * Makes sure that the smallest sound string of at least this power, if the folder has one, is checked and kept: files
-   * that were not checked are, from the smallest on, until one passes.
+   * Makes sure that the best sound string of at least this power, if there is one, is checked and kept: a prepared one
+   * before one that is not, the smallest of each. Files that were not checked are, from the best on, until one passes.
    * @throws what ended the check of a file, if no other one will do: a later try may succeed
    */
   async take(curve: CurveName, power: number, options: CheckOptions = {}): Promise<PublishedString | undefined> {
     const kept = this.#with.records
       .all()
       .flatMap((record) => (record.state === "checked" ? [record.string] : []))
-      .filter((string) => string.curve === curve && string.prepared && string.power >= power);
-    const best = kept.sort((one, two) => one.power - two.power)[0];
+      .filter((string) => string.curve === curve && string.power >= power);
+    const best = kept.sort((one, two) => rankOf(one) - rankOf(two))[0];
     const unknown = (await findPowersFiles(this.#folder))
       .filter((file) => this.#recordOf(file) === undefined)
       .flatMap((file) => {
         const claim = readClaim(file.path);
-        const fits = claim?.curve === curve && claim.prepared && claim.power >= power;
-        return fits && (best === undefined || claim.power < best.power) ? [{ file, claim }] : [];
+        const fits = claim?.curve === curve && claim.power >= power;
+        return fits && (best === undefined || rankOf(claim) < rankOf(best)) ? [{ file, claim }] : [];
       })
-      .sort((one, two) => one.claim.power - two.claim.power);
+      .sort((one, two) => rankOf(one.claim) - rankOf(two.claim));
     const failures: unknown[] = [];
     for (const { file } of unknown) {
       try {
@@ -165,7 +167,7 @@ export class PublishedStrings {
     const { artifacts } = this.#with;
     const copy = await artifacts.put({ path: file.path });
     const same = this.#withHash(copy.sha256);
-    if (same?.state === "checked" && same.string.prepared) return await this.#record(file, same.string);
+    if (same?.state === "checked") return await this.#record(file, same.string);
     let isKept = false;
     try {
       const outcome = await this.#with.check(artifacts.resolve(copy.sha256), {
@@ -179,8 +181,7 @@ export class PublishedStrings {
       if (!outcome.value.ok) return await this.#refuse(file, outcome.value);
       const string = publishedString(copy, outcome.value.value);
       const record = await this.#record(file, string);
-      // Without Lagrange points nobody can use it yet.
-      isKept = string.prepared;
+      isKept = true;
       return record;
     } finally {
       // A file of the same content may have been kept by a prover for another reason.
@@ -198,10 +199,7 @@ export class PublishedStrings {
   async #record(file: FoundFile, string: PublishedString): Promise<PowersRecord> {
     const record: PowersRecord = { ...this.#checked(file), state: "checked", string };
     await this.#with.store.commit(
-      mergeCommits(
-        this.#with.records.put(record),
-        ...(string.prepared ? [this.#with.keep(string, record.checked_at)] : []),
-      ),
+      mergeCommits(this.#with.records.put(record), this.#with.keep(string, record.checked_at)),
     );
     this.#with.log.info("checked a powers-of-tau file", { path: file.path, kind: `${string.curve} 2^${string.power}` });
     return record;
@@ -249,6 +247,11 @@ export class PublishedStrings {
       state: "checked",
     };
   }
+}
+
+/** Orders strings by how soon a key can be made: Lagrange points that are missing take longer than any file's reading. */
+function rankOf({ prepared, power }: Pick<PublishedString, "prepared" | "power">): number {
+  return prepared ? power : power + PLAIN_RANK;
 }
 
 /**

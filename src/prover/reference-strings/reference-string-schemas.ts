@@ -32,7 +32,7 @@ const members = {
   curve: nullable(Type.String()),
   power: nullable(Type.Integer({ description: "binary logarithm of the largest domain that it serves" })),
   ceremony_power: nullable(Type.Integer({ description: "power of the ceremony that the file was cut from" })),
-  prepared: nullable(Type.Boolean({ description: "whether it has Lagrange points, which provers need" })),
+  prepared: nullable(Type.Boolean({ description: "whether it has Lagrange points; otherwise they are made for each key of plonk and groth16 that takes it, which costs minutes for large circuits" })),
   contributions_checked: nullable(
     Type.Boolean({ description: "whether the chain of contributions was verified; the points always are" }),
   ),

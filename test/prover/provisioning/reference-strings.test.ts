@@ -1,6 +1,6 @@
 /** Where the keys of universal systems come from: the operator's folder first, and a string of its own where it may. */
 import { createHash } from "node:crypto";
-import { writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { makePowersOfTau } from "../../../bench/full-powers-of-tau.js";
@@ -149,5 +149,64 @@ describe("keys of a universal system", () => {
         message: expect.stringContaining("PROOFWRIGHT_PTAU_DIR") as string,
       });
     expect(await provision(provers, owner)).toMatchObject({ status: "provisioned" });
+  });
+});
+
+describe("phase 1 of a Groth16 key", () => {
+  const published = { ...CUBIC, phase1: "published" } as const;
+
+  it("comes from a published string, prepared or not, where that is asked for and not otherwise", async () => {
+    put("small.ptau", ofSnarkjs);
+    const opened = await open({ makesOwn: true });
+    const prover = await provision(opened.provers, owner, published);
+    expect(prover).toMatchObject({
+      ...{ status: "provisioned", trusted_setup: "single_party", errors: [] },
+      setup: { origin: "ceremony", sha256: hashOf(ofSnarkjs), power: PLONK_POWER },
+    });
+    expect(await provesAndVerifies(opened, prover)).toBe(true);
+    const byHash = await provision(opened.provers, owner, { ...CUBIC, phase1: hashOf(ofSnarkjs) });
+    expect(byHash).toMatchObject({ status: "provisioned", setup: prover.setup });
+    expect(await provision(opened.provers, owner)).toMatchObject({ trusted_setup: "single_party", setup: null });
+    await opened.close();
+    const plain = await makePowersOfTau(PLONK_POWER, { isPrepared: false });
+    rmSync(join(folder, "small.ptau"));
+    put("plain.ptau", plain);
+    const other = await open({ makesOwn: false });
+    for (const request of [published, PLONK]) {
+      const made = await provision(other.provers, owner, request);
+      expect(made).toMatchObject({ status: "provisioned", setup: { sha256: hashOf(plain) } });
+      expect(await provesAndVerifies(other, made)).toBe(true);
+    }
+  });
+
+  it("makes the prover fail where no string is large enough, a development string too", async () => {
+    put("tiny.ptau", await makePowersOfTau(1, { isPrepared: true }));
+    const opened = await open({ makesOwn: true });
+    await provision(opened.provers, owner, PLONK);
+    expect(await provision(opened.provers, owner, published)).toMatchObject({
+      status: "failed",
+      errors: [{ code: "reference_string_missing" }],
+    });
+  });
+
+  it("is refused when the prover is created, for other schemes, curves and strings", async () => {
+    put("small.ptau", ofSnarkjs);
+    const opened = await open({ makesOwn: true });
+    for (const request of [
+      { ...PLONK, phase1: "published" },
+      { ...published, curve: "BLS12_381" },
+      { ...CUBIC, phase1: "0".repeat(64) },
+      { ...CUBIC, phase1: hashOf(ofSnarkjs) },
+    ] as const)
+      expect(await failureOf(() => register(opened.provers, owner, request))).toMatchObject({
+        code: "invalid_request",
+        details: [{ path: "phase1" }],
+      });
+    await opened.close();
+    test = undefined;
+    const without = await open({ makesOwn: true, hasFolder: false });
+    expect(await failureOf(() => register(without.provers, owner, published))).toMatchObject({
+      code: "prover_unsupported",
+    });
   });
 });

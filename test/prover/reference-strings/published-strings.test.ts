@@ -141,15 +141,17 @@ describe("published reference strings", () => {
     expect(await strings.take("BN254", 2)).toMatchObject({ sha256: hashOf(large) });
   });
 
-  it("without Lagrange points are checked, but not kept or taken", async () => {
+  it("without Lagrange points are taken where there is no prepared one, of any size", async () => {
     put("plain.ptau", plain);
-    expect(await strings.take("BN254", 2)).toBeUndefined();
-    expect(await strings.check("plain.ptau")).toMatchObject({ state: "checked", string: { prepared: false } });
-    expect(test.artifacts.has(hashOf(plain))).toBe(false);
-    expect(await strings.take("BN254", 2)).toBeUndefined();
+    expect(await strings.take("BN254", 2)).toMatchObject({ sha256: hashOf(plain), prepared: false });
+    expect(test.artifacts.has(hashOf(plain))).toBe(true);
+    put("large.ptau", large);
+    expect(await strings.take("BN254", 2)).toMatchObject({ sha256: hashOf(large), prepared: true });
+    expect(await strings.take("BN254", 4)).toMatchObject({ sha256: hashOf(plain) });
   });
 
   it("leave nothing behind when the check is lost, and are checked again", async () => {
+    await test.artifacts.remove(hashOf(plain));
     put("one.ptau", plain);
     failure = { code: "crashed" };
     expect(await failureOf(() => strings.check("one.ptau"))).toMatchObject({ code: "internal_error" });
