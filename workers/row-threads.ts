@@ -7,7 +7,7 @@ import type { PointRowExecutor } from "../src/engine/powers-of-tau/point-row-wor
 /** Every thread has some 30 MB of its own. */
 const THREADS_MAX = 8;
 /** With fewer jobs starting threads takes longer than the work. */
-const JOBS_FOR_THREADS = 4;
+const JOBS_FOR_THREADS = 8;
 
 /** Runs the jobs on as many threads as the machine has. */
 export const rowsOnThreads: PointRowExecutor = async (work, onJob) => {
@@ -21,7 +21,8 @@ export const rowsOnThreads: PointRowExecutor = async (work, onJob) => {
       { length: threads },
       () =>
         new Promise<void>((resolve, reject) => {
-          const worker = new Worker(new URL("./point-row.worker.js", import.meta.url), { workerData: work });
+          // The build joins this file with others, in a folder beside this one.
+          const worker = new Worker(new URL("../workers/point-row.worker.js", import.meta.url), { workerData: work });
           worker.on("message", onJob);
           worker.once("error", reject);
           worker.once("exit", (code) => {

@@ -62,6 +62,7 @@ export const SETTING_GROUPS: readonly { readonly title: string; readonly names: 
       "kernels",
       "constraints_max",
       "ptau_dir",
+      "ptau_upload_max_mb",
       "provider_aliases",
     ],
   },

@@ -253,6 +253,14 @@ export const SETTINGS = {
     description:
       "folder of published powers-of-tau files (`.ptau` of snarkjs), from which keys of universal schemes follow; each is checked in full before its first use, and copied",
   }),
+  ptau_upload_max_mb: setting({
+    env: "PROOFWRIGHT_PTAU_UPLOAD_MAX_MB",
+    flag: "ptau-upload-max-mb",
+    schema: Type.Integer({ minimum: 1, maximum: 16_384 }),
+    default: 2048,
+    description:
+      "longest powers-of-tau file that an administrator may upload; all uploaded files together may have four times as much",
+  }),
   source_max_mb: setting({
     env: "PROOFWRIGHT_SOURCE_MAX_MB",
     flag: "source-max-mb",

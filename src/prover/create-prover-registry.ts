@@ -31,6 +31,7 @@ import { Proofs } from "./proofs/proofs.js";
 import { Provisioning, PROVISIONING_PHASES, type ProvisioningDependencies } from "./provisioning/provisioning.js";
 import { ReferenceStrings } from "./provisioning/reference-strings.js";
 import { createReferenceStrings } from "./reference-strings/create-reference-strings.js";
+import { PowersRecords } from "./reference-strings/powers-records.js";
 import type { PublishedStringsDependencies } from "./reference-strings/published-strings.js";
 import { ProverRepository } from "./repository.js";
 import { PROVE_DEADLINE_MS, WAIT_SEC_MAX, type proverRoutes } from "./routes.js";
@@ -60,6 +61,8 @@ interface ProverRegistryOptions {
   readonly source?: SourceLimits;
   /** Longest uploaded file. 2,047 MiB unless given. */
   readonly uploadBytesMax?: number;
+  /** Longest uploaded powers-of-tau file. 2 GiB unless given. */
+  readonly powersUploadBytesMax?: number;
   /** The operator's folder of powers-of-tau files. None unless given. */
   readonly powersFolder?: string;
   /** Whether reference strings for development may be made where none is published. True unless given. */
@@ -104,6 +107,8 @@ const SOURCE_LIMITS: SourceLimits = {
 };
 /** Node reads less than 2 GiB of a file at once. */
 const UPLOAD_BYTES_MAX = 2047 * 1024 ** 2;
+/** That of 2^20 powers, with all Lagrange points, has 1.2 GB. */
+const POWERS_BYTES_MAX = 2 ** 31;
 /** The files of two large circuits with their keys. */
 const UPLOADS_PER_OWNER = 2;
 const UPLOADS: Omit<UploadLimits, "bytesPerOwnerMax" | "fileBytesMax"> = {
@@ -140,13 +145,16 @@ export function createProverRegistry(
     appendNotes: async (message, owner) => await compute.appendNotes(message, { owner: turnOf(owner) }),
   });
   const pins = new KeyPins({ vault });
-  const { strings, handlers: referenceStrings } = openReferenceStrings(options, dependencies, repository);
+  const powers = new PowersRecords({ store });
+  const isUsed = (sha256: string): boolean => repository.needsFile(sha256) || powers.isUploaded(sha256);
+  const files = new SourceFiles({ artifacts, isUsed });
+  const published = openReferenceStrings(options, dependencies, { repository, powers, files });
+  const { strings, handlers: referenceStrings } = published;
   const watch = new StatusWatch();
   const proofs = new Proofs(
     { proveDeadlineMs: PROVE_DEADLINE_MS, verifyDeadlineMs: VERIFY_DEADLINE_MS },
     { repository, notes, compute, turnOf, resident, interfaces, pins, vault, events, clock },
   );
-  const files = new SourceFiles({ artifacts, isUsed: (sha256) => repository.needsFile(sha256) });
   const parts = { repository, files, builtIns, pins, strings, vault, watch, turnOf };
   const { queue, analyses } = createProvisioning(options, dependencies, parts);
   const source = options.source ?? SOURCE_LIMITS;
@@ -177,8 +185,14 @@ export function createProverRegistry(
         requireSaidOwner(principal, said, dependencies.requireTenant);
       },
     }),
-    bodyLimits: proverBodyLimits({ source, uploadBytesMax }, { provers: service }),
-    removeOrphans: async () => await removeOrphans(artifacts, repository),
+    bodyLimits: proverBodyLimits(
+      { source, uploadBytesMax, powersBytesMax: options.powersUploadBytesMax ?? POWERS_BYTES_MAX },
+      { provers: service },
+    ),
+    removeOrphans: async () => {
+      await published.uploads.start();
+      return await removeOrphans(artifacts, { repository, powers });
+    },
     imports,
   };
 }
@@ -230,15 +244,17 @@ function createImports(
 }
 
 function openReferenceStrings(
-  { powersFolder, makesDevelopmentStrings = true }: ProverRegistryOptions,
+  { powersFolder, powersUploadBytesMax = POWERS_BYTES_MAX, makesDevelopmentStrings = true }: ProverRegistryOptions,
   { store, artifacts, jobs, compute, clock, log, checkPowers }: ProverRegistryDependencies,
-  repository: ProverRepository,
-): Pick<ReturnType<typeof createReferenceStrings>, "handlers"> & { readonly strings: ReferenceStrings } {
-  const { strings: published, handlers } = createReferenceStrings(
-    { folder: powersFolder },
+  parts: { readonly repository: ProverRepository; readonly powers: PowersRecords; readonly files: SourceFiles },
+): Omit<ReturnType<typeof createReferenceStrings>, "strings"> & { readonly strings: ReferenceStrings } {
+  const { repository, powers, files } = parts;
+  const { strings: published, ...others } = createReferenceStrings(
+    { folder: powersFolder, uploadBytesMax: powersUploadBytesMax },
     {
-      ...{ store, artifacts, jobs, clock, log },
+      ...{ store, artifacts, jobs, clock, log, files, records: powers },
       check: checkPowers,
+      forget: (string) => repository.deleteReferenceString(string),
       isUsed: (sha256) => repository.isArtifactUsed(sha256),
       keep: ({ curve, power, sha256, bytes, prepared }, createdAt) =>
         repository.putReferenceString({
@@ -251,7 +267,7 @@ function openReferenceStrings(
     { makesOwn: makesDevelopmentStrings },
     { store, repository, artifacts, compute, published, clock, log },
   );
-  return { strings, handlers };
+  return { strings, ...others };
 }
 
 /** A job has the id of its prover, so that either leads to the other. */
@@ -326,8 +342,13 @@ function ownerOf(job: Job): Subject {
   return job.input as unknown as Subject;
 }
 
-async function removeOrphans(artifacts: Artifacts, repository: ProverRepository): Promise<number> {
-  const orphans = await artifacts.orphans(repository.referencedArtifacts(), ORPHAN_AGE_MS);
+async function removeOrphans(
+  artifacts: Artifacts,
+  { repository, powers }: { readonly repository: ProverRepository; readonly powers: PowersRecords },
+): Promise<number> {
+  const uploaded = powers.uploads().flatMap(({ sha256 }) => (sha256 === null ? [] : [sha256]));
+  const referenced = new Set([...repository.referencedArtifacts(), ...uploaded]);
+  const orphans = await artifacts.orphans(referenced, ORPHAN_AGE_MS);
   for (const { sha256 } of orphans) await artifacts.remove(sha256);
   return orphans.length;
 }

@@ -9,9 +9,15 @@ import type { ProverService } from "./service.js";
 
 /** Returns the limits of bodies with inputs, by the prover that the path names, and of those with source. */
 export function proverBodyLimits(
-  { source, uploadBytesMax }: { readonly source: SourceLimits; readonly uploadBytesMax: number },
+  {
+    source,
+    uploadBytesMax,
+    powersBytesMax,
+  }: { readonly source: SourceLimits; readonly uploadBytesMax: number; readonly powersBytesMax: number },
   dependencies: { readonly provers: ProverService },
-): Readonly<Record<"createProver" | "prove" | "verify" | "uploadProverArtifact", BodyLimitsOf>> {
+): Readonly<
+  Record<"createProver" | "prove" | "verify" | "uploadProverArtifact" | "uploadReferenceString", BodyLimitsOf>
+> {
   const { provers } = dependencies;
   const limits: BodyLimitsOf = (principal, { id }) =>
     principal === undefined ? undefined : witnessLimits(provers.sizeOf(principal.subject, String(id))[0]);
@@ -21,6 +27,7 @@ export function proverBodyLimits(
       principal === undefined ? undefined : witnessLimits(...provers.sizeOf(principal.subject, String(id))),
     verify: limits,
     uploadProverArtifact: () => ({ bodyBytesMax: uploadBytesMax, jsonTokensMax: 0 }),
+    uploadReferenceString: () => ({ bodyBytesMax: powersBytesMax, jsonTokensMax: 0 }),
   };
 }
 

@@ -319,6 +319,11 @@ export class ProverRepository {
     return { puts: [{ key: [TABLES.referenceString, string.curve, string.sha256], value: string }] };
   }
 
+  /** Prepares the removal of a reference string's record. */
+  deleteReferenceString({ curve, sha256 }: Pick<KeptReferenceString, "curve" | "sha256">): StoreCommit {
+    return { deletes: [[TABLES.referenceString, curve, sha256]] };
+  }
+
   /** Returns whether a prover of any owner, or a circuit that its provers share, uses the file. */
   isArtifactUsed(sha256: string): boolean {
     return this.#store.range([TABLES.artifactUse, sha256], { limit: 1 }).length > 0;

@@ -52,6 +52,7 @@ export interface TestRegistryOptions {
   readonly pendingMax?: number;
   readonly source?: SourceLimits;
   readonly uploadBytesMax?: number;
+  readonly powersUploadBytesMax?: number;
   readonly unsealed?: boolean;
   /** Jobs are left alone until the test starts them. */
   readonly idle?: boolean;
@@ -86,6 +87,7 @@ export async function openTestRegistry(options: TestRegistryOptions = {}): Promi
       ...(pendingMax === undefined ? {} : { pendingMax }),
       ...(options.source === undefined ? {} : { source: options.source }),
       ...(options.uploadBytesMax === undefined ? {} : { uploadBytesMax: options.uploadBytesMax }),
+      ...(options.powersUploadBytesMax === undefined ? {} : { powersUploadBytesMax: options.powersUploadBytesMax }),
       ...(options.powersFolder === undefined ? {} : { powersFolder: options.powersFolder }),
       makesDevelopmentStrings: options.makesDevelopmentStrings ?? true,
     },

@@ -5,9 +5,10 @@
  *
  *   <folder>/sha256/<first two hex digits>/<64 hex digits>
  *   <folder>/tmp/<uuid>      a file being written; on the same file system, so that its rename is atomic
+ *   <folder>/partial/<uuid>  the same, of an upload that goes on after a restart
  */
 import { createHash, type Hash } from "node:crypto";
-import { createReadStream, existsSync } from "node:fs";
+import { createReadStream, existsSync, statSync } from "node:fs";
 import { mkdir, open, readdir, rename, rm, stat, type FileHandle } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { LRUCache } from "lru-cache";
@@ -55,6 +56,19 @@ export interface Artifacts {
    */
   begin(): Promise<ArtifactWriter>;
   /**
+   * Begins an empty file, or goes on with what an earlier run has written to it, which is hashed again. It stays over
+   * restarts until it is published or discarded, or `removePartials` does not name it.
+   * @param id UUID of the file
+   * @throws storage_full, storage_failed
+   */
+  beginPartial(id: string): Promise<ArtifactWriter>;
+  /** Returns the bytes that are written of such a file; 0 where there is none. */
+  partialBytes(id: string): number;
+  /** Deletes such a file, which nobody writes to; a missing one is fine. */
+  removePartial(id: string): Promise<void>;
+  /** Deletes the files of `beginPartial` that are not in `wanted`. Must be called before the first one is begun. */
+  removePartials(wanted: ReadonlySet<string>): Promise<void>;
+  /**
    * Returns the absolute path of an artifact, for streaming and for workers.
    * @throws artifact_corrupt when the text is not a hash or the file is missing
    */
@@ -82,6 +96,7 @@ export interface Artifacts {
 }
 
 const SHA256_HEX = /^[0-9a-f]{64}$/;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** Bytes per read and write: large enough to make few system calls, small enough for the processor's cache. */
 const CHUNK_BYTES = 1 << 20;
 /** Verified files that are remembered; an entry takes about 200 bytes. */
@@ -91,6 +106,7 @@ const VERIFIED_MAX = 10_000;
 export async function openArtifacts(folder: string): Promise<Artifacts> {
   await mkdir(join(folder, "sha256"), { recursive: true, mode: 0o700 });
   await mkdir(join(folder, "tmp"), { recursive: true, mode: 0o700 });
+  await mkdir(join(folder, "partial"), { recursive: true, mode: 0o700 });
   syncFolder(folder);
   syncFolder(dirname(folder));
   return new ArtifactFolder(folder);
@@ -125,6 +141,31 @@ class ArtifactFolder implements Artifacts {
     } catch (error) {
       throw asStorageError(error);
     }
+  }
+
+  async beginPartial(id: string): Promise<ArtifactWriter> {
+    const path = this.#partialPath(id);
+    try {
+      const handle = await open(path, existsSync(path) ? "r+" : "wx+", 0o600);
+      const file = new GrowingFile(path, { handle, publish: (reference) => this.#publish(path, reference) });
+      await file.readWritten();
+      return file;
+    } catch (error) {
+      throw asStorageError(error);
+    }
+  }
+
+  partialBytes(id: string): number {
+    return statSync(this.#partialPath(id), { throwIfNoEntry: false })?.size ?? 0;
+  }
+
+  async removePartial(id: string): Promise<void> {
+    await rm(this.#partialPath(id), { force: true });
+  }
+
+  async removePartials(wanted: ReadonlySet<string>): Promise<void> {
+    for (const name of await readdir(join(this.#folder, "partial")))
+      if (!wanted.has(name)) await rm(join(this.#folder, "partial", name), { force: true, recursive: true });
   }
 
   resolve(sha256: string): string {
@@ -184,6 +225,11 @@ class ArtifactFolder implements Artifacts {
   async remove(sha256: string): Promise<void> {
     this.#verified.delete(sha256);
     await rm(this.#pathOf(sha256), { force: true });
+  }
+
+  #partialPath(id: string): string {
+    assert(UUID.test(id), "a partial file is named by a UUID");
+    return join(this.#folder, "partial", id);
   }
 
   #pathOf(sha256: string): string {
@@ -251,6 +297,13 @@ class GrowingFile implements ArtifactWriter {
 
   get bytes(): number {
     return this.#bytes;
+  }
+
+  /** Goes on behind what the file has already. */
+  async readWritten(): Promise<void> {
+    this.#bytes = await readThrough(this.#handle, Buffer.allocUnsafe(CHUNK_BYTES), (chunk) => {
+      this.#hash.update(chunk);
+    });
   }
 
   async write(chunk: Uint8Array): Promise<void> {

@@ -1,12 +1,13 @@
 /**
  * Files that are being uploaded, part after part. A file grows in the artifact store's temporary folder with its hash,
  * and is handed over when its last byte has come and the hash is the one that was said. State is this process's memory:
- * after a restart an upload begins again, and what it left is deleted. Bounds the number and the bytes of each owner.
+ * after a restart an upload begins again, and what it left is deleted, unless its place can be restored. Bounds the
+ * number and the bytes of each owner.
  */
 import type { Clock } from "../../platform/clock.js";
 import type { StreamedBody } from "../../platform/contract/streamed-body.js";
 import { AppError, invalidMember } from "../../platform/errors.js";
-import type { Artifacts, ArtifactWriter } from "../../platform/store/artifacts.js";
+import type { ArtifactWriter } from "../../platform/store/artifacts.js";
 
 export interface UploadKey {
   /** As `user:<uuid>`. */
@@ -27,6 +28,14 @@ export interface UploadLimits {
   readonly bytesPerOwnerMax: number;
   /** An upload that got no byte for this long is dropped. */
   readonly idleMs: number;
+}
+
+/** Where the files grow. */
+export interface UploadPlaces {
+  /** Makes an empty place; `Artifacts.begin` is one. */
+  begin(upload: { readonly key: UploadKey; readonly total: number }): Promise<ArtifactWriter>;
+  /** Opens what an earlier run has left of an upload, if that can be; without it nothing is left. */
+  restore?(key: UploadKey): Promise<{ readonly writer: ArtifactWriter; readonly total: number } | undefined>;
 }
 
 /** A file whose last byte has come. */
@@ -51,16 +60,13 @@ const RETRY_SEC = 30;
 
 export class Uploads {
   readonly #limits: UploadLimits;
-  readonly #artifacts: Pick<Artifacts, "begin">;
+  readonly #artifacts: UploadPlaces;
   readonly #clock: Clock;
   readonly #open = new Map<string, OpenUpload>();
   /** Files whose place on the disk is being made. */
   readonly #beginning = new Map<string, Pick<OpenUpload, "key" | "total">>();
 
-  constructor(
-    limits: UploadLimits,
-    dependencies: { readonly artifacts: Pick<Artifacts, "begin">; readonly clock: Clock },
-  ) {
+  constructor(limits: UploadLimits, dependencies: { readonly artifacts: UploadPlaces; readonly clock: Clock }) {
     this.#limits = limits;
     this.#artifacts = dependencies.artifacts;
     this.#clock = dependencies.clock;
@@ -130,8 +136,7 @@ export class Uploads {
 
   /** The open file that a part continues, or a new one; it is the caller's alone until that clears `isBusy`. */
   async #uploadFor(key: UploadKey, body: StreamedBody, heldBytes: number): Promise<OpenUpload> {
-    const found = this.#open.get(idOf(key));
-    if (found?.isBusy === true || this.#beginning.has(idOf(key)))
+    if (this.#open.get(idOf(key))?.isBusy === true || this.#beginning.has(idOf(key)))
       throw new AppError("conflict", { message: "another request is sending this file; wait for its end" });
     const start = body.part?.start ?? 0;
     const total = body.part?.total ?? body.bytes;
@@ -140,6 +145,7 @@ export class Uploads {
       throw new AppError("body_too_large", {
         message: `a file may have ${String(this.#limits.fileBytesMax)} bytes at most`,
       });
+    const found = this.#open.get(idOf(key)) ?? (start === 0 ? undefined : await this.#restore(key, heldBytes));
     const received = found?.writer.bytes ?? 0;
     if (start !== 0) {
       if (found === undefined || start !== received)
@@ -157,6 +163,33 @@ export class Uploads {
     return await this.#begin(key, total, { heldBytes, replaced: found });
   }
 
+  /** Opens what an earlier run has left of an upload. */
+  async #restore(key: UploadKey, heldBytes: number): Promise<OpenUpload | undefined> {
+    const { restore } = this.#artifacts;
+    if (restore === undefined) return undefined;
+    const id = idOf(key);
+    this.#requireRoom(key.owner, 0, heldBytes);
+    this.#beginning.set(id, { key, total: 0 });
+    try {
+      const restored = await restore.call(this.#artifacts, key);
+      if (restored === undefined) return undefined;
+      const upload = this.#opened(key, restored, { isBusy: false });
+      this.#open.set(id, upload);
+      return upload;
+    } finally {
+      this.#beginning.delete(id);
+    }
+  }
+
+  #opened(
+    key: UploadKey,
+    { writer, total }: { readonly writer: ArtifactWriter; readonly total: number },
+    { isBusy }: Pick<OpenUpload, "isBusy">,
+  ): OpenUpload {
+    const touchedAtMs = this.#clock.monotonicMs();
+    return { key, total, sha256: undefined, writer, isBusy, isDiscarded: false, touchedAtMs };
+  }
+
   async #begin(
     key: UploadKey,
     total: number,
@@ -172,15 +205,8 @@ export class Uploads {
       if (replaced !== undefined) await this.#drop(replaced);
     }
     try {
-      const upload: OpenUpload = {
-        key,
-        total,
-        sha256: undefined,
-        writer: await this.#artifacts.begin(),
-        isBusy: true,
-        isDiscarded: false,
-        touchedAtMs: this.#clock.monotonicMs(),
-      };
+      const writer = await this.#artifacts.begin({ key, total });
+      const upload = this.#opened(key, { writer, total }, { isBusy: true });
       this.#open.set(id, upload);
       return upload;
     } finally {

@@ -5,14 +5,21 @@ import type { HandlersFor } from "../../platform/contract/route.js";
 import type { Jobs } from "../../platform/jobs/jobs.js";
 import type { Log } from "../../platform/log.js";
 import type { Artifacts } from "../../platform/store/artifacts.js";
-import type { Store } from "../../platform/store/store.js";
-import { PowersRecords } from "./powers-records.js";
+import type { Store, StoreCommit } from "../../platform/store/store.js";
+import type { SourceFiles } from "../provisioning/source-files.js";
+import type { PowersRecords } from "./powers-records.js";
 import { PublishedStrings, type PublishedStringsDependencies } from "./published-strings.js";
 import type { referenceStringRoutes } from "./reference-string-routes.js";
+import { UploadedStrings } from "./uploaded-strings.js";
 
-interface ReferenceStringsDependencies extends Pick<PublishedStringsDependencies, "check" | "isUsed" | "keep"> {
+interface ReferenceStringsDependencies extends Pick<
+  PublishedStringsDependencies,
+  "check" | "forget" | "isUsed" | "keep"
+> {
   readonly store: Store;
+  readonly records: PowersRecords;
   readonly artifacts: Artifacts;
+  readonly files: Pick<SourceFiles, "holdFile" | "removeUnused">;
   /** Not started yet: the runner of the checks is registered here. */
   readonly jobs: Jobs;
   readonly clock: Clock;
@@ -21,21 +28,29 @@ interface ReferenceStringsDependencies extends Pick<PublishedStringsDependencies
 
 interface PublishedStringsPart {
   readonly strings: PublishedStrings;
+  readonly uploads: Pick<UploadedStrings, "start">;
   readonly handlers: HandlersFor<typeof referenceStringRoutes>;
+}
+
+interface ReferenceStringsOptions {
+  /** The operator's folder of powers-of-tau files, if there is one. */
+  readonly folder: string | undefined;
+  /** Longest file that may be uploaded. */
+  readonly uploadBytesMax: number;
 }
 
 const CHECK_JOB = "check_powers_of_tau";
 
-/**
- * Builds the part; call it before `jobs.start`.
- * @param options.folder the operator's folder of powers-of-tau files, if there is one
- */
+/** Builds the part; call it before `jobs.start`. */
 export function createReferenceStrings(
-  options: { readonly folder: string | undefined },
+  options: ReferenceStringsOptions,
   dependencies: ReferenceStringsDependencies,
 ): PublishedStringsPart {
-  const { store, jobs } = dependencies;
-  const strings = new PublishedStrings(options, { ...dependencies, records: new PowersRecords({ store }) });
+  const { jobs } = dependencies;
+  const queueCheck = (file: string): StoreCommit =>
+    jobs.enqueueCommit({ kind: CHECK_JOB, subject_key: ["powers_of_tau", file], phase: "check", input: file }).commit;
+  const uploads = new UploadedStrings({ fileBytesMax: options.uploadBytesMax }, { ...dependencies, queueCheck });
+  const strings = new PublishedStrings(options, { ...dependencies, uploads });
   jobs.register(CHECK_JOB, {
     run: async (job, context) => {
       assert(typeof job.input === "string", "a check names its file");
@@ -47,25 +62,38 @@ export function createReferenceStrings(
       });
     },
   });
+  return { strings, uploads, handlers: handlersOf({ strings, uploads, queueCheck }, dependencies) };
+}
+
+function handlersOf(
+  parts: {
+    readonly strings: PublishedStrings;
+    readonly uploads: UploadedStrings;
+    readonly queueCheck: (file: string) => StoreCommit;
+  },
+  { store, jobs }: Pick<ReferenceStringsDependencies, "store" | "jobs">,
+): HandlersFor<typeof referenceStringRoutes> {
+  const { strings, uploads, queueCheck } = parts;
   return {
-    strings,
-    handlers: {
-      listReferenceStrings: async () => ({ status: 200, body: await strings.list() }),
-      getReferenceString: ({ params }) => ({ status: 200, body: strings.get(params.hash) }),
-      checkReferenceString: async ({ body }) => {
-        const string = await strings.requireFile(body.file);
-        if (string.state === "found") {
-          const { commit } = jobs.enqueueCommit({
-            kind: CHECK_JOB,
-            subject_key: ["powers_of_tau", body.file],
-            phase: "check",
-            input: body.file,
-          });
-          await store.commit(commit);
-          jobs.wake();
-        }
-        return { status: 202, body: string };
-      },
+    listReferenceStrings: async () => ({ status: 200, body: await strings.list() }),
+    getReferenceString: ({ params }) => ({ status: 200, body: strings.get(params.hash) }),
+    checkReferenceString: async ({ body }) => {
+      const string = await strings.requireFile(body.file);
+      if (string.state === "found") {
+        await store.commit(queueCheck(body.file));
+        jobs.wake();
+      }
+      return { status: 202, body: string };
+    },
+    uploadReferenceString: async ({ params, body }) => {
+      await strings.requireNoFile(params.file);
+      const isComplete = await uploads.take(params.file, body);
+      if (isComplete) jobs.wake();
+      return { status: isComplete ? 202 : 200, body: await strings.upload(params.file) };
+    },
+    deleteReferenceString: async ({ params }) => {
+      await strings.deleteUpload(params.file);
+      return { status: 204 };
     },
   };
 }

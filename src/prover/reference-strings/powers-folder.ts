@@ -14,6 +14,8 @@ export interface FoundFile {
   readonly file: string;
   readonly path: string;
   readonly bytes: number;
+  /** Of a file that was uploaded: it is among the artifacts already. */
+  readonly sha256?: string;
   /** Changes when the file does: size, time of change and number of the file. */
   readonly identity: string;
 }

@@ -38,7 +38,20 @@ export type PowersRecord = {
   | { readonly state: "refused"; readonly fault: PowersFault; readonly message: string }
 );
 
+/** A file that an administrator uploads, or has uploaded; what its check found is in its `PowersRecord`. */
+export type PowersUpload = {
+  readonly file: string;
+  readonly begun_at: string;
+  /** Names the place where it grows (`Artifacts.beginPartial`). */
+  readonly partial: string;
+  /** Length of the whole file. */
+  readonly bytes: number;
+  /** SHA-256 once it is complete. */
+  readonly sha256: string | null;
+};
+
 const TABLE = "powers_of_tau";
+const UPLOADS = "powers_of_tau_upload";
 
 export class PowersRecords {
   readonly #store: Pick<Store, "get" | "range">;
@@ -55,6 +68,36 @@ export class PowersRecords {
   /** Returns the records of all files, by name. */
   all(): PowersRecord[] {
     return this.#store.range<PowersRecord>([TABLE]).map(({ value }) => value);
+  }
+
+  /** Prepares the removal of the record of a file. */
+  remove(file: string): StoreCommit {
+    return { deletes: [[TABLE, file]] };
+  }
+
+  /** Finds the upload of a file. */
+  findUpload(file: string): PowersUpload | undefined {
+    return this.#store.get<PowersUpload>([UPLOADS, file])?.value;
+  }
+
+  /** Returns all uploads, by name. */
+  uploads(): PowersUpload[] {
+    return this.#store.range<PowersUpload>([UPLOADS]).map(({ value }) => value);
+  }
+
+  /** Returns whether a file that was uploaded has this hash. */
+  isUploaded(sha256: string): boolean {
+    return this.uploads().some((upload) => upload.sha256 === sha256);
+  }
+
+  /** Prepares the record of an upload. */
+  putUpload(upload: PowersUpload): StoreCommit {
+    return { puts: [{ key: [UPLOADS, upload.file], value: upload }] };
+  }
+
+  /** Prepares the removal of the record of an upload. */
+  removeUpload(file: string): StoreCommit {
+    return { deletes: [[UPLOADS, file]] };
   }
 
   /** Prepares the record of a check that has ended; it replaces that of the file's earlier content. */

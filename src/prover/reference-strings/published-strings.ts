@@ -1,6 +1,6 @@
 /**
- * Published powers-of-tau files: found in the operator's folder, checked in full the first time one is wanted, and kept
- * as a whole among the artifacts, so that their hash is the one that the ceremony has published. Records and files are
+ * Published powers-of-tau files: found in the operator's folder or uploaded, checked in full the first time one is
+ * wanted, and kept as a whole among the artifacts, so that their hash is the one that the ceremony has published. Records and files are
  * in the store; what is in memory is the progress of checks that this process runs.
  */
 import type { CurveName } from "../../engine/curves/curve-parameters.js";
@@ -16,6 +16,7 @@ import { mergeCommits } from "../../platform/store/tables.js";
 import { findPowersFiles, readClaim, type FoundFile } from "./powers-folder.js";
 import type { PowersFault, PowersRecord, PowersRecords, PublishedString } from "./powers-records.js";
 import type { ReferenceString, ReferenceStringDetails } from "./reference-string-schemas.js";
+import type { UploadedStrings } from "./uploaded-strings.js";
 
 interface CheckOptions {
   readonly signal?: AbortSignal;
@@ -31,6 +32,10 @@ export interface PublishedStringsDependencies {
   readonly check: (path: string, options: CheckOptions) => Promise<ProcessTaskResult<CheckPowersResult>>;
   /** What else is written with a string that passed. */
   readonly keep: (string: PublishedString, createdAt: string) => StoreCommit;
+  /** Files that administrators upload. */
+  readonly uploads: Pick<UploadedStrings, "found" | "remove" | "waiting">;
+  /** What is deleted with a string that nobody uses any more. */
+  readonly forget: (string: PublishedString) => StoreCommit;
   /** Whether keys of a prover follow from the string. */
   readonly isUsed: (sha256: string) => boolean;
   readonly clock: Clock;
@@ -67,17 +72,20 @@ export class PublishedStrings {
     this.#with = dependencies;
   }
 
-  /** Whether there may be files that were not checked yet: the operator has named a folder. */
+  /** Whether there may be files that were not checked yet: the operator has named a folder, or some are uploaded. */
   get hasFiles(): boolean {
-    return this.#folder !== undefined;
+    return this.#folder !== undefined || this.#with.uploads.found().length > 0;
   }
 
-  /** Lists the files of the folder, and strings that are kept though their file is gone; by name. */
+  /** Lists the files of the folder, those that are uploaded, and strings that are kept though their file is gone. */
   async list(): Promise<ReferenceString[]> {
-    const found = await findPowersFiles(this.#folder);
+    const waiting = this.#with.uploads.waiting();
+    const isWaiting = new Set(waiting.map(({ file }) => file));
+    const found = (await this.#files()).filter(({ file }) => !isWaiting.has(file));
     const names = new Set(found.map(({ file }) => file));
     const gone = this.#with.records.all().filter((record) => record.state === "checked" && !names.has(record.file));
     return [
+      ...waiting.map((upload) => uploadOnWire(upload)),
       ...found.map((file) => this.#onWire(file.file, file.bytes, this.#recordOf(file))),
       ...gone.flatMap((record) =>
         record.state === "checked" ? [this.#onWire(record.file, record.string.bytes, record)] : [],
@@ -99,23 +107,66 @@ export class PublishedStrings {
   }
 
   /**
-   * Tells that a file is in the folder.
-   * @throws invalid_request for a name that no file of the folder has
+   * Tells that a file is in the folder, or was uploaded.
+   * @throws invalid_request for a name that none of them has
    */
   async requireFile(name: string): Promise<ReferenceString> {
-    const file = (await findPowersFiles(this.#folder)).find((found) => found.file === name);
-    if (file === undefined) throw invalidMember("/file", "no such file in the folder that PROOFWRIGHT_PTAU_DIR names");
+    const file = (await this.#files()).find((found) => found.file === name);
+    if (file === undefined)
+      throw invalidMember("/file", "no such file was uploaded or is in the folder that PROOFWRIGHT_PTAU_DIR names");
     return this.#onWire(name, file.bytes, this.#recordOf(file));
   }
 
   /**
-   * Checks a file of the folder, unless its present content was checked before.
+   * Requires that no file of the operator's folder has a name.
+   * @throws AppError `conflict`
+   */
+  async requireNoFile(name: string): Promise<void> {
+    if ((await findPowersFiles(this.#folder)).some(({ file }) => file === name))
+      throw new AppError("conflict", {
+        message: "a file of this name is in the folder that PROOFWRIGHT_PTAU_DIR names",
+      });
+  }
+
+  /**
+   * Returns an upload of which a part has come, or all.
+   * @throws AppError `not_found`
+   */
+  async upload(name: string): Promise<ReferenceString> {
+    const found = (await this.list()).find(({ file, uploaded }) => file === name && uploaded);
+    if (found === undefined) throw notFound("upload");
+    return found;
+  }
+
+  /**
+   * Deletes an upload and the string that came of it.
+   * @throws AppError `not_found`, `conflict` while it is checked, or while keys of a prover follow from it
+   */
+  async deleteUpload(name: string): Promise<void> {
+    const { records, uploads } = this.#with;
+    if (this.#progress.has(name)) throw new AppError("conflict", { message: "the file is being checked" });
+    const record = records.findUpload(name) === undefined ? undefined : records.find(name);
+    const string = record?.state === "checked" ? record.string : undefined;
+    const isShared = records
+      .all()
+      .some((other) => other.file !== name && other.state === "checked" && other.string.sha256 === string?.sha256);
+    if (string === undefined || isShared) {
+      await uploads.remove(name, {});
+      return;
+    }
+    if (this.#with.isUsed(string.sha256))
+      throw new AppError("conflict", { message: "keys of provers follow from the string; delete these first" });
+    await uploads.remove(name, this.#with.forget(string));
+  }
+
+  /**
+   * Checks a file, unless its present content was checked before.
    * @returns undefined when the file is gone
    * @throws what ended the check: `storage_full` and the like, `internal_error` when the process was lost
    */
   async check(name: string, options: CheckOptions = {}): Promise<PowersRecord | undefined> {
     const checkNow = async (): Promise<PowersRecord | undefined> => {
-      const file = (await findPowersFiles(this.#folder)).find((found) => found.file === name);
+      const file = (await this.#files()).find((found) => found.file === name);
       if (file === undefined) return undefined;
       const known = this.#recordOf(file);
       if (known !== undefined) return known;
@@ -140,7 +191,7 @@ export class PublishedStrings {
       .flatMap((record) => (record.state === "checked" ? [record.string] : []))
       .filter((string) => string.curve === curve && string.power >= power);
     const best = kept.sort((one, two) => rankOf(one) - rankOf(two))[0];
-    const unknown = (await findPowersFiles(this.#folder))
+    const unknown = (await this.#files())
       .filter((file) => this.#recordOf(file) === undefined)
       .flatMap((file) => {
         const claim = readClaim(file.path);
@@ -163,12 +214,21 @@ export class PublishedStrings {
     return best;
   }
 
+  /** The files of the folder and those that are uploaded, which come before others of their name. */
+  async #files(): Promise<FoundFile[]> {
+    const uploaded = this.#with.uploads.found();
+    const names = new Set(uploaded.map(({ file }) => file));
+    return [...(await findPowersFiles(this.#folder)).filter(({ file }) => !names.has(file)), ...uploaded];
+  }
+
   async #checkCopy(file: FoundFile, options: CheckOptions): Promise<PowersRecord> {
     const { artifacts } = this.#with;
-    const copy = await artifacts.put({ path: file.path });
+    const { bytes, sha256 } = file;
+    const copy = sha256 === undefined ? await artifacts.put({ path: file.path }) : { sha256, bytes };
     const same = this.#withHash(copy.sha256);
     if (same?.state === "checked") return await this.#record(file, same.string);
-    let isKept = false;
+    // An upload whose check is lost is checked again; there is no other copy of it.
+    let isKept = sha256 !== undefined;
     try {
       const outcome = await this.#with.check(artifacts.resolve(copy.sha256), {
         ...options,
@@ -177,9 +237,13 @@ export class PublishedStrings {
           options.onProgress?.(share);
         },
       });
-      if (!outcome.ok) return await this.#refuse(file, limitRefusal(file, outcome, options));
-      if (!outcome.value.ok) return await this.#refuse(file, outcome.value);
-      const string = publishedString(copy, outcome.value.value);
+      const result = outcome.ok ? outcome.value : { ...limitRefusal(file, outcome, options), ok: false as const };
+      if (!result.ok) {
+        const refused = await this.#refuse(file, result);
+        isKept = false;
+        return refused;
+      }
+      const string = publishedString(copy, result.value);
       const record = await this.#record(file, string);
       isKept = true;
       return record;
@@ -221,10 +285,10 @@ export class PublishedStrings {
 
   #onWire(file: string, bytes: number, record: PowersRecord | undefined): ReferenceString {
     const progress = this.#progress.get(file);
+    const uploaded = this.#with.records.findUpload(file) !== undefined;
     const none = { sha256: null, curve: null, power: null, ceremony_power: null, prepared: null } as const;
     const common = {
-      file,
-      bytes,
+      ...{ file, bytes, uploaded, received: bytes },
       origin: "ceremony",
       progress: null,
       contributions_checked: null,
@@ -247,6 +311,19 @@ export class PublishedStrings {
       state: "checked",
     };
   }
+}
+
+/** What is known of a file that is still coming. */
+function uploadOnWire({
+  file,
+  bytes,
+  received,
+}: ReturnType<PublishedStringsDependencies["uploads"]["waiting"]>[number]): ReferenceString {
+  return {
+    ...{ file, bytes, received, uploaded: true, origin: "ceremony", state: "uploading", progress: received / bytes },
+    ...{ error: null, sha256: null, curve: null, power: null, ceremony_power: null, prepared: null },
+    ...{ contributions_checked: null, checked_at: null },
+  };
 }
 
 /** Orders strings by how soon a key can be made: Lagrange points that are missing take longer than any file's reading. */

@@ -7,7 +7,12 @@ import {
   ReferenceString,
   ReferenceStringDetails,
   Sha256,
+  UploadParams,
 } from "./reference-string-schemas.js";
+
+/** Above every value of PROOFWRIGHT_PTAU_UPLOAD_MAX_MB, which decides. */
+const UPLOAD_BYTES_MAX = 64 * 1024 ** 3;
+const UPLOAD_DEADLINE_MS = 3_600_000;
 
 export const referenceStringRoutes = {
   listReferenceStrings: defineRoute({
@@ -17,9 +22,9 @@ export const referenceStringRoutes = {
     path: "/api/v1/reference_strings",
     summary: "List published reference strings",
     description:
-      "Powers-of-tau files of the folder that PROOFWRIGHT_PTAU_DIR names, and those that are kept though their file is gone. Keys of universal schemes follow from them. A file is checked in full before its first use.",
+      "Powers-of-tau files that were uploaded, those of the folder that PROOFWRIGHT_PTAU_DIR names, and those that are kept though their file is gone. Keys of universal schemes follow from them, and phase 1 of groth16 where `phase1` asks for it. A file is checked in full before its first use.",
     auth: { permissions: ["read"] },
-    responses: { 200: { description: "Strings", schema: Type.Array(ReferenceString, { maxItems: 2 * FILES_MAX }) } },
+    responses: { 200: { description: "Strings", schema: Type.Array(ReferenceString, { maxItems: 3 * FILES_MAX }) } },
   }),
   getReferenceString: defineRoute({
     id: "getReferenceString",
@@ -45,5 +50,36 @@ export const referenceStringRoutes = {
     body: CheckReferenceString,
     responses: { 202: { description: "The string as it is now", schema: ReferenceString } },
     errors: ["invalid_request"],
+  }),
+  uploadReferenceString: defineRoute({
+    id: "uploadReferenceString",
+    area: "prover",
+    method: "PUT",
+    path: "/api/v1/reference_strings/uploads/:file",
+    summary: "Upload a powers-of-tau file",
+    description:
+      "A `.ptau` file of snarkjs, prepared or not. Whole, or in parts in their order, each with Content-Range; Repr-Digest says the SHA-256 of the whole file. After an interruption, of the server too, the list of strings tells in `received` where to go on; a request without Content-Range begins again. With the last part the check of the file starts. An upload that gets nothing for a day is dropped.",
+    auth: { permissions: ["sudo"] },
+    params: UploadParams,
+    streamedBody: true,
+    bodyBytesMax: UPLOAD_BYTES_MAX,
+    deadlineMs: UPLOAD_DEADLINE_MS,
+    responses: {
+      200: { description: "The part has come; others are missing", schema: ReferenceString },
+      202: { description: "The file is complete, and its check has begun", schema: ReferenceString },
+    },
+    errors: ["conflict", "upload_out_of_order", "upload_digest_mismatch", "overloaded", "storage_full"],
+  }),
+  deleteReferenceString: defineRoute({
+    id: "deleteReferenceString",
+    area: "prover",
+    method: "DELETE",
+    path: "/api/v1/reference_strings/uploads/:file",
+    summary: "Delete an uploaded powers-of-tau file",
+    description: "In any state but while it is checked. One from which keys of provers follow stays: 409.",
+    auth: { permissions: ["sudo"] },
+    params: UploadParams,
+    responses: { 204: { description: "Deleted" } },
+    errors: ["not_found", "conflict"],
   }),
 } as const;

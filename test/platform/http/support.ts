@@ -310,7 +310,9 @@ function authenticate(token: string): Principal {
   const subjectKind = SUBJECTS.get(kind);
   if (subjectKind === undefined) throw new AppError("unauthorized", { message: "unauthorized" });
   const permissions = permissionBits(
-    names.split("+").filter((name): name is "read" | "create" => name === "read" || name === "create"),
+    names
+      .split("+")
+      .filter((name): name is "read" | "create" | "sudo" => name === "read" || name === "create" || name === "sudo"),
   );
   return {
     subject: { kind: subjectKind, id: "7a4c1f2e-0000-4000-8000-00000000000a" },

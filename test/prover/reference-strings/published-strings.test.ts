@@ -73,6 +73,8 @@ beforeEach(async () => {
       },
       keep: ({ sha256 }) => ({ puts: [{ key: ["kept", sha256], value: true }] }),
       isUsed: (sha256) => used.has(sha256),
+      forget: () => ({}),
+      uploads: { found: () => [], waiting: () => [], remove: async () => undefined },
       clock: systemClock,
       log: recordedLog(),
     },
