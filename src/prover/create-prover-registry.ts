@@ -164,26 +164,17 @@ export function createProverRegistry(
     { source, compilerName: compute.compilerName },
     { catalog, builtIns, files, imports },
   );
-  const service = new ProverService(
-    {
-      pendingPerOwnerMax: options.pendingPerOwnerMax ?? PENDING_PER_OWNER_MAX,
-      pendingMax: options.pendingMax ?? PENDING_MAX,
-      waitSecMax: WAIT_SEC_MAX,
-    },
-    {
-      ...{ store, repository, artifacts, vault, catalog, origins, notes, proofs, watch, clock, queue, analyses },
-      ...{ files, imports, strings },
-      requireTenant: dependencies.requireTenant,
-    },
-  );
+  const service = new ProverService(serviceLimits(options), {
+    ...{ store, repository, artifacts, vault, catalog, origins, notes, proofs, watch, clock, queue, analyses },
+    ...{ files, imports, strings },
+    requireTenant: dependencies.requireTenant,
+  });
   return {
     service,
     handlers: proverHandlers({
       provers: service,
       referenceStrings,
-      requireOwner: (principal, said) => {
-        requireSaidOwner(principal, said, dependencies.requireTenant);
-      },
+      requireOwner: requireOwner(dependencies.requireTenant),
     }),
     bodyLimits: proverBodyLimits(
       { source, uploadBytesMax, powersBytesMax: options.powersUploadBytesMax ?? POWERS_BYTES_MAX },
@@ -194,6 +185,20 @@ export function createProverRegistry(
       return await removeOrphans(artifacts, { repository, powers });
     },
     imports,
+  };
+}
+
+function serviceLimits(options: ProverRegistryOptions): ConstructorParameters<typeof ProverService>[0] {
+  return {
+    pendingPerOwnerMax: options.pendingPerOwnerMax ?? PENDING_PER_OWNER_MAX,
+    pendingMax: options.pendingMax ?? PENDING_MAX,
+    waitSecMax: WAIT_SEC_MAX,
+  };
+}
+
+function requireOwner(requireTenant: RequireTenant): Parameters<typeof proverHandlers>[0]["requireOwner"] {
+  return (principal, said) => {
+    requireSaidOwner(principal, said, requireTenant);
   };
 }
 

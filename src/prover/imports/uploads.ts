@@ -165,13 +165,12 @@ export class Uploads {
 
   /** Opens what an earlier run has left of an upload. */
   async #restore(key: UploadKey, heldBytes: number): Promise<OpenUpload | undefined> {
-    const { restore } = this.#artifacts;
-    if (restore === undefined) return undefined;
+    if (this.#artifacts.restore === undefined) return undefined;
     const id = idOf(key);
     this.#requireRoom(key.owner, 0, heldBytes);
     this.#beginning.set(id, { key, total: 0 });
     try {
-      const restored = await restore.call(this.#artifacts, key);
+      const restored = await this.#artifacts.restore(key);
       if (restored === undefined) return undefined;
       const upload = this.#opened(key, restored, { isBusy: false });
       this.#open.set(id, upload);

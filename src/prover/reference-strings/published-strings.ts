@@ -1,7 +1,7 @@
 /**
  * Published powers-of-tau files: found in the operator's folder or uploaded, checked in full the first time one is
- * wanted, and kept as a whole among the artifacts, so that their hash is the one that the ceremony has published. Records and files are
- * in the store; what is in memory is the progress of checks that this process runs.
+ * wanted, and kept as a whole among the artifacts, so that their hash is the one that the ceremony has published.
+ * Records and files are in the store; what is in memory is the progress of checks that this process runs.
  */
 import type { CurveName } from "../../engine/curves/curve-parameters.js";
 import type { CheckPowersResult, CheckedPowers } from "../../engine/powers-of-tau/check-powers.js";
@@ -326,7 +326,7 @@ function uploadOnWire({
   };
 }
 
-/** Orders strings by how soon a key can be made: Lagrange points that are missing take longer than any file's reading. */
+/** Orders strings by how soon a key can be made: to make Lagrange points takes longer than to read any file. */
 function rankOf({ prepared, power }: Pick<PublishedString, "prepared" | "power">): number {
   return prepared ? power : power + PLAIN_RANK;
 }
