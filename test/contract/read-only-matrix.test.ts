@@ -59,6 +59,9 @@ const ANSWERS: Readonly<Record<string, readonly [number, string?]>> = {
   // The server of the test has no folder of published files.
   getReferenceString: [404, "not_found"],
   checkReferenceString: [422, "invalid_request"],
+  // The test sends a file without bytes, and none was uploaded.
+  uploadReferenceString: [422, "invalid_request"],
+  deleteReferenceString: [404, "not_found"],
   executeContract: [422, "method_unknown"],
   broadcastTransaction: [422, "invalid_request"],
   deleteNetwork: [409, "network_in_use"],

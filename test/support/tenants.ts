@@ -114,6 +114,7 @@ export async function newTenant({ server, anvil }: Ground, email: string): Promi
     "provers:index": "0",
     "provers:name": "verifying_key.json",
     "reference_strings:hash": "0".repeat(64),
+    "reference_strings:file": "missing.ptau",
     "reset_password:token": "ppr_none",
     "confirm_email:token": "pec_none",
     "oauth:id": application,
