@@ -171,7 +171,7 @@ function createPools({ config, log }: Platform): ComputePools {
 }
 
 function createProvers(
-  { config, audit, artifacts, jobs, events, clock, log }: Platform,
+  { config, audit, artifacts, jobs, events, clock, log, providers }: Platform,
   {
     pools,
     tasks,
@@ -212,6 +212,7 @@ function createProvers(
     {
       ...{ store: audit.vaultStore, artifacts, jobs, compute, resident, vault: vault.service, events, clock, log },
       ...(analyzer === undefined ? {} : { analyzer }),
+      ...(providers === undefined ? {} : { providers }),
       checkPowers: async (path, options) => await checkPowersInProcess(tasks, path, options),
       requireTenant,
       turnOf,
