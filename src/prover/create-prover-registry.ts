@@ -28,6 +28,7 @@ import { proverBodyLimits, proverHandlers } from "./handlers.js";
 import { KeyPins } from "./provisioning/key-pins.js";
 import { NoteStores } from "./proofs/note-stores.js";
 import { Proofs } from "./proofs/proofs.js";
+import { VerifierContracts } from "./proofs/verifier-contracts.js";
 import { Provisioning, PROVISIONING_PHASES, type ProvisioningDependencies } from "./provisioning/provisioning.js";
 import { ReferenceStrings } from "./provisioning/reference-strings.js";
 import { createReferenceStrings } from "./reference-strings/create-reference-strings.js";
@@ -148,6 +149,7 @@ export function createProverRegistry(
   );
   const files = new SourceFiles({ artifacts, isUsed: (sha256) => repository.needsFile(sha256) });
   const parts = { repository, files, builtIns, pins, strings, vault, watch, turnOf };
+  const contracts = new VerifierContracts({ deadlineMs: PROVE_DEADLINE_MS }, { ...parts, store, compute, resident });
   const { queue, analyses } = createProvisioning(options, dependencies, parts);
   const source = options.source ?? SOURCE_LIMITS;
   const uploadBytesMax = options.uploadBytesMax ?? UPLOAD_BYTES_MAX;
@@ -164,7 +166,7 @@ export function createProverRegistry(
     },
     {
       ...{ store, repository, artifacts, vault, catalog, origins, notes, proofs, watch, clock, queue, analyses },
-      ...{ files, imports, strings },
+      ...{ files, imports, strings, contracts },
       requireTenant: dependencies.requireTenant,
     },
   );

@@ -25,6 +25,8 @@ import type {
   ProveMessage,
   ProveValue,
   TaskResult,
+  VerifierContractMessage,
+  VerifierContractValue,
   VerifyBatchMessage,
   VerifyBatchValue,
   VerifyMessage,
@@ -35,9 +37,9 @@ import type {
   CompileOutcome,
   ComputeOptions,
   GatesInput,
+  GatesOutcome,
   ImportFiles,
   ImportOutcome,
-  PassedGates,
   ProverCompute,
   ReferenceStringInput,
   SetupInput,
@@ -171,16 +173,11 @@ export class PooledCompute implements ProverCompute {
   }
 
   /** Runs the gates on the stored files in a process. */
-  async gates(
-    input: GatesInput,
-    options: ComputeOptions = {},
-  ): Promise<{ readonly ok: true; readonly value: PassedGates } | StepFailure> {
+  async gates(input: GatesInput, options: ComputeOptions = {}): Promise<GatesOutcome> {
     const outcome = await checkKeyInProcess(this.#tasks, input, signalOf(options));
     if (!outcome.ok) return this.#stepFailure("gates", outcome, options);
     const checked = outcome.value;
-    return checked.ok
-      ? { ok: true, value: checked }
-      : { ok: false, errors: [diagnostic("setup_gate_failed", checked.message)] };
+    return checked.ok ? { ok: true } : { ok: false, errors: [diagnostic("setup_gate_failed", checked.message)] };
   }
 
   /** Proves in the pool `prove`, with the key open for the kernels where possible. */
@@ -242,6 +239,14 @@ export class PooledCompute implements ProverCompute {
     const result = await this.#pools.run("interactive", "append_notes", message, limits);
     if (!result.ok) throw new AppError("internal_error", { message: "the note tree could not be hashed" });
     return result.value;
+  }
+
+  /** Writes the contract in the pool `prove`: of a key with many public signals it takes seconds. */
+  async verifierContract(
+    message: VerifierContractMessage,
+    options?: ComputeOptions,
+  ): Promise<TaskResult<VerifierContractValue>> {
+    return await this.#pools.run("prove", "verifier_contract", message, options);
   }
 
   #pairingBackend(): PairingBackend {

@@ -314,12 +314,7 @@ export class Provisioning {
       await this.#fail(prover, passed.errors, lease);
       return;
     }
-    const { verifierContract } = passed.value;
-    const contract = { "verifier.sol": verifierContract === undefined ? undefined : Buffer.from(verifierContract) };
-    await this.#with.files.holdAll(contract, async (files) => {
-      const artifacts: ArtifactSet = { ...prover.build.artifacts, ...files };
-      await this.#write(prover, { ...prover, build: { ...prover.build, artifacts, gates_passed: true } }, lease);
-    });
+    await this.#write(prover, { ...prover, build: { ...prover.build, gates_passed: true } }, lease);
   }
 
   async #stringOf({ setup }: StoredProver): Promise<Pick<GatesInput, "referenceString">> {
