@@ -25,6 +25,7 @@ import { CircuitOrigins } from "./circuit-origins.js";
 import { CircuitInterfaces } from "./proofs/circuit-interfaces.js";
 import type { ProverCompute } from "./compute/compute.js";
 import { proverBodyLimits, proverHandlers } from "./handlers.js";
+import { KnownKeys } from "./provisioning/known-keys.js";
 import { KeyPins } from "./provisioning/key-pins.js";
 import { NoteStores } from "./proofs/note-stores.js";
 import { Proofs } from "./proofs/proofs.js";
@@ -203,7 +204,7 @@ function createProvisioning(
   const queue = provisioningQueue(jobs);
   const analyses = analyzer === undefined ? undefined : analysisQueue(jobs, repository);
   const provisioning = new Provisioning({
-    ...{ ...parts, artifacts, compute, events, clock, log },
+    ...{ ...parts, knownKeys: new KnownKeys({ ...parts, artifacts }), artifacts, compute, events, clock, log },
     // A circuit from outside has no source to analyse.
     followUp: ({ id, build }) =>
       build.is_strict === true || build.import !== undefined ? {} : (analyses?.prepare(build.owner, id) ?? {}),

@@ -434,6 +434,7 @@ export class ProverService {
       note_key_id: vault.noteKeyId,
       gates_passed: false,
       ...(isStrict ? { is_strict: true } : {}),
+      ...(request.fresh_setup === true ? { has_own_keys: true } : {}),
     };
     return await origin.hold(async (files) =>
       this.#insert({ ...prover, build: { ...build, ...files } }, stores, vault.commit),

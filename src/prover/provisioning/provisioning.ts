@@ -16,6 +16,7 @@ import type { GatesInput, ImportFiles, ProverCompute, SetupKeys, StepFailure, St
 import { proofSystemOf, proofSystemRow } from "../catalog.js";
 import { diagnostic, limitDiagnostics } from "./diagnostics.js";
 import type { KeyPins } from "./key-pins.js";
+import type { KnownKeys } from "./known-keys.js";
 import { isFinished, mayFollow, type ProverStatus } from "./lifecycle.js";
 import { valuesOf, type CircuitInterface } from "../../engine/circuit/interface.js";
 import {
@@ -42,6 +43,7 @@ export interface ProvisioningDependencies {
   readonly builtIns: BuiltInCircuits;
   readonly pins: KeyPins;
   readonly strings: ReferenceStrings;
+  readonly knownKeys: KnownKeys;
   readonly vault: ProverVault;
   readonly events: Pick<Events, "commitOf">;
   /** Prepares what begins when a prover is provisioned. */
@@ -253,6 +255,14 @@ export class Provisioning {
   }
 
   async #setup(prover: StoredProver, lease: ProvisioningLease): Promise<void> {
+    const isTaken = await this.#with.knownKeys.take(prover, async ({ setup, artifacts: keys }) => {
+      const artifacts = { ...prover.build.artifacts, ...keys };
+      await this.#write(prover, { ...prover, setup, build: { ...prover.build, artifacts, gates_passed: true } }, lease);
+    });
+    if (!isTaken) await this.#setupAnew(prover, lease);
+  }
+
+  async #setupAnew(prover: StoredProver, lease: ProvisioningLease): Promise<void> {
     const r1cs = await this.#with.artifacts.read(required(prover, "circuit.r1cs").sha256);
     const made = await this.#makeKeys(prover, r1cs, lease);
     if (!made.ok) {

@@ -68,7 +68,7 @@ describe("the verifier contract", () => {
   });
 
   it("is asked for again after a failure", async () => {
-    const { id } = await provision(test.provers, owner);
+    const { id } = await provision(test.provers, owner, { fresh_setup: true });
     compute.before = async () => {
       compute.before = async () => undefined;
       throw new AppError("overloaded", { message: "no thread is free" });
@@ -78,7 +78,7 @@ describe("the verifier contract", () => {
   });
 
   it("leaves no file when its prover is deleted meanwhile", async () => {
-    const { id } = await provision(test.provers, owner);
+    const { id } = await provision(test.provers, owner, { fresh_setup: true });
     compute.before = async () => {
       compute.before = async () => undefined;
       await test.provers.delete(owner, id);
@@ -87,6 +87,15 @@ describe("the verifier contract", () => {
     expect(await failureOf(() => download(id))).toMatchObject({ code: "not_found" });
     const after = await filesOf(test);
     expect([...after].filter((hash) => !before.has(hash))).toEqual([]);
+  });
+
+  it("stays with the other prover of the same keys when one is deleted", async () => {
+    const [one, other] = [await provision(test.provers, owner), await provision(test.provers, owner)];
+    expect(listed(other.id)).toMatchObject({ complete: true });
+    const [file] = [await download(one.id), await download(other.id)];
+    await test.provers.delete(owner, one.id);
+    expect((await download(other.id)).sha256).toBe(file.sha256);
+    expect(readFileSync(file.path, "utf8")).toContain("function verifyProof(");
   });
 
   it("is not made for a prover that is still in provisioning", async () => {
