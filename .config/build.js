@@ -8,7 +8,7 @@
  * what tests start.
  */
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build } from "esbuild";
@@ -19,6 +19,8 @@ const JOINED_PACKAGES = /^(@noble|@scure|jose|typebox|viem|abitype|ox)(\/|$)/;
 const CHUNKS = "dist/chunks";
 /** WebAssembly that the programs would emit at every start, by the hash of the code that emits it. */
 const PREPARED = "dist/prepared";
+/** The built-in circuits as they are compiled by default. */
+const CIRCUITS = "dist/circuits";
 
 const files = (folder, ending) =>
   (existsSync(join(ROOT, folder)) ? readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true }) : [])
@@ -103,4 +105,18 @@ if (!existsSync(join(ROOT, PREPARED)) || programs.some((program) => isStale(outp
     if (!(chunk in metafile.outputs))
       for (const path of [chunk, `${chunk}.map`]) rmSync(join(ROOT, path), { force: true });
   }
+}
+
+const circuitSources = [
+  ...files("circuits", ".circom"),
+  ...["src/prover/compute/prepare-built-ins.ts", "src/engine/circuit/compile-circuit.ts", "package-lock.json"],
+];
+// Removed before the first circuit is compiled and written after the last.
+const complete = join(CIRCUITS, "complete");
+if (isStale(complete, circuitSources)) {
+  const { prepareBuiltIns } = await import(
+    pathToFileURL(join(ROOT, "dist/src/prover/compute/prepare-built-ins.js")).href
+  );
+  await prepareBuiltIns(join(ROOT, CIRCUITS));
+  writeFileSync(join(ROOT, complete), "");
 }

@@ -54,6 +54,8 @@ export type CompileOutcome =
 export interface CompileInput {
   readonly source: CircuitSource;
   readonly curve: CompileRequest["curve"];
+  /** Names the circuit: its source with the options, the curve and the compiler. */
+  readonly hash?: string;
 }
 
 export interface SetupInput {

@@ -227,7 +227,11 @@ export class Provisioning {
   ): Promise<void> {
     const text = await this.#with.artifacts.read(required(prover, "source.json").sha256);
     const outcome = await this.#with.compute.compile(
-      { source: JSON.parse(text.toString("utf8")) as CircuitSource, curve: proofSystemRow(prover).curve },
+      {
+        source: JSON.parse(text.toString("utf8")) as CircuitSource,
+        curve: proofSystemRow(prover).curve,
+        hash: prover.build.circuit_hash,
+      },
       { signal: lease.signal, onProgress: lease.progress },
     );
     if (!outcome.ok) {
