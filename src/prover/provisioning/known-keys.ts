@@ -85,6 +85,7 @@ export class KnownKeys {
       giver.status === "provisioned" &&
       giver.build.has_own_keys !== true &&
       giver.build.gates_passed &&
+      giver.provider === prover.provider &&
       giver.proving_scheme === prover.proving_scheme &&
       giver.curve === prover.curve &&
       giver.trusted_setup === prover.trusted_setup;
