@@ -1,7 +1,7 @@
 /** The routes of the prover registry, as plain values. */
 import Type from "typebox";
 import { defineRoute, type BodyLimits } from "../platform/contract/route.js";
-import { SOURCE_BYTES_MAX } from "../engine/circuit/source-limits.js";
+import { SOURCE_BYTES_MAX, SOURCE_FILES_MAX } from "../engine/circuit/source-limits.js";
 import { CircuitAnalysis } from "./analysis/analysis-schemas.js";
 import { referenceStringRoutes } from "./reference-strings/reference-string-routes.js";
 import type { SourceLimits } from "./provisioning/sources.js";
@@ -82,7 +82,11 @@ export function witnessLimits(valueCount: number, r1csBytes = 0): BodyLimits {
 
 /** Returns the limits of a body with source, by those of the source. */
 export function createLimits({ bytesMax, filesMax }: SourceLimits): BodyLimits {
-  return { bodyBytesMax: 2 * bytesMax + CREATE_SPARE_BYTES, jsonTokensMax: 2 * filesMax + CREATE_TOKENS };
+  return {
+    bodyBytesMax: 2 * bytesMax + CREATE_SPARE_BYTES,
+    jsonTokensMax: 2 * filesMax + CREATE_TOKENS,
+    files: { bytesMax, filesMax },
+  };
 }
 
 export const proverRoutes = {
@@ -109,8 +113,15 @@ export const proverRoutes = {
     needsUnsealed: true,
     creates: true,
     description:
-      "Answers at once; the circuit is compiled and set up afterwards. With `Prefer: wait=N` the answer waits up to N seconds (at most 60) for the end of provisioning. A nullifier store is reserved for the prover, but nothing is nullified yet.",
+      "Answers at once; the circuit is compiled and set up afterwards. With `Prefer: wait=N` the answer waits up to N seconds (at most 60) for the end of provisioning. A nullifier store is reserved for the prover, but nothing is nullified yet. The source may also come as a form or as a .tar.gz, whose files other than .circom are left out.",
     body: CreateProver,
+    filesBody: {
+      member: "source",
+      part: "prover",
+      extension: ".circom",
+      bytesMax: SOURCE_BYTES_MAX,
+      filesMax: SOURCE_FILES_MAX,
+    },
     bodyBytesMax: CREATE_BODY_BYTES_MAX,
     userNames: true,
     deadlineMs: CREATE_DEADLINE_MS,
