@@ -10,7 +10,7 @@ import { explainRefusal } from "./explain.js";
 import { RefusedItem } from "./refused-item.js";
 import { QueryReader, paramReader, parseQuery, repeatedNames, type QueryPair } from "./query.js";
 import type { RouteSpec } from "./route.js";
-import { archiveQuery } from "./files-body.js";
+import { archiveQuery } from "./body-members.js";
 import { PAGE_QUERY, closed } from "./schemas.js";
 
 /** The compiled schemas of a route. All UUIDs that it returns are in lower case. */

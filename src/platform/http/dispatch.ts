@@ -4,7 +4,7 @@
  * response.
  */
 import type { Clock } from "../clock.js";
-import type { BodyLimits, RouteSpec } from "../contract/route.js";
+import type { RouteSpec } from "../contract/route.js";
 import { AppError, type ErrorCode } from "../errors.js";
 import { newId } from "../ids.js";
 import type { Log } from "../log.js";
@@ -21,7 +21,7 @@ import { BodyStream, streamBody, streamedBodyOf } from "./request/body-stream.js
 import { isOfFiles, readFilesBody, requireNoArchiveQuery, type SentFiles } from "./request/files-body.js";
 import { BodyBudget, collectBody, type BodyCollector } from "./request/body.js";
 import { CallerReader, type Authenticate } from "./request/caller.js";
-import { CheckedRequest, type CheckedInput } from "./request/checked-request.js";
+import { CheckedRequest } from "./request/checked-request.js";
 import { Exchange } from "./request/exchange.js";
 import { readHead, requireSoundHead, saneRequestId, type RequestHead } from "./request/request-head.js";
 import type { Answer } from "./response/answer.js";

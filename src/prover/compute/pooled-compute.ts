@@ -111,10 +111,13 @@ export class PooledCompute implements ProverCompute {
         result.diagnostics.filter(({ severity }) => severity === wanted);
       return { ok: false, errors: ofSeverity("error"), warnings: ofSeverity("warning") };
     }
-    const { wasm, r1cs, sym, warnings } = result;
+    const { wasm, r1cs, sym, warnings, compiler } = result;
     return {
       ok: true,
-      value: { witnessProgram: wasm, r1cs, sym, circuit: readCircuitInterface(readR1csHeader(r1cs), sym), warnings },
+      value: {
+        ...{ witnessProgram: wasm, r1cs, sym, warnings, compiler },
+        circuit: readCircuitInterface(readR1csHeader(r1cs), sym),
+      },
     };
   }
 

@@ -5,7 +5,7 @@
 import { isUtf8 } from "node:buffer";
 import { CollectedFiles, requireSafePath, type FileLimits } from "../../archive/collected-files.js";
 import { readTarGz, type ArchiveLimits } from "../../archive/read-tar.js";
-import { isTextMember } from "../../contract/files-body.js";
+import { isTextMember } from "../../contract/body-members.js";
 import type { BodyLimits, FilesBody } from "../../contract/route.js";
 import { AppError, invalidMember } from "../../errors.js";
 import type { CompiledRoute } from "../compiled-route.js";
