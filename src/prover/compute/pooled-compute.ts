@@ -15,6 +15,7 @@ import type { ProcessTaskFailure, ProcessTaskLimits, ProcessTasks } from "../../
 import { makeReferenceStringInProcess, setupInProcess } from "./setup-task.js";
 import { DEFAULT_COMPILE_LIMITS, type CompileLimits } from "../../engine/circuit/compile-circuit.js";
 import type { Diagnostic } from "../../engine/circuit/diagnostics.js";
+import type { NativeCompiler } from "../../engine/circuit/native-compiler.js";
 import { readCircuitInterface } from "../../engine/circuit/interface.js";
 import { readR1csHeader } from "../../engine/circuit/r1cs.js";
 import { readCompilerName } from "../../engine/circuit/toolchain.js";
@@ -51,6 +52,8 @@ interface PooledComputeOptions {
   readonly constraintsMax: number;
   /** Limits of one compilation. */
   readonly compile: CompileAllowance;
+  /** The operator's own circom; the one in WebAssembly unless given. */
+  readonly compiler?: NativeCompiler;
   /** Memory for resident keys: what an import may take of it at most. No limit unless given. */
   readonly residentBytesMax?: number;
   /** For the WebAssembly kernels; without it the reference backend proves. */
@@ -72,7 +75,8 @@ const PAGES_MAX = 65_536;
 const NOTES_DEADLINE_MS = 30_000;
 
 export class PooledCompute implements ProverCompute {
-  readonly compilerName = `${readCompilerName()} O2`;
+  readonly compilerName: string;
+  readonly #compiler: NativeCompiler | undefined;
   readonly #compileLimits: CompileLimits;
   readonly #processLimits: ProcessTaskLimits;
   readonly #residentBytesMax: number | undefined;
@@ -83,6 +87,8 @@ export class PooledCompute implements ProverCompute {
 
   constructor(options: PooledComputeOptions, dependencies: PooledComputeDependencies) {
     const { memoryMb } = options.compile;
+    this.#compiler = options.compiler;
+    this.compilerName = `${options.compiler?.name ?? readCompilerName()} O2`;
     const compilerPagesMax = Math.min(PAGES_MAX, Math.floor((memoryMb * MIB * COMPILER_SHARE) / WASM_PAGE_BYTES));
     this.#compileLimits = { ...DEFAULT_COMPILE_LIMITS, constraintsMax: options.constraintsMax, compilerPagesMax };
     this.#processLimits = compileProcessLimits(options.compile);
@@ -101,6 +107,7 @@ export class PooledCompute implements ProverCompute {
       {
         limits: this.#compileLimits,
         processLimits: this.#processLimits,
+        ...(this.#compiler === undefined ? {} : { compiler: this.#compiler }),
         ...signalOf(options),
       },
     );
