@@ -11,6 +11,8 @@ import type { Area } from "../platform/contract/route.js";
 import { SubscriptionTokens } from "../platform/events/subscription-token.js";
 import { createPrivateFile, readPrivateFile } from "../platform/files/private-file.js";
 import { ProcessTasks } from "../platform/pool/process-task.js";
+import type { NativeCompiler } from "../engine/circuit/native-compiler.js";
+import { openNativeCircom } from "../prover/compute/native-circom.js";
 import { openSandbox, type Sandbox } from "../platform/pool/sandbox.js";
 import { References } from "../platform/references.js";
 import { StartError } from "../platform/start-error.js";
@@ -66,7 +68,11 @@ export async function openAreas(platform: Platform): Promise<Areas> {
     requireTenantBy(identityParts.identity.services.access)(...asked);
   };
   const turnOf = (owner: Subject): string => identityParts.identity.services.turns.of(owner);
-  const provers = createProvers(platform, { pools, tasks, vault, requireTenant, turnOf });
+  const compiler =
+    config.circom === undefined
+      ? undefined
+      : await openNativeCircom(config.circom, { memoryMb: config.compile_memory_mb, tools: sandbox.tools });
+  const provers = createProvers(platform, { pools, tasks, vault, requireTenant, turnOf, compiler });
   const references = new References();
   const identityParts = await openIdentity(config, dataDir, {
     store: audit.identityStore,
@@ -179,7 +185,9 @@ function createProvers(
     vault,
     requireTenant,
     turnOf,
+    compiler,
   }: {
+    readonly compiler: NativeCompiler | undefined;
     readonly pools: ComputePools;
     readonly tasks: ProcessTasks;
     readonly vault: Vault;
@@ -196,6 +204,7 @@ function createProvers(
       compile: { memoryMb: config.compile_memory_mb, seconds: config.compile_seconds },
       residentBytesMax: budgetBytes,
       preparedFolder: join(PACKAGE_ROOT, "dist", "circuits"),
+      ...(compiler === undefined ? {} : { compiler }),
       ...(config.kernels === "wasm" ? { openKeys } : {}),
     },
     { pools, tasks, log },

@@ -15,6 +15,10 @@ export const ERROR_STATUS = {
   conflict: 409,
   length_required: 411,
   body_too_large: 413,
+  /** Files of a form or an archive that are refused: their names, kinds, checksums or contents. */
+  files_invalid: 422,
+  /** Files of a form or an archive that are too many, or too long when unpacked. */
+  files_too_large: 413,
   unsupported_media_type: 415,
   invalid_request: 422,
   unknown_member: 422,

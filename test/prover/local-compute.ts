@@ -53,10 +53,13 @@ export class LocalCompute implements ProverCompute {
         errors: result.diagnostics.filter(({ severity }) => severity === "error"),
         warnings: result.diagnostics.filter(({ severity }) => severity === "warning"),
       };
-    const { wasm, r1cs, sym, warnings } = result;
+    const { wasm, r1cs, sym, warnings, compiler } = result;
     return {
       ok: true,
-      value: { witnessProgram: wasm, r1cs, sym, circuit: readCircuitInterface(readR1csHeader(r1cs), sym), warnings },
+      value: {
+        ...{ witnessProgram: wasm, r1cs, sym, warnings, compiler },
+        circuit: readCircuitInterface(readR1csHeader(r1cs), sym),
+      },
     };
   }
 

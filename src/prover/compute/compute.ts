@@ -40,6 +40,8 @@ export interface Compilation {
   readonly sym: Uint8Array;
   readonly circuit: CircuitInterface;
   readonly warnings: readonly ProverDiagnostic[];
+  /** Name and version, such as `circom2 0.2.23`. */
+  readonly compiler: string;
 }
 
 export type CompileOutcome =

@@ -15,7 +15,9 @@ import type { ProcessTaskFailure, ProcessTaskLimits, ProcessTasks } from "../../
 import { makeReferenceStringInProcess, setupInProcess } from "./setup-task.js";
 import { DEFAULT_COMPILE_LIMITS, type CompileLimits } from "../../engine/circuit/compile-circuit.js";
 import type { Diagnostic } from "../../engine/circuit/diagnostics.js";
+import type { NativeCompiler } from "../../engine/circuit/native-compiler.js";
 import { readCircuitInterface } from "../../engine/circuit/interface.js";
+import { readCompilerName } from "../../engine/circuit/toolchain.js";
 import { readR1csHeader } from "../../engine/circuit/r1cs.js";
 import type {
   AppendNotesMessage,
@@ -54,6 +56,8 @@ interface PooledComputeOptions {
   readonly constraintsMax: number;
   /** Limits of one compilation. */
   readonly compile: CompileAllowance;
+  /** The operator's own circom; the one in WebAssembly unless given. */
+  readonly compiler?: NativeCompiler;
   /** Memory for resident keys: what an import may take of it at most. No limit unless given. */
   readonly residentBytesMax?: number;
   /** Folder of the circuits that the build has compiled. None unless given. */
@@ -77,7 +81,8 @@ const PAGES_MAX = 65_536;
 const NOTES_DEADLINE_MS = 30_000;
 
 export class PooledCompute implements ProverCompute {
-  readonly compilerName = circom2Name();
+  readonly compilerName: string;
+  readonly #compiler: NativeCompiler | undefined;
   readonly #compileLimits: CompileLimits;
   readonly #processLimits: ProcessTaskLimits;
   readonly #preparedFolder: string | undefined;
@@ -89,6 +94,8 @@ export class PooledCompute implements ProverCompute {
 
   constructor(options: PooledComputeOptions, dependencies: PooledComputeDependencies) {
     const { memoryMb } = options.compile;
+    this.#compiler = options.compiler;
+    this.compilerName = options.compiler === undefined ? circom2Name() : `${options.compiler.name} O2`;
     const compilerPagesMax = Math.min(PAGES_MAX, Math.floor((memoryMb * MIB * COMPILER_SHARE) / WASM_PAGE_BYTES));
     this.#compileLimits = { ...DEFAULT_COMPILE_LIMITS, constraintsMax: options.constraintsMax, compilerPagesMax };
     this.#processLimits = compileProcessLimits(options.compile);
@@ -103,13 +110,15 @@ export class PooledCompute implements ProverCompute {
   /** Compiles in a process, unless the build has done so; a source that does not compile is a result. */
   async compile({ source, curve, hash }: CompileInput, options: ComputeOptions = {}): Promise<CompileOutcome> {
     const prepared = await this.#findPrepared(hash);
-    if (prepared !== undefined) return { ok: true, value: compilationOf(prepared) };
+    if (prepared !== undefined)
+      return { ok: true, value: compilationOf({ ...prepared, compiler: readCompilerName() }) };
     const outcome = await compileInProcess(
       this.#tasks,
       { sources: source.files, main: source.main, curve, ...source.options },
       {
         limits: this.#compileLimits,
         processLimits: this.#processLimits,
+        ...(this.#compiler === undefined ? {} : { compiler: this.#compiler }),
         ...signalOf(options),
       },
     );
@@ -278,8 +287,15 @@ export class PooledCompute implements ProverCompute {
   }
 }
 
-function compilationOf({ wasm, r1cs, sym, warnings }: PreparedCircuit): Compilation {
-  return { witnessProgram: wasm, r1cs, sym, circuit: readCircuitInterface(readR1csHeader(r1cs), sym), warnings };
+function compilationOf({
+  wasm,
+  r1cs,
+  sym,
+  warnings,
+  compiler,
+}: PreparedCircuit & { readonly compiler: string }): Compilation {
+  const circuit = readCircuitInterface(readR1csHeader(r1cs), sym);
+  return { witnessProgram: wasm, r1cs, sym, circuit, warnings, compiler };
 }
 
 function signalOf(options: ComputeOptions): { readonly signal?: AbortSignal } {

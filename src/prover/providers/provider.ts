@@ -71,6 +71,8 @@ export interface Program {
    * Programs with one name are compiled once.
    */
   readonly hash: string;
+  /** SHA-256 of the program as it was sent, lower-case hex, whatever compiles it. */
+  readonly sourceHash?: string;
   /** What `compile` reads, in a form of the provider's own; kept as `source.json`. */
   readonly content: Uint8Array;
 }
@@ -108,6 +110,8 @@ export type CompiledProgram =
       readonly warnings: readonly ProverDiagnostic[];
       /** Outputs and inputs of the program, in field elements: bodies with inputs are bounded by it. */
       readonly valueCount: number;
+      /** Name and version of the compiler; with the program and its options, the same files can be made again. */
+      readonly compiler?: string;
     }
   | (StepFailure & { readonly warnings: readonly ProverDiagnostic[] });
 
@@ -139,6 +143,8 @@ export interface Provider {
   readProgram(request: CreateProver, system: OfferedSystem): Program;
   /** Compiles `source.json`. */
   compile(prover: BuiltProver, options: ComputeOptions): Promise<CompiledProgram>;
+  /** Returns the files of a program, path -> text, from its `source.json`; absent where programs have none. */
+  readonly sourceFiles?: (content: Uint8Array) => Readonly<Record<string, string>>;
   /** Reads a compiled circuit, and its keys, from elsewhere; absent where `import` is refused. */
   readonly readImport?: (files: ImportFiles, options: ComputeOptions) => Promise<ImportOutcome>;
   /** Makes the keys from what was compiled. */
