@@ -12,7 +12,7 @@ import { buildPlonkKey } from "../kernels/plonk/build-plonk-key.js";
 import type { PlonkSetupPoints } from "../kernels/plonk/build-plonk-key.js";
 import { EXTRA_POWERS } from "../kernels/plonk/resident-circuit.js";
 import type { MakeKeyOptions, MakeKeyResult } from "../proof-systems/proof-system.js";
-import { domainPowerOf } from "./key.js";
+import { commitmentsOf, domainPowerOf } from "./key.js";
 import type { PlonkVerifyingKey } from "./key.js";
 import { writePlonkKey } from "./key-file.js";
 import { gatesOf } from "./plonk-gates.js";
@@ -43,7 +43,8 @@ export function makePlonkKey(r1csBytes: Uint8Array, curve: CurveParameters, opti
   if ("refusal" in built) return { ok: false, code: "circuit_unsupported", message: built.refusal };
   const { verifyingKey } = built;
   report(PROGRESS.key);
-  const provingKey = writePlonkKey({ gates, domainPower, points, referenceString: string.sha256 }, curve);
+  const commitments = commitmentsOf(verifyingKey);
+  const provingKey = writePlonkKey({ gates, domainPower, points, referenceString: string.sha256, commitments }, curve);
   report(1);
   return {
     ok: true,

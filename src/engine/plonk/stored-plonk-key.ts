@@ -21,6 +21,7 @@ import type { StoredKey, StoredKeyResult } from "../proof-systems/proof-system.j
 import { honestWitness } from "../proof-systems/published-key.js";
 import { PlonkKeyFormatError, readPlonkKey } from "./key-file.js";
 import type { PlonkProvingKey } from "./key-file.js";
+import { commitmentsOf } from "./key.js";
 import type { PlonkProof } from "./key.js";
 import { GateFailure, checkHonestProof, isSatisfied, passGates, randomAssignment } from "./key-gates.js";
 import { gatesOf } from "./plonk-gates.js";
@@ -80,7 +81,7 @@ function checkCircuit({ gates }: PlonkProvingKey, { r1cs }: StoredKey): void {
 
 /** Commits to the circuit once more; returns the key in the form of the kernels on which that was done. */
 function checkVerifyingKey(
-  { gates, points }: PlonkProvingKey,
+  { gates, points, commitments }: PlonkProvingKey,
   stored: StoredKey,
   pairing: PairingKernels,
 ): ResidentPlonkKey {
@@ -91,6 +92,8 @@ function checkVerifyingKey(
   const resident = buildPlonkKey(gates, points, { curve, workspaces: 1, preferred: "integer" });
   if (!isDeepStrictEqual(published, plonkVerifyingKeyToJson(resident.verifyingKey, curve)))
     throw new GateFailure("verifying_key", "the verifying key is not the circuit's");
+  if (commitments !== undefined && !isDeepStrictEqual(commitments, commitmentsOf(resident.verifyingKey)))
+    throw new GateFailure("circuit", "the proving key's commitments are not the circuit's");
   return resident;
 }
 

@@ -1,11 +1,12 @@
 /**
  * Builds a resident PLONK key (plonk-key.ts) from a circuit's gates and the points of a universal setup, and commits to
- * the circuit on the way. Runs once for each key; the memory is then only read, but for its workspaces.
+ * the circuit where its commitments are not known. Runs once for each opening; the memory is then only read, but for
+ * its workspaces.
  */
 import type { G1Point, G2Point } from "../../curves/points.js";
 import type { PlonkGates } from "../../plonk/plonk-gates.js";
 import { COLUMN_FACTORS, domainPowerOf } from "../../plonk/key.js";
-import type { PlonkVerifyingKey } from "../../plonk/key.js";
+import type { PlonkCommitments, PlonkVerifyingKey } from "../../plonk/key.js";
 import type { Kernels } from "../kernels.js";
 import { msmWorkspaceBytes } from "../msm/msm-lists.js";
 import { Msm } from "../msm/msm.js";
@@ -32,12 +33,20 @@ export interface PlonkSetupPoints {
   readonly tauG2: G2Point;
 }
 
+export interface PlonkKeyOptions extends KeyMemoryOptions {
+  /**
+   * The commitments to the circuit, where the key's gates have compared them. They only go into the verifying key:
+   * proofs with a wrong one do not verify.
+   */
+  readonly commitments?: PlonkCommitments | undefined;
+}
+
 /**
  * Builds the key in a new memory.
  * @throws RangeError when the setup has fewer points than the circuit takes, or the key does not fit into the 4 GiB
  *   that a WebAssembly memory can have.
  */
-export function buildPlonkKey(gates: PlonkGates, setup: PlonkSetupPoints, options: KeyMemoryOptions): ResidentPlonkKey {
+export function buildPlonkKey(gates: PlonkGates, setup: PlonkSetupPoints, options: PlonkKeyOptions): ResidentPlonkKey {
   const domainPower = domainPowerOf(gates.gateCount);
   const circuit = { gates, domainPower, freeRows: 0, extraWires: BLINDING_POINTS };
   const size = 2 ** domainPower;
@@ -53,16 +62,22 @@ export function buildPlonkKey(gates: PlonkGates, setup: PlonkSetupPoints, option
       size * kernels.fr.bytes + msmWorkspaceBytes(kernels, "g1", size) + 65_536,
     ),
   }));
-  return fillKey(memory, circuit, setup);
+  return fillKey(memory, circuit, setup, options.commitments);
 }
 
-function fillKey(memory: KeyMemory, circuit: TabledCircuit, setup: PlonkSetupPoints): ResidentPlonkKey {
+function fillKey(
+  memory: KeyMemory,
+  circuit: TabledCircuit,
+  setup: PlonkSetupPoints,
+  known: PlonkCommitments | undefined,
+): ResidentPlonkKey {
   const { kernels, arenas, workspaces, keyBytes } = memory;
   const writer = new CircuitTables(kernels, arenas, circuit);
   const points = importSetup(writer, kernels, { setup, size: 2 ** circuit.domainPower });
   const tables = writer.write();
-  const commitments: Partial<Record<FixedPolynomial, G1Point | undefined>> = {};
+  const commitments: Partial<Record<FixedPolynomial, G1Point | undefined>> = { ...known };
   const fixed = writer.fixedPolynomials(tables, (name, values) => {
+    if (known !== undefined) return;
     commitments[name] = commit(kernels, arenas.scratch, { circuit, values, points: points.lagrange, writer });
   });
   const cosets = Array.from({ length: COSET_COUNT }, (_, i) => {
@@ -74,12 +89,7 @@ function fillKey(memory: KeyMemory, circuit: TabledCircuit, setup: PlonkSetupPoi
     kind: kernels.kind,
     workspaces,
     keyBytes,
-    verifyingKey: verifyingKeyOf(
-      circuit,
-      kernels,
-      commitments as Record<FixedPolynomial, G1Point | undefined>,
-      setup.tauG2,
-    ),
+    verifyingKey: verifyingKeyOf(circuit, kernels, commitments as PlonkCommitments, setup.tauG2),
     ...tables,
     fixed,
     cosets,
@@ -127,7 +137,7 @@ function commit(
 function verifyingKeyOf(
   { gates, domainPower }: TabledCircuit,
   { curve }: Kernels,
-  commitments: Readonly<Record<FixedPolynomial, G1Point | undefined>>,
+  commitments: PlonkCommitments,
   tauG2: G2Point,
 ): PlonkVerifyingKey {
   const { s1, s2, s3, ...selectors } = commitments;
