@@ -19,8 +19,12 @@ function read({ path, sha256 }: StoredFile): Buffer {
 }
 
 await runProcessEntry(
-  async ({ system, r1cs, provingKey, verifyingKey, referenceString, example }: GatesInput): Promise<GatesAnswer> =>
+  async (
+    { system, r1cs, provingKey, verifyingKey, referenceString, example }: GatesInput,
+    onProgress,
+  ): Promise<GatesAnswer> =>
     await checkStoredKey(system, {
+      onProgress,
       r1cs: read(r1cs),
       provingKey: read(provingKey),
       verifyingKey: read(verifyingKey).toString("utf8"),

@@ -48,7 +48,7 @@ export function plonkSystem(curve: CurveParameters): PlonkSystem {
     checkKey: async (stored) => await checkPlonkKey(stored, await loadPairing("reference", curve)),
     ...(curve === BN254 ? SOLIDITY : {}),
     readProvingKey: (bytes) => readPlonkKey(bytes, curve),
-    openKey: ({ gates, points }, { workspaces }) => buildPlonkKey(gates, points, { curve, workspaces }),
+    openKey: ({ gates, points }, places) => buildPlonkKey(gates, points, { curve, ...places }),
     openProver,
     // There is no other implementation, but there is other arithmetic. The key is built for this proof alone.
     proveOnReference: ({ gates, points }, witness) =>

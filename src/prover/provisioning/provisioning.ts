@@ -305,6 +305,11 @@ export class Provisioning {
         r1cs: file("circuit.r1cs"),
         provingKey: file("proving_key"),
         verifyingKey: file("verifying_key.json"),
+        sizes: {
+          circuit: await this.#interface(prover),
+          r1csBytes: required(prover, "circuit.r1cs").bytes,
+          keyBytes: required(prover, "proving_key").bytes,
+        },
         ...(await this.#stringOf(prover)),
         ...(example === undefined ? {} : { example }),
       },
@@ -339,12 +344,16 @@ export class Provisioning {
     });
     if (circuitHash(same, prover.curve, this.#with.compute.compilerName) !== prover.build.circuit_hash)
       return undefined;
-    const text = await this.#with.artifacts.read(required(prover, "interface.json").sha256);
     return {
-      circuit: JSON.parse(text.toString("utf8")) as CircuitInterface,
+      circuit: await this.#interface(prover),
       witnessProgram,
       inputs: found.satisfyingInputs,
     };
+  }
+
+  async #interface(prover: StoredProver): Promise<CircuitInterface> {
+    const text = await this.#with.artifacts.read(required(prover, "interface.json").sha256);
+    return JSON.parse(text.toString("utf8")) as CircuitInterface;
   }
 
   /** Waits until the vault is unsealed; all other steps are done by then. */
