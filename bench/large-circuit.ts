@@ -1,7 +1,7 @@
 /**
  * A circuit of any size with its witness, written without a compiler, which would take longer and more memory than what
- * is measured: x_{i+1} = (x_i + i) (x_i + x_0 + 1) from a private start to a public output. A has two terms in each
- * row, B three and C one, about as many as published circuits have, and all values fill the field.
+ * is measured: x_{i+1} = (x_i + c_i) (x_i + 3) from a private start to a public output, c_i being 1 to 1024 in turn.
+ * Each row is one gate of PLONK, and all values fill the field.
  */
 import { BN254 } from "../src/engine/curves/bn254.js";
 import type { CurveParameters } from "../src/engine/curves/curve-parameters.js";
@@ -19,7 +19,9 @@ export interface LargeCircuit {
 const FIELD_WORDS = 8;
 const TERM_WORDS = 1 + FIELD_WORDS;
 /** Three numbers of terms, and the terms of A, B and C. */
-const ROW_WORDS = 3 + 6 * TERM_WORDS;
+const ROW_WORDS = 3 + 5 * TERM_WORDS;
+const CONSTANTS = 1024;
+const ADDED = 3;
 const HEADER_WORDS = 1 + FIELD_WORDS + 7;
 const SECTION_HEAD_WORDS = 3;
 const FILE_HEAD_WORDS = 3;
@@ -39,10 +41,14 @@ export function largeCircuit(constraintCount: number, curve: CurveParameters = B
   put(2, start);
   let value = start;
   for (let i = 0; i < constraintCount; i += 1) {
-    value = ((value + BigInt(i)) * (value + start + 1n)) % r;
+    value = ((value + BigInt(constantOf(i))) * (value + BigInt(ADDED))) % r;
     put(wireOf(i + 1, constraintCount), value);
   }
   return { constraintCount, r1cs: r1csFile(constraintCount, wireCount, curve), witness, publicSignals: [value] };
+}
+
+function constantOf(row: number): number {
+  return 1 + (row % CONSTANTS);
 }
 
 function wireOf(step: number, steps: number): number {
@@ -82,8 +88,7 @@ function writeRow(words: Uint32Array, start: number, row: number, steps: number)
     }
   };
   const x = wireOf(row, steps);
-  sum([0, row], [x, 1]);
-  if (row === 0) sum([0, 1], [x, 1], [x, 1]);
-  else sum([0, 1], [x, 1], [2, 1]);
+  sum([0, constantOf(row)], [x, 1]);
+  sum([0, ADDED], [x, 1]);
   sum([wireOf(row + 1, steps), 1]);
 }

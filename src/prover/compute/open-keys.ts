@@ -93,20 +93,12 @@ export class OpenKeys {
   }
 
   /**
-   * Returns the open key, or undefined when the reference backend has to prove. The first call for a key takes about a
-   * second per million points, in the owner's turn.
+   * Runs the work with the open key, or with undefined when the reference backend has to prove. The key stays in memory
+   * until the work ends. The first call for a key takes about a second per million points, in the owner's turn.
    * Overlapping calls share an opening; when it ends by the limits of the caller who started it, the others open the
    * key in their own turn.
    * @throws overloaded when the queue is full: the proof would wait in the same one; insufficient_memory;
-   *   deadline_exceeded, and the signal's reason
-   */
-  async get(file: KeyFile, call: OpenCall = {}): Promise<OpenKey | undefined> {
-    return (await this.#find(file, call))?.openKey;
-  }
-
-  /**
-   * Runs the work with the open key, or with undefined as `get`. The key stays in memory until the work ends.
-   * @throws as `get`, and what the work throws
+   *   deadline_exceeded, the signal's reason, and what the work throws
    */
   async use<Value>(
     file: KeyFile,

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { openKeyBytes, storedKeyNeeds } from "../../../src/engine/proof-systems/memory-needs.js";
 import { openWithRoom } from "../../../src/engine/proof-systems/open-with-room.js";
-import type { OpenKeyPlaces } from "../../../src/engine/protocol.js";
+import type { OpenKey, OpenKeyPlaces } from "../../../src/engine/protocol.js";
 import { MemoryBudget } from "../../../src/platform/concurrency/memory-budget.js";
 import { AppError } from "../../../src/platform/errors.js";
 import { OpenKeys, type OpenCall } from "../../../src/prover/compute/open-keys.js";
@@ -48,6 +48,11 @@ class TestPool {
     );
   }
 
+  /** Opens the key, and lets it go at once. */
+  async open(file: typeof KEY, call: OpenCall = {}): Promise<OpenKey | undefined> {
+    return await this.keys.use(file, call, (openKey) => Promise.resolve(openKey));
+  }
+
   /** Proves with a key until `end` is called. */
   prove(
     sha256: string,
@@ -73,18 +78,18 @@ const overloaded = new AppError("overloaded", { message: "full", retryAfterSec: 
 describe("a key that several calls open at once", () => {
   it("is opened once, and kept", async () => {
     const test = new TestPool();
-    const both = [test.keys.get(KEY, { owner: "user:a" }), test.keys.get(KEY, { owner: "user:b" })];
+    const both = [test.open(KEY, { owner: "user:a" }), test.open(KEY, { owner: "user:b" })];
     test.calls[0]!.resolve(OPENED);
     const [first, second] = await Promise.all(both);
-    expect([first === second, await test.keys.get(KEY), test.calls.length]).toEqual([true, first, 1]);
+    expect([first === second, await test.open(KEY), test.calls.length]).toEqual([true, first, 1]);
   });
 
   it("is opened in another's own turn when the first was refused, came too late or has gone", async () => {
     for (const refusal of [overloaded, new AppError("deadline_exceeded", { message: "late" }), new Error("gone")]) {
       const test = new TestPool();
       const gone = new AbortController();
-      const first = test.keys.get(KEY, { owner: "user:a", signal: gone.signal, deadlineMs: 5 });
-      const others = [test.keys.get(KEY, { owner: "user:b" }), test.keys.get(KEY, { owner: "user:c" })];
+      const first = test.open(KEY, { owner: "user:a", signal: gone.signal, deadlineMs: 5 });
+      const others = [test.open(KEY, { owner: "user:b" }), test.open(KEY, { owner: "user:c" })];
       gone.abort(refusal);
       test.calls[0]!.reject(refusal);
       await expect(first).rejects.toBe(refusal);
@@ -102,9 +107,9 @@ describe("a key that several calls open at once", () => {
 describe("a key that no memory can hold", () => {
   it("is not opened again by each proof", async () => {
     const test = new TestPool();
-    const first = test.keys.get(KEY);
+    const first = test.open(KEY);
     test.calls[0]!.resolve({ ok: false, code: "internal_error", message: "too large" });
-    expect([await first, await test.keys.get(KEY), test.calls.length]).toEqual([undefined, undefined, 1]);
+    expect([await first, await test.open(KEY), test.calls.length]).toEqual([undefined, undefined, 1]);
   });
 });
 
