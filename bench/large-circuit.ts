@@ -1,11 +1,15 @@
 /**
- * A circuit of any size with its witness, written without a compiler, which would take longer and more memory than what
- * is measured: x_{i+1} = (x_i + c_i) (x_i + 3) from a private start to a public output, c_i being 1 to 1024 in turn.
- * Each row is one gate of PLONK, and all values fill the field.
+ * Circuits of any size with their witnesses, written without a compiler, which would take longer and more memory than
+ * what is measured. Both have a private start and a public output:
+ *
+ * - `full`: x_{i+1} = (x_i + c_i) (x_i + 3), c_i being 1 to 1024 in turn. Each row is one gate of PLONK, and all values
+ *   fill the field, which is the most that a witness can cost.
+ * - `bits`: of 16 rows, 15 have the exclusive or of two bits, and one is of the chain above: as circuits that hash have it.
  */
 import { BN254 } from "../src/engine/curves/bn254.js";
 import type { CurveParameters } from "../src/engine/curves/curve-parameters.js";
 import { writeBigIntLE } from "../src/engine/field/bytes.js";
+import { reduce } from "../src/engine/field/prime-field.js";
 
 export interface LargeCircuit {
   readonly constraintCount: number;
@@ -16,10 +20,17 @@ export interface LargeCircuit {
   readonly publicSignals: readonly bigint[];
 }
 
+export type LargeCircuitKind = "full" | "bits";
+
+/** One row: wires and factors of A, B and C, and the wire that it defines. */
+interface Row {
+  readonly sums: readonly (readonly (readonly [wire: number, factor: number])[])[];
+  readonly target: number;
+}
+
 const FIELD_WORDS = 8;
-const TERM_WORDS = 1 + FIELD_WORDS;
-/** Three numbers of terms, and the terms of A, B and C. */
-const ROW_WORDS = 3 + 5 * TERM_WORDS;
+/** Three numbers of terms, and five terms. */
+const ROW_WORDS_MAX = 3 + 5 * (1 + FIELD_WORDS);
 const CONSTANTS = 1024;
 const ADDED = 3;
 const HEADER_WORDS = 1 + FIELD_WORDS + 7;
@@ -27,68 +38,125 @@ const SECTION_HEAD_WORDS = 3;
 const FILE_HEAD_WORDS = 3;
 const MAGIC = 0x73633172; // "r1cs"
 
-/** Makes the circuit, in about two seconds for each million of constraints. */
-export function largeCircuit(constraintCount: number, curve: CurveParameters = BN254): LargeCircuit {
+/** Every so many rows of `bits` one is of the chain. */
+const CHAIN_EVERY = 16;
+/** How far back the bits are that a row takes. */
+const BACK = [5, 17] as const;
+
+/** Makes a circuit, in about two seconds for each million of constraints. */
+export function largeCircuit(
+  constraintCount: number,
+  { kind = "full", curve = BN254 }: { readonly kind?: LargeCircuitKind; readonly curve?: CurveParameters } = {},
+): LargeCircuit {
   const { r } = curve;
-  // wires: 1, output, x_0, x_1, ...
+  // wires: 1, output, start, then one for each row but the last.
   const wireCount = constraintCount + 2;
-  const witness = new Uint8Array(wireCount * curve.frBytes);
-  const put = (wire: number, value: bigint): void => {
-    writeBigIntLE(value, witness, wire * curve.frBytes, curve.frBytes);
-  };
-  const start = r - 7n;
-  put(0, 1n);
-  put(2, start);
-  let value = start;
+  const rowOf = kind === "full" ? chainRow : mixedRow;
+  const values: bigint[] = [1n, 0n, r - 7n];
+  const writer = new R1csWriter(wireCount, constraintCount, curve);
   for (let i = 0; i < constraintCount; i += 1) {
-    value = ((value + BigInt(constantOf(i))) * (value + BigInt(ADDED))) % r;
-    put(wireOf(i + 1, constraintCount), value);
+    const { sums, target } = rowOf(i, constraintCount);
+    writer.writeRow(sums);
+    const [a, b, c] = sums.map((sum) =>
+      sum.reduce(
+        (total, [wire, factor]) => (wire === target ? total : total + BigInt(factor) * (values[wire] ?? 0n)),
+        0n,
+      ),
+    );
+    // The target's factor in C is 1 or -1.
+    const sign = sums[2]?.find(([wire]) => wire === target)?.[1] ?? 1;
+    values[target] = reduce(BigInt(sign) * ((a ?? 0n) * (b ?? 0n) - (c ?? 0n)), r);
   }
-  return { constraintCount, r1cs: r1csFile(constraintCount, wireCount, curve), witness, publicSignals: [value] };
+  const witness = new Uint8Array(wireCount * curve.frBytes);
+  for (const [wire, value] of values.entries()) writeBigIntLE(value, witness, wire * curve.frBytes, curve.frBytes);
+  return { constraintCount, r1cs: writer.finish(), witness, publicSignals: [values[1] ?? 0n] };
 }
 
-function constantOf(row: number): number {
-  return 1 + (row % CONSTANTS);
+function wireOf(row: number, rows: number): number {
+  return row === rows - 1 ? 1 : 3 + row;
 }
 
-function wireOf(step: number, steps: number): number {
-  return step === steps ? 1 : 2 + step;
+/** From the row before, or the start. */
+function chainRow(row: number, rows: number, before = row === 0 ? 2 : wireOf(row - 1, rows)): Row {
+  const target = wireOf(row, rows);
+  const sums = [
+    [[0, 1 + (row % CONSTANTS)], [before, 1]],
+    [[0, ADDED], [before, 1]],
+    [[target, 1]],
+  ] as const; // prettier-ignore
+  return { sums, target };
 }
 
-function r1csFile(steps: number, wireCount: number, { r }: CurveParameters): Uint8Array {
-  const lengths = [HEADER_WORDS, steps * ROW_WORDS, 2 * wireCount] as const;
-  const words = new Uint32Array(lengths.reduce((sum, length) => sum + SECTION_HEAD_WORDS + length, FILE_HEAD_WORDS));
-  words.set([MAGIC, 1, lengths.length]);
-  let at = FILE_HEAD_WORDS;
-  const section = (kind: number): number => {
-    const bytes = 4 * (lengths[kind - 1] ?? 0);
-    words.set([kind, bytes % 2 ** 32, Math.floor(bytes / 2 ** 32)], at);
-    const start = at + SECTION_HEAD_WORDS;
-    at = start + bytes / 4;
-    return start;
+/** 2 p q = p + q - target for two earlier bits p and q; the first rows have 1 in their place. */
+function mixedRow(row: number, rows: number): Row {
+  if (row % CHAIN_EVERY === 0 || row === rows - 1) {
+    const before = Math.floor((row - 1) / CHAIN_EVERY) * CHAIN_EVERY;
+    return chainRow(row, rows, row === 0 ? 2 : wireOf(before, rows));
+  }
+  const bit = (back: number): number => {
+    const from = row - back;
+    // A row of the chain has no bit: the one behind it has.
+    return from < 1 ? 0 : wireOf(from % CHAIN_EVERY === 0 ? from + 1 : from, rows);
   };
-  const prime = Array.from({ length: FIELD_WORDS }, (_, i) => Number((r >> BigInt(32 * i)) & 0xffff_ffffn));
-  words.set([4 * FIELD_WORDS, ...prime, wireCount, 1, 0, 1, wireCount, 0, steps], section(1));
-  let next = section(2);
-  for (let i = 0; i < steps; i += 1, next += ROW_WORDS) writeRow(words, next, i, steps);
-  const labels = section(3);
-  for (let wire = 0; wire < wireCount; wire += 1) words[labels + 2 * wire] = wire;
-  return new Uint8Array(words.buffer);
+  const [q, p] = BACK.map(bit) as [number, number];
+  const target = wireOf(row, rows);
+  const sums = [
+    [[p, 2]],
+    [[q, 1]],
+    [[p, 1], [q, 1], [target, -1]],
+  ] as const; // prettier-ignore
+  return { sums, target };
 }
 
-function writeRow(words: Uint32Array, start: number, row: number, steps: number): void {
-  let at = start;
-  const sum = (...terms: readonly (readonly [wire: number, factor: number])[]): void => {
-    words[at] = terms.length;
-    at += 1;
-    for (const [wire, factor] of terms) {
-      words[at] = wire;
-      words[at + 1] = factor;
-      at += TERM_WORDS;
+/** Writes an R1CS file row by row. */
+class R1csWriter {
+  readonly #minusOne: readonly number[];
+  readonly #words: Uint32Array;
+  readonly #constraintsAt: number;
+  readonly #wireCount: number;
+  #at: number;
+
+  constructor(wireCount: number, constraintCount: number, { r }: CurveParameters) {
+    this.#wireCount = wireCount;
+    this.#minusOne = wordsOf(r - 1n);
+    const rows = constraintCount * ROW_WORDS_MAX;
+    this.#words = new Uint32Array(FILE_HEAD_WORDS + 3 * SECTION_HEAD_WORDS + HEADER_WORDS + rows + 2 * wireCount);
+    this.#words.set([MAGIC, 1, 3]);
+    this.#section(FILE_HEAD_WORDS, 1, HEADER_WORDS);
+    const header = FILE_HEAD_WORDS + SECTION_HEAD_WORDS;
+    const counts = [wireCount, 1, 0, 1, wireCount, 0, constraintCount];
+    this.#words.set([4 * FIELD_WORDS, ...wordsOf(r), ...counts], header);
+    this.#constraintsAt = header + HEADER_WORDS;
+    this.#at = this.#constraintsAt + SECTION_HEAD_WORDS;
+  }
+
+  writeRow(sums: Row["sums"]): void {
+    const words = this.#words;
+    for (const sum of sums) {
+      words[this.#at] = sum.length;
+      this.#at += 1;
+      for (const [wire, factor] of sum) {
+        words[this.#at] = wire;
+        if (factor < 0) words.set(this.#minusOne, this.#at + 1);
+        else words[this.#at + 1] = factor;
+        this.#at += 1 + FIELD_WORDS;
+      }
     }
-  };
-  const x = wireOf(row, steps);
-  sum([0, constantOf(row)], [x, 1]);
-  sum([0, ADDED], [x, 1]);
-  sum([wireOf(row + 1, steps), 1]);
+  }
+
+  finish(): Uint8Array {
+    this.#section(this.#constraintsAt, 2, this.#at - this.#constraintsAt - SECTION_HEAD_WORDS);
+    this.#section(this.#at, 3, 2 * this.#wireCount);
+    const labels = this.#at + SECTION_HEAD_WORDS;
+    for (let wire = 0; wire < this.#wireCount; wire += 1) this.#words[labels + 2 * wire] = wire;
+    return new Uint8Array(this.#words.buffer, 0, 4 * (labels + 2 * this.#wireCount));
+  }
+
+  #section(at: number, kind: number, words: number): void {
+    this.#words.set([kind, (4 * words) % 2 ** 32, Math.floor((4 * words) / 2 ** 32)], at);
+  }
+}
+
+function wordsOf(value: bigint): number[] {
+  return Array.from({ length: FIELD_WORDS }, (_, i) => Number((value >> BigInt(32 * i)) & 0xffff_ffffn));
 }
