@@ -21,6 +21,7 @@ import { ProcessAnalyzer } from "../prover/compute/analysis-task.js";
 import { PACKAGE_ROOT } from "../platform/files/package-root.js";
 import { PooledCompute } from "../prover/compute/pooled-compute.js";
 import { checkPowersInProcess } from "../prover/compute/powers-of-tau-task.js";
+import { MemoryBudget } from "../platform/concurrency/memory-budget.js";
 import { ResidentBytes } from "../prover/compute/resident-bytes.js";
 import { createProverRegistry, type ProverRegistry } from "../prover/create-prover-registry.js";
 import { createVault, type Vault } from "../vault/create-vault.js";
@@ -197,7 +198,12 @@ function createProvers(
 ): ProverRegistry {
   const budgetBytes = config.key_memory_mb * MIB;
   const resident = new ResidentBytes({ budgetBytes }, { load: async (sha256) => await artifacts.readShared(sha256) });
-  const openKeys = { budgetBytes, workspaces: config.prove_threads + SPARE_WORKSPACES };
+  const openKeys = {
+    budgetBytes,
+    workspaces: config.prove_threads + SPARE_WORKSPACES,
+    largeWorkspaces: config.prove_threads,
+  };
+  const memory = new MemoryBudget({ bytes: config.memory_mb * MIB });
   const compute = new PooledCompute(
     {
       constraintsMax: config.constraints_max,
@@ -207,7 +213,7 @@ function createProvers(
       ...(compiler === undefined ? {} : { compiler }),
       ...(config.kernels === "wasm" ? { openKeys } : {}),
     },
-    { pools, tasks, log },
+    { pools, tasks, memory, log },
   );
   const compile = { memoryMb: config.compile_memory_mb, seconds: config.compile_seconds };
   const seconds = config.analysis_seconds;

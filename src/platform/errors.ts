@@ -120,6 +120,8 @@ export const ERROR_STATUS = {
   witness_missing: 422,
   witness_invalid: 422,
   constraints_unsatisfied: 422,
+  /** The work takes more memory than the server has for it, so that another try would end the same way. */
+  insufficient_memory: 422,
   proof_malformed: 422,
   proof_self_check_failed: 500,
   artifact_corrupt: 500,

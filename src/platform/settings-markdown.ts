@@ -59,6 +59,7 @@ export const SETTING_GROUPS: readonly { readonly title: string; readonly names: 
       "prove_helpers",
       "prove_queue",
       "key_memory_mb",
+      "memory_mb",
       "kernels",
       "constraints_max",
       "ptau_dir",

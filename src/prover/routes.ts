@@ -221,6 +221,7 @@ export const proverRoutes = {
       "witness_missing",
       "witness_invalid",
       "constraints_unsatisfied",
+      "insufficient_memory",
       "proof_self_check_failed",
       "artifact_corrupt",
       "note_store_full",

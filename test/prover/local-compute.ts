@@ -87,6 +87,7 @@ export class LocalCompute implements ProverCompute {
       },
     });
     if (!made.ok && made.code === "reference_string_required") return { ok: false, referencePower: made.power };
+    if (!made.ok && made.code === "memory_required") throw new Error("no limit was given");
     if (!made.ok) return { ok: false, errors: [{ code: made.code, message: made.message }] };
     const { provingKey, verifyingKey, referenceString } = made;
     return {

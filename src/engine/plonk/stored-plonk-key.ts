@@ -28,14 +28,20 @@ import { gatesOf } from "./plonk-gates.js";
 import { preparePlonkKey, verifyPlonk } from "./verify-plonk.js";
 import type { PreparedPlonkKey } from "./verify-plonk.js";
 
+/** Shares of the whole at which the gates end. */
+const PROGRESS = { circuit: 0.2, verifyingKey: 0.6 } as const;
+
 /** Runs all gates; the first that fails is the result. */
 export async function checkPlonkKey(stored: StoredKey, pairing: PairingKernels): Promise<StoredKeyResult> {
   return await passGates(async () => {
     const { curve } = pairing;
+    const report = stored.onProgress ?? ((): void => undefined);
     const key = readKey(stored, curve);
     checkReferenceString(key, stored);
     checkCircuit(key, stored);
+    report(PROGRESS.circuit);
     const resident = checkVerifyingKey(key, stored, pairing);
+    report(PROGRESS.verifyingKey);
     const prepared = preparePlonkKey(pairing, resident.verifyingKey);
     const prove = (witness: Uint8Array): PlonkProof => {
       const blinding = Array.from({ length: BLINDING_COUNT }, () => randomNonZero(curve.r));

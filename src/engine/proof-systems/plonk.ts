@@ -48,8 +48,8 @@ export function plonkSystem(curve: CurveParameters): PlonkSystem {
     checkKey: async (stored) => await checkPlonkKey(stored, await loadPairing("reference", curve)),
     ...(curve === BN254 ? SOLIDITY : {}),
     readProvingKey: (bytes) => readPlonkKey(bytes, curve),
-    openKey: ({ gates, points, commitments }, { workspaces }) =>
-      buildPlonkKey(gates, points, { curve, workspaces, commitments }),
+    openKey: ({ gates, points, commitments }, places) =>
+      buildPlonkKey(gates, points, { curve, ...places, commitments }),
     openProver,
     // There is no other implementation, but there is other arithmetic. The key is built for this proof alone.
     proveOnReference: ({ gates, points, commitments }, witness) => {

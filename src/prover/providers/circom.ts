@@ -86,6 +86,11 @@ export const circomProvider: ProviderFactory = (dependencies) => {
         r1cs: prover.file("circuit.r1cs"),
         provingKey: prover.file("proving_key"),
         verifyingKey: prover.file("verifying_key.json"),
+        sizes: {
+          circuit: await storedInterface(prover),
+          r1csBytes: prover.file("circuit.r1cs").bytes,
+          keyBytes: prover.file("proving_key").bytes,
+        },
         ...(referenceString === undefined ? {} : { referenceString }),
         ...(example === undefined ? {} : { example }),
       };
@@ -172,6 +177,10 @@ function readSource(content: Uint8Array): CircuitSource {
   return JSON.parse(Buffer.from(content).toString("utf8")) as CircuitSource;
 }
 
+async function storedInterface(prover: BuiltProver): Promise<CircuitInterface> {
+  return JSON.parse(Buffer.from(await prover.read("interface.json")).toString("utf8")) as CircuitInterface;
+}
+
 /** The satisfying inputs of a built-in circuit; undefined when the prover has an older version of the circuit. */
 async function exampleOf(
   prover: BuiltProver,
@@ -187,9 +196,8 @@ async function exampleOf(
     ...(typeof rounds === "number" ? { rounds } : {}),
   });
   if (circuitHash(same, prover.system.curve, compute.compilerName) !== hash) return undefined;
-  const text = await prover.read("interface.json");
   return {
-    circuit: JSON.parse(Buffer.from(text).toString("utf8")) as CircuitInterface,
+    circuit: await storedInterface(prover),
     witnessProgram: prover.file("circuit.wasm"),
     inputs: found.satisfyingInputs,
   };

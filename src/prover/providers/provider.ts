@@ -88,7 +88,7 @@ export interface BuiltProver {
    * Returns where a file of the prover lies.
    * @throws AppError `artifact_corrupt` when the prover has no such file, as `read`
    */
-  file(name: string): StoredFile;
+  file(name: string): StoredFile & { readonly bytes: number };
   /** Returns a file's content, checked against its hash. */
   read(name: string): Promise<Uint8Array>;
 }
@@ -153,11 +153,7 @@ export interface Provider {
    * Checks the keys as they are stored, before any proof is made with them.
    * @param string the reference string from which they follow, if any
    */
-  gates(
-    prover: BuiltProver,
-    string: ReferenceStringFile | undefined,
-    options: ComputeOptions,
-  ): Promise<GatesOutcome>;
+  gates(prover: BuiltProver, string: ReferenceStringFile | undefined, options: ComputeOptions): Promise<GatesOutcome>;
   /** Makes a proof and verifies it. */
   prove(prover: ReadyProver, request: ProveRequest, options: ComputeOptions): Promise<TaskResult<ProveValue>>;
   /** Verifies a proof in any of its forms; one that is well-formed and wrong is false. */

@@ -17,8 +17,8 @@ import { msmWorkspaceBytes } from "../msm/msm-lists.js";
 import { Msm } from "../msm/msm.js";
 import { COSET_VECTORS, CircuitTables, tableBytes, tableScratchBytes } from "../plonk/circuit-tables.js";
 import type { TabledCircuit } from "../plonk/circuit-tables.js";
-import { makeKeyMemory } from "../plonk/key-memory.js";
-import type { KeyBytes, KeyMemory, KeyMemoryOptions } from "../plonk/key-memory.js";
+import { makeKeyMemory } from "../threads/key-memory.js";
+import type { KeyBytes, KeyMemory, KeyMemoryOptions } from "../threads/key-memory.js";
 import { COSET_COUNT, FIXED_POLYNOMIALS, PERMUTATION_COLUMNS } from "../plonk/resident-circuit.js";
 import type { FixedPolynomial } from "../plonk/resident-circuit.js";
 import type { Arena } from "../wasm/arena.js";
@@ -48,6 +48,7 @@ export function fflonkKeyBytes(kernels: Kernels, gates: PlonkGates): KeyBytes {
   const { bytes, elementBytes } = kernels.fr;
   const count = COMMITMENT_SIZES.c0 * size;
   const counts = { domainPower, wireCount: gates.systemWireCount + gates.additions.count };
+  const { workspace, helper } = fflonkWorkspaceBytes(kernels, counts);
   const selectors = FIXED_POLYNOMIALS.length - PERMUTATION_COLUMNS.length;
   return {
     key:
@@ -56,8 +57,9 @@ export function fflonkKeyBytes(kernels: Kernels, gates: PlonkGates): KeyBytes {
         vectors: COSET_COUNT * (COSET_VECTORS + PERMUTATION_COLUMNS.length) + 2 * selectors,
         points: COMMITMENT_SIZES.c2 * size,
       }),
+    helper,
     workspace: Math.max(
-      fflonkWorkspaceBytes(kernels, counts),
+      workspace,
       tableScratchBytes(kernels, circuit),
       count * bytes + msmWorkspaceBytes(kernels, "g1", count) + 65_536,
     ),
@@ -92,7 +94,7 @@ function fillKey(
   setup: FflonkSetupPoints,
   known: G1Point | undefined,
 ): ResidentFflonkKey {
-  const { kernels, arenas, workspaces, keyBytes } = memory;
+  const { kernels, arenas, workspaces, helperPlaces, keyBytes } = memory;
   const writer = new CircuitTables(kernels, arenas, circuit);
   const count = COMMITMENT_SIZES.c2 * 2 ** circuit.domainPower;
   const powers = writer.importPoints([setup.powers.subarray(0, count * 2 * kernels.fq.bytes)]);
@@ -111,6 +113,7 @@ function fillKey(
     memory: kernels.memory,
     kind: kernels.kind,
     workspaces,
+    helperPlaces,
     keyBytes,
     verifyingKey: {
       curve: BN254.name,
@@ -124,7 +127,7 @@ function fillKey(
     gateCosets: [first, third],
     c0,
     powers,
-    workspaceFlags: writer.workspaceFlags(workspaces.length),
+    workspaceFlags: writer.workspaceFlags(workspaces.length + helperPlaces.length),
   };
 }
 
