@@ -109,7 +109,8 @@ if (!existsSync(join(ROOT, PREPARED)) || programs.some((program) => isStale(outp
 
 const circuitSources = [
   ...files("circuits", ".circom"),
-  ...["src/prover/compute/prepare-built-ins.ts", "src/engine/circuit/compile-circuit.ts", "package-lock.json"],
+  ...files("src/engine/circuit", ".ts"),
+  ...["src/prover/compute/prepare-built-ins.ts", "src/prover/compute/prepared-circuits.ts", "package-lock.json"],
 ];
 // Removed before the first circuit is compiled and written after the last.
 const complete = join(CIRCUITS, "complete");

@@ -11,7 +11,7 @@ const CURVE = "BN254";
 /** The defaults of the settings; the largest circuit takes 8 s and 0.6 GB. */
 const ALLOWANCE = { memoryMb: 2048, seconds: 120 };
 
-/** Compiles the circuits whose source or compiler has changed: some 12 s of processor time for all of them. */
+/** Compiles all circuits: some 15 s of processor time. */
 export async function prepareBuiltIns(folder: string): Promise<void> {
   const builtIns = new BuiltInCircuits({ folder: join(PACKAGE_ROOT, "circuits") });
   const tasks = new ProcessTasks();

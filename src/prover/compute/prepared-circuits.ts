@@ -4,8 +4,7 @@
  *
  *   <folder>/<hash>/circuit.r1cs.gz, circuit.sym.gz, circuit.wasm.gz, warnings.json
  */
-import { existsSync } from "node:fs";
-import { mkdir, readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
@@ -35,19 +34,19 @@ export async function findPreparedCircuit(folder: string, hash: string): Promise
 }
 
 /**
- * Compiles the circuits that the folder has not got, two at a time, and removes all others.
+ * Compiles circuits, two at a time, into a folder, of which nothing else is left: a hash does not name the library that
+ * circuits include, so that none is kept from an earlier build.
  * @param circuits by hash; one that does not compile is left out
  */
 export async function writePreparedCircuits(
   folder: string,
   circuits: ReadonlyMap<string, () => Promise<PreparedCircuit | undefined>>,
 ): Promise<void> {
+  await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
-  for (const name of await readdir(folder))
-    if (!circuits.has(name)) await rm(join(folder, name), { recursive: true, force: true });
-  const missing = [...circuits].filter(([hash]) => !existsSync(join(folder, hash))).values();
+  const waiting = [...circuits].values();
   const work = async (): Promise<void> => {
-    for (const [hash, compile] of missing) {
+    for (const [hash, compile] of waiting) {
       const compiled = await compile();
       if (compiled !== undefined) await write(join(folder, hash), compiled);
     }
