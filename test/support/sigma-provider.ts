@@ -92,7 +92,7 @@ export function sigmaProvider({ onStep = async () => undefined }: SigmaOptions =
       const made = makeKeys(await relationOf(prover));
       const [provingKey, verifyingKey] = [await prover.read("proving_key"), await prover.read("verifying_key.json")];
       if (Buffer.compare(provingKey, made.provingKey) === 0 && text(verifyingKey) === made.verifyingKey)
-        return { ok: true, value: {} };
+        return { ok: true };
       return { ok: false, errors: [{ code: "setup_gate_failed", message: "the keys are not those of the program" }] };
     },
     prove: async (prover, { inputs, witnessFile }) => {
