@@ -18,6 +18,7 @@ const SUBJECTS: Readonly<Record<string, () => Promise<{ readonly subject: BenchS
   plonk: async () => await import("./subjects/plonk.js"),
   fflonk: async () => await import("./subjects/fflonk.js"),
   ptau: async () => await import("./subjects/ptau.js"),
+  large: async () => await import("./subjects/large.js"),
   setup: async () => await import("./subjects/setup.js"),
   provision: async () => await import("./subjects/provision.js"),
   kernels: async () => await import("./subjects/kernels.js"),

@@ -18,8 +18,12 @@ function read({ path, sha256 }: StoredFile): Buffer {
 }
 
 await runProcessEntry(
-  async ({ system, r1cs, provingKey, verifyingKey, referenceString, example }: GatesInput): Promise<StoredKeyResult> =>
+  async (
+    { system, r1cs, provingKey, verifyingKey, referenceString, example }: GatesInput,
+    onProgress,
+  ): Promise<StoredKeyResult> =>
     await proofSystem(system).checkKey({
+      onProgress,
       r1cs: read(r1cs),
       provingKey: read(provingKey),
       verifyingKey: read(verifyingKey).toString("utf8"),

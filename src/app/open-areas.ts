@@ -11,6 +11,8 @@ import type { Area } from "../platform/contract/route.js";
 import { SubscriptionTokens } from "../platform/events/subscription-token.js";
 import { createPrivateFile, readPrivateFile } from "../platform/files/private-file.js";
 import { ProcessTasks } from "../platform/pool/process-task.js";
+import type { NativeCompiler } from "../engine/circuit/native-compiler.js";
+import { openNativeCircom } from "../prover/compute/native-circom.js";
 import { openSandbox, type Sandbox } from "../platform/pool/sandbox.js";
 import { References } from "../platform/references.js";
 import { StartError } from "../platform/start-error.js";
@@ -19,6 +21,7 @@ import { ProcessAnalyzer } from "../prover/compute/analysis-task.js";
 import { PACKAGE_ROOT } from "../platform/files/package-root.js";
 import { PooledCompute } from "../prover/compute/pooled-compute.js";
 import { checkPowersInProcess } from "../prover/compute/powers-of-tau-task.js";
+import { MemoryBudget } from "../platform/concurrency/memory-budget.js";
 import { ResidentBytes } from "../prover/compute/resident-bytes.js";
 import { createProverRegistry, type ProverRegistry } from "../prover/create-prover-registry.js";
 import { createVault, type Vault } from "../vault/create-vault.js";
@@ -66,7 +69,11 @@ export async function openAreas(platform: Platform): Promise<Areas> {
     requireTenantBy(identityParts.identity.services.access)(...asked);
   };
   const turnOf = (owner: Subject): string => identityParts.identity.services.turns.of(owner);
-  const provers = createProvers(platform, { pools, tasks, vault, requireTenant, turnOf });
+  const compiler =
+    config.circom === undefined
+      ? undefined
+      : await openNativeCircom(config.circom, { memoryMb: config.compile_memory_mb, tools: sandbox.tools });
+  const provers = createProvers(platform, { pools, tasks, vault, requireTenant, turnOf, compiler });
   const references = new References();
   const identityParts = await openIdentity(config, dataDir, {
     store: audit.identityStore,
@@ -179,7 +186,9 @@ function createProvers(
     vault,
     requireTenant,
     turnOf,
+    compiler,
   }: {
+    readonly compiler: NativeCompiler | undefined;
     readonly pools: ComputePools;
     readonly tasks: ProcessTasks;
     readonly vault: Vault;
@@ -189,16 +198,22 @@ function createProvers(
 ): ProverRegistry {
   const budgetBytes = config.key_memory_mb * MIB;
   const resident = new ResidentBytes({ budgetBytes }, { load: async (sha256) => await artifacts.readShared(sha256) });
-  const openKeys = { budgetBytes, workspaces: config.prove_threads + SPARE_WORKSPACES };
+  const openKeys = {
+    budgetBytes,
+    workspaces: config.prove_threads + SPARE_WORKSPACES,
+    largeWorkspaces: config.prove_threads,
+  };
+  const memory = new MemoryBudget({ bytes: config.memory_mb * MIB });
   const compute = new PooledCompute(
     {
       constraintsMax: config.constraints_max,
       compile: { memoryMb: config.compile_memory_mb, seconds: config.compile_seconds },
       residentBytesMax: budgetBytes,
       preparedFolder: join(PACKAGE_ROOT, "dist", "circuits"),
+      ...(compiler === undefined ? {} : { compiler }),
       ...(config.kernels === "wasm" ? { openKeys } : {}),
     },
-    { pools, tasks, log },
+    { pools, tasks, memory, log },
   );
   const compile = { memoryMb: config.compile_memory_mb, seconds: config.compile_seconds };
   const seconds = config.analysis_seconds;

@@ -88,11 +88,17 @@ export interface OpenKey {
   readonly key: SharedKey;
 }
 
-interface OpenKeyMessage {
+/** Room for threads in the memory of an open key. */
+export interface OpenKeyPlaces {
+  /** Proofs that may run with the key at once, or threads that help them. */
+  readonly workspaces: number;
+  /** Threads that may only help, beside one workspace: they take a part of its memory. Default 0. */
+  readonly helpers?: number;
+}
+
+interface OpenKeyMessage extends OpenKeyPlaces {
   readonly system: ProofSystemName;
   readonly provingKey: SharedBytes;
-  /** Proofs that may run with the key at once. */
-  readonly workspaces: number;
 }
 
 /** Help with a proof that another thread leads. */

@@ -9,6 +9,7 @@ import { findUnsatisfied } from "./circuit/satisfaction.js";
 import { readWitnessFile, WitnessFileError } from "./circuit/witness-file.js";
 import { computeWitness } from "./circuit/witness.js";
 import { checkWitness, publicSignalsOf } from "./groth16/prove.js";
+import { onDroppedKey } from "./process/dropped-keys.js";
 import { appendNotes } from "./merkle/note-tree.js";
 import type { ProofSystemName } from "./proof-systems/names.js";
 import { openWithRoom } from "./proof-systems/open-with-room.js";
@@ -28,25 +29,24 @@ import type {
 } from "./protocol.js";
 import { invalidWitness, isOwnProofValid, verify, verifyBatch } from "./verify-tasks.js";
 
-/** Proving keys are large and shared; a thread rarely alternates between more than a few. */
-const PROVING_KEYS_MAX = 4;
+/** Opening a key that is in memory takes a millisecond, and a thread rarely alternates between many. */
+const OPEN_KEYS_MAX = 4;
 const WITNESS_PROGRAMS_MAX = 16;
 /** Its pairing is the one that most provers use. */
 const WARM_SYSTEM = "groth16/BN254";
 
 /**
- * What this thread has parsed from shared bytes, by the hash of the bytes or the id of the opening. An entry keeps its
- * shared memory alive, so the numbers are small.
+ * The keys that this thread has opened, by the id of the opening. An entry keeps the key's memory alive, which belongs
+ * to the whole process; so the main thread, which bounds it, tells each thread what to let go of.
  */
-const provingKeys = new LRUCache<string, object, Pick<ProveMessage, "system" | "provingKey">>({
-  max: PROVING_KEYS_MAX,
-  memoMethod: (_sha256, _stale, { context: { system, provingKey } }) =>
-    proofSystem(system).readProvingKey(viewOf(provingKey)),
-});
 const provers = new LRUCache<string, KernelProver, { readonly system: ProofSystemName; readonly openKey: OpenKey }>({
-  max: PROVING_KEYS_MAX,
+  max: OPEN_KEYS_MAX,
   memoMethod: (_id, _stale, { context: { system, openKey } }) => proofSystem(system).openProver(openKey.key),
 });
+onDroppedKey((id) => {
+  provers.delete(id);
+});
+/** What this thread has compiled, by the hash of the program. */
 const witnessPrograms = new LRUCache<string, WebAssembly.Module>({ max: WITNESS_PROGRAMS_MAX });
 
 /**
@@ -61,11 +61,11 @@ export async function runComputeTask(
       await proofSystem(WARM_SYSTEM).loadPairing(request.message.backend);
       return { ok: true, value: { done: true } };
     case "open_key": {
-      const { provingKey, workspaces } = request.message;
+      const { provingKey, ...places } = request.message;
       const system = proofSystem(request.message.system);
       const key = system.readProvingKey(viewOf(provingKey));
       try {
-        return { ok: true, value: openWithRoom(workspaces, (count) => system.openKey(key, { workspaces: count })) };
+        return { ok: true, value: openWithRoom(places, (given) => system.openKey(key, given)) };
       } catch (error) {
         if (!(error instanceof RangeError)) throw error;
         return { ok: false, code: "internal_error", message: error.message };
@@ -216,8 +216,9 @@ function proveOnKernels({ system, openKey, team }: ProveMessage, witness: Uint8A
   return undefined;
 }
 
+/** Read anew each time, in far less time than a proof of the reference takes: what is kept would not be counted. */
 function provingKeyOf({ system, provingKey }: ProveMessage): object {
-  return provingKeys.memo(provingKey.sha256, { context: { system, provingKey } });
+  return proofSystem(system).readProvingKey(viewOf(provingKey));
 }
 
 function proverOf(system: ProofSystemName, openKey: OpenKey): KernelProver {

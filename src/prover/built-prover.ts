@@ -1,6 +1,6 @@
 /** A stored prover as its provider sees it: its system, its program and its files, without its owner and its vault. */
 import { AppError, assert } from "../platform/errors.js";
-import type { Artifacts } from "../platform/store/artifacts.js";
+import type { ArtifactReference, Artifacts } from "../platform/store/artifacts.js";
 import type { ResidentBytes } from "./compute/resident-bytes.js";
 import type { BuiltProver, OfferedSystem, ReadyProver } from "./providers/provider.js";
 import type { StoredProver } from "./repository.js";
@@ -17,10 +17,10 @@ export function builtProver(
   return {
     ...describe(prover, system),
     file: (name) => {
-      const sha256 = hashOf(prover, name);
-      return { sha256, path: artifacts.resolve(sha256) };
+      const { sha256, bytes } = fileOf(prover, name);
+      return { sha256, bytes, path: artifacts.resolve(sha256) };
     },
-    read: async (name) => await artifacts.read(hashOf(prover, name)),
+    read: async (name) => await artifacts.read(fileOf(prover, name).sha256),
   };
 }
 
@@ -44,7 +44,8 @@ export function readyProver(
   return {
     ...builtProver(prover, system, { artifacts }),
     shared: async (name) => {
-      if (name !== "proving_key" && name !== "verifying_key.json") return await resident.get(hashOf(prover, name));
+      if (name !== "proving_key" && name !== "verifying_key.json")
+        return await resident.get(fileOf(prover, name).sha256);
       const sha256 = pinned[name];
       assert(sha256 !== undefined, "a key is read only after its pin");
       return await resident.get(sha256);
@@ -61,8 +62,8 @@ function describe(
   return { system, program: { identifier, options, hash: circuit_hash, isBuiltIn: is_built_in, isImported } };
 }
 
-function hashOf({ build }: StoredProver, name: string): string {
+function fileOf({ build }: StoredProver, name: string): ArtifactReference {
   const found = build.artifacts[name];
   if (found === undefined) throw new AppError("artifact_corrupt", { message: `the prover has no ${name}` });
-  return found.sha256;
+  return found;
 }

@@ -11,7 +11,8 @@ type Build = StoredProver["build"];
 
 /** What a new prover has of its circuit, and how long its files are held: until the prover names them. */
 interface CircuitOrigin {
-  readonly prover: Pick<StoredProver, "identifier" | "options"> & Partial<Pick<StoredProver, "trusted_setup">>;
+  readonly prover: Pick<StoredProver, "identifier" | "options" | "source_hash"> &
+    Partial<Pick<StoredProver, "trusted_setup">>;
   readonly build: Pick<Build, "circuit_hash" | "is_built_in">;
   hold(use: (files: Pick<Build, "artifacts" | "import">) => Promise<Prover>): Promise<Prover>;
 }
@@ -54,7 +55,7 @@ export class CircuitOrigins {
     const identifier = `import-${id.slice(0, IMPORT_ID_LENGTH)}`;
     const isOwnKey = announced["proving_key.zkey"] === undefined;
     return {
-      prover: { identifier, options: null, ...(isOwnKey ? {} : { trusted_setup: "imported" }) },
+      prover: { identifier, options: null, source_hash: null, ...(isOwnKey ? {} : { trusted_setup: "imported" }) },
       build: { circuit_hash: `import ${id}`, is_built_in: false },
       hold: async (use) =>
         await this.#with.imports.begin(owner, announced, async (artifacts, stored) =>
@@ -66,7 +67,7 @@ export class CircuitOrigins {
   #fromSource({ request, system: offered }: Asked): CircuitOrigin {
     const program = this.#with.catalog.providerOf(offered).readProgram(request, offered.system);
     return {
-      prover: { identifier: program.identifier, options: program.options },
+      prover: { identifier: program.identifier, options: program.options, source_hash: program.sourceHash ?? null },
       build: { circuit_hash: program.hash, is_built_in: program.isBuiltIn },
       hold: async (use) =>
         await this.#with.files.hold(program.content, async (source) => use({ artifacts: { "source.json": source } })),

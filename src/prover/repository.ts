@@ -12,8 +12,8 @@ import type { ProverAnalysis } from "./analysis/analysis-schemas.js";
 import type { ProofFilters, ProverDiagnostic, ProofRecord, Prover, ProverFilters, UniversalSetup } from "./schemas.js";
 
 /**
- * Files of a prover that the registry and circom know, by the name of their download; `source.json` and
- * `reference_string` cannot be downloaded.
+ * Files of a prover that the registry and circom know, by the name of their download; `reference_string` cannot be
+ * downloaded.
  */
 export type ArtifactName =
   | "verifying_key.json"
@@ -39,6 +39,8 @@ export type CompiledCircuit = {
   readonly warnings: readonly ProverDiagnostic[];
   /** Outputs and inputs in field elements; absent on circuits that were compiled before it was recorded. */
   readonly value_count?: number;
+  /** Name and version; absent on circuits that were compiled before it was recorded. */
+  readonly compiler?: string;
 };
 
 /** Files of an analysis, by the name of their download. */
@@ -86,11 +88,14 @@ interface ProverBuild {
 }
 
 /**
- * Provers that were made before the compiler had options lack them, and those before universal setups their setup.
+ * Provers that were made before the compiler had options lack them, those before universal setups their setup, and
+ * those before the compiler was recorded both it and the hash of their source.
  */
-export type StoredProver = Omit<Prover, "options" | "setup" | "analysis" | "strict"> & {
+export type StoredProver = Omit<Prover, "options" | "setup" | "analysis" | "strict" | "compiler" | "source_hash"> & {
   readonly options?: Prover["options"];
   readonly setup?: Prover["setup"];
+  readonly compiler?: Prover["compiler"];
+  readonly source_hash?: Prover["source_hash"];
   readonly build: ProverBuild;
 };
 /** A structured reference string that the server keeps. */
@@ -187,6 +192,8 @@ export class ProverRepository {
       ...prover,
       options: prover.options === undefined ? DEFAULT_OPTIONS : prover.options,
       setup: prover.setup ?? null,
+      compiler: prover.compiler ?? null,
+      source_hash: prover.source_hash ?? null,
       strict: build.is_strict ?? false,
       analysis: analysisOnWire(this.findAnalysis(build.owner, prover.id)?.value),
     };

@@ -103,6 +103,16 @@ export const Prover = Type.Object(
     errors: Type.Array(ProverDiagnostic, { description: "why provisioning failed; empty otherwise" }),
     warnings: Type.Array(ProverDiagnostic, { description: "warnings of the compiler" }),
     options: nullable(BuiltOptions),
+    compiler: nullable(
+      Type.String({ description: "name and version of the compiler; null before it has run and for an import" }),
+    ),
+    source_hash: nullable(
+      Type.String({
+        ...Digest,
+        description:
+          "SHA-256 of the source, null for an import: of the text `pv/v1/source`, then of the main file's path, and of each path and its text in the order of the paths, each as its number of UTF-8 bytes, `:` and itself",
+      }),
+    ),
     strict: Type.Boolean({ description: "provisioning waited for an analysis that accuses no output" }),
     analysis: nullable(ProverAnalysis),
   },

@@ -4,6 +4,7 @@
  */
 import { AppError, invalidMember, notFound } from "../platform/errors.js";
 import { PERMISSIONS, holdsAll } from "../platform/auth/permissions.js";
+import { writeTarGz } from "../platform/archive/write-tar.js";
 import type { Principal, Subject } from "../platform/auth/principal.js";
 import { requireSaidOwner, type RequireTenant } from "../platform/auth/said-owner.js";
 import { isoTimestamp, type Clock } from "../platform/clock.js";
@@ -136,6 +137,9 @@ const NEW_PROVER = {
   errors: [],
   warnings: [],
 } as const satisfies Partial<StoredProver>;
+const SOURCE_FILE = "source.json";
+/** What the server sends of an answer that is no stored file; source packs to a third as a rule. */
+const ARCHIVE_BYTES_MAX = 8 * 1024 * 1024;
 const NAME_LENGTH_MAX = 200;
 const PENDING_RETRY_SEC = 10;
 
@@ -328,6 +332,27 @@ export class ProverService {
     if (found === undefined) throw new AppError("not_found", { message: `the prover has no artifact ${name}` });
     const { sha256, bytes } = await this.#with.artifacts.verify(found.sha256);
     return { path: this.#with.artifacts.resolve(sha256), bytes, sha256, contentType: found.contentType };
+  }
+
+  /**
+   * Returns the source of the owner's prover, whoever else may use the prover.
+   * @throws AppError `not_found` for a circuit from outside too, `artifact_corrupt`
+   */
+  async source(owner: Subject, id: string): Promise<FileAnswer> {
+    return await this.artifact(owner, id, SOURCE_FILE);
+  }
+
+  /**
+   * Returns the same as a `.tar.gz`.
+   * @throws AppError as `source`, and `conflict` for one that is longer than an answer may be
+   */
+  async sourceArchive(owner: Subject, id: string): Promise<Uint8Array> {
+    const { sha256 } = await this.source(owner, id);
+    const { sourceFiles } = this.#with.catalog.providerOf(this.#find(owner, id).value);
+    if (sourceFiles === undefined) throw new AppError("not_found", { message: "the prover's source has no files" });
+    const archive = await writeTarGz(sourceFiles(await this.#with.artifacts.read(sha256)));
+    if (archive.length <= ARCHIVE_BYTES_MAX) return archive;
+    throw new AppError("conflict", { message: "the archive is too long for one answer: read the source as JSON" });
   }
 
   /** Returns the analysis of the prover's circuit; see `readAnalysis`. */

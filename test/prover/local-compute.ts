@@ -53,10 +53,13 @@ export class LocalCompute implements ProverCompute {
         errors: result.diagnostics.filter(({ severity }) => severity === "error"),
         warnings: result.diagnostics.filter(({ severity }) => severity === "warning"),
       };
-    const { wasm, r1cs, sym, warnings } = result;
+    const { wasm, r1cs, sym, warnings, compiler } = result;
     return {
       ok: true,
-      value: { witnessProgram: wasm, r1cs, sym, circuit: readCircuitInterface(readR1csHeader(r1cs), sym), warnings },
+      value: {
+        ...{ witnessProgram: wasm, r1cs, sym, warnings, compiler },
+        circuit: readCircuitInterface(readR1csHeader(r1cs), sym),
+      },
     };
   }
 
@@ -84,6 +87,7 @@ export class LocalCompute implements ProverCompute {
       },
     });
     if (!made.ok && made.code === "reference_string_required") return { ok: false, referencePower: made.power };
+    if (!made.ok && made.code === "memory_required") throw new Error("no limit was given");
     if (!made.ok) return { ok: false, errors: [{ code: made.code, message: made.message }] };
     const { provingKey, verifyingKey, referenceString } = made;
     return {

@@ -223,6 +223,7 @@ describe("lists", () => {
     expect(Object.keys(test.provers.get(owner, cubic.id)).sort()).toEqual(
       [
         "analysis",
+        "compiler",
         "created_at",
         "curve",
         "description",
@@ -237,6 +238,7 @@ describe("lists", () => {
         "proving_scheme",
         "provider",
         "setup",
+        "source_hash",
         "status",
         "strict",
         "trusted_setup",
@@ -525,12 +527,13 @@ describe("artifacts", () => {
       ["circuit.sym", "text/plain; charset=UTF-8"],
       ["interface.json", "application/json"],
       ["verifier.sol", "text/plain; charset=UTF-8"],
+      ["source.json", "application/json"],
     ] as const) {
       const file = await test.provers.artifact(owner, cubic.id, name);
       expect(file, name).toMatchObject({ contentType: type });
       expect(readFileSync(file.path).length, name).toBe(file.bytes);
     }
-    for (const name of ["source.json", "toString", "__proto__", "x"])
+    for (const name of ["reference_string", "toString", "__proto__", "x"])
       expect(await failureOf(() => test.provers.artifact(owner, cubic.id, name)), name).toMatchObject({
         code: "not_found",
       });

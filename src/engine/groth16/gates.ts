@@ -31,6 +31,8 @@ export interface GateSubject {
   /** The verifying key that will be published with it. */
   readonly verifyingKey: Groth16VerifyingKey;
   readonly r1cs: R1cs;
+  /** Called with the share of the gates that have passed, 0 to 1. */
+  readonly onProgress?: (share: number) => void;
 }
 
 /** Thrown inside the gates only. */
@@ -88,7 +90,7 @@ export function checkKey(kernels: CurveKernels, program: CurveProgram, subject: 
       },
     ],
   ];
-  return runGates(gates);
+  return runGates(gates, subject.onProgress);
 }
 
 /**
@@ -118,10 +120,14 @@ export function checkHonestProof(
   ]);
 }
 
-function runGates(gates: readonly (readonly [GateName, () => void])[]): GateResult {
-  for (const [gate, run] of gates) {
+function runGates(
+  gates: readonly (readonly [GateName, () => void])[],
+  onProgress: (share: number) => void = () => undefined,
+): GateResult {
+  for (const [i, [gate, run]] of gates.entries()) {
     try {
       run();
+      onProgress((i + 1) / gates.length);
     } catch (error) {
       // An IC point off the curve is found while the verifying key is read out of the proving key.
       if (error instanceof GateFailure || error instanceof ProvingKeyFormatError)

@@ -32,6 +32,7 @@ export async function checkGroth16Key(curve: CurveParameters, stored: StoredKey)
     key,
     verifyingKey: decoded.value,
     r1cs: readR1cs(stored.r1cs),
+    ...(stored.onProgress === undefined ? {} : { onProgress: stored.onProgress }),
   });
   if (!checked.ok) return failed(checked);
   if (stored.example !== undefined) {

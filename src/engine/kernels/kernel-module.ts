@@ -68,13 +68,17 @@ export function kernelModuleName(curve: CurveParameters, kind: KernelKind): stri
 
 /** Generates the module of a curve, in about 0.15 s; the caller compiles and keeps it. */
 export function buildKernelModule(curve: CurveParameters, kind: KernelKind): KernelModule {
+  const module = new ModuleBuilder();
   return kind === "fma"
-    ? assemble(curve, new FmaField(curve.q), new FmaField(curve.r))
-    : assemble(curve, new IntegerField(curve.q), new IntegerField(curve.r));
+    ? assemble(module, curve, { inlineFq: new FmaField(curve.q, module), inlineFr: new FmaField(curve.r) })
+    : assemble(module, curve, { inlineFq: new IntegerField(curve.q), inlineFr: new IntegerField(curve.r) });
 }
 
-function assemble<E>(curve: CurveParameters, inlineFq: PrimeField<E>, inlineFr: PrimeField<E>): KernelModule {
-  const module = new ModuleBuilder();
+function assemble<E>(
+  module: ModuleBuilder,
+  curve: CurveParameters,
+  { inlineFq, inlineFr }: { readonly inlineFq: PrimeField<E>; readonly inlineFr: PrimeField<E> },
+): KernelModule {
   // Conversions multiply integers beyond the prime, which the outlined products would refuse.
   defineConversions(module, inlineFq, curve.fqBytes, "fq");
   defineConversions(module, inlineFr, curve.frBytes, "fr");

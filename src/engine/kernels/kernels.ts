@@ -18,13 +18,15 @@
  *   need (buckets emits it, window-plan chooses the window, msm-lists lays out the memory).
  * - ntt/: number-theoretic transforms (domain.ts; ntt.ts emits the layers) and the two ends of Groth16's quotient
  *   (quotient.ts emits them).
- * - threads/: one piece of work spread over threads (thread-team), and the workspaces that they take (workspaces).
+ * - threads/: one piece of work spread over threads (thread-team), the memory of a key (key-memory) and the
+ *   workspaces in it that threads take (workspaces).
  * - groth16/: the prover. A key in memory (resident-key, build-resident-key), the steps of a proof (proof-steps), the
  *   thread that leads or helps (resident-prover), and the way in and out for the engine's types (resident-proving).
  * - plonk/: the prover of PLONK (files named plonk-*, build-plonk-key: key, workspace, steps, quotient, openings), and
- *   what FFLONK shares with it: a circuit in memory (resident-circuit, circuit-tables, key-memory), the columns and the
- *   cosets (columns, coset-values), scalars and points by name (scalar-memory, named-memory), the steps and the thread
- *   that leads or helps (step-list, team-prover), and what they emit (vectors, constraints, cosets).
+ *   what FFLONK shares with it: a circuit in memory (resident-circuit, circuit-tables) and outside of it (sections),
+ *   the columns and the cosets (columns, coset-values), scalars and points by name (scalar-memory, named-memory), the
+ *   steps and the thread that leads or helps (step-list, team-prover), and what they emit (vectors, constraints,
+ *   cosets).
  * - fflonk/: the prover of FFLONK on that. Its key (fflonk-key, build-fflonk-key), the workspace of a proof
  *   (fflonk-layout, fflonk-context), its steps (fflonk-steps, fflonk-polynomials, fflonk-openings), its prover.
  * - pairing/: the pairing (pairing.ts) with a WebAssembly module of its own (pairing-module.ts); what differs between

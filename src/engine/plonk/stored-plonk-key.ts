@@ -21,20 +21,27 @@ import type { StoredKey, StoredKeyResult } from "../proof-systems/proof-system.j
 import { honestWitness } from "../proof-systems/published-key.js";
 import { PlonkKeyFormatError, readPlonkKey } from "./key-file.js";
 import type { PlonkProvingKey } from "./key-file.js";
+import { commitmentsOf } from "./key.js";
 import type { PlonkProof } from "./key.js";
 import { GateFailure, checkHonestProof, isSatisfied, passGates, randomAssignment } from "./key-gates.js";
 import { gatesOf } from "./plonk-gates.js";
 import { preparePlonkKey, verifyPlonk } from "./verify-plonk.js";
 import type { PreparedPlonkKey } from "./verify-plonk.js";
 
+/** Shares of the whole at which the gates end. */
+const PROGRESS = { circuit: 0.2, verifyingKey: 0.6 } as const;
+
 /** Runs all gates; the first that fails is the result. */
 export async function checkPlonkKey(stored: StoredKey, pairing: PairingKernels): Promise<StoredKeyResult> {
   return await passGates(async () => {
     const { curve } = pairing;
+    const report = stored.onProgress ?? ((): void => undefined);
     const key = readKey(stored, curve);
     checkReferenceString(key, stored);
     checkCircuit(key, stored);
+    report(PROGRESS.circuit);
     const resident = checkVerifyingKey(key, stored, pairing);
+    report(PROGRESS.verifyingKey);
     const prepared = preparePlonkKey(pairing, resident.verifyingKey);
     const prove = (witness: Uint8Array): PlonkProof => {
       const blinding = Array.from({ length: BLINDING_COUNT }, () => randomNonZero(curve.r));
@@ -80,7 +87,7 @@ function checkCircuit({ gates }: PlonkProvingKey, { r1cs }: StoredKey): void {
 
 /** Commits to the circuit once more; returns the key in the form of the kernels on which that was done. */
 function checkVerifyingKey(
-  { gates, points }: PlonkProvingKey,
+  { gates, points, commitments }: PlonkProvingKey,
   stored: StoredKey,
   pairing: PairingKernels,
 ): ResidentPlonkKey {
@@ -91,6 +98,8 @@ function checkVerifyingKey(
   const resident = buildPlonkKey(gates, points, { curve, workspaces: 1, preferred: "integer" });
   if (!isDeepStrictEqual(published, plonkVerifyingKeyToJson(resident.verifyingKey, curve)))
     throw new GateFailure("verifying_key", "the verifying key is not the circuit's");
+  if (commitments !== undefined && !isDeepStrictEqual(commitments, commitmentsOf(resident.verifyingKey)))
+    throw new GateFailure("circuit", "the proving key's commitments are not the circuit's");
   return resident;
 }
 

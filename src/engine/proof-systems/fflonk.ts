@@ -40,11 +40,13 @@ export function fflonkSystem(): FflonkSystem {
       return await fflonkSolidityVerifier(publishedKey(fflonkVerifyingKeyFromJson(verifyingKey, pairing)));
     },
     readProvingKey: readFflonkZkey,
-    openKey: ({ gates, setup }, options) => buildFflonkKey(gates, setup, options),
+    openKey: ({ gates, setup, verifyingKey: { c0 } }, options) => buildFflonkKey(gates, setup, { ...options, c0 }),
     openProver,
     // There is no other implementation, but there is other arithmetic. The key is built for this proof alone.
-    proveOnReference: ({ gates, setup }, witness) =>
-      Promise.resolve(openProver(buildFflonkKey(gates, setup, { workspaces: 1, preferred: "integer" })).prove(witness)),
+    proveOnReference: ({ gates, setup, verifyingKey: { c0 } }, witness) =>
+      Promise.resolve(
+        openProver(buildFflonkKey(gates, setup, { workspaces: 1, preferred: "integer", c0 })).prove(witness),
+      ),
     encodeHex: encodeFflonkProofHex,
     toJson: fflonkProofToJson,
     solidityArguments: fflonkSolidityArguments,

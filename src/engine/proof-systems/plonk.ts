@@ -48,13 +48,14 @@ export function plonkSystem(curve: CurveParameters): PlonkSystem {
     checkKey: async (stored) => await checkPlonkKey(stored, await loadPairing("reference", curve)),
     ...(curve === BN254 ? SOLIDITY : {}),
     readProvingKey: (bytes) => readPlonkKey(bytes, curve),
-    openKey: ({ gates, points }, { workspaces }) => buildPlonkKey(gates, points, { curve, workspaces }),
+    openKey: ({ gates, points, commitments }, places) =>
+      buildPlonkKey(gates, points, { curve, ...places, commitments }),
     openProver,
     // There is no other implementation, but there is other arithmetic. The key is built for this proof alone.
-    proveOnReference: ({ gates, points }, witness) =>
-      Promise.resolve(
-        openProver(buildPlonkKey(gates, points, { curve, workspaces: 1, preferred: "integer" })).prove(witness),
-      ),
+    proveOnReference: ({ gates, points, commitments }, witness) => {
+      const options = { curve, workspaces: 1, preferred: "integer", commitments } as const;
+      return Promise.resolve(openProver(buildPlonkKey(gates, points, options)).prove(witness));
+    },
     encodeHex: (proof) => encodePlonkProofHex(proof, curve),
     toJson: (proof) => plonkProofToJson(proof, curve),
     decodeProofs: decodePlonkProofs,

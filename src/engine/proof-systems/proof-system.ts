@@ -12,7 +12,7 @@ import type { CurveParameters } from "../curves/curve-parameters.js";
 import type { Decoded } from "../encoding/decoded.js";
 import type { FixedBaseExecutor } from "../groth16/fixed-base-work.js";
 import type { SharedKey } from "../kernels/threads/shared-key.js";
-import type { PairingBackend, SnarkjsProof, SolidityArguments } from "../protocol.js";
+import type { OpenKeyPlaces, PairingBackend, SnarkjsProof, SolidityArguments } from "../protocol.js";
 import type { StructuredReferenceString } from "./reference-string.js";
 
 /** What makes and checks keys, proves and verifies. */
@@ -41,9 +41,9 @@ export interface ProofSystem<
   readProvingKey(bytes: Uint8Array): ProvingKey;
   /**
    * Puts a key into memory that threads share, in the form of the kernels.
-   * @throws RangeError when a memory cannot hold the key with that many workspaces
+   * @throws RangeError when a memory cannot hold the key with these places
    */
-  openKey(key: ProvingKey, options: { readonly workspaces: number }): Opened;
+  openKey(key: ProvingKey, places: OpenKeyPlaces): Opened;
   /** Opens a key on the calling thread; about a millisecond. */
   openProver(opened: Opened): KernelProver<Proof>;
   /** Proves with fresh blinding and without an open key, where possible on other arithmetic than `openKey`. */
@@ -104,6 +104,8 @@ export interface MakeKeyOptions {
   readonly onProgress?: (share: number) => void;
   /** Returns the smallest string of the curve with at least this power, if there is one; for universal systems. */
   readonly referenceString?: (power: number) => StructuredReferenceString | undefined;
+  /** The largest domain for which the process has memory. */
+  readonly domainPowerMax?: number;
 }
 
 export type MakeKeyResult =
@@ -121,7 +123,9 @@ export type MakeKeyResult =
     }
   | { readonly ok: false; readonly code: "circuit_unsupported" | "gate_failed"; readonly message: string }
   /** No string at hand has the power that the circuit takes. */
-  | { readonly ok: false; readonly code: "reference_string_required"; readonly power: number };
+  | { readonly ok: false; readonly code: "reference_string_required"; readonly power: number }
+  /** The circuit has more gates than it was given memory for. */
+  | { readonly ok: false; readonly code: "memory_required"; readonly domainPower: number };
 
 /** A key as it lies in the artifact store. */
 export interface StoredKey {
@@ -132,6 +136,8 @@ export interface StoredKey {
   readonly example?: HonestExample;
   /** The string from which a universal key must follow. */
   readonly referenceString?: StructuredReferenceString;
+  /** Called with the share of the gates that is done, 0 to 1. */
+  readonly onProgress?: (share: number) => void;
 }
 
 /**

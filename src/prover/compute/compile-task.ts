@@ -10,6 +10,7 @@ import type {
   CompileResult,
 } from "../../engine/circuit/compile-circuit.js";
 import { readCompilerName } from "../../engine/circuit/toolchain.js";
+import type { NativeCompiler } from "../../engine/circuit/native-compiler.js";
 import { workerPath } from "../../platform/files/package-root.js";
 import { SANDBOX_INCOMPLETE } from "../../platform/pool/sandbox.js";
 import type { ProcessTaskFailure, ProcessTaskLimits, ProcessTasks } from "../../platform/pool/process-task.js";
@@ -26,6 +27,14 @@ interface CompileTaskOptions {
   readonly limits?: CompileLimits;
   readonly processLimits: ProcessTaskLimits;
   readonly signal?: AbortSignal;
+  /** The operator's own circom, in place of the one in WebAssembly. */
+  readonly compiler?: NativeCompiler;
+}
+
+interface CompileMessage {
+  readonly request: CompileRequest;
+  readonly limits: CompileLimits;
+  readonly compiler?: NativeCompiler;
 }
 
 /** The caller aborted, or the process died for a reason that is not the source's. */
@@ -72,9 +81,13 @@ export async function compileInProcess(
   options: CompileTaskOptions,
 ): Promise<CompileTaskResult> {
   const { processLimits } = options;
-  const outcome = await tasks.run<{ request: CompileRequest; limits: CompileLimits }, CompileResult>({
+  const outcome = await tasks.run<CompileMessage, CompileResult>({
     entry: workerPath("compile.process"),
-    request: { request, limits: options.limits ?? DEFAULT_COMPILE_LIMITS },
+    request: {
+      request,
+      limits: options.limits ?? DEFAULT_COMPILE_LIMITS,
+      ...(options.compiler === undefined ? {} : { compiler: options.compiler }),
+    },
     limits: processLimits,
     isUntrusted: true,
     ...(options.signal === undefined ? {} : { signal: options.signal }),

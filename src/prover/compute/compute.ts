@@ -40,6 +40,8 @@ export interface Compilation {
   readonly sym: Uint8Array;
   readonly circuit: CircuitInterface;
   readonly warnings: readonly ProverDiagnostic[];
+  /** Name and version, such as `circom2 0.2.23`. */
+  readonly compiler: string;
 }
 
 export type CompileOutcome =
@@ -61,6 +63,8 @@ export interface CompileInput {
 export interface SetupInput {
   readonly system: ProofSystemName;
   readonly r1cs: Uint8Array;
+  /** The largest domain for which the process has memory; without it the compute tells it from the circuit. */
+  readonly domainPowerMax?: number;
   /** The curve's reference strings; the first that is large enough is taken. */
   readonly referenceStrings?: readonly ReferenceStringFile[];
 }
@@ -111,6 +115,8 @@ export interface GatesInput {
   readonly r1cs: StoredFile;
   readonly provingKey: StoredFile;
   readonly verifyingKey: StoredFile;
+  /** What the memory of the gates is told from; ordinary limits hold without it. */
+  readonly sizes?: { readonly circuit: CircuitInterface; readonly r1csBytes: number; readonly keyBytes: number };
   /** The string from which the key of a universal system follows. */
   readonly referenceString?: ReferenceStringFile;
   /** Inputs that satisfy a built-in circuit: an honest proof of them must verify, too. */

@@ -7,8 +7,8 @@ import type { GatesInput } from "./compute.js";
 import { workerPath } from "../../platform/files/package-root.js";
 import type { ProcessTaskLimits, ProcessTaskResult, ProcessTasks } from "../../platform/pool/process-task.js";
 
-/** 65,536 constraints take 3 s and 0.6 GB; the rest is room for a busy machine. */
-const GATES_PROCESS_LIMITS: ProcessTaskLimits = {
+/** Limits for circuits of up to 2^18 constraints. */
+export const GATES_PROCESS_LIMITS: ProcessTaskLimits = {
   deadlineMs: 300_000,
   cpuSeconds: 600,
   memoryBytesMax: 3 * 1024 ** 3,
@@ -22,12 +22,17 @@ const GATES_PROCESS_LIMITS: ProcessTaskLimits = {
 export async function checkKeyInProcess(
   tasks: ProcessTasks,
   request: GatesInput,
-  options: { readonly signal?: AbortSignal } = {},
+  options: {
+    readonly limits?: ProcessTaskLimits;
+    readonly signal?: AbortSignal;
+    readonly onProgress?: (share: number) => void;
+  } = {},
 ): Promise<ProcessTaskResult<StoredKeyResult>> {
   return await tasks.run<GatesInput, StoredKeyResult>({
     entry: workerPath("gates.process"),
     request,
-    limits: GATES_PROCESS_LIMITS,
+    limits: options.limits ?? GATES_PROCESS_LIMITS,
     ...(options.signal === undefined ? {} : { signal: options.signal }),
+    ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),
   });
 }

@@ -29,6 +29,7 @@ const DOWNLOADS: Provider["downloads"] = {
   "circuit.sym": { artifact: "circuit.sym", contentType: "text/plain; charset=UTF-8" },
   "interface.json": { artifact: "interface.json", contentType: "application/json" },
   "verifier.sol": { artifact: "verifier.sol", contentType: "text/plain; charset=UTF-8" },
+  "source.json": { artifact: "source.json", contentType: "application/json" },
 };
 
 /** Values beyond the circuit's that are checked one by one. */
@@ -55,6 +56,7 @@ export const circomProvider: ProviderFactory = (dependencies) => {
         options: { optimization, rounds },
         isBuiltIn: circuit.isBuiltIn,
         hash: circuitHash(circuit, curve, compute.compilerName),
+        sourceHash: circuit.hash,
         content: Buffer.from(JSON.stringify(circuit.source)),
       };
     },
@@ -62,15 +64,16 @@ export const circomProvider: ProviderFactory = (dependencies) => {
       const input = { source: await sourceText(prover), curve: curveOf(prover), hash: prover.program.hash };
       const outcome = await compute.compile(input, options);
       if (!outcome.ok) return outcome;
-      const { witnessProgram, r1cs, sym, circuit, warnings } = outcome.value;
+      const { witnessProgram, r1cs, sym, circuit, warnings, compiler } = outcome.value;
       const files = {
         "circuit.wasm": witnessProgram,
         "circuit.r1cs": r1cs,
         "circuit.sym": sym,
         "interface.json": Buffer.from(JSON.stringify(circuit)),
       };
-      return { ok: true, files, warnings, valueCount: valuesOf(circuit) };
+      return { ok: true, files, warnings, valueCount: valuesOf(circuit), compiler };
     },
+    sourceFiles: (content) => readSource(content).files,
     readImport: async (files, options) => await compute.readImport(files, options),
     setup: async (prover, referenceStrings, options) => {
       const r1cs = await prover.read("circuit.r1cs");
@@ -83,6 +86,11 @@ export const circomProvider: ProviderFactory = (dependencies) => {
         r1cs: prover.file("circuit.r1cs"),
         provingKey: prover.file("proving_key"),
         verifyingKey: prover.file("verifying_key.json"),
+        sizes: {
+          circuit: await storedInterface(prover),
+          r1csBytes: prover.file("circuit.r1cs").bytes,
+          keyBytes: prover.file("proving_key").bytes,
+        },
         ...(referenceString === undefined ? {} : { referenceString }),
         ...(example === undefined ? {} : { example }),
       };
@@ -162,7 +170,15 @@ function curveOf({ system }: BuiltProver): CurveName {
 }
 
 async function sourceText(prover: BuiltProver): Promise<CircuitSource> {
-  return JSON.parse(Buffer.from(await prover.read("source.json")).toString("utf8")) as CircuitSource;
+  return readSource(await prover.read("source.json"));
+}
+
+function readSource(content: Uint8Array): CircuitSource {
+  return JSON.parse(Buffer.from(content).toString("utf8")) as CircuitSource;
+}
+
+async function storedInterface(prover: BuiltProver): Promise<CircuitInterface> {
+  return JSON.parse(Buffer.from(await prover.read("interface.json")).toString("utf8")) as CircuitInterface;
 }
 
 /** The satisfying inputs of a built-in circuit; undefined when the prover has an older version of the circuit. */
@@ -180,9 +196,8 @@ async function exampleOf(
     ...(typeof rounds === "number" ? { rounds } : {}),
   });
   if (circuitHash(same, prover.system.curve, compute.compilerName) !== hash) return undefined;
-  const text = await prover.read("interface.json");
   return {
-    circuit: JSON.parse(Buffer.from(text).toString("utf8")) as CircuitInterface,
+    circuit: await storedInterface(prover),
     witnessProgram: prover.file("circuit.wasm"),
     inputs: found.satisfyingInputs,
   };

@@ -71,6 +71,8 @@ export interface Program {
    * Programs with one name are compiled once.
    */
   readonly hash: string;
+  /** SHA-256 of the program as it was sent, lower-case hex, whatever compiles it. */
+  readonly sourceHash?: string;
   /** What `compile` reads, in a form of the provider's own; kept as `source.json`. */
   readonly content: Uint8Array;
 }
@@ -86,7 +88,7 @@ export interface BuiltProver {
    * Returns where a file of the prover lies.
    * @throws AppError `artifact_corrupt` when the prover has no such file, as `read`
    */
-  file(name: string): StoredFile;
+  file(name: string): StoredFile & { readonly bytes: number };
   /** Returns a file's content, checked against its hash. */
   read(name: string): Promise<Uint8Array>;
 }
@@ -108,6 +110,8 @@ export type CompiledProgram =
       readonly warnings: readonly ProverDiagnostic[];
       /** Outputs and inputs of the program, in field elements: bodies with inputs are bounded by it. */
       readonly valueCount: number;
+      /** Name and version of the compiler; with the program and its options, the same files can be made again. */
+      readonly compiler?: string;
     }
   | (StepFailure & { readonly warnings: readonly ProverDiagnostic[] });
 
@@ -139,6 +143,8 @@ export interface Provider {
   readProgram(request: CreateProver, system: OfferedSystem): Program;
   /** Compiles `source.json`. */
   compile(prover: BuiltProver, options: ComputeOptions): Promise<CompiledProgram>;
+  /** Returns the files of a program, path -> text, from its `source.json`; absent where programs have none. */
+  readonly sourceFiles?: (content: Uint8Array) => Readonly<Record<string, string>>;
   /** Reads a compiled circuit, and its keys, from elsewhere; absent where `import` is refused. */
   readonly readImport?: (files: ImportFiles, options: ComputeOptions) => Promise<ImportOutcome>;
   /** Makes the keys from what was compiled. */
@@ -147,11 +153,7 @@ export interface Provider {
    * Checks the keys as they are stored, before any proof is made with them.
    * @param string the reference string from which they follow, if any
    */
-  gates(
-    prover: BuiltProver,
-    string: ReferenceStringFile | undefined,
-    options: ComputeOptions,
-  ): Promise<GatesOutcome>;
+  gates(prover: BuiltProver, string: ReferenceStringFile | undefined, options: ComputeOptions): Promise<GatesOutcome>;
   /** Makes a proof and verifies it. */
   prove(prover: ReadyProver, request: ProveRequest, options: ComputeOptions): Promise<TaskResult<ProveValue>>;
   /** Verifies a proof in any of its forms; one that is well-formed and wrong is false. */

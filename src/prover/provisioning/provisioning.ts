@@ -234,8 +234,12 @@ export class Provisioning {
       await this.#fail({ ...prover, warnings: limitDiagnostics(outcome.warnings) }, outcome.errors, lease);
       return;
     }
-    const { files, warnings, valueCount } = outcome;
-    const described = { warnings: limitDiagnostics(warnings), value_count: valueCount };
+    const { files, warnings, valueCount, compiler } = outcome;
+    const described = {
+      warnings: limitDiagnostics(warnings),
+      value_count: valueCount,
+      ...(compiler === undefined ? {} : { compiler }),
+    };
     await this.#with.files.holdAll(files, async (artifacts) => {
       await finish({ artifacts: storedOnly(artifacts), ...described });
     });
@@ -426,6 +430,7 @@ export function withCompiled(prover: StoredProver, circuit: CompiledCircuit): St
   return {
     ...prover,
     warnings: [...circuit.warnings],
+    compiler: circuit.compiler ?? null,
     build: {
       ...prover.build,
       artifacts: { ...prover.build.artifacts, ...circuit.artifacts },

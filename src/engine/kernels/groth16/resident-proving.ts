@@ -8,11 +8,10 @@ import type { Groth16Proof } from "../../groth16/proof.js";
 import type { Groth16ProvingKey } from "../../groth16/proving-key.js";
 import type { Blinding, ResidentProver } from "./resident-prover.js";
 import type { KernelKind } from "../kernel-module.js";
+import type { KeyPlaces } from "../threads/key-memory.js";
 import type { ResidentKey } from "./resident-key.js";
 
-interface ResidentOptions {
-  /** Number of threads that may prove or help with the key at the same time. */
-  readonly workspaces: number;
+interface ResidentOptions extends KeyPlaces {
   readonly preferred?: KernelKind;
 }
 

@@ -128,7 +128,7 @@ export class FixedBase {
       offset,
       scratch,
     );
-    const digits = new Uint16Array(kernels.memory.buffer, digitsAddress, count * plan.windows);
+    const digits = new Int16Array(kernels.memory.buffer, digitsAddress, count * plan.windows);
     const sources = kernels.words(input.sources, count);
     const items = arena.take(4 * count * plan.windows);
     const trees = new PointTrees(kernels, this.#group, arena);
@@ -140,8 +140,9 @@ export class FixedBase {
       tree.starts[i] = next;
       for (let w = 0; w < plan.windows; w += 1) {
         const digit = digits[w * count + i] ?? 0;
-        if (digit < 2) continue;
-        words[next] = (this.#table + (w * this.#half + (digit >>> 1) - 1) * layout.pointBytes) | ((digit & 1) ^ sign);
+        if (digit === 0) continue;
+        const entry = this.#table + (w * this.#half + Math.abs(digit) - 1) * layout.pointBytes;
+        words[next] = entry | ((digit < 0 ? 1 : 0) ^ sign);
         next += 1;
       }
       tree.counts[i] = next - (tree.starts[i] ?? 0);

@@ -69,7 +69,7 @@ export function buildPairingModule(
   const { curve } = plan;
   const nonResidue = Number(plan.nonResidue.c0);
   if (options.kind === "fma") {
-    const fq = new FmaField(curve.q);
+    const fq = new FmaField(curve.q, module);
     const inversion = defineInversion(module, fq, curve.fqBytes, "fq");
     const tower = new FmaTower(fq, { nonResidue, inversion, scratch: SCRATCH });
     return assemble(module, {
