@@ -410,7 +410,8 @@ export class ProverService {
   async #register(owner: Subject, request: CreateProver): Promise<Prover> {
     const triple = this.#with.catalog.resolve({ ...request, provider: request.provider ?? DEFAULT_PROVIDER });
     const { provider, proving_scheme, curve, trusted_setup, system } = triple;
-    if (system.stringCurve !== undefined) this.#with.strings.requireSource(system.stringCurve);
+    if (system.setup === "universal" && system.stringCurve !== undefined)
+      this.#with.strings.requireSource(system.stringCurve);
     const isStrict = request.strict === true;
     if (isStrict && this.#with.analyses === undefined)
       throw invalidMember("strict", "this server analyses no circuits");
