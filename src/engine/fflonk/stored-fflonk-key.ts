@@ -22,10 +22,11 @@ import { GateFailure, checkHonestProof, isSatisfied, passGates, randomAssignment
 import { gatesOf } from "../plonk/plonk-gates.js";
 import type { StoredKey, StoredKeyResult } from "../proof-systems/proof-system.js";
 import { honestWitness } from "../proof-systems/published-key.js";
+import { ZkeyFormatError } from "../plonk/zkey-parts.js";
 import { EVALUATIONS, fflonkPowerCount } from "./fflonk-values.js";
 import type { FflonkEvaluations, FflonkProof } from "./fflonk-values.js";
 import { FFLONK_GATES, STRING_POWER_MORE } from "./make-fflonk-key.js";
-import { FflonkZkeyError, readFflonkZkey } from "./read-zkey.js";
+import { readFflonkZkey } from "./read-zkey.js";
 import type { FflonkZkey } from "./read-zkey.js";
 import { prepareFflonkKey, verifyFflonk } from "./verify-fflonk.js";
 import type { PreparedFflonkKey } from "./verify-fflonk.js";
@@ -56,7 +57,7 @@ function readKey(stored: StoredKey): FflonkZkey {
   try {
     return readFflonkZkey(stored.provingKey);
   } catch (error) {
-    if (error instanceof FflonkZkeyError) throw new GateFailure("header", error.message);
+    if (error instanceof ZkeyFormatError) throw new GateFailure("header", error.message);
     throw error;
   }
 }
