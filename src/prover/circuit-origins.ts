@@ -4,6 +4,7 @@ import type { Subject } from "../platform/auth/principal.js";
 import { invalidMember } from "../platform/errors.js";
 import type { Catalog } from "./catalog.js";
 import type { Imports } from "./imports/imports.js";
+import type { ReferenceStrings } from "./provisioning/reference-strings.js";
 import type { SourceFiles } from "./provisioning/source-files.js";
 import {
   circuitHash,
@@ -37,6 +38,8 @@ interface CircuitOriginsDependencies {
   readonly builtIns: BuiltInCircuits;
   readonly files: SourceFiles;
   readonly imports: Imports;
+  /** The reference strings that the server keeps. */
+  readonly strings: Pick<ReferenceStrings, "find">;
 }
 
 interface Asked {
@@ -63,13 +66,14 @@ export class CircuitOrigins {
   of(owner: Subject, id: string, { request, system }: Asked): CircuitOrigin {
     const announced = request.import ?? undefined;
     if (announced === undefined) return this.#fromSource(request, system.curve);
-    requireImportable(request, system);
+    requireImportable(request);
+    this.#requireString(announced, system.curve);
     return this.#imported(owner, id, announced);
   }
 
   #imported(owner: Subject, id: string, announced: NonNullable<CreateProver["import"]>): CircuitOrigin {
     const identifier = `import-${id.slice(0, IMPORT_ID_LENGTH)}`;
-    const isOwnKey = announced["proving_key.zkey"] === undefined;
+    const isOwnKey = !bringsKey(announced);
     return {
       prover: { identifier, options: null, ...(isOwnKey ? {} : { trusted_setup: "imported" }) },
       build: { circuit_hash: `import ${id}`, is_built_in: false },
@@ -78,6 +82,15 @@ export class CircuitOrigins {
           use({ artifacts, ...(stored === undefined ? {} : { import: stored }) }),
         ),
     };
+  }
+
+  #requireString({ reference_string }: NonNullable<CreateProver["import"]>, curve: CurveName): void {
+    if (reference_string === undefined || this.#with.strings.find(curve, reference_string.sha256) !== undefined) return;
+    throw invalidMember(
+      "import.reference_string",
+      `this server has no checked powers-of-tau file of this SHA-256 over ${curve}`,
+      "source_invalid",
+    );
   }
 
   #fromSource(request: CreateProver, curve: CurveName): CircuitOrigin {
@@ -105,11 +118,13 @@ export class CircuitOrigins {
   }
 }
 
+/** Returns whether an import brings its key, so that the server makes none. */
+export function bringsKey(announced: NonNullable<CreateProver["import"]>): boolean {
+  return announced["proving_key.zkey"] !== undefined || announced["verification_key.json"] !== undefined;
+}
+
 /** @throws AppError `source_invalid` for members that say what a circuit from outside already says */
-function requireImportable(
-  request: CreateProver,
-  { proving_scheme, curve }: Pick<Prover, "proving_scheme" | "curve">,
-): void {
+function requireImportable(request: CreateProver): void {
   for (const member of ["identifier", "source", "main", "options"] as const) {
     const given = request[member];
     if (given !== undefined && given !== null)
@@ -117,7 +132,4 @@ function requireImportable(
   }
   if (request.strict === true)
     throw invalidMember("strict", "a circuit from outside has no source to analyse", "source_invalid");
-  if (curve !== "BN254") throw invalidMember("import", `circuits over ${curve} cannot be imported`, "source_invalid");
-  if (proving_scheme !== "groth16" && request.import?.["proving_key.zkey"] !== undefined)
-    throw invalidMember("import", `keys of ${proving_scheme} cannot be imported`, "source_invalid");
 }

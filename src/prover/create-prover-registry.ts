@@ -22,6 +22,7 @@ import type { CircuitAnalyzer } from "./compute/analysis-task.js";
 import type { Store } from "../platform/store/store.js";
 import { Catalog, parseProviderAliases } from "./catalog.js";
 import { CircuitOrigins } from "./circuit-origins.js";
+import { ExportedKeys } from "./exported-keys.js";
 import { CircuitInterfaces } from "./proofs/circuit-interfaces.js";
 import type { ProverCompute } from "./compute/compute.js";
 import { proverBodyLimits, proverHandlers } from "./handlers.js";
@@ -154,8 +155,9 @@ export function createProverRegistry(
   const imports = createImports({ ...parts, store, artifacts, events, clock, log, queue }, uploadBytesMax);
   const origins = new CircuitOrigins(
     { source, compilerName: compute.compilerName },
-    { catalog, builtIns, files, imports },
+    { catalog, builtIns, files, imports, strings },
   );
+  const exports = new ExportedKeys({ store, repository, artifacts, files, compute, turnOf });
   const service = new ProverService(
     {
       pendingPerOwnerMax: options.pendingPerOwnerMax ?? PENDING_PER_OWNER_MAX,
@@ -164,7 +166,7 @@ export function createProverRegistry(
     },
     {
       ...{ store, repository, artifacts, vault, catalog, origins, notes, proofs, watch, clock, queue, analyses },
-      ...{ files, imports, strings },
+      ...{ files, imports, strings, exports },
       requireTenant: dependencies.requireTenant,
     },
   );

@@ -207,6 +207,7 @@ export const proverRoutes = {
       "not_found",
       "prover_not_provisioned",
       "prover_keys_missing",
+      "prover_verifies_only",
       "witness_missing",
       "witness_invalid",
       "constraints_unsatisfied",
@@ -265,10 +266,18 @@ export const proverRoutes = {
     auth: READ,
     needsUnsealed: true,
     description:
-      "verifying_key.json, proving_key (of Groth16 also as proving_key.zkey), circuit.wasm, circuit.r1cs, circuit.sym, interface.json, verifier.sol; of the analysis analysis.json and, when two witnesses differ, witness_1.wtns, witness_2.wtns, analysis.r1cs, analysis.sym. ETag is the SHA-256.",
+      "verifying_key.json, proving_key, proving_key.zkey (the proving key as snarkjs' file; of PLONK it is made when it is asked for first), circuit.wasm, circuit.r1cs, circuit.sym, interface.json, verifier.sol; of the analysis analysis.json and, when two witnesses differ, witness_1.wtns, witness_2.wtns, analysis.r1cs, analysis.sym. ETag is the SHA-256.",
     params: ArtifactParams,
     responses: { 200: { description: "The file", file: "application/octet-stream" } },
-    errors: ["not_found", "artifact_corrupt", "vault_sealed"],
+    errors: [
+      "not_found",
+      "artifact_corrupt",
+      "vault_sealed",
+      "prover_unsupported",
+      "prover_busy",
+      "overloaded",
+      "storage_full",
+    ],
   }),
   listProverArtifacts: defineRoute({
     id: "listProverArtifacts",
@@ -278,7 +287,7 @@ export const proverRoutes = {
     summary: "List the artifacts of a prover",
     auth: READ,
     description:
-      "The files that can be downloaded, with their hashes. Of an import that waits for files: those that were announced, and how much of each has come.",
+      "The files that can be downloaded, with their hashes; null for one that is made when it is asked for first. Of an import that waits for files: those that were announced, and how much of each has come.",
     params: ProverIdParams,
     responses: { 200: { description: "The files", schema: Type.Array(ProverArtifact) } },
     errors: ["not_found"],

@@ -15,7 +15,8 @@ import type { ArtifactReference, Artifacts } from "../platform/store/artifacts.j
 import { StoreConflict, type Store, type StoreCommit, type StoreRecord } from "../platform/store/store.js";
 import { mergeCommits, type Page } from "../platform/store/tables.js";
 import { DEFAULT_PROVIDER, proofSystemRow, type Catalog } from "./catalog.js";
-import type { CircuitOrigins } from "./circuit-origins.js";
+import { bringsKey, type CircuitOrigins } from "./circuit-origins.js";
+import type { ExportedKeys } from "./exported-keys.js";
 import { isWaitingForFiles } from "./imports/import-files.js";
 import type { Imports } from "./imports/imports.js";
 import { isFinished, progressOf, stepOf } from "./provisioning/lifecycle.js";
@@ -100,6 +101,7 @@ interface ProverServiceDependencies {
   readonly files: SourceFiles;
   readonly imports: Imports;
   readonly strings: Pick<ReferenceStrings, "requireSource">;
+  readonly exports: Pick<ExportedKeys, "has" | "get">;
 }
 
 type WantedStores = Parameters<NoteStores["prepare"]>[1];
@@ -115,7 +117,7 @@ interface Download {
 const DOWNLOADS: Readonly<Partial<Record<string, Download>>> = {
   "verifying_key.json": { artifact: "verifying_key.json", contentType: "application/json" },
   proving_key: { artifact: "proving_key", contentType: "application/octet-stream" },
-  "proving_key.zkey": { artifact: "proving_key", contentType: "application/octet-stream" },
+  "proving_key.zkey": { artifact: "proving_key.zkey", contentType: "application/octet-stream" },
   "circuit.wasm": { artifact: "circuit.wasm", contentType: "application/wasm" },
   "circuit.r1cs": { artifact: "circuit.r1cs", contentType: "application/octet-stream" },
   "circuit.sym": { artifact: "circuit.sym", contentType: "text/plain; charset=UTF-8" },
@@ -130,8 +132,15 @@ const ANALYSIS_DOWNLOADS: Readonly<Partial<Record<string, { artifact: AnalysisAr
   "analysis.r1cs": { artifact: "analysis.r1cs", contentType: "application/octet-stream" },
   "analysis.sym": { artifact: "analysis.sym", contentType: "text/plain; charset=UTF-8" },
 };
+/** The proving key as snarkjs' file. */
+const ZKEY = "proving_key.zkey";
 /** Downloaded only when all gates have passed; the artifacts of compilation can be downloaded at once. */
-const SETUP_ARTIFACTS: ReadonlySet<ArtifactName> = new Set(["proving_key", "verifying_key.json", "verifier.sol"]);
+const SETUP_ARTIFACTS: ReadonlySet<ArtifactName> = new Set([
+  "proving_key",
+  "proving_key.zkey",
+  "verifying_key.json",
+  "verifier.sol",
+]);
 /** Another request may change a store at the same time (a proof appends to it); a few tries are enough. */
 const CREATE_TRIES_MAX = 8;
 /** What every prover has before its provisioning begins. */
@@ -329,7 +338,8 @@ export class ProverService {
    */
   async artifact(owner: Subject, id: string, name: string): Promise<FileAnswer> {
     const prover = this.#find(owner, id).value;
-    const found = this.#download(prover, name) ?? this.#analysisDownload(prover, name);
+    const found =
+      this.#download(prover, name) ?? this.#analysisDownload(prover, name) ?? (await this.#exported(prover, name));
     if (found === undefined) throw new AppError("not_found", { message: `the prover has no artifact ${name}` });
     const { sha256, bytes } = await this.#with.artifacts.verify(found.sha256);
     return { path: this.#with.artifacts.resolve(sha256), bytes, sha256, contentType: found.contentType };
@@ -346,10 +356,12 @@ export class ProverService {
     const prover = this.#find(owner, id).value;
     const waiting = this.#with.imports.progress(prover);
     if (waiting !== undefined) return waiting;
-    return Object.entries(DOWNLOADS).flatMap(([name, download]) => {
+    return Object.entries(DOWNLOADS).flatMap(([name, download]): ProverArtifact[] => {
       const found = download === undefined ? undefined : this.#downloadable(prover, name, download);
+      if (found === undefined && name === ZKEY && this.#with.exports.has(prover))
+        return [{ name, sha256: null, bytes: null, received: 0, complete: false }];
       // The same file by its other name.
-      const isTwice = name === "proving_key" && this.#download(prover, "proving_key.zkey") !== undefined;
+      const isTwice = name === "proving_key" && found?.sha256 === this.#download(prover, ZKEY)?.sha256;
       if (found === undefined || isTwice) return [];
       return [{ name, ...found, received: found.bytes, complete: true }];
     });
@@ -386,7 +398,8 @@ export class ProverService {
   async #register(owner: Subject, request: CreateProver): Promise<Prover> {
     const triple = this.#with.catalog.resolve({ ...request, provider: request.provider ?? DEFAULT_PROVIDER });
     const { curve } = triple;
-    if (proofSystemRow(triple).setup === "universal") this.#with.strings.requireSource(triple.curve);
+    const makesKeys = request.import === undefined || request.import === null || !bringsKey(request.import);
+    if (makesKeys && proofSystemRow(triple).setup === "universal") this.#with.strings.requireSource(triple.curve);
     const isStrict = request.strict === true;
     if (isStrict && this.#with.analyses === undefined)
       throw invalidMember("strict", "this server analyses no circuits");
@@ -501,10 +514,17 @@ export class ProverService {
 
   /** Undefined for what the prover has not got, or not yet. */
   #downloadable(prover: StoredProver, name: string, { artifact }: Download): ArtifactReference | undefined {
-    // A key of another format is served under its own name only.
-    if (name === "proving_key.zkey" && proofSystemRow(prover).provingKeyFormat !== "snarkjs-zkey") return undefined;
     const isReady = prover.status === "provisioned" || !SETUP_ARTIFACTS.has(artifact);
-    return isReady ? prover.build.artifacts[artifact] : undefined;
+    if (!isReady) return undefined;
+    const isStoredAsZkey = proofSystemRow(prover).provingKeyFormat === "snarkjs-zkey";
+    return prover.build.artifacts[name === ZKEY && isStoredAsZkey ? "proving_key" : artifact];
+  }
+
+  /** A proving key as snarkjs' file, where it is stored in another form and nobody has asked for it before. */
+  async #exported(prover: StoredProver, name: string): Promise<{ sha256: string; contentType: string } | undefined> {
+    if (name !== ZKEY || !this.#with.exports.has(prover)) return undefined;
+    const { sha256 } = await this.#with.exports.get(prover.build.owner, prover.id);
+    return { sha256, contentType: "application/octet-stream" };
   }
 
   #download(prover: StoredProver, name: string): { sha256: string; contentType: string } | undefined {

@@ -47,6 +47,25 @@ export function readZkeySections(bytes: Uint8Array): ReadonlyMap<number, Uint8Ar
   return sections;
 }
 
+/**
+ * Compares a file with what it must be.
+ * @param pieces of the whole file, one after the other
+ * @returns where they differ, in words; undefined when they are the same
+ */
+export function findDifference(pieces: Iterable<Uint8Array>, bytes: Uint8Array): string | undefined {
+  let at = 0;
+  for (const piece of pieces) {
+    if (Buffer.compare(piece, bytes.subarray(at, at + piece.length)) !== 0) {
+      const type = sectionAt(bytes, at + firstDifference(piece, bytes.subarray(at)));
+      return type === undefined
+        ? "the file's sections are not those of the circuit"
+        : `section ${String(type)} differs`;
+    }
+    at += piece.length;
+  }
+  return at === bytes.length ? undefined : "the file goes on behind its sections";
+}
+
 /** Returns the first bytes of a file. */
 export function zkeyHead(sectionCount: number): Uint8Array {
   return u32(ZKEY_MAGIC, ZKEY_VERSION, sectionCount);
@@ -105,4 +124,20 @@ export function wordAt(bytes: Uint8Array, at: number): number {
   return (
     ((bytes[at] ?? 0) | ((bytes[at + 1] ?? 0) << 8) | ((bytes[at + 2] ?? 0) << 16) | ((bytes[at + 3] ?? 0) << 24)) >>> 0
   );
+}
+
+function firstDifference(piece: Uint8Array, bytes: Uint8Array): number {
+  const found = piece.findIndex((byte, i) => byte !== bytes[i]);
+  return found < 0 ? 0 : found;
+}
+
+/** The type of the section in whose content a place is; undefined for the heads. */
+function sectionAt(bytes: Uint8Array, place: number): number | undefined {
+  for (let at = HEAD_BYTES; at + HEAD_BYTES <= bytes.length;) {
+    const start = at + HEAD_BYTES;
+    const end = start + wordAt(bytes, at + 4) + 2 ** 32 * wordAt(bytes, at + 8);
+    if (place < end) return place < start ? undefined : wordAt(bytes, at);
+    at = end;
+  }
+  return undefined;
 }

@@ -6,7 +6,7 @@ import { WASM_PAGE_BYTES } from "../../engine/circuit/wasm-memory.js";
 import { AppError } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
 import { compileInProcess, compileProcessLimits, type CompileAllowance } from "./compile-task.js";
-import { checkKeyInProcess } from "./gates-task.js";
+import { checkKeyInProcess, exportZkeyInProcess } from "./gates-task.js";
 import { readImportInProcess } from "./import-task.js";
 import type { ComputePools, ProveOptions } from "./compute-pools.js";
 import { OpenKeys, type OpenKeysOptions } from "./open-keys.js";
@@ -34,8 +34,9 @@ import type {
   CompileInput,
   CompileOutcome,
   ComputeOptions,
+  ExportInput,
   GatesInput,
-  ImportFiles,
+  ImportInput,
   ImportOutcome,
   PassedGates,
   ProverCompute,
@@ -119,12 +120,12 @@ export class PooledCompute implements ProverCompute {
   }
 
   /** Reads the files in a process. */
-  async readImport(files: ImportFiles, options: ComputeOptions = {}): Promise<ImportOutcome> {
+  async readImport(input: ImportInput, options: ComputeOptions = {}): Promise<ImportOutcome> {
     const limits = {
       limits: this.#compileLimits,
       ...(this.#residentBytesMax === undefined ? {} : { residentBytesMax: this.#residentBytesMax }),
     };
-    const outcome = await readImportInProcess(this.#tasks, { files, ...limits }, signalOf(options));
+    const outcome = await readImportInProcess(this.#tasks, { ...input, ...limits }, signalOf(options));
     // The witness program and the key are the sender's: trying again would end the same way.
     if (!outcome.ok && outcome.code === "crashed" && options.signal?.aborted !== true) {
       this.#log.warn("process ended without an answer", { step: "import", code: outcome.code });
@@ -181,6 +182,17 @@ export class PooledCompute implements ProverCompute {
     return checked.ok
       ? { ok: true, value: checked }
       : { ok: false, errors: [diagnostic("setup_gate_failed", checked.message)] };
+  }
+
+  /** Makes the file in a process. */
+  async exportZkey(
+    input: ExportInput,
+    options: ComputeOptions = {},
+  ): Promise<{ readonly ok: true; readonly value: Uint8Array } | StepFailure> {
+    const outcome = await exportZkeyInProcess(this.#tasks, input, signalOf(options));
+    if (!outcome.ok) return this.#stepFailure("export", outcome, options);
+    const made = outcome.value;
+    return made.ok ? made : { ok: false, errors: [diagnostic("circuit_too_large", made.message)] };
   }
 
   /** Proves in the pool `prove`, with the key open for the kernels where possible. */

@@ -16,6 +16,7 @@ import { valuesOf, type CircuitInterface } from "../../engine/circuit/interface.
 import { PROOF_SYSTEMS } from "../../engine/proof-systems/names.js";
 import type { ProveValue, TaskFailure, TaskResult, UncheckedClaim, VerifyValue } from "../../engine/protocol.js";
 import type { ProverCompute } from "../compute/compute.js";
+import { isVerifierOnly } from "../imports/import-files.js";
 import { hasSolidityForm, proofSystemOf } from "../catalog.js";
 import type { KeyPins } from "../provisioning/key-pins.js";
 import type { CircuitInterfaces } from "./circuit-interfaces.js";
@@ -73,7 +74,8 @@ export class Proofs {
    * @param request.inputs the caller's named inputs, unchecked
    * @param request.witnessFile in their place: a whole witness as snarkjs' `.wtns` file, unchecked
    * @throws AppError `not_found`, `prover_not_provisioned`, `invalid_request`, `witness_missing`, `witness_invalid`,
-   *   `constraints_unsatisfied`, `proof_self_check_failed`, `artifact_corrupt`, and what pools, vault and store throw
+   *   `constraints_unsatisfied`, `proof_self_check_failed`, `artifact_corrupt`, `prover_verifies_only`, and what
+   *   pools, vault and store throw
    */
   async prove(
     owner: Subject,
@@ -88,6 +90,10 @@ export class Proofs {
     const prover = this.#provisioned(owner, id);
     if (request.format === "solidity" && !hasSolidityForm(prover))
       throw invalidMember("format", `proofs over ${prover.curve} have no form for Solidity`);
+    if (isVerifierOnly(prover))
+      throw new AppError("prover_verifies_only", {
+        message: "the prover was made of a verifying key alone and proves nothing",
+      });
     const { inputs, witnessFile } = request;
     if (inputs === undefined && witnessFile === undefined)
       throw witnessMissing("witness required for proof generation");
