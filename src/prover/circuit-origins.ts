@@ -6,15 +6,6 @@ import type { Catalog } from "./catalog.js";
 import type { Imports } from "./imports/imports.js";
 import type { ReferenceStrings } from "./provisioning/reference-strings.js";
 import type { SourceFiles } from "./provisioning/source-files.js";
-import {
-  circuitHash,
-  requireCurve,
-  sourceOf,
-  withOptions,
-  type BuiltInCircuits,
-  type NamedSource,
-  type SourceLimits,
-} from "./provisioning/sources.js";
 import type { StoredProver } from "./repository.js";
 import type { CreateProver, Prover } from "./schemas.js";
 
@@ -27,15 +18,8 @@ interface CircuitOrigin {
   hold(use: (files: Pick<Build, "artifacts" | "import">) => Promise<Prover>): Promise<Prover>;
 }
 
-interface CircuitOriginsOptions {
-  readonly source: SourceLimits;
-  /** Compiler, version and flags: part of a compiled circuit's name. */
-  readonly compilerName: string;
-}
-
 interface CircuitOriginsDependencies {
   readonly catalog: Catalog;
-  readonly builtIns: BuiltInCircuits;
   readonly files: SourceFiles;
   readonly imports: Imports;
   /** The reference strings that the server keeps. */
@@ -51,11 +35,9 @@ interface Asked {
 const IMPORT_ID_LENGTH = 8;
 
 export class CircuitOrigins {
-  readonly #options: CircuitOriginsOptions;
   readonly #with: CircuitOriginsDependencies;
 
-  constructor(options: CircuitOriginsOptions, dependencies: CircuitOriginsDependencies) {
-    this.#options = options;
+  constructor(dependencies: CircuitOriginsDependencies) {
     this.#with = dependencies;
   }
 
@@ -65,9 +47,11 @@ export class CircuitOrigins {
    */
   of(owner: Subject, id: string, { request, system }: Asked): CircuitOrigin {
     const announced = request.import ?? undefined;
-    if (announced === undefined) return this.#fromSource(request, system.curve);
+    if (announced === undefined) return this.#fromSource({ request, system });
+    if (this.#with.catalog.providerOf(system).readImport === undefined)
+      throw invalidMember("import", `${system.provider} takes no circuits from outside`, "source_invalid");
     requireImportable(request);
-    this.#requireString(announced, system.curve);
+    this.#requireString(announced, system.system.importCurve);
     return this.#imported(owner, id, announced);
   }
 
@@ -84,37 +68,24 @@ export class CircuitOrigins {
     };
   }
 
-  #requireString({ reference_string }: NonNullable<CreateProver["import"]>, curve: CurveName): void {
-    if (reference_string === undefined || this.#with.strings.find(curve, reference_string.sha256) !== undefined) return;
+  #requireString({ reference_string }: NonNullable<CreateProver["import"]>, curve: CurveName | undefined): void {
+    if (reference_string === undefined) return;
+    if (curve !== undefined && this.#with.strings.find(curve, reference_string.sha256) !== undefined) return;
     throw invalidMember(
       "import.reference_string",
-      `this server has no checked powers-of-tau file of this SHA-256 over ${curve}`,
+      "this server has no checked powers-of-tau file of this SHA-256 over the prover's curve",
       "source_invalid",
     );
   }
 
-  #fromSource(request: CreateProver, curve: CurveName): CircuitOrigin {
-    const circuit = this.#circuitOf(request, curve);
-    const { optimization = 2, rounds = null } = circuit.source.options ?? {};
+  #fromSource({ request, system: offered }: Asked): CircuitOrigin {
+    const program = this.#with.catalog.providerOf(offered).readProgram(request, offered.system);
     return {
-      prover: { identifier: circuit.identifier, options: { optimization, rounds } },
-      build: {
-        circuit_hash: circuitHash(circuit, curve, this.#options.compilerName),
-        is_built_in: circuit.isBuiltIn,
-      },
+      prover: { identifier: program.identifier, options: program.options },
+      build: { circuit_hash: program.hash, is_built_in: program.isBuiltIn },
       hold: async (use) =>
-        await this.#with.files.hold(Buffer.from(JSON.stringify(circuit.source)), async (source) =>
-          use({ artifacts: { "source.json": source } }),
-        ),
+        await this.#with.files.hold(program.content, async (source) => use({ artifacts: { "source.json": source } })),
     };
-  }
-
-  #circuitOf(request: CreateProver, curve: CurveName): NamedSource {
-    const { prime, ...options } = request.options ?? {};
-    this.#with.catalog.requirePrime(prime, curve);
-    const named = sourceOf(request, { builtIns: this.#with.builtIns, limits: this.#options.source });
-    requireCurve(named, curve);
-    return withOptions(named, options);
   }
 }
 

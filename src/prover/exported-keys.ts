@@ -7,22 +7,22 @@ import type { Subject } from "../platform/auth/principal.js";
 import { KeyedMutex } from "../platform/concurrency/keyed-mutex.js";
 import type { Artifacts, ArtifactReference } from "../platform/store/artifacts.js";
 import { StoreConflict, type Store } from "../platform/store/store.js";
-import { proofSystemOf, proofSystemRow } from "./catalog.js";
-import type { ProverCompute } from "./compute/compute.js";
+import { builtProver } from "./built-prover.js";
+import type { Catalog } from "./catalog.js";
 import type { SourceFiles } from "./provisioning/source-files.js";
 import type { ProverRepository, StoredProver } from "./repository.js";
 
 interface ExportedKeysDependencies {
   readonly store: Store;
   readonly repository: ProverRepository;
-  readonly artifacts: Pick<Artifacts, "verify" | "resolve">;
+  readonly artifacts: Pick<Artifacts, "verify" | "resolve" | "read">;
   readonly files: SourceFiles;
-  readonly compute: Pick<ProverCompute, "exportZkey">;
+  readonly catalog: Pick<Catalog, "providerOf" | "systemOf">;
   /** The name under which a subject's work waits for its turn. */
   readonly turnOf: (subject: Subject) => string;
 }
 
-/** snarkjs' format, as `names.ts` of the proof systems has it. */
+/** As providers name snarkjs' format. */
 const ZKEY_FORMAT = "snarkjs-zkey";
 const NAME = "proving_key.zkey";
 /** Each makes a file of up to a gigabyte. */
@@ -41,8 +41,9 @@ export class ExportedKeys {
   has(prover: StoredProver): boolean {
     return (
       prover.status === "provisioned" &&
-      prover.build.artifacts.proving_key !== undefined &&
-      proofSystemRow(prover).provingKeyFormat !== ZKEY_FORMAT
+      prover.build.artifacts["proving_key"] !== undefined &&
+      this.#with.catalog.providerOf(prover).exportZkey !== undefined &&
+      this.#with.catalog.systemOf(prover).keyFormats.proving_key !== ZKEY_FORMAT
     );
   }
 
@@ -55,17 +56,13 @@ export class ExportedKeys {
     return await this.#making.run("export", async () => {
       const prover = this.#find(owner, proverId);
       const kept = prover.build.artifacts[NAME];
-      const stored = prover.build.artifacts.proving_key;
+      const stored = prover.build.artifacts["proving_key"];
+      const { exportZkey } = this.#with.catalog.providerOf(prover);
       if (kept !== undefined) return kept;
-      if (stored === undefined) throw notFound("artifact");
+      if (stored === undefined || exportZkey === undefined) throw notFound("artifact");
       await this.#with.artifacts.verify(stored.sha256);
-      const made = await this.#with.compute.exportZkey(
-        {
-          system: proofSystemOf(prover),
-          provingKey: { sha256: stored.sha256, path: this.#with.artifacts.resolve(stored.sha256) },
-        },
-        { owner: this.#with.turnOf(owner) },
-      );
+      const built = builtProver(prover, this.#with.catalog.systemOf(prover), this.#with);
+      const made = await exportZkey(built, { owner: this.#with.turnOf(owner) });
       if (!made.ok) throw new AppError("prover_unsupported", { message: made.errors[0]?.message ?? "no file" });
       return await this.#with.files.hold(made.value, async (file) => {
         await this.#write(owner, proverId, file);

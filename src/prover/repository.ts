@@ -11,7 +11,10 @@ import { isFinished } from "./provisioning/lifecycle.js";
 import type { ProverAnalysis } from "./analysis/analysis-schemas.js";
 import type { ProofFilters, ProverDiagnostic, ProofRecord, Prover, ProverFilters, UniversalSetup } from "./schemas.js";
 
-/** Files of a prover, by the name of their download; `source.json` and `reference_string` cannot be downloaded. */
+/**
+ * Files of a prover that the registry and circom know, by the name of their download; `source.json` and
+ * `reference_string` cannot be downloaded.
+ */
 export type ArtifactName =
   | "verifying_key.json"
   | "proving_key"
@@ -26,8 +29,11 @@ export type ArtifactName =
   | "source.json"
   /** As uploaded; compared with the proving key's own and then dropped. */
   | "imported_verifying_key.json";
-/** A type and not an interface, like everything that is stored as a value. */
-export type ArtifactSet = { readonly [Name in ArtifactName]?: { readonly sha256: string; readonly bytes: number } };
+/**
+ * By name: those of `ArtifactName`, or a provider's own. A type and not an interface, like everything that is stored
+ * as a value.
+ */
+export type ArtifactSet = { readonly [name: string]: { readonly sha256: string; readonly bytes: number } };
 
 /** The results of compiling a circuit; all provers of the circuit within its scope share them. */
 export type CompiledCircuit = {

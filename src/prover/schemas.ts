@@ -90,10 +90,13 @@ export const Prover = Type.Object(
     proving_scheme: Type.String(),
     curve: Type.String(),
     status: Status,
-    trusted_setup: Type.Union([Type.Literal("single_party"), Type.Literal("universal"), Type.Literal("imported")], {
-      description:
-        "how the keys were made; single_party: by this server alone, so whoever controlled it at that time could forge proofs; universal: from the structured reference string that `setup` names; imported: elsewhere, and trusted only as far as those who made them. With `setup`, every point of an imported key was checked against that string; without, only what a key shows by itself",
-    }),
+    trusted_setup: Type.Union(
+      [Type.Literal("single_party"), Type.Literal("universal"), Type.Literal("imported"), Type.Literal("transparent")],
+      {
+        description:
+          "how the keys were made; single_party: by this server alone, so whoever controlled it at that time could forge proofs; universal: from the structured reference string that `setup` names; imported: elsewhere, and trusted only as far as those who made them (with `setup`, every point was checked against that string; without, only what a key shows by itself); transparent: from the circuit alone, without anything secret",
+      },
+    ),
     setup: nullable(UniversalSetup),
     note_store_id: Uuid,
     nullifier_store_id: NullifierStoreId,

@@ -14,7 +14,7 @@ import { newId } from "../platform/ids.js";
 import type { ArtifactReference, Artifacts } from "../platform/store/artifacts.js";
 import { StoreConflict, type Store, type StoreCommit, type StoreRecord } from "../platform/store/store.js";
 import { mergeCommits, type Page } from "../platform/store/tables.js";
-import { DEFAULT_PROVIDER, proofSystemRow, type Catalog } from "./catalog.js";
+import { DEFAULT_PROVIDER, type Catalog } from "./catalog.js";
 import { bringsKey, type CircuitOrigins } from "./circuit-origins.js";
 import type { ExportedKeys } from "./exported-keys.js";
 import { isWaitingForFiles } from "./imports/import-files.js";
@@ -29,7 +29,6 @@ import {
   scopeOf,
   type AnalysisArtifactName,
   type AnalysisResult,
-  type ArtifactName,
   type Listed,
   type ProverRepository,
   type StoredProver,
@@ -51,6 +50,7 @@ import {
   type VerifyResult,
 } from "./schemas.js";
 import { requireSaidProver } from "./said-prover.js";
+import type { Download, Provider } from "./providers/provider.js";
 import type { ReferenceStrings } from "./provisioning/reference-strings.js";
 import type { SourceFiles } from "./provisioning/source-files.js";
 import type { StatusWatch } from "./provisioning/status-watch.js";
@@ -108,22 +108,6 @@ type WantedStores = Parameters<NoteStores["prepare"]>[1];
 /** A prover before its stores are known. */
 type NewProver = Omit<StoredProver, "created_at" | "updated_at" | "note_store_id" | "nullifier_store_id">;
 
-interface Download {
-  readonly artifact: ArtifactName;
-  readonly contentType: string;
-}
-
-/** Artifacts that can be downloaded, by the name in the path. */
-const DOWNLOADS: Readonly<Partial<Record<string, Download>>> = {
-  "verifying_key.json": { artifact: "verifying_key.json", contentType: "application/json" },
-  proving_key: { artifact: "proving_key", contentType: "application/octet-stream" },
-  "proving_key.zkey": { artifact: "proving_key.zkey", contentType: "application/octet-stream" },
-  "circuit.wasm": { artifact: "circuit.wasm", contentType: "application/wasm" },
-  "circuit.r1cs": { artifact: "circuit.r1cs", contentType: "application/octet-stream" },
-  "circuit.sym": { artifact: "circuit.sym", contentType: "text/plain; charset=UTF-8" },
-  "interface.json": { artifact: "interface.json", contentType: "application/json" },
-  "verifier.sol": { artifact: "verifier.sol", contentType: "text/plain; charset=UTF-8" },
-};
 /** Artifacts of the analysis, which exist whether the prover is provisioned or not. */
 const ANALYSIS_DOWNLOADS: Readonly<Partial<Record<string, { artifact: AnalysisArtifactName; contentType: string }>>> = {
   "analysis.json": { artifact: "analysis.json", contentType: "application/json" },
@@ -135,12 +119,7 @@ const ANALYSIS_DOWNLOADS: Readonly<Partial<Record<string, { artifact: AnalysisAr
 /** The proving key as snarkjs' file. */
 const ZKEY = "proving_key.zkey";
 /** Downloaded only when all gates have passed; the artifacts of compilation can be downloaded at once. */
-const SETUP_ARTIFACTS: ReadonlySet<ArtifactName> = new Set([
-  "proving_key",
-  "proving_key.zkey",
-  "verifying_key.json",
-  "verifier.sol",
-]);
+const SETUP_ARTIFACTS: ReadonlySet<string> = new Set(["proving_key", ZKEY, "verifying_key.json", "verifier.sol"]);
 /** Another request may change a store at the same time (a proof appends to it); a few tries are enough. */
 const CREATE_TRIES_MAX = 8;
 /** What every prover has before its provisioning begins. */
@@ -211,7 +190,7 @@ export class ProverService {
   progress(owner: Subject, id: string): ProverProgress {
     const prover = this.#find(owner, id).value;
     const { status, errors } = prover;
-    const { setup } = proofSystemRow(prover);
+    const { setup } = this.#with.catalog.systemOf(prover);
     return {
       id,
       status,
@@ -356,7 +335,7 @@ export class ProverService {
     const prover = this.#find(owner, id).value;
     const waiting = this.#with.imports.progress(prover);
     if (waiting !== undefined) return waiting;
-    return Object.entries(DOWNLOADS).flatMap(([name, download]): ProverArtifact[] => {
+    return Object.entries(this.#downloadsOf(prover)).flatMap(([name, download]): ProverArtifact[] => {
       const found = download === undefined ? undefined : this.#downloadable(prover, name, download);
       if (found === undefined && name === ZKEY && this.#with.exports.has(prover))
         return [{ name, sha256: null, bytes: null, received: 0, complete: false }];
@@ -397,12 +376,14 @@ export class ProverService {
 
   async #register(owner: Subject, request: CreateProver): Promise<Prover> {
     const triple = this.#with.catalog.resolve({ ...request, provider: request.provider ?? DEFAULT_PROVIDER });
-    const { curve } = triple;
+    const { provider, proving_scheme, curve, trusted_setup, system } = triple;
     const makesKeys = request.import === undefined || request.import === null || !bringsKey(request.import);
-    if (makesKeys && proofSystemRow(triple).setup === "universal") this.#with.strings.requireSource(triple.curve);
+    if (makesKeys && system.stringCurve !== undefined) this.#with.strings.requireSource(system.stringCurve);
     const isStrict = request.strict === true;
     if (isStrict && this.#with.analyses === undefined)
       throw invalidMember("strict", "this server analyses no circuits");
+    if (isStrict && !this.#with.catalog.providerOf(triple).isAnalyzed)
+      throw invalidMember("strict", `programs of ${provider} are not analysed`);
     const id = newId();
     const origin = this.#with.origins.of(owner, id, { request, system: triple });
     this.#requireRoom(owner);
@@ -410,7 +391,12 @@ export class ProverService {
     const notes = request.note_store_id ?? request.store_id ?? undefined;
     if (typeof request.store_id === "string" && request.store_id !== notes)
       throw invalidMember("store_id", "store_id and note_store_id name two stores");
-    const stores = { proverId: id, curve, notes, nullifiers: request.nullifier_store_id ?? undefined };
+    const stores = {
+      proverId: id,
+      curve: system.noteCurve,
+      notes,
+      nullifiers: request.nullifier_store_id ?? undefined,
+    };
     // Checked before anything is written; prepared again for each try.
     this.#with.notes.prepare(owner, stores);
     const vault = await this.#with.vault.prepareProverVault(owner, {
@@ -423,7 +409,7 @@ export class ProverService {
       vault_id: vault.vaultId,
       name,
       description: request.description ?? null,
-      ...triple,
+      ...{ provider, proving_scheme, curve, trusted_setup },
       ...origin.prover,
     };
     const build = {
@@ -516,7 +502,7 @@ export class ProverService {
   #downloadable(prover: StoredProver, name: string, { artifact }: Download): ArtifactReference | undefined {
     const isReady = prover.status === "provisioned" || !SETUP_ARTIFACTS.has(artifact);
     if (!isReady) return undefined;
-    const isStoredAsZkey = proofSystemRow(prover).provingKeyFormat === "snarkjs-zkey";
+    const isStoredAsZkey = this.#with.catalog.systemOf(prover).keyFormats.proving_key === "snarkjs-zkey";
     return prover.build.artifacts[name === ZKEY && isStoredAsZkey ? "proving_key" : artifact];
   }
 
@@ -527,8 +513,12 @@ export class ProverService {
     return { sha256, contentType: "application/octet-stream" };
   }
 
+  #downloadsOf(prover: StoredProver): Provider["downloads"] {
+    return this.#with.catalog.providerOf(prover).downloads;
+  }
+
   #download(prover: StoredProver, name: string): { sha256: string; contentType: string } | undefined {
-    const download = DOWNLOADS[name];
+    const download = this.#downloadsOf(prover)[name];
     const stored = download === undefined ? undefined : this.#downloadable(prover, name, download);
     if (download === undefined || stored === undefined) return undefined;
     return { sha256: stored.sha256, contentType: download.contentType };

@@ -1,4 +1,4 @@
-/** Whether points are written in their one spelling: a coordinate plus q is the same number, and passes every equation. */
+/** Whether points are written in their one spelling: a coordinate plus q is the same number, and passes as it. */
 import type { CurveParameters } from "./curve-parameters.js";
 
 const WORD_BYTES = 4;

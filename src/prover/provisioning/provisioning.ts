@@ -12,21 +12,16 @@ import type { Log } from "../../platform/log.js";
 import type { ArtifactReference, Artifacts } from "../../platform/store/artifacts.js";
 import { StoreConflict, type StoreCommit, type StoreRecord } from "../../platform/store/store.js";
 import { mergeCommits } from "../../platform/store/tables.js";
-import type {
-  GatesInput,
-  ImportFiles,
-  ImportInput,
-  ProverCompute,
-  SetupKeys,
-  StepFailure,
-  StoredFile,
-} from "../compute/compute.js";
-import { proofSystemOf, proofSystemRow } from "../catalog.js";
+import { builtProver } from "../built-prover.js";
+import type { Catalog } from "../catalog.js";
+import type { ImportFiles, ReferenceStringFile, SetupKeys, StepFailure, StoredFile } from "../compute/compute.js";
 import { isVerifierOnly } from "../imports/import-files.js";
 import { diagnostic, limitDiagnostics } from "./diagnostics.js";
 import type { KeyPins } from "./key-pins.js";
 import { isFinished, mayFollow, type ProverStatus } from "./lifecycle.js";
-import { valuesOf, type CircuitInterface } from "../../engine/circuit/interface.js";
+import { valuesOf } from "../../engine/circuit/interface.js";
+import type { CurveName } from "../../engine/curves/curve-parameters.js";
+import type { BuiltProver, ImportRequest, OfferedSystem, Provider } from "../providers/provider.js";
 import {
   scopeOf,
   type ArtifactName,
@@ -39,7 +34,6 @@ import { statusEvents } from "../prover-events.js";
 import type { ProverDiagnostic, UniversalSetup } from "../schemas.js";
 import type { ReferenceStrings } from "./reference-strings.js";
 import type { SourceFiles } from "./source-files.js";
-import { circuitHash, withOptions, type BuiltInCircuits, type CircuitSource } from "./sources.js";
 import type { ProverVault } from "../vault-port.js";
 
 export interface ProvisioningDependencies {
@@ -47,8 +41,8 @@ export interface ProvisioningDependencies {
   readonly artifacts: Artifacts;
   /** Holds what is made until the record names it, and removes the files of imports. */
   readonly files: SourceFiles;
-  readonly compute: ProverCompute;
-  readonly builtIns: BuiltInCircuits;
+  /** The providers, which do the work of the steps. */
+  readonly catalog: Catalog;
   readonly pins: KeyPins;
   readonly strings: ReferenceStrings;
   readonly vault: ProverVault;
@@ -157,7 +151,7 @@ export class Provisioning {
         await this.#compile(prover, lease);
         return;
       case "compiled":
-        if (proofSystemRow(prover).setup === "universal") await this.#deriveKeys(prover, lease);
+        if (this.#systemOf(prover).setup !== "own") await this.#deriveKeys(prover, lease);
         else await this.#move(prover, "pending_setup", lease);
         return;
       case "pending_setup":
@@ -192,8 +186,10 @@ export class Provisioning {
   /** Reads the files of an import, which take the place of a compilation's. */
   async #import(prover: StoredProver, lease: ProvisioningLease): Promise<void> {
     const { artifacts: uploaded } = prover.build;
-    const outcome = await this.#with.compute.readImport(
-      { system: proofSystemOf(prover), files: this.#importFiles(prover), ...(await this.#candidates(prover)) },
+    const { readImport } = this.#providerOf(prover);
+    assert(readImport !== undefined, "an import is registered with a provider that takes it");
+    const outcome = await readImport(
+      { system: this.#systemOf(prover), files: this.#importFiles(prover), ...(await this.#candidates(prover)) },
       { signal: lease.signal, onProgress: lease.progress },
     );
     if (!outcome.ok) {
@@ -209,7 +205,7 @@ export class Provisioning {
     };
     await this.#with.files.holdAll(made, async (files) => {
       const { "imported_verifying_key.json": _compared, ...kept } = uploaded;
-      const { artifacts, setup } = this.#stringParts(prover, referenceString);
+      const { artifacts, setup } = this.#stringParts(this.#systemOf(prover).importCurve, referenceString);
       const build = {
         ...prover.build,
         artifacts: { ...kept, ...files, ...artifacts },
@@ -237,10 +233,11 @@ export class Provisioning {
   }
 
   /** The strings from one of which an imported key may follow: the one that it names, else all of its curve. */
-  async #candidates(prover: StoredProver): Promise<Pick<ImportInput, "strings" | "needsString">> {
-    if (prover.build.artifacts.proving_key === undefined) return {};
+  async #candidates(prover: StoredProver): Promise<Pick<ImportRequest, "strings" | "needsString">> {
+    const { importCurve } = this.#systemOf(prover);
+    if (prover.build.artifacts["proving_key"] === undefined || importCurve === undefined) return {};
     const named = prover.build.import?.reference_string;
-    const kept = this.#with.strings.list(proofSystemRow(prover).curve);
+    const kept = this.#with.strings.list(importCurve);
     const wanted = kept.filter(({ sha256 }) => named === undefined || sha256 === named);
     const strings = await Promise.all(wanted.map(({ sha256, power }) => this.#with.strings.file(sha256, power)));
     return { strings, needsString: named !== undefined };
@@ -261,25 +258,16 @@ export class Provisioning {
     lease: ProvisioningLease,
     finish: (compiled: CompiledCircuit) => Promise<void>,
   ): Promise<void> {
-    const text = await this.#with.artifacts.read(required(prover, "source.json").sha256);
-    const outcome = await this.#with.compute.compile(
-      { source: JSON.parse(text.toString("utf8")) as CircuitSource, curve: proofSystemRow(prover).curve },
-      { signal: lease.signal, onProgress: lease.progress },
-    );
+    const options = { signal: lease.signal, onProgress: lease.progress };
+    const outcome = await this.#providerOf(prover).compile(this.#built(prover), options);
     if (!outcome.ok) {
       await this.#fail({ ...prover, warnings: limitDiagnostics(outcome.warnings) }, outcome.errors, lease);
       return;
     }
-    const { witnessProgram, r1cs, sym, circuit, warnings } = outcome.value;
-    const made = {
-      "circuit.wasm": witnessProgram,
-      "circuit.r1cs": r1cs,
-      "circuit.sym": sym,
-      "interface.json": Buffer.from(JSON.stringify(circuit)),
-    };
-    const described = { warnings: limitDiagnostics(warnings), value_count: valuesOf(circuit) };
-    await this.#with.files.holdAll(made, async (artifacts) => {
-      await finish({ artifacts, ...described });
+    const { files, warnings, valueCount } = outcome;
+    const described = { warnings: limitDiagnostics(warnings), value_count: valueCount };
+    await this.#with.files.holdAll(files, async (artifacts) => {
+      await finish({ artifacts: storedOnly(artifacts), ...described });
     });
   }
 
@@ -292,14 +280,13 @@ export class Provisioning {
   }
 
   async #setup(prover: StoredProver, lease: ProvisioningLease): Promise<void> {
-    const r1cs = await this.#with.artifacts.read(required(prover, "circuit.r1cs").sha256);
-    const made = await this.#makeKeys(prover, r1cs, lease);
+    const made = await this.#makeKeys(prover, lease);
     if (!made.ok) {
       await this.#fail(prover, made.errors, lease);
       return;
     }
     const { provingKey, verifyingKey, referenceString } = made.value;
-    const { artifacts: reference, setup } = this.#stringParts(prover, referenceString);
+    const { artifacts: reference, setup } = this.#stringParts(this.#systemOf(prover).stringCurve, referenceString);
     const keys = { proving_key: provingKey, "verifying_key.json": Buffer.from(verifyingKey) };
     await this.#with.files.holdAll(keys, async (files) => {
       const artifacts: ArtifactSet = { ...prover.build.artifacts, ...files, ...reference };
@@ -309,11 +296,11 @@ export class Provisioning {
 
   /** What the record of a prover has of the string from which its keys follow. */
   #stringParts(
-    prover: StoredProver,
+    curve: CurveName | undefined,
     sha256: string | undefined,
   ): { readonly artifacts: ArtifactSet; readonly setup: UniversalSetup | null } {
     if (sha256 === undefined) return { artifacts: {}, setup: null };
-    const string = this.#with.strings.find(proofSystemRow(prover).curve, sha256);
+    const string = curve === undefined ? undefined : this.#with.strings.find(curve, sha256);
     assert(string !== undefined, "keys follow from a string that is kept");
     const { origin, power, bytes } = string;
     return { artifacts: { reference_string: { sha256, bytes } }, setup: { origin, sha256, power } };
@@ -322,19 +309,16 @@ export class Provisioning {
   /** Makes the keys, and before that the reference string that they take, if there is none. */
   async #makeKeys(
     prover: StoredProver,
-    r1cs: Uint8Array,
     lease: ProvisioningLease,
   ): Promise<{ readonly ok: true; readonly value: SetupKeys } | StepFailure> {
-    const system = proofSystemOf(prover);
-    const { curve, setup } = proofSystemRow(prover);
+    const { stringCurve: curve } = this.#systemOf(prover);
+    const built = this.#built(prover);
     const options = { signal: lease.signal, onProgress: lease.progress };
     for (let tries = 0; tries < SETUP_TRIES_MAX; tries += 1) {
-      const referenceStrings =
-        setup === "universal"
-          ? { referenceStrings: await this.#with.strings.files(curve, { isEnsured: tries > 0 }) }
-          : {};
-      const made = await this.#with.compute.setup({ system, r1cs, ...referenceStrings }, options);
+      const strings = curve === undefined ? [] : await this.#with.strings.files(curve, { isEnsured: tries > 0 });
+      const made = await this.#providerOf(prover).setup(built, strings, options);
       if (!("referencePower" in made)) return made;
+      assert(curve !== undefined, "only keys of a universal setup take a reference string");
       const failure = await this.#with.strings.ensure(curve, made.referencePower, { signal: lease.signal });
       if (failure !== undefined) return failure;
     }
@@ -342,20 +326,9 @@ export class Provisioning {
   }
 
   async #passGates(prover: StoredProver, lease: ProvisioningLease): Promise<void> {
-    const file = (name: ArtifactName): StoredFile => this.#file(prover, name);
-    const example = await this.#example(prover, file("circuit.wasm"));
-    const passed = await this.#with.compute.gates(
-      {
-        system: proofSystemOf(prover),
-        r1cs: file("circuit.r1cs"),
-        provingKey: file("proving_key"),
-        verifyingKey: file("verifying_key.json"),
-        ...(await this.#stringOf(prover)),
-        ...(prover.trusted_setup === "imported" ? { isImported: true } : {}),
-        ...(example === undefined ? {} : { example }),
-      },
-      { signal: lease.signal, onProgress: lease.progress },
-    );
+    const options = { signal: lease.signal, onProgress: lease.progress };
+    const string = await this.#stringOf(prover);
+    const passed = await this.#providerOf(prover).gates(this.#built(prover), string, options);
     if (!passed.ok) {
       await this.#fail(prover, passed.errors, lease);
       return;
@@ -368,29 +341,21 @@ export class Provisioning {
     });
   }
 
-  async #stringOf({ setup }: StoredProver): Promise<Pick<GatesInput, "referenceString">> {
-    if (setup === undefined || setup === null) return {};
-    return { referenceString: await this.#with.strings.file(setup.sha256, setup.power) };
+  async #stringOf({ setup }: StoredProver): Promise<ReferenceStringFile | undefined> {
+    if (setup === undefined || setup === null) return undefined;
+    return await this.#with.strings.file(setup.sha256, setup.power);
   }
 
-  /** The satisfying inputs of a built-in circuit; undefined when the prover has an older version of the circuit. */
-  async #example(prover: StoredProver, witnessProgram: StoredFile): Promise<GatesInput["example"]> {
-    if (!prover.build.is_built_in) return undefined;
-    const found = this.#with.builtIns.find(prover.identifier);
-    if (found?.satisfyingInputs === undefined) return undefined;
-    const { optimization, rounds } = prover.options ?? {};
-    const same = withOptions(found, {
-      ...(optimization === 0 || optimization === 1 ? { optimization } : {}),
-      ...(typeof rounds === "number" ? { rounds } : {}),
-    });
-    if (circuitHash(same, prover.curve, this.#with.compute.compilerName) !== prover.build.circuit_hash)
-      return undefined;
-    const text = await this.#with.artifacts.read(required(prover, "interface.json").sha256);
-    return {
-      circuit: JSON.parse(text.toString("utf8")) as CircuitInterface,
-      witnessProgram,
-      inputs: found.satisfyingInputs,
-    };
+  #providerOf(prover: StoredProver): Provider {
+    return this.#with.catalog.providerOf(prover);
+  }
+
+  #systemOf(prover: StoredProver): OfferedSystem {
+    return this.#with.catalog.systemOf(prover);
+  }
+
+  #built(prover: StoredProver): BuiltProver {
+    return builtProver(prover, this.#systemOf(prover), this.#with);
   }
 
   /** Waits until the vault is unsealed; all other steps are done by then. */
@@ -474,6 +439,12 @@ export class Provisioning {
 /** An import that failed keeps no file: they may have gigabytes. */
 function withoutImport(prover: StoredProver): StoredProver {
   return prover.build.import === undefined ? prover : { ...prover, build: { ...prover.build, artifacts: {} } };
+}
+
+function storedOnly(files: Readonly<Partial<ArtifactSet>>): ArtifactSet {
+  return Object.fromEntries(
+    Object.entries(files).flatMap(([name, file]) => (file === undefined ? [] : [[name, file]])),
+  );
 }
 
 /** The step that comes next for a prover. */
