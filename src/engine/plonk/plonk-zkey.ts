@@ -1,6 +1,6 @@
 /**
- * The layout of snarkjs' `.zkey` file for PLONK, for its writer (kernels/zkey/write-plonk-zkey.ts), and its reader, which
- * takes what does not follow from the circuit: the powers of the reference string, and what the header claims.
+ * The layout of snarkjs' `.zkey` file for PLONK, for its writer (kernels/zkey/write-plonk-zkey.ts), and its reader,
+ * which takes what does not follow from the circuit: the powers of the reference string, and what the header claims.
  *
  *   1: protocol u32 = 2
  *   2: fqBytes u32 || q || frBytes u32 || r || wires u32 || public u32 || n u32 || additions u32 || gates u32
