@@ -7,7 +7,8 @@ import { checkInputs } from "./circuit/inputs.js";
 import { readR1cs } from "./circuit/r1cs.js";
 import { findUnsatisfied } from "./circuit/satisfaction.js";
 import { readWitnessFile, WitnessFileError } from "./circuit/witness-file.js";
-import { computeWitness } from "./circuit/witness.js";
+import { checkUnnamedInputs } from "./circuit/unnamed-inputs.js";
+import { computeFromRuns, computeWitness } from "./circuit/witness.js";
 import { checkWitness, publicSignalsOf } from "./groth16/prove.js";
 import { onDroppedKey } from "./process/dropped-keys.js";
 import { appendNotes } from "./merkle/note-tree.js";
@@ -144,9 +145,7 @@ async function witnessOf(
   const { circuit, witnessFile } = message;
   let witness: Uint8Array;
   if (witnessFile === undefined) {
-    const inputs = checkInputs(circuit, message.inputs);
-    if (!inputs.ok) return invalidWitness(inputs.details);
-    const computed = computeWitness(await witnessProgramOf(message.witnessProgram), circuit, inputs.values);
+    const computed = await computedWitness(message);
     if (!computed.ok) return computed;
     ({ witness } = computed);
   } else {
@@ -158,6 +157,22 @@ async function witnessOf(
     }
   }
   return { ok: true, witness };
+}
+
+/** The witness that the circuit's program computes from the caller's inputs. */
+async function computedWitness({
+  circuit,
+  inputs,
+  witnessProgram,
+}: ProveMessage): Promise<{ readonly ok: true; readonly witness: Uint8Array } | TaskFailure> {
+  if (circuit.isUnnamed === true) {
+    const program = await witnessProgramOf(witnessProgram);
+    const named = checkUnnamedInputs(program, circuit, inputs);
+    return named.ok ? computeFromRuns(program, circuit, named.runs) : invalidWitness(named.details);
+  }
+  const checked = checkInputs(circuit, inputs);
+  if (!checked.ok) return invalidWitness(checked.details);
+  return computeWitness(await witnessProgramOf(witnessProgram), circuit, checked.values);
 }
 
 /**

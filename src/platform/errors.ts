@@ -131,6 +131,8 @@ export const ERROR_STATUS = {
   store_unsuitable: 422,
   note_store_full: 409,
   prover_keys_missing: 409,
+  /** The prover was made of a verifying key alone. */
+  prover_verifies_only: 409,
   // Chain: nodes of a network
   network_unreachable: 502,
   network_timeout: 504,

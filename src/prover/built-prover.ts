@@ -54,12 +54,14 @@ export function readyProver(
 }
 
 function describe(
-  { identifier, options = null, build }: StoredProver,
+  { identifier, options = null, trusted_setup, build }: StoredProver,
   system: OfferedSystem,
 ): Pick<BuiltProver, "system" | "program"> {
   const { circuit_hash, is_built_in } = build;
   const isImported = build.import !== undefined;
-  return { system, program: { identifier, options, hash: circuit_hash, isBuiltIn: is_built_in, isImported } };
+  const isKeyImported = trusted_setup === "imported";
+  const program = { identifier, options, hash: circuit_hash, isBuiltIn: is_built_in, isImported, isKeyImported };
+  return { system, program };
 }
 
 function fileOf({ build }: StoredProver, name: string): ArtifactReference {

@@ -1,8 +1,10 @@
 /** Where a new prover's circuit comes from: a source, a built-in circuit, or files that were made elsewhere. */
+import type { CurveName } from "../engine/curves/curve-parameters.js";
 import type { Subject } from "../platform/auth/principal.js";
 import { invalidMember } from "../platform/errors.js";
 import type { Catalog } from "./catalog.js";
 import type { Imports } from "./imports/imports.js";
+import type { ReferenceStrings } from "./provisioning/reference-strings.js";
 import type { SourceFiles } from "./provisioning/source-files.js";
 import type { StoredProver } from "./repository.js";
 import type { CreateProver, Prover } from "./schemas.js";
@@ -21,6 +23,8 @@ interface CircuitOriginsDependencies {
   readonly catalog: Catalog;
   readonly files: SourceFiles;
   readonly imports: Imports;
+  /** The reference strings that the server keeps. */
+  readonly strings: Pick<ReferenceStrings, "find">;
 }
 
 interface Asked {
@@ -47,13 +51,14 @@ export class CircuitOrigins {
     if (announced === undefined) return this.#fromSource({ request, system });
     if (this.#with.catalog.providerOf(system).readImport === undefined)
       throw invalidMember("import", `${system.provider} takes no circuits from outside`, "source_invalid");
-    requireImportable(request, system);
+    requireImportable(request);
+    this.#requireString(announced, system.system.importCurve);
     return this.#imported(owner, id, announced);
   }
 
   #imported(owner: Subject, id: string, announced: NonNullable<CreateProver["import"]>): CircuitOrigin {
     const identifier = `import-${id.slice(0, IMPORT_ID_LENGTH)}`;
-    const isOwnKey = announced["proving_key.zkey"] === undefined;
+    const isOwnKey = !bringsKey(announced);
     return {
       prover: { identifier, options: null, source_hash: null, ...(isOwnKey ? {} : { trusted_setup: "imported" }) },
       build: { circuit_hash: `import ${id}`, is_built_in: false },
@@ -62,6 +67,16 @@ export class CircuitOrigins {
           use({ artifacts, ...(stored === undefined ? {} : { import: stored }) }),
         ),
     };
+  }
+
+  #requireString({ reference_string }: NonNullable<CreateProver["import"]>, curve: CurveName | undefined): void {
+    if (reference_string === undefined) return;
+    if (curve !== undefined && this.#with.strings.find(curve, reference_string.sha256) !== undefined) return;
+    throw invalidMember(
+      "import.reference_string",
+      "this server has no checked powers-of-tau file of this SHA-256 over the prover's curve",
+      "source_invalid",
+    );
   }
 
   #fromSource({ request, system: offered }: Asked): CircuitOrigin {
@@ -75,11 +90,13 @@ export class CircuitOrigins {
   }
 }
 
+/** Returns whether an import brings its key, so that the server makes none. */
+export function bringsKey(announced: NonNullable<CreateProver["import"]>): boolean {
+  return announced["proving_key.zkey"] !== undefined || announced["verification_key.json"] !== undefined;
+}
+
 /** @throws AppError `source_invalid` for members that say what a circuit from outside already says */
-function requireImportable(
-  request: CreateProver,
-  { proving_scheme, curve }: Pick<Prover, "proving_scheme" | "curve">,
-): void {
+function requireImportable(request: CreateProver): void {
   for (const member of ["identifier", "source", "main", "options"] as const) {
     const given = request[member];
     if (given !== undefined && given !== null)
@@ -87,7 +104,4 @@ function requireImportable(
   }
   if (request.strict === true)
     throw invalidMember("strict", "a circuit from outside has no source to analyse", "source_invalid");
-  if (curve !== "BN254") throw invalidMember("import", `circuits over ${curve} cannot be imported`, "source_invalid");
-  if (proving_scheme !== "groth16" && request.import?.["proving_key.zkey"] !== undefined)
-    throw invalidMember("import", `keys of ${proving_scheme} cannot be imported`, "source_invalid");
 }

@@ -22,6 +22,7 @@ import type { CircuitAnalyzer } from "./compute/analysis-task.js";
 import type { Store } from "../platform/store/store.js";
 import { Catalog, parseProviderAliases } from "./catalog.js";
 import { CircuitOrigins } from "./circuit-origins.js";
+import { ExportedKeys } from "./exported-keys.js";
 import type { ProverCompute } from "./compute/compute.js";
 import { proverBodyLimits, proverHandlers } from "./handlers.js";
 import { KnownKeys } from "./provisioning/known-keys.js";
@@ -157,7 +158,8 @@ export function createProverRegistry(
   const { queue, analyses } = createProvisioning(options, dependencies, parts);
   const uploadBytesMax = options.uploadBytesMax ?? UPLOAD_BYTES_MAX;
   const imports = createImports({ ...parts, store, artifacts, events, clock, log, queue }, uploadBytesMax);
-  const origins = new CircuitOrigins({ catalog, files, imports });
+  const origins = new CircuitOrigins({ catalog, files, imports, strings });
+  const exports = new ExportedKeys({ store, repository, artifacts, files, catalog, turnOf });
   const service = new ProverService(
     {
       pendingPerOwnerMax: options.pendingPerOwnerMax ?? PENDING_PER_OWNER_MAX,
@@ -166,7 +168,7 @@ export function createProverRegistry(
     },
     {
       ...{ store, repository, artifacts, vault, catalog, origins, notes, proofs, watch, clock, queue, analyses },
-      ...{ files, imports, strings, contracts },
+      ...{ files, imports, strings, contracts, exports },
       requireTenant: dependencies.requireTenant,
     },
   );

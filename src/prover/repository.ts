@@ -18,6 +18,8 @@ import type { ProofFilters, ProverDiagnostic, ProofRecord, Prover, ProverFilters
 export type ArtifactName =
   | "verifying_key.json"
   | "proving_key"
+  /** The same key as snarkjs' file, where it is stored in another form: made when it is asked for first. */
+  | "proving_key.zkey"
   | "circuit.wasm"
   | "circuit.r1cs"
   | "circuit.sym"
@@ -76,6 +78,8 @@ interface ProverBuild {
     readonly files: Readonly<Partial<Record<string, { readonly sha256: string | null }>>>;
     /** ISO 8601; without all files by then, the prover fails. */
     readonly expires_at: string;
+    /** SHA-256 of the reference string from which the key must follow; absent for any or none. */
+    readonly reference_string?: string;
   };
   /** Of the compiled circuit; see CompiledCircuit. */
   readonly value_count?: number;

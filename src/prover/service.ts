@@ -16,7 +16,8 @@ import type { ArtifactReference, Artifacts } from "../platform/store/artifacts.j
 import { StoreConflict, type Store, type StoreCommit, type StoreRecord } from "../platform/store/store.js";
 import { mergeCommits, type Page } from "../platform/store/tables.js";
 import { DEFAULT_PROVIDER, type Catalog } from "./catalog.js";
-import type { CircuitOrigins } from "./circuit-origins.js";
+import { bringsKey, type CircuitOrigins } from "./circuit-origins.js";
+import type { ExportedKeys } from "./exported-keys.js";
 import { isWaitingForFiles } from "./imports/import-files.js";
 import type { Imports } from "./imports/imports.js";
 import { isFinished, progressOf, stepOf } from "./provisioning/lifecycle.js";
@@ -103,6 +104,7 @@ interface ProverServiceDependencies {
   readonly files: SourceFiles;
   readonly imports: Imports;
   readonly strings: Pick<ReferenceStrings, "requireSource">;
+  readonly exports: Pick<ExportedKeys, "has" | "get">;
 }
 
 type WantedStores = Parameters<NoteStores["prepare"]>[1];
@@ -124,8 +126,10 @@ const CONTRACT_TO_MAKE: ProverArtifact = {
   received: 0,
   complete: false,
 };
+/** The proving key as snarkjs' file. */
+const ZKEY = "proving_key.zkey";
 /** Downloaded only when all gates have passed; the artifacts of compilation can be downloaded at once. */
-const SETUP_ARTIFACTS: ReadonlySet<string> = new Set(["proving_key", "verifying_key.json", "verifier.sol"]);
+const SETUP_ARTIFACTS: ReadonlySet<string> = new Set(["proving_key", ZKEY, "verifying_key.json", "verifier.sol"]);
 /** Another request may change a store at the same time (a proof appends to it); a few tries are enough. */
 const CREATE_TRIES_MAX = 8;
 /** What every prover has before its provisioning begins. */
@@ -327,8 +331,12 @@ export class ProverService {
    */
   async artifact(owner: Subject, id: string, name: string): Promise<FileAnswer> {
     const prover = this.#find(owner, id).value;
-    if (name === "verifier.sol" && this.#with.contracts.isAwaited(prover)) await this.#with.contracts.make(prover);
-    const found = this.#download(this.#find(owner, id).value, name) ?? this.#analysisDownload(prover, name);
+    if (name === CONTRACT_TO_MAKE.name && this.#with.contracts.isAwaited(prover))
+      await this.#with.contracts.make(prover);
+    const found =
+      this.#download(this.#find(owner, id).value, name) ??
+      this.#analysisDownload(prover, name) ??
+      (await this.#exported(prover, name));
     if (found === undefined) throw new AppError("not_found", { message: `the prover has no artifact ${name}` });
     const { sha256, bytes } = await this.#with.artifacts.verify(found.sha256);
     return { path: this.#with.artifacts.resolve(sha256), bytes, sha256, contentType: found.contentType };
@@ -369,10 +377,12 @@ export class ProverService {
     const prover = this.#find(owner, id).value;
     const waiting = this.#with.imports.progress(prover);
     if (waiting !== undefined) return waiting;
-    const made = Object.entries(this.#downloadsOf(prover)).flatMap(([name, download]) => {
+    const made = Object.entries(this.#downloadsOf(prover)).flatMap(([name, download]): ProverArtifact[] => {
       const found = download === undefined ? undefined : this.#downloadable(prover, name, download);
+      if (found === undefined && name === ZKEY && this.#with.exports.has(prover))
+        return [{ name, sha256: null, bytes: null, received: 0, complete: false }];
       // The same file by its other name.
-      const isTwice = name === "proving_key" && this.#download(prover, "proving_key.zkey") !== undefined;
+      const isTwice = name === "proving_key" && found?.sha256 === this.#download(prover, ZKEY)?.sha256;
       if (found === undefined || isTwice) return [];
       return [{ name, ...found, received: found.bytes, complete: true }];
     });
@@ -410,7 +420,8 @@ export class ProverService {
   async #register(owner: Subject, request: CreateProver): Promise<Prover> {
     const triple = this.#with.catalog.resolve({ ...request, provider: request.provider ?? DEFAULT_PROVIDER });
     const { provider, proving_scheme, curve, trusted_setup, system } = triple;
-    if (system.setup === "universal" && system.stringCurve !== undefined)
+    const makesKeys = request.import === undefined || request.import === null || !bringsKey(request.import);
+    if (makesKeys && system.setup === "universal" && system.stringCurve !== undefined)
       this.#with.strings.requireSource(system.stringCurve);
     const isStrict = request.strict === true;
     if (isStrict && this.#with.analyses === undefined)
@@ -534,11 +545,17 @@ export class ProverService {
 
   /** Undefined for what the prover has not got, or not yet. */
   #downloadable(prover: StoredProver, name: string, { artifact }: Download): ArtifactReference | undefined {
-    // A key of another format is served under its own name only.
-    if (name === "proving_key.zkey" && this.#with.catalog.systemOf(prover).keyFormats.proving_key !== "snarkjs-zkey")
-      return undefined;
     const isReady = prover.status === "provisioned" || !SETUP_ARTIFACTS.has(artifact);
-    return isReady ? prover.build.artifacts[artifact] : undefined;
+    if (!isReady) return undefined;
+    const isStoredAsZkey = this.#with.catalog.systemOf(prover).keyFormats.proving_key === "snarkjs-zkey";
+    return prover.build.artifacts[name === ZKEY && isStoredAsZkey ? "proving_key" : artifact];
+  }
+
+  /** A proving key as snarkjs' file, where it is stored in another form and nobody has asked for it before. */
+  async #exported(prover: StoredProver, name: string): Promise<{ sha256: string; contentType: string } | undefined> {
+    if (name !== ZKEY || !this.#with.exports.has(prover)) return undefined;
+    const { sha256 } = await this.#with.exports.get(prover.build.owner, prover.id);
+    return { sha256, contentType: "application/octet-stream" };
   }
 
   #downloadsOf(prover: StoredProver): Provider["downloads"] {

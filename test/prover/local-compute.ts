@@ -2,7 +2,6 @@
  * The registry's compute with the real engine, all on the calling thread: what the pools and processes run, without
  * them. A source is compiled once, and its keys are made once: that takes longer than all else of a small circuit.
  */
-import { readFileSync } from "node:fs";
 import { DEFAULT_COMPILE_LIMITS } from "../../src/engine/circuit/compile-circuit.js";
 import { readCircuitInterface } from "../../src/engine/circuit/interface.js";
 import { readR1csHeader } from "../../src/engine/circuit/r1cs.js";
@@ -29,15 +28,18 @@ import { runComputeTask } from "../../src/engine/tasks.js";
 import type {
   CompileInput,
   CompileOutcome,
+  ExportInput,
   GatesInput,
   GatesOutcome,
-  ImportFiles,
+  ImportInput,
   ImportOutcome,
   ProverCompute,
   ReferenceStringInput,
   SetupInput,
   SetupOutcome,
+  StepFailure,
 } from "../../src/prover/compute/compute.js";
+import { checkGates, exportZkey } from "../../src/prover/compute/check-gates.js";
 import { readImport } from "../../src/prover/compute/read-import.js";
 import { compileOnce } from "../support/compiled-circuits.js";
 import { makeKeyOnce } from "../support/made-keys.js";
@@ -63,8 +65,8 @@ export class LocalCompute implements ProverCompute {
     };
   }
 
-  async readImport(files: ImportFiles): Promise<ImportOutcome> {
-    const read = await readImport({ files, limits: DEFAULT_COMPILE_LIMITS });
+  async readImport(input: ImportInput): Promise<ImportOutcome> {
+    const read = await readImport({ ...input, limits: DEFAULT_COMPILE_LIMITS });
     return read.ok ? read : { ok: false, errors: [{ code: read.code, message: read.message, file: read.file }] };
   }
 
@@ -100,18 +102,12 @@ export class LocalCompute implements ProverCompute {
     };
   }
 
-  async gates({ system, r1cs, provingKey, verifyingKey, referenceString, example }: GatesInput): Promise<GatesOutcome> {
-    const checked = await proofSystem(system).checkKey({
-      r1cs: readFileSync(r1cs.path),
-      provingKey: readFileSync(provingKey.path),
-      verifyingKey: readFileSync(verifyingKey.path, "utf8"),
-      ...(referenceString === undefined
-        ? {}
-        : { referenceString: openReferenceString(referenceString, proofSystem(system).curve) }),
-      ...(example === undefined
-        ? {}
-        : { example: { ...example, witnessProgram: readFileSync(example.witnessProgram.path) } }),
-    });
+  async exportZkey(input: ExportInput): Promise<{ ok: true; value: Uint8Array } | StepFailure> {
+    return { ok: true, value: exportZkey(input) };
+  }
+
+  async gates(input: GatesInput): Promise<GatesOutcome> {
+    const checked = await checkGates(input);
     return checked.ok ? { ok: true } : { ok: false, errors: [{ code: "setup_gate_failed", message: checked.message }] };
   }
 

@@ -33,6 +33,7 @@ export async function checkGroth16Key(curve: CurveParameters, stored: StoredKey)
     verifyingKey: decoded.value,
     r1cs: readR1cs(stored.r1cs),
     ...(stored.onProgress === undefined ? {} : { onProgress: stored.onProgress }),
+    ...(stored.phase1 === undefined ? {} : { phase1: stored.phase1 }),
   });
   if (!checked.ok) return failed(checked);
   if (stored.example !== undefined) {

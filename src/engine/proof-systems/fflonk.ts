@@ -3,6 +3,7 @@ import { BN254 } from "../curves/bn254.js";
 import { decodeFflonkProofs, encodeFflonkProofHex, fflonkProofToJson } from "../encoding/fflonk-proof.js";
 import { fflonkSolidityArguments, fflonkSolidityVerifier } from "../encoding/fflonk-solidity.js";
 import { fflonkVerifyingKeyFromJson } from "../encoding/fflonk-verifying-key.js";
+import { importFflonkKey, importFflonkVerifyingKey } from "../fflonk/import-fflonk-key.js";
 import { makeFflonkKey } from "../fflonk/make-fflonk-key.js";
 import type { FflonkProof } from "../fflonk/fflonk-values.js";
 import { readFflonkZkey, type FflonkZkey } from "../fflonk/read-zkey.js";
@@ -35,6 +36,8 @@ export function fflonkSystem(): FflonkSystem {
     curve: BN254,
     makeKey: (r1cs, options) => Promise.resolve(makeFflonkKey(r1cs, options)),
     checkKey: async (stored) => await checkFflonkKey(stored, await loadPairing("reference")),
+    importKey: importFflonkKey,
+    importVerifyingKey: importFflonkVerifyingKey,
     solidityVerifier: async (verifyingKey) => {
       const pairing = await loadPairing("reference");
       return await fflonkSolidityVerifier(publishedKey(fflonkVerifyingKeyFromJson(verifyingKey, pairing)));

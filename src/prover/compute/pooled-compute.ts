@@ -15,7 +15,7 @@ import { MemoryBudget } from "../../platform/concurrency/memory-budget.js";
 import { AppError } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
 import { circom2Name, compileInProcess, compileProcessLimits, type CompileAllowance } from "./compile-task.js";
-import { GATES_PROCESS_LIMITS, checkKeyInProcess } from "./gates-task.js";
+import { GATES_PROCESS_LIMITS, checkKeyInProcess, exportZkeyInProcess } from "./gates-task.js";
 import { readImportInProcess } from "./import-task.js";
 import type { ComputePools, ProveOptions } from "./compute-pools.js";
 import { OpenKeys, type OpenKeysOptions } from "./open-keys.js";
@@ -49,9 +49,10 @@ import type {
   CompileInput,
   CompileOutcome,
   ComputeOptions,
+  ExportInput,
   GatesInput,
   GatesOutcome,
-  ImportFiles,
+  ImportInput,
   ImportOutcome,
   ProverCompute,
   ReferenceStringInput,
@@ -156,12 +157,12 @@ export class PooledCompute implements ProverCompute {
   }
 
   /** Reads the files in a process. */
-  async readImport(files: ImportFiles, options: ComputeOptions = {}): Promise<ImportOutcome> {
+  async readImport(input: ImportInput, options: ComputeOptions = {}): Promise<ImportOutcome> {
     const limits = {
       limits: this.#compileLimits,
       ...(this.#residentBytesMax === undefined ? {} : { residentBytesMax: this.#residentBytesMax }),
     };
-    const outcome = await readImportInProcess(this.#tasks, { files, ...limits }, signalOf(options));
+    const outcome = await readImportInProcess(this.#tasks, { ...input, ...limits }, signalOf(options));
     // The witness program and the key are the sender's: trying again would end the same way.
     if (!outcome.ok && outcome.code === "crashed" && options.signal?.aborted !== true) {
       this.#log.warn("process ended without an answer", { step: "import", code: outcome.code });
@@ -263,6 +264,17 @@ export class PooledCompute implements ProverCompute {
     if (!outcome.ok) return this.#stepFailure("gates", outcome, options);
     const checked = outcome.value;
     return checked.ok ? { ok: true } : { ok: false, errors: [diagnostic("setup_gate_failed", checked.message)] };
+  }
+
+  /** Makes the file in a process. */
+  async exportZkey(
+    input: ExportInput,
+    options: ComputeOptions = {},
+  ): Promise<{ readonly ok: true; readonly value: Uint8Array } | StepFailure> {
+    const outcome = await exportZkeyInProcess(this.#tasks, input, signalOf(options));
+    if (!outcome.ok) return this.#stepFailure("export", outcome, options);
+    const made = outcome.value;
+    return made.ok ? made : { ok: false, errors: [diagnostic("circuit_too_large", made.message)] };
   }
 
   /** Proves in the pool `prove`, with the key open for the kernels where possible. */

@@ -15,6 +15,7 @@ import type { ResidentBytes } from "../compute/resident-bytes.js";
 import type { ProveValue, TaskFailure, TaskResult, VerifyValue } from "../../engine/protocol.js";
 import { readyProver } from "../built-prover.js";
 import type { Catalog } from "../catalog.js";
+import { isVerifierOnly } from "../imports/import-files.js";
 import type { ProveRequest, ReadyProver } from "../providers/provider.js";
 import type { KeyPins } from "../provisioning/key-pins.js";
 import type { NoteStores, StoredNote } from "./note-stores.js";
@@ -69,7 +70,8 @@ export class Proofs {
    * @param request.inputs the caller's named inputs, unchecked
    * @param request.witnessFile in their place: a whole witness, such as snarkjs' `.wtns` file, unchecked
    * @throws AppError `not_found`, `prover_not_provisioned`, `invalid_request`, `witness_missing`, `witness_invalid`,
-   *   `constraints_unsatisfied`, `proof_self_check_failed`, `artifact_corrupt`, and what pools, vault and store throw
+   *   `constraints_unsatisfied`, `proof_self_check_failed`, `artifact_corrupt`, `prover_verifies_only`, and what
+   *   pools, vault and store throw
    */
   async prove(
     owner: Subject,
@@ -78,6 +80,10 @@ export class Proofs {
   ): Promise<ProveResult> {
     const prover = this.#provisioned(owner, id);
     this.#requireForm(prover, request.format);
+    if (isVerifierOnly(prover))
+      throw new AppError("prover_verifies_only", {
+        message: "the prover was made of a verifying key alone and proves nothing",
+      });
     const { inputs, witnessFile } = request;
     if (inputs === undefined && witnessFile === undefined)
       throw witnessMissing("witness required for proof generation");

@@ -20,7 +20,7 @@ const OFFERED = [
 export const CIRCOM_SYSTEMS: readonly OfferedSystem[] = OFFERED.map((name) => {
   const { scheme, curve, setup, provingKeyFormat, verifySliceItems } = PROOF_SYSTEMS[name];
   return {
-    ...{ proving_scheme: scheme, curve, setup, noteCurve: curve, verifySliceItems },
+    ...{ proving_scheme: scheme, curve, setup, noteCurve: curve, importCurve: curve, verifySliceItems },
     ...(setup === "universal" ? { stringCurve: curve } : {}),
     keyFormats: { proving_key: provingKeyFormat, verifying_key: "snarkjs-json" },
     forms: curve === SOLIDITY_CURVE ? ["snarkjs", "solidity"] : ["snarkjs"],

@@ -23,7 +23,7 @@ import type { BuiltProver, Provider, ProviderDependencies, ProviderFactory, Read
 const DOWNLOADS: Provider["downloads"] = {
   "verifying_key.json": { artifact: "verifying_key.json", contentType: "application/json" },
   proving_key: { artifact: "proving_key", contentType: "application/octet-stream" },
-  "proving_key.zkey": { artifact: "proving_key", contentType: "application/octet-stream" },
+  "proving_key.zkey": { artifact: "proving_key.zkey", contentType: "application/octet-stream" },
   "circuit.wasm": { artifact: "circuit.wasm", contentType: "application/wasm" },
   "circuit.r1cs": { artifact: "circuit.r1cs", contentType: "application/octet-stream" },
   "circuit.sym": { artifact: "circuit.sym", contentType: "text/plain; charset=UTF-8" },
@@ -74,7 +74,13 @@ export const circomProvider: ProviderFactory = (dependencies) => {
       return { ok: true, files, warnings, valueCount: valuesOf(circuit), compiler };
     },
     sourceFiles: (content) => readSource(content).files,
-    readImport: async (files, options) => await compute.readImport(files, options),
+    readImport: async (request, options) =>
+      await compute.readImport({ ...request, system: proofSystemOf(request.system) }, options),
+    exportZkey: async (prover, options) =>
+      await compute.exportZkey(
+        { system: proofSystemOf(prover.system), provingKey: prover.file("proving_key") },
+        options,
+      ),
     setup: async (prover, referenceStrings, options) => {
       const r1cs = await prover.read("circuit.r1cs");
       return await compute.setup({ system: proofSystemOf(prover.system), r1cs, referenceStrings }, options);
@@ -92,6 +98,7 @@ export const circomProvider: ProviderFactory = (dependencies) => {
           keyBytes: prover.file("proving_key").bytes,
         },
         ...(referenceString === undefined ? {} : { referenceString }),
+        ...(prover.program.isKeyImported ? { isImported: true } : {}),
         ...(example === undefined ? {} : { example }),
       };
       return await compute.gates(input, options);

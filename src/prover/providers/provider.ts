@@ -16,7 +16,7 @@ import type {
 import type {
   ComputeOptions,
   GatesOutcome,
-  ImportFiles,
+  ImportInput,
   ImportOutcome,
   ProverCompute,
   ReferenceStringFile,
@@ -41,6 +41,8 @@ export interface OfferedSystem {
   readonly noteCurve: CurveName;
   /** The curve of the reference strings; present where `setup` is `universal`. */
   readonly stringCurve?: CurveName;
+  /** The curve of the strings against which a key from elsewhere can be checked; absent where none is taken. */
+  readonly importCurve?: CurveName;
   /** Formats of the two keys, as the vault's pins name them. */
   readonly keyFormats: { readonly proving_key: string; readonly verifying_key: string };
   /** Forms of a proof, beside the hex one, that `?format=` may ask for. */
@@ -83,6 +85,8 @@ export interface BuiltProver {
   readonly program: Pick<Program, "identifier" | "options" | "isBuiltIn" | "hash"> & {
     /** Whether its files were made elsewhere. */
     readonly isImported: boolean;
+    /** Whether its keys were. */
+    readonly isKeyImported: boolean;
   };
   /**
    * Returns where a file of the prover lies.
@@ -123,6 +127,11 @@ export interface ProveRequest {
   readonly format?: ProofForm | undefined;
 }
 
+/** Files of a circuit, and its keys, from elsewhere. */
+export interface ImportRequest extends Omit<ImportInput, "system"> {
+  readonly system: OfferedSystem;
+}
+
 /**
  * What a program, its inputs or a proof are to blame for is a result. Methods reject for capacity (`overloaded`), time
  * (`deadline_exceeded`), the caller's abort, or a fault; provisioning then tries the step again.
@@ -146,7 +155,12 @@ export interface Provider {
   /** Returns the files of a program, path -> text, from its `source.json`; absent where programs have none. */
   readonly sourceFiles?: (content: Uint8Array) => Readonly<Record<string, string>>;
   /** Reads a compiled circuit, and its keys, from elsewhere; absent where `import` is refused. */
-  readonly readImport?: (files: ImportFiles, options: ComputeOptions) => Promise<ImportOutcome>;
+  readonly readImport?: (request: ImportRequest, options: ComputeOptions) => Promise<ImportOutcome>;
+  /** Makes snarkjs' file of a proving key that is stored in another form; absent where there is none. */
+  readonly exportZkey?: (
+    prover: BuiltProver,
+    options: ComputeOptions,
+  ) => Promise<{ readonly ok: true; readonly value: Uint8Array } | StepFailure>;
   /** Makes the keys from what was compiled. */
   setup(prover: BuiltProver, strings: readonly ReferenceStringFile[], options: ComputeOptions): Promise<SetupOutcome>;
   /**

@@ -15,12 +15,14 @@ import { mergeCommits } from "../../platform/store/tables.js";
 import { builtProver } from "../built-prover.js";
 import type { Catalog } from "../catalog.js";
 import type { ImportFiles, ReferenceStringFile, SetupKeys, StepFailure, StoredFile } from "../compute/compute.js";
+import { isVerifierOnly } from "../imports/import-files.js";
 import { diagnostic, limitDiagnostics } from "./diagnostics.js";
 import type { KeyPins } from "./key-pins.js";
 import type { KnownKeys } from "./known-keys.js";
 import { isFinished, mayFollow, type ProverStatus } from "./lifecycle.js";
 import { valuesOf } from "../../engine/circuit/interface.js";
-import type { BuiltProver, OfferedSystem, Provider } from "../providers/provider.js";
+import type { CurveName } from "../../engine/curves/curve-parameters.js";
+import type { BuiltProver, ImportRequest, OfferedSystem, Provider } from "../providers/provider.js";
 import {
   scopeOf,
   type ArtifactName,
@@ -30,7 +32,7 @@ import {
   type StoredProver,
 } from "../repository.js";
 import { statusEvents } from "../prover-events.js";
-import type { ProverDiagnostic } from "../schemas.js";
+import type { ProverDiagnostic, UniversalSetup } from "../schemas.js";
 import type { ReferenceStrings } from "./reference-strings.js";
 import type { SourceFiles } from "./source-files.js";
 import type { ProverVault } from "../vault-port.js";
@@ -75,6 +77,11 @@ class NothingToDo extends Error {
 
 /** More than the existing steps: reaching it means that a step did not move the record. */
 const STEPS_MAX = 16;
+/** Said of a key from outside whose string the server does not have. */
+const STRING_UNKNOWN = diagnostic(
+  "reference_string_unknown",
+  "the key's powers of tau are not among the files of this server: what the key shows by itself was checked, and not that each of its points follows from them",
+);
 /** Without a reference string, with it, and once more if another was deleted meanwhile. */
 const SETUP_TRIES_MAX = 3;
 
@@ -181,36 +188,61 @@ export class Provisioning {
   /** Reads the files of an import, which take the place of a compilation's. */
   async #import(prover: StoredProver, lease: ProvisioningLease): Promise<void> {
     const { artifacts: uploaded } = prover.build;
-    const optional = (name: "provingKey" | "verifyingKey", artifact: ArtifactName): Partial<ImportFiles> =>
-      uploaded[artifact] === undefined ? {} : { [name]: this.#file(prover, artifact) };
     const { readImport } = this.#providerOf(prover);
     assert(readImport !== undefined, "an import is registered with a provider that takes it");
     const outcome = await readImport(
-      {
-        r1cs: this.#file(prover, "circuit.r1cs"),
-        witnessProgram: this.#file(prover, "circuit.wasm"),
-        sym: this.#file(prover, "circuit.sym"),
-        ...optional("provingKey", "proving_key"),
-        ...optional("verifyingKey", "imported_verifying_key.json"),
-      },
+      { system: this.#systemOf(prover), files: this.#importFiles(prover), ...(await this.#candidates(prover)) },
       { signal: lease.signal, onProgress: lease.progress },
     );
     if (!outcome.ok) {
       await this.#fail(prover, outcome.errors, lease);
       return;
     }
-    const { circuit, witnessProgram, verifyingKey } = outcome.value;
+    const { circuit, witnessProgram, verifyingKey, provingKey, referenceString } = outcome.value;
     const made = {
       "circuit.wasm": witnessProgram,
       "interface.json": Buffer.from(JSON.stringify(circuit)),
       "verifying_key.json": verifyingKey === undefined ? undefined : Buffer.from(verifyingKey),
+      proving_key: provingKey,
     };
     await this.#with.files.holdAll(made, async (files) => {
       const { "imported_verifying_key.json": _compared, ...kept } = uploaded;
-      const build = { ...prover.build, artifacts: { ...kept, ...files }, value_count: valuesOf(circuit) };
-      await this.#move({ ...prover, build }, "compiled", lease);
+      const { artifacts, setup } = this.#stringParts(this.#systemOf(prover).importCurve, referenceString);
+      const build = {
+        ...prover.build,
+        artifacts: { ...kept, ...files, ...artifacts },
+        value_count: valuesOf(circuit),
+        // A verifying key alone has passed its gates with its reading.
+        ...(isVerifierOnly(prover) ? { gates_passed: true } : {}),
+      };
+      const isUnchecked = kept.proving_key !== undefined && setup === null;
+      const warnings = isUnchecked ? [...prover.warnings, STRING_UNKNOWN] : prover.warnings;
+      await this.#move({ ...prover, setup, warnings, build }, "compiled", lease);
     });
     await this.#removeUnused(uploaded);
+  }
+
+  #importFiles(prover: StoredProver): ImportFiles {
+    const names: Readonly<Record<keyof ImportFiles, ArtifactName>> = {
+      r1cs: "circuit.r1cs",
+      witnessProgram: "circuit.wasm",
+      sym: "circuit.sym",
+      provingKey: "proving_key",
+      verifyingKey: "imported_verifying_key.json",
+    };
+    const present = Object.entries(names).filter(([, name]) => prover.build.artifacts[name] !== undefined);
+    return Object.fromEntries(present.map(([member, name]) => [member, this.#file(prover, name)]));
+  }
+
+  /** The strings from one of which an imported key may follow: the one that it names, else all of its curve. */
+  async #candidates(prover: StoredProver): Promise<Pick<ImportRequest, "strings" | "needsString">> {
+    const { importCurve } = this.#systemOf(prover);
+    if (prover.build.artifacts["proving_key"] === undefined || importCurve === undefined) return {};
+    const named = prover.build.import?.reference_string;
+    const kept = this.#with.strings.list(importCurve);
+    const wanted = kept.filter(({ sha256 }) => named === undefined || sha256 === named);
+    const strings = await Promise.all(wanted.map(({ sha256, power }) => this.#with.strings.file(sha256, power)));
+    return { strings, needsString: named !== undefined };
   }
 
   #file(prover: StoredProver, name: ArtifactName): StoredFile {
@@ -247,7 +279,8 @@ export class Provisioning {
 
   async #deriveKeys(prover: StoredProver, lease: ProvisioningLease): Promise<void> {
     const { artifacts, gates_passed } = prover.build;
-    if (artifacts.proving_key === undefined) await this.#setup(prover, lease);
+    if (isVerifierOnly(prover)) await this.#pinKeys(prover, lease);
+    else if (artifacts.proving_key === undefined) await this.#setup(prover, lease);
     else if (!gates_passed) await this.#passGates(prover, lease);
     else await this.#pinKeys(prover, lease);
   }
@@ -267,19 +300,24 @@ export class Provisioning {
       return;
     }
     const { provingKey, verifyingKey, referenceString } = made.value;
-    const { stringCurve } = this.#systemOf(prover);
-    const string =
-      referenceString === undefined || stringCurve === undefined
-        ? undefined
-        : this.#with.strings.find(stringCurve, referenceString);
-    assert((string === undefined) === (referenceString === undefined), "keys follow from a string that is kept");
-    const reference = string === undefined ? {} : { reference_string: { sha256: string.sha256, bytes: string.bytes } };
-    const setup = string === undefined ? null : { origin: string.origin, sha256: string.sha256, power: string.power };
+    const { artifacts: reference, setup } = this.#stringParts(this.#systemOf(prover).stringCurve, referenceString);
     const keys = { proving_key: provingKey, "verifying_key.json": Buffer.from(verifyingKey) };
     await this.#with.files.holdAll(keys, async (files) => {
       const artifacts: ArtifactSet = { ...prover.build.artifacts, ...files, ...reference };
       await this.#write(prover, { ...prover, setup, build: { ...prover.build, artifacts } }, lease);
     });
+  }
+
+  /** What the record of a prover has of the string from which its keys follow. */
+  #stringParts(
+    curve: CurveName | undefined,
+    sha256: string | undefined,
+  ): { readonly artifacts: ArtifactSet; readonly setup: UniversalSetup | null } {
+    if (sha256 === undefined) return { artifacts: {}, setup: null };
+    const string = curve === undefined ? undefined : this.#with.strings.find(curve, sha256);
+    assert(string !== undefined, "keys follow from a string that is kept");
+    const { origin, power, bytes } = string;
+    return { artifacts: { reference_string: { sha256, bytes } }, setup: { origin, sha256, power } };
   }
 
   /** Makes the keys, and before that the reference string that they take, if there is none. */
@@ -335,15 +373,16 @@ export class Provisioning {
     for (;;) {
       await this.#with.vault.untilUnsealed(lease.signal);
       try {
-        const proving = await this.#with.pins.prepare(owner, prover, "proving_key", required(prover, "proving_key"));
-        const verifying = await this.#with.pins.prepare(
-          owner,
-          prover,
-          "verifying_key",
-          required(prover, "verifying_key.json"),
-        );
-        const pinned = { ...prover, proving_key_id: proving.secretId, verifying_key_id: verifying.secretId };
-        await this.#move(pinned, "provisioned", lease, mergeCommits(proving.commit, verifying.commit));
+        const pin = async (name: "proving_key" | "verifying_key", artifact: ArtifactName) =>
+          await this.#with.pins.prepare(owner, prover, name, required(prover, artifact));
+        const proving = isVerifierOnly(prover) ? undefined : await pin("proving_key", "proving_key");
+        const verifying = await pin("verifying_key", "verifying_key.json");
+        const pinned = {
+          ...prover,
+          proving_key_id: proving?.secretId ?? null,
+          verifying_key_id: verifying.secretId,
+        };
+        await this.#move(pinned, "provisioned", lease, mergeCommits(proving?.commit ?? {}, verifying.commit));
         return;
       } catch (error) {
         if (!(error instanceof AppError)) throw error;
@@ -421,7 +460,7 @@ function storedOnly(files: Readonly<Partial<ArtifactSet>>): ArtifactSet {
 function phaseOf(prover: StoredProver): ProvisioningPhase {
   if (isFinished(prover.status)) return "end";
   if (prover.status === "init" || prover.status === "compiling") return "compile";
-  if (prover.build.artifacts.proving_key === undefined) return "setup";
+  if (prover.build.artifacts.proving_key === undefined && !isVerifierOnly(prover)) return "setup";
   return prover.build.gates_passed ? "keys" : "gates";
 }
 
