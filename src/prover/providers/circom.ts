@@ -74,13 +74,7 @@ export const circomProvider: ProviderFactory = (dependencies) => {
       return { ok: true, files, warnings, valueCount: valuesOf(circuit), compiler };
     },
     sourceFiles: (content) => readSource(content).files,
-    readImport: async (request, options) =>
-      await compute.readImport({ ...request, system: proofSystemOf(request.system) }, options),
-    exportZkey: async (prover, options) =>
-      await compute.exportZkey(
-        { system: proofSystemOf(prover.system), provingKey: prover.file("proving_key") },
-        options,
-      ),
+    ...circomKeyFiles(compute),
     setup: async (prover, referenceStrings, options) => {
       const r1cs = await prover.read("circuit.r1cs");
       return await compute.setup({ system: proofSystemOf(prover.system), r1cs, referenceStrings }, options);
@@ -110,6 +104,18 @@ export const circomProvider: ProviderFactory = (dependencies) => {
     ...circomProofs(compute, new CircuitInterfaces({ read: readArtifact })),
   };
 };
+
+function circomKeyFiles(compute: ProverCompute): Pick<Provider, "readImport" | "exportZkey"> {
+  return {
+    readImport: async (request, options) =>
+      await compute.readImport({ ...request, system: proofSystemOf(request.system) }, options),
+    exportZkey: async (prover, options) =>
+      await compute.exportZkey(
+        { system: proofSystemOf(prover.system), provingKey: prover.file("proving_key") },
+        options,
+      ),
+  };
+}
 
 function circomProofs(
   compute: ProverCompute,
