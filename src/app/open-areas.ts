@@ -18,6 +18,7 @@ import { References } from "../platform/references.js";
 import { StartError } from "../platform/start-error.js";
 import { ComputePools } from "../prover/compute/compute-pools.js";
 import { ProcessAnalyzer } from "../prover/compute/analysis-task.js";
+import { PACKAGE_ROOT } from "../platform/files/package-root.js";
 import { PooledCompute } from "../prover/compute/pooled-compute.js";
 import { checkPowersInProcess } from "../prover/compute/powers-of-tau-task.js";
 import { ResidentBytes } from "../prover/compute/resident-bytes.js";
@@ -203,6 +204,7 @@ function createProvers(
       compile: { memoryMb: config.compile_memory_mb, seconds: config.compile_seconds },
       residentBytesMax: budgetBytes,
       ...(compiler === undefined ? {} : { compiler }),
+      preparedFolder: join(PACKAGE_ROOT, "dist", "circuits"),
       ...(config.kernels === "wasm" ? { openKeys } : {}),
     },
     { pools, tasks, log },

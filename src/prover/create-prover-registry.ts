@@ -24,11 +24,13 @@ import { Catalog, parseProviderAliases } from "./catalog.js";
 import { CircuitOrigins } from "./circuit-origins.js";
 import type { ProverCompute } from "./compute/compute.js";
 import { proverBodyLimits, proverHandlers } from "./handlers.js";
+import { KnownKeys } from "./provisioning/known-keys.js";
 import { KeyPins } from "./provisioning/key-pins.js";
 import { NoteStores } from "./proofs/note-stores.js";
 import { Proofs } from "./proofs/proofs.js";
 import type { ProviderDependencies, ProviderFactory } from "./providers/provider.js";
 import { PROVIDERS } from "./providers/table.js";
+import { VerifierContracts } from "./proofs/verifier-contracts.js";
 import { Provisioning, PROVISIONING_PHASES, type ProvisioningDependencies } from "./provisioning/provisioning.js";
 import { ReferenceStrings } from "./provisioning/reference-strings.js";
 import { createReferenceStrings } from "./reference-strings/create-reference-strings.js";
@@ -151,6 +153,7 @@ export function createProverRegistry(
   );
   const files = new SourceFiles({ artifacts, isUsed: (sha256) => repository.needsFile(sha256) });
   const parts = { repository, files, catalog, builtIns, pins, strings, vault, watch, turnOf };
+  const contracts = new VerifierContracts({ deadlineMs: PROVE_DEADLINE_MS }, { ...parts, store, artifacts, resident });
   const { queue, analyses } = createProvisioning(options, dependencies, parts);
   const uploadBytesMax = options.uploadBytesMax ?? UPLOAD_BYTES_MAX;
   const imports = createImports({ ...parts, store, artifacts, events, clock, log, queue }, uploadBytesMax);
@@ -163,7 +166,7 @@ export function createProverRegistry(
     },
     {
       ...{ store, repository, artifacts, vault, catalog, origins, notes, proofs, watch, clock, queue, analyses },
-      ...{ files, imports, strings },
+      ...{ files, imports, strings, contracts },
       requireTenant: dependencies.requireTenant,
     },
   );
@@ -214,7 +217,7 @@ function createProvisioning(
   const queue = provisioningQueue(jobs);
   const analyses = analyzer === undefined ? undefined : analysisQueue(jobs, repository);
   const provisioning = new Provisioning({
-    ...{ ...parts, artifacts, events, clock, log },
+    ...{ ...parts, knownKeys: new KnownKeys({ ...parts, artifacts }), artifacts, events, clock, log },
     followUp: ({ id, build, provider }) => {
       // A circuit from outside has no source to analyse.
       const isAnalyzed = build.import === undefined && catalog.providerOf({ provider }).isAnalyzed;

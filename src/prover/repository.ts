@@ -81,6 +81,8 @@ interface ProverBuild {
   readonly value_count?: number;
   /** Set on provers that are provisioned only when their analysis accuses no output. */
   readonly is_strict?: boolean;
+  /** Set on provers that neither take keys of another prover of the circuit nor give theirs. */
+  readonly has_own_keys?: boolean;
   /** Set once the keys among `artifacts` have passed all setup gates. */
   readonly gates_passed: boolean;
 }
@@ -221,6 +223,12 @@ export class ProverRepository {
   putCircuitAnalysis(scope: CircuitScope, hash: string, result: AnalysisResult): StoreCommit {
     const key = circuitKey(scope, hash, TABLES.circuitAnalysis);
     return { puts: [{ key, value: result }, ...recordUses(key, result.artifacts)] };
+  }
+
+  /** Returns the owner's latest provers of a circuit, the latest first. */
+  latestOfCircuit(owner: Subject, circuitHash: string, countMax: number): StoredProver[] {
+    const page = { page: 1, rpp: countMax };
+    return this.#provers.list("circuit", [...ownerKey(owner), circuitHash], { page, reverse: true }).rows;
   }
 
   /** Counts the provers of an owner, or of all owners, that are in provisioning. */

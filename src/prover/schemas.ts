@@ -210,6 +210,13 @@ export const CreateProver = closed(
     nullifier_store_id: Type.Optional(nullable(NullifierStoreId)),
     store_id: Type.Optional(nullable(Type.String({ ...Uuid, description: "the same as `note_store_id`" }))),
     options: Type.Optional(nullable(CompileOptions)),
+    fresh_setup: Type.Optional(
+      nullable(
+        Type.Boolean({
+          description: "make keys for this prover alone, though another of yours has keys of the same circuit",
+        }),
+      ),
+    ),
     strict: Type.Optional(
       nullable(
         Type.Boolean({

@@ -24,6 +24,7 @@ import { readAnalysis } from "./analysis/analyses.js";
 import type { CircuitAnalysis } from "./analysis/analysis-schemas.js";
 import type { NoteStores } from "./proofs/note-stores.js";
 import type { Proofs } from "./proofs/proofs.js";
+import type { VerifierContracts } from "./proofs/verifier-contracts.js";
 import { withCompiled } from "./provisioning/provisioning.js";
 import {
   scopeOf,
@@ -92,6 +93,7 @@ interface ProverServiceDependencies {
   readonly vault: ProverVault;
   readonly notes: NoteStores;
   readonly proofs: Proofs;
+  readonly contracts: VerifierContracts;
   readonly watch: StatusWatch;
   readonly clock: Clock;
   readonly requireTenant: RequireTenant;
@@ -114,6 +116,13 @@ const ANALYSIS_DOWNLOADS: Readonly<Partial<Record<string, { artifact: AnalysisAr
   "witness_2.wtns": { artifact: "witness_2.wtns", contentType: "application/octet-stream" },
   "analysis.r1cs": { artifact: "analysis.r1cs", contentType: "application/octet-stream" },
   "analysis.sym": { artifact: "analysis.sym", contentType: "text/plain; charset=UTF-8" },
+};
+const CONTRACT_TO_MAKE: ProverArtifact = {
+  name: "verifier.sol",
+  sha256: null,
+  bytes: null,
+  received: 0,
+  complete: false,
 };
 /** Downloaded only when all gates have passed; the artifacts of compilation can be downloaded at once. */
 const SETUP_ARTIFACTS: ReadonlySet<string> = new Set(["proving_key", "verifying_key.json", "verifier.sol"]);
@@ -311,13 +320,15 @@ export class ProverService {
   }
 
   /**
-   * Returns a file of the prover after checking its content against its hash.
+   * Returns a file of the prover after checking its content against its hash. Makes the verifier contract when it is
+   * first asked for.
    * @param name as in the path of the download
-   * @throws AppError `not_found`, `artifact_corrupt`
+   * @throws AppError `not_found`, `artifact_corrupt`, and what `VerifierContracts.make` throws
    */
   async artifact(owner: Subject, id: string, name: string): Promise<FileAnswer> {
     const prover = this.#find(owner, id).value;
-    const found = this.#download(prover, name) ?? this.#analysisDownload(prover, name);
+    if (name === "verifier.sol" && this.#with.contracts.isAwaited(prover)) await this.#with.contracts.make(prover);
+    const found = this.#download(this.#find(owner, id).value, name) ?? this.#analysisDownload(prover, name);
     if (found === undefined) throw new AppError("not_found", { message: `the prover has no artifact ${name}` });
     const { sha256, bytes } = await this.#with.artifacts.verify(found.sha256);
     return { path: this.#with.artifacts.resolve(sha256), bytes, sha256, contentType: found.contentType };
@@ -350,18 +361,22 @@ export class ProverService {
     return await readAnalysis({ owner, proverId: id }, this.#with);
   }
 
-  /** Returns the files that can be downloaded, or those that an import waits for. */
+  /**
+   * Returns the files that can be downloaded, or those that an import waits for. The verifier contract is not complete
+   * until it is first downloaded.
+   */
   artifacts(owner: Subject, id: string): ProverArtifact[] {
     const prover = this.#find(owner, id).value;
     const waiting = this.#with.imports.progress(prover);
     if (waiting !== undefined) return waiting;
-    return Object.entries(this.#downloadsOf(prover)).flatMap(([name, download]) => {
+    const made = Object.entries(this.#downloadsOf(prover)).flatMap(([name, download]) => {
       const found = download === undefined ? undefined : this.#downloadable(prover, name, download);
       // The same file by its other name.
       const isTwice = name === "proving_key" && this.#download(prover, "proving_key.zkey") !== undefined;
       if (found === undefined || isTwice) return [];
       return [{ name, ...found, received: found.bytes, complete: true }];
     });
+    return this.#with.contracts.isAwaited(prover) ? [...made, CONTRACT_TO_MAKE] : made;
   }
 
   /** Takes a file of an import, or a part of it; see `Imports.take`. */
@@ -435,6 +450,7 @@ export class ProverService {
       note_key_id: vault.noteKeyId,
       gates_passed: false,
       ...(isStrict ? { is_strict: true } : {}),
+      ...(request.fresh_setup === true ? { has_own_keys: true } : {}),
     };
     return await origin.hold(async (files) =>
       this.#insert({ ...prover, build: { ...build, ...files } }, stores, vault.commit),

@@ -7,7 +7,7 @@
 import { randomBytes } from "node:crypto";
 import type { CurveProgram } from "../backends/snarkjs.js";
 import type { R1cs } from "../circuit/r1cs.js";
-import type { CurveKernels, PairingKernels } from "../curves/curve-kernels.js";
+import type { CurveKernels } from "../curves/curve-kernels.js";
 import { equalG1, equalG2 } from "../curves/points.js";
 import type { G1Point, G2Point } from "../curves/points.js";
 import { forgeCanary } from "./canary.js";
@@ -217,7 +217,7 @@ function checkPoints(kernels: CurveKernels, key: Groth16ProvingKey): void {
     if (!kernels.surveyG1(points).isOnCurve) throw new GateFailure(`a point of ${name} is not on the curve`);
   }
   if (!kernels.surveyG2(key.b2Points).isOnCurve) throw new GateFailure("a point of B2 is not on the curve");
-  checkSubgroups(testedKernelPairing(key.curve) ?? kernels, key);
+  checkSubgroups(kernels, key);
   if (kernels.surveyG1(key.hPoints).infinities > 0) throw new GateFailure("a point of H is infinity");
   for (let round = 0; round < COMBINATION_ROUNDS; round += 1) {
     const weights = randomWeights(key);
@@ -230,8 +230,9 @@ function checkPoints(kernels: CurveKernels, key: Groth16ProvingKey): void {
 }
 
 /** Tests all sections where points of a curve may be outside; where B2 alone can be, its combinations test it. */
-function checkSubgroups(pairing: PairingKernels, key: Groth16ProvingKey): void {
+function checkSubgroups(kernels: CurveKernels, key: Groth16ProvingKey): void {
   if (key.curve.cofactorG1 === 1n) return;
+  const pairing = testedKernelPairing(key.curve) ?? kernels;
   for (const [name, group, points] of [
     ["A", "G1", key.aPoints],
     ["B1", "G1", key.b1Points],

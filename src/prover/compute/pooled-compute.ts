@@ -5,7 +5,7 @@
 import { WASM_PAGE_BYTES } from "../../engine/circuit/wasm-memory.js";
 import { AppError } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
-import { compileInProcess, compileProcessLimits, type CompileAllowance } from "./compile-task.js";
+import { circom2Name, compileInProcess, compileProcessLimits, type CompileAllowance } from "./compile-task.js";
 import { checkKeyInProcess } from "./gates-task.js";
 import { readImportInProcess } from "./import-task.js";
 import type { ComputePools, ProveOptions } from "./compute-pools.js";
@@ -18,7 +18,6 @@ import type { Diagnostic } from "../../engine/circuit/diagnostics.js";
 import type { NativeCompiler } from "../../engine/circuit/native-compiler.js";
 import { readCircuitInterface } from "../../engine/circuit/interface.js";
 import { readR1csHeader } from "../../engine/circuit/r1cs.js";
-import { readCompilerName } from "../../engine/circuit/toolchain.js";
 import type {
   AppendNotesMessage,
   AppendNotesValue,
@@ -26,19 +25,23 @@ import type {
   ProveMessage,
   ProveValue,
   TaskResult,
+  VerifierContractMessage,
+  VerifierContractValue,
   VerifyBatchMessage,
   VerifyBatchValue,
   VerifyMessage,
   VerifyValue,
 } from "../../engine/protocol.js";
+import { findPreparedCircuit, type PreparedCircuit } from "./prepared-circuits.js";
 import type {
+  Compilation,
   CompileInput,
   CompileOutcome,
   ComputeOptions,
   GatesInput,
+  GatesOutcome,
   ImportFiles,
   ImportOutcome,
-  PassedGates,
   ProverCompute,
   ReferenceStringInput,
   SetupInput,
@@ -56,6 +59,8 @@ interface PooledComputeOptions {
   readonly compiler?: NativeCompiler;
   /** Memory for resident keys: what an import may take of it at most. No limit unless given. */
   readonly residentBytesMax?: number;
+  /** Folder of the circuits that the build has compiled. None unless given. */
+  readonly preparedFolder?: string;
   /** For the WebAssembly kernels; without it the reference backend proves. */
   readonly openKeys?: OpenKeysOptions;
 }
@@ -79,6 +84,7 @@ export class PooledCompute implements ProverCompute {
   readonly #compiler: NativeCompiler | undefined;
   readonly #compileLimits: CompileLimits;
   readonly #processLimits: ProcessTaskLimits;
+  readonly #preparedFolder: string | undefined;
   readonly #residentBytesMax: number | undefined;
   readonly #pools: ComputePools;
   readonly #log: Log;
@@ -88,10 +94,11 @@ export class PooledCompute implements ProverCompute {
   constructor(options: PooledComputeOptions, dependencies: PooledComputeDependencies) {
     const { memoryMb } = options.compile;
     this.#compiler = options.compiler;
-    this.compilerName = `${options.compiler?.name ?? readCompilerName()} O2`;
+    this.compilerName = options.compiler === undefined ? circom2Name() : `${options.compiler.name} O2`;
     const compilerPagesMax = Math.min(PAGES_MAX, Math.floor((memoryMb * MIB * COMPILER_SHARE) / WASM_PAGE_BYTES));
     this.#compileLimits = { ...DEFAULT_COMPILE_LIMITS, constraintsMax: options.constraintsMax, compilerPagesMax };
     this.#processLimits = compileProcessLimits(options.compile);
+    this.#preparedFolder = options.preparedFolder;
     this.#residentBytesMax = options.residentBytesMax;
     this.#pools = dependencies.pools;
     this.#tasks = dependencies.tasks;
@@ -99,8 +106,11 @@ export class PooledCompute implements ProverCompute {
     this.#openKeys = options.openKeys === undefined ? undefined : new OpenKeys(options.openKeys, dependencies);
   }
 
-  /** Compiles in a process; a source that does not compile is a result. */
-  async compile({ source, curve }: CompileInput, options: ComputeOptions = {}): Promise<CompileOutcome> {
+  /** Compiles in a process, unless the build has done so; a source that does not compile is a result. */
+  async compile({ source, curve, hash }: CompileInput, options: ComputeOptions = {}): Promise<CompileOutcome> {
+    const prepared = await this.#findPrepared(hash);
+    if (prepared !== undefined)
+      return { ok: true, value: compilationOf(prepared, this.compilerName.replace(/ O2$/, "")) };
     const outcome = await compileInProcess(
       this.#tasks,
       { sources: source.files, main: source.main, curve, ...source.options },
@@ -118,14 +128,16 @@ export class PooledCompute implements ProverCompute {
         result.diagnostics.filter(({ severity }) => severity === wanted);
       return { ok: false, errors: ofSeverity("error"), warnings: ofSeverity("warning") };
     }
-    const { wasm, r1cs, sym, warnings, compiler } = result;
-    return {
-      ok: true,
-      value: {
-        ...{ witnessProgram: wasm, r1cs, sym, warnings, compiler },
-        circuit: readCircuitInterface(readR1csHeader(r1cs), sym),
-      },
-    };
+    return { ok: true, value: compilationOf(result, result.compiler) };
+  }
+
+  /** A circuit beyond the limit is left to the compiler, which refuses it. */
+  async #findPrepared(hash: string | undefined): Promise<PreparedCircuit | undefined> {
+    if (hash === undefined || this.#preparedFolder === undefined) return undefined;
+    const found = await findPreparedCircuit(this.#preparedFolder, hash);
+    if (found === undefined) return undefined;
+    const { constraintCount } = readR1csHeader(found.r1cs);
+    return constraintCount <= this.#compileLimits.constraintsMax ? found : undefined;
   }
 
   /** Reads the files in a process. */
@@ -181,16 +193,11 @@ export class PooledCompute implements ProverCompute {
   }
 
   /** Runs the gates on the stored files in a process. */
-  async gates(
-    input: GatesInput,
-    options: ComputeOptions = {},
-  ): Promise<{ readonly ok: true; readonly value: PassedGates } | StepFailure> {
+  async gates(input: GatesInput, options: ComputeOptions = {}): Promise<GatesOutcome> {
     const outcome = await checkKeyInProcess(this.#tasks, input, signalOf(options));
     if (!outcome.ok) return this.#stepFailure("gates", outcome, options);
     const checked = outcome.value;
-    return checked.ok
-      ? { ok: true, value: checked }
-      : { ok: false, errors: [diagnostic("setup_gate_failed", checked.message)] };
+    return checked.ok ? { ok: true } : { ok: false, errors: [diagnostic("setup_gate_failed", checked.message)] };
   }
 
   /** Proves in the pool `prove`, with the key open for the kernels where possible. */
@@ -254,6 +261,14 @@ export class PooledCompute implements ProverCompute {
     return result.value;
   }
 
+  /** Writes the contract in the pool `prove`: of a key with many public signals it takes seconds. */
+  async verifierContract(
+    message: VerifierContractMessage,
+    options?: ComputeOptions,
+  ): Promise<TaskResult<VerifierContractValue>> {
+    return await this.#pools.run("prove", "verifier_contract", message, options);
+  }
+
   #pairingBackend(): PairingBackend {
     return this.#openKeys === undefined ? "reference" : "wasm";
   }
@@ -269,6 +284,11 @@ export class PooledCompute implements ProverCompute {
     this.#log.error("process ended without an answer", { step, code: failure.code });
     return new AppError("internal_error", { message: `${step}: the process ended without an answer`, cause: failure });
   }
+}
+
+function compilationOf({ wasm, r1cs, sym, warnings }: PreparedCircuit, compiler: string): Compilation {
+  const circuit = readCircuitInterface(readR1csHeader(r1cs), sym);
+  return { witnessProgram: wasm, r1cs, sym, circuit, warnings, compiler };
 }
 
 function signalOf(options: ComputeOptions): { readonly signal?: AbortSignal } {

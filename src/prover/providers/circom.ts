@@ -61,7 +61,8 @@ export const circomProvider: ProviderFactory = (dependencies) => {
       };
     },
     compile: async (prover, options) => {
-      const outcome = await compute.compile({ source: await sourceText(prover), curve: curveOf(prover) }, options);
+      const input = { source: await sourceText(prover), curve: curveOf(prover), hash: prover.program.hash };
+      const outcome = await compute.compile(input, options);
       if (!outcome.ok) return outcome;
       const { witnessProgram, r1cs, sym, circuit, warnings, compiler } = outcome.value;
       const files = {
@@ -89,6 +90,10 @@ export const circomProvider: ProviderFactory = (dependencies) => {
         ...(example === undefined ? {} : { example }),
       };
       return await compute.gates(input, options);
+    },
+    verifierContract: async (prover, options) => {
+      const verifyingKey = await prover.shared("verifying_key.json");
+      return await compute.verifierContract({ system: proofSystemOf(prover.system), verifyingKey }, options);
     },
     ...circomProofs(compute, new CircuitInterfaces({ read: readArtifact })),
   };

@@ -9,14 +9,15 @@ import type {
   SharedBytes,
   TaskResult,
   UncheckedClaim,
+  VerifierContractValue,
   VerifyBatchValue,
   VerifyValue,
 } from "../../engine/protocol.js";
 import type {
   ComputeOptions,
+  GatesOutcome,
   ImportFiles,
   ImportOutcome,
-  PassedGates,
   ProverCompute,
   ReferenceStringFile,
   SetupOutcome,
@@ -156,7 +157,7 @@ export interface Provider {
     prover: BuiltProver,
     string: ReferenceStringFile | undefined,
     options: ComputeOptions,
-  ): Promise<{ readonly ok: true; readonly value: PassedGates } | StepFailure>;
+  ): Promise<GatesOutcome>;
   /** Makes a proof and verifies it. */
   prove(prover: ReadyProver, request: ProveRequest, options: ComputeOptions): Promise<TaskResult<ProveValue>>;
   /** Verifies a proof in any of its forms; one that is well-formed and wrong is false. */
@@ -167,6 +168,11 @@ export interface Provider {
     claims: readonly UncheckedClaim[],
     options: ComputeOptions,
   ): Promise<TaskResult<VerifyBatchValue>>;
+  /** Writes the Solidity contract that verifies proofs of a key; present where a system has the form `solidity`. */
+  readonly verifierContract?: (
+    prover: ReadyProver,
+    options: ComputeOptions,
+  ) => Promise<TaskResult<VerifierContractValue>>;
 }
 
 /** What the server has for providers. */

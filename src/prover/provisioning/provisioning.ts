@@ -17,6 +17,7 @@ import type { Catalog } from "../catalog.js";
 import type { ImportFiles, ReferenceStringFile, SetupKeys, StepFailure, StoredFile } from "../compute/compute.js";
 import { diagnostic, limitDiagnostics } from "./diagnostics.js";
 import type { KeyPins } from "./key-pins.js";
+import type { KnownKeys } from "./known-keys.js";
 import { isFinished, mayFollow, type ProverStatus } from "./lifecycle.js";
 import { valuesOf } from "../../engine/circuit/interface.js";
 import type { BuiltProver, OfferedSystem, Provider } from "../providers/provider.js";
@@ -43,6 +44,7 @@ export interface ProvisioningDependencies {
   readonly catalog: Catalog;
   readonly pins: KeyPins;
   readonly strings: ReferenceStrings;
+  readonly knownKeys: KnownKeys;
   readonly vault: ProverVault;
   readonly events: Pick<Events, "commitOf">;
   /** Prepares what begins when a prover is provisioned. */
@@ -251,6 +253,14 @@ export class Provisioning {
   }
 
   async #setup(prover: StoredProver, lease: ProvisioningLease): Promise<void> {
+    const isTaken = await this.#with.knownKeys.take(prover, async ({ setup, artifacts: keys }) => {
+      const artifacts = { ...prover.build.artifacts, ...keys };
+      await this.#write(prover, { ...prover, setup, build: { ...prover.build, artifacts, gates_passed: true } }, lease);
+    });
+    if (!isTaken) await this.#setupAnew(prover, lease);
+  }
+
+  async #setupAnew(prover: StoredProver, lease: ProvisioningLease): Promise<void> {
     const made = await this.#makeKeys(prover, lease);
     if (!made.ok) {
       await this.#fail(prover, made.errors, lease);
@@ -299,12 +309,7 @@ export class Provisioning {
       await this.#fail(prover, passed.errors, lease);
       return;
     }
-    const { verifierContract } = passed.value;
-    const contract = { "verifier.sol": verifierContract === undefined ? undefined : Buffer.from(verifierContract) };
-    await this.#with.files.holdAll(contract, async (files) => {
-      const artifacts: ArtifactSet = { ...prover.build.artifacts, ...files };
-      await this.#write(prover, { ...prover, build: { ...prover.build, artifacts, gates_passed: true } }, lease);
-    });
+    await this.#write(prover, { ...prover, build: { ...prover.build, gates_passed: true } }, lease);
   }
 
   async #stringOf({ setup }: StoredProver): Promise<ReferenceStringFile | undefined> {
