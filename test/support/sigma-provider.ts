@@ -119,6 +119,7 @@ function readProgram(request: CreateProver): ReturnType<Provider["readProgram"]>
   const hash = createHash("sha256").update(`${COMPILER}\n${source}`).digest("hex");
   return {
     ...{ identifier: `source-${hash.slice(0, 16)}`, options: null, isBuiltIn: false, hash },
+    sourceHash: createHash("sha256").update(source).digest("hex"),
     content: Buffer.from(source),
   };
 }
@@ -159,6 +160,7 @@ function compile(program: string): CompiledProgram {
     files: { "relation.json": Buffer.from(JSON.stringify(found)) },
     warnings: idle.map((name) => ({ code: "unused", message: `no point depends on ${name}` })),
     valueCount: found.secrets.length + 2 * found.points.length,
+    compiler: COMPILER,
   };
 }
 

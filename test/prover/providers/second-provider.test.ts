@@ -88,7 +88,7 @@ describe("a prover of a second provider", () => {
       options: null,
       setup: null,
     });
-    expect(body).toMatchObject({ trusted_setup: "transparent", analysis: null, strict: false });
+    expect(body).toMatchObject({ trusted_setup: "transparent", analysis: null, compiler: "sigma 1" });
     expect(body.proving_key_id).not.toBeNull();
     const listed = await api.listProvers({ query: { provider: "SIGMA", curve: "SECP256K1" } });
     expect(listed.body.map((prover) => prover.id)).toEqual([id]);
