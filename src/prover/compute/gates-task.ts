@@ -8,7 +8,7 @@ import type { ProcessTaskLimits, ProcessTaskResult, ProcessTasks } from "../../p
 
 export type GatesAnswer = ({ readonly ok: true } & PassedGates) | { readonly ok: false; readonly message: string };
 
-/** Limits for circuits of up to 2^18 constraints. */
+/** Limits for circuits of up to 2^16 constraints: 3 s, and more room than others as it yields to all other work. */
 export const GATES_PROCESS_LIMITS: ProcessTaskLimits = {
   deadlineMs: 300_000,
   cpuSeconds: 600,
