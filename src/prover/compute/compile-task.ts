@@ -52,6 +52,10 @@ const MIB = 1024 ** 2;
  */
 const WALL_PER_CPU_SECOND = 5;
 
+/** The R1CS of 2^20 constraints has some 200 MB, and the server reads it whole: a quarter of what made it. */
+const ANSWER_BYTES_MIN = 256 * MIB;
+const ANSWER_SHARE = 0.25;
+
 /** Returns the name of the compiler that the server ships, its version and flags. */
 export function circom2Name(): string {
   return `${readCompilerName()} O2`;
@@ -63,7 +67,7 @@ export function compileProcessLimits({ memoryMb, seconds }: CompileAllowance): P
     deadlineMs: seconds * WALL_PER_CPU_SECOND * 1000,
     cpuSeconds: seconds,
     memoryBytesMax: memoryMb * MIB,
-    answerBytesMax: 256 * MIB,
+    answerBytesMax: Math.max(ANSWER_BYTES_MIN, memoryMb * MIB * ANSWER_SHARE),
     openFilesMax: 64,
     heapMegabytesMax: 512,
     // The same as proving: both yield to the event loop, and a server that is busy proving still compiles.

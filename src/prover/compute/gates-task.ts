@@ -13,7 +13,7 @@ export type ExportAnswer =
 /** What the process is asked for. */
 export type GatesRequest = GatesInput | { readonly exported: ExportInput };
 
-/** Limits for circuits of up to 2^18 constraints. */
+/** Limits for circuits of up to 2^16 constraints: 3 s, and more room than others as it yields to all other work. */
 export const GATES_PROCESS_LIMITS: ProcessTaskLimits = {
   deadlineMs: 300_000,
   cpuSeconds: 600,

@@ -7,7 +7,7 @@ import { workerPath } from "../../platform/files/package-root.js";
 import type { ReferenceStringInput, SetupInput } from "./compute.js";
 import type { ProcessTaskLimits, ProcessTaskResult, ProcessTasks } from "../../platform/pool/process-task.js";
 
-/** Limits for circuits of up to 2^18 constraints, which take a tenth of the time and half of the memory. */
+/** Limits for circuits of up to 2^16 constraints, which take a hundredth of the time on a machine that is not busy. */
 export const SETUP_PROCESS_LIMITS: ProcessTaskLimits = {
   deadlineMs: 600_000,
   cpuSeconds: 1_200,
@@ -19,7 +19,7 @@ export const SETUP_PROCESS_LIMITS: ProcessTaskLimits = {
 };
 
 /** Constraints for which the limits above are made. */
-const ORDINARY_POWER = 18;
+const ORDINARY_POWER = 16;
 const MIB = 1024 ** 2;
 
 /** Returns the limits of a process whose memory is known beforehand; a large domain has more time as well. */

@@ -53,11 +53,12 @@ const CHUNK_POINTS = 4096;
  */
 export function buildResidentKey(source: KeySource, options: Omit<KeyMemoryOptions, "curve">): ResidentKey {
   const { curve } = source;
+  const numbered = numberCoefficients(source.coefficients);
   const { kernels, arenas, ...places } = makeKeyMemory({ ...options, curve }, (sizing) =>
-    groth16KeyBytes(sizing, countsOf(source)),
+    groth16KeyBytes(sizing, { ...countsOf(source), distinctCount: numbered.dictionary.size }),
   );
   const built = new KeyBuilder(kernels, arenas.key, arenas.scratch).build(
-    source,
+    { ...source, numbered },
     places.workspaces.length + places.helperPlaces.length,
   );
   return { memory: kernels.memory, kind: kernels.kind, curve: curve.name, ...places, ...built };
@@ -68,6 +69,8 @@ interface KeyCounts {
   readonly wireCount: number;
   readonly domainPower: number;
   readonly termCount: number;
+  /** Different coefficients of the terms; any number unless given. */
+  readonly distinctCount?: number;
   /** Of the points in a zkey, in each group. */
   readonly g1Bytes: number;
   readonly g2Bytes: number;
@@ -76,13 +79,25 @@ interface KeyCounts {
 /** Returns the bytes of a key, and of each of its places: all memory that proofs take. */
 export function groth16KeyBytes(kernels: Kernels, counts: KeyCounts): KeyBytes {
   const { fq, fr, g1, g2 } = kernels;
-  const { termCount, g1Bytes, g2Bytes } = counts;
+  const { termCount, distinctCount = termCount, g1Bytes, g2Bytes } = counts;
   const points = (g1Bytes / (2 * fq.bytes)) * (g1.pointBytes + 4) + (g2Bytes / (4 * fq.bytes)) * (g2.pointBytes + 4);
   const rows = 2 ** counts.domainPower;
-  // Rows may be padded by one term each, and every coefficient may be distinct.
-  const matrices = (termCount + 2 * rows) * TERM_BYTES + 2 * (rows + 1) * 4 + (termCount + 1) * fr.elementBytes;
+  // Rows may be padded by one term each.
+  const matrices = (termCount + 2 * rows) * TERM_BYTES + 2 * (rows + 1) * 4 + (distinctCount + 1) * fr.elementBytes;
   const tables = 2 * vectorBytes(kernels, counts.domainPower);
   return { key: Math.ceil(points + matrices + tables) + SPARE_BYTES, ...proveWorkspaceBytes(kernels, counts) };
+}
+
+/** The coefficients as numbers, so that there is room for the different ones alone. */
+interface NumberedSource extends KeySource {
+  readonly numbered: { readonly dictionary: CoefficientDictionary; readonly numbers: Uint32Array };
+}
+
+function numberCoefficients(entries: Uint8Array): NumberedSource["numbered"] {
+  const dictionary = new CoefficientDictionary(entries);
+  const numbers = new Uint32Array(entries.length / COEFFICIENT_ENTRY_BYTES);
+  for (let i = 0; i < numbers.length; i += 1) numbers[i] = dictionary.numberOf(i * COEFFICIENT_ENTRY_BYTES + 12);
+  return { dictionary, numbers };
 }
 
 function countsOf(source: KeySource): KeyCounts {
@@ -110,7 +125,7 @@ class KeyBuilder {
     this.#scratch = scratch;
   }
 
-  build(source: KeySource, placeCount: number): Built {
+  build(source: NumberedSource, placeCount: number): Built {
     const { wireCount, publicCount, domainPower } = source;
     const extra = (name: keyof typeof EXTRA_SCALARS): number => wireCount + EXTRA_SCALARS[name];
     const wires = (count: number, first = 0): number[] => Array.from({ length: count }, (_, i) => first + i);
@@ -211,14 +226,10 @@ class KeyBuilder {
     return { points, indices: address, count };
   }
 
-  #rowSections(source: KeySource): { rowsA: RowSection; rowsB: RowSection; coefficients: number } {
-    const { coefficients } = source;
+  #rowSections(source: NumberedSource): { rowsA: RowSection; rowsB: RowSection; coefficients: number } {
+    const { coefficients, numbered } = source;
+    const { dictionary, numbers } = numbered;
     const view = new DataView(coefficients.buffer, coefficients.byteOffset, coefficients.byteLength);
-    const count = coefficients.length / COEFFICIENT_ENTRY_BYTES;
-    const dictionary = new CoefficientDictionary(coefficients);
-    const numbers = Uint32Array.from({ length: count }, (_, i) =>
-      dictionary.numberOf(i * COEFFICIENT_ENTRY_BYTES + 12),
-    );
     const address = this.#arena.take(dictionary.size * this.#kernels.fr.elementBytes);
     const rowsOf = (matrix: number): RowSection => this.#rowSection(view, numbers, matrix, 2 ** source.domainPower);
     const result = { rowsA: rowsOf(0), rowsB: rowsOf(1), coefficients: address };

@@ -39,6 +39,11 @@ export interface KeyMemory {
   readonly arenas: { readonly key: Arena; readonly scratch: Arena };
 }
 
+/** No memory holds the key with its places. */
+export class KeyTooLargeError extends RangeError {
+  override readonly name = "KeyTooLargeError";
+}
+
 const PAGE_BYTES = 65_536;
 
 /** Returns the pages of a memory for the key and its places. */
@@ -62,13 +67,13 @@ export function sizingKernels({ curve, preferred }: Pick<KeyMemoryOptions, "curv
 
 /**
  * Makes the memory.
- * @throws RangeError when it would be larger than it may be, or the system does not give it
+ * @throws KeyTooLargeError when it would be larger than it may be; RangeError when the system does not give it
  */
 export function makeKeyMemory(options: KeyMemoryOptions, bytesOf: (kernels: Kernels) => KeyBytes): KeyMemory {
   const { curve, workspaces: count, helpers = 0 } = options;
   const sizing = sizingKernels(options);
   const bytes = bytesOf(sizing);
-  if (!fitsKeyMemory(bytes, options)) throw new RangeError("the key does not fit into a WebAssembly memory");
+  if (!fitsKeyMemory(bytes, options)) throw new KeyTooLargeError("the key does not fit into a WebAssembly memory");
   const pages = keyMemoryPages(bytes, options);
   const memory = new wasmHost.Memory({ initial: pages, maximum: pages, shared: true });
   const start = align(KERNEL_RESERVED_BYTES + bytes.key);
