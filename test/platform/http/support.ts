@@ -42,6 +42,7 @@ export const testRoutes = {
       name: Type.Optional(Type.String({ maxLength: 50 })),
       old: Type.Optional(Type.Boolean({ default: true })),
       tag: Type.Optional(Type.Array(Type.String(), { maxItems: 3 })),
+      meta: Type.Optional(Type.Record(Type.String(), Type.String())),
     }),
     responses: { 200: { description: "Things", schema: Type.Array(Thing) } },
   }),
