@@ -125,6 +125,7 @@ export const ERROR_STATUS = {
   store_unsuitable: 422,
   note_store_full: 409,
   prover_keys_missing: 409,
+  grant_limit_reached: 409,
   // Chain: nodes of a network
   network_unreachable: 502,
   network_timeout: 504,

@@ -4,7 +4,7 @@
  */
 import { join } from "node:path";
 import { formatSubject, type Subject } from "../platform/auth/principal.js";
-import { requireSaidOwner, type RequireTenant } from "../platform/auth/said-owner.js";
+import type { RequireTenant } from "../platform/auth/said-owner.js";
 import { SOURCE_FILES_DEFAULT, SOURCE_MEGABYTES_DEFAULT } from "../engine/circuit/source-limits.js";
 import type { Clock } from "../platform/clock.js";
 import type { HandlersFor } from "../platform/contract/route.js";
@@ -28,6 +28,12 @@ import { proverBodyLimits, proverHandlers } from "./handlers.js";
 import { KeyPins } from "./provisioning/key-pins.js";
 import { NoteStores } from "./proofs/note-stores.js";
 import { Proofs } from "./proofs/proofs.js";
+import { mergeCommits } from "../platform/store/commits.js";
+import { Labelling } from "./labels/labelling.js";
+import { Places } from "./sharing/places.js";
+import { ProverAccess } from "./sharing/prover-access.js";
+import { SharedProvers } from "./sharing/shared-provers.js";
+import { sharingHandlers } from "./sharing/sharing-handlers.js";
 import { Provisioning, PROVISIONING_PHASES, type ProvisioningDependencies } from "./provisioning/provisioning.js";
 import { ReferenceStrings } from "./provisioning/reference-strings.js";
 import { createReferenceStrings } from "./reference-strings/create-reference-strings.js";
@@ -90,6 +96,8 @@ interface ProverRegistryDependencies {
 
 export interface ProverRegistry {
   readonly service: ProverService;
+  /** Provers of others that a subject uses. */
+  readonly sharing: SharedProvers;
   readonly handlers: HandlersFor<typeof proverRoutes>;
   readonly bodyLimits: ReturnType<typeof proverBodyLimits>;
   /** Deletes files that no record names; at start, before any is written. Returns how many. */
@@ -142,20 +150,19 @@ export function createProverRegistry(
   const pins = new KeyPins({ vault });
   const { strings, handlers: referenceStrings } = openReferenceStrings(options, dependencies, repository);
   const watch = new StatusWatch();
+  const { access, places, labelling, sharing } = createUse({ store, repository, vault, notes, clock });
   const proofs = new Proofs(
     { proveDeadlineMs: PROVE_DEADLINE_MS, verifyDeadlineMs: VERIFY_DEADLINE_MS },
-    { repository, notes, compute, turnOf, resident, interfaces, pins, vault, events, clock },
+    { repository, access, places, notes, compute, turnOf, resident, interfaces, pins, vault, events, clock },
   );
   const files = new SourceFiles({ artifacts, isUsed: (sha256) => repository.needsFile(sha256) });
   const parts = { repository, files, builtIns, pins, strings, vault, watch, turnOf };
   const { queue, analyses } = createProvisioning(options, dependencies, parts);
-  const source = options.source ?? SOURCE_LIMITS;
+  const { source = SOURCE_LIMITS } = options;
   const uploadBytesMax = options.uploadBytesMax ?? UPLOAD_BYTES_MAX;
   const imports = createImports({ ...parts, store, artifacts, events, clock, log, queue }, uploadBytesMax);
-  const origins = new CircuitOrigins(
-    { source, compilerName: compute.compilerName },
-    { catalog, builtIns, files, imports },
-  );
+  const { compilerName } = compute;
+  const origins = new CircuitOrigins({ source, compilerName }, { catalog, builtIns, files, imports });
   const service = new ProverService(
     {
       pendingPerOwnerMax: options.pendingPerOwnerMax ?? PENDING_PER_OWNER_MAX,
@@ -164,23 +171,38 @@ export function createProverRegistry(
     },
     {
       ...{ store, repository, artifacts, vault, catalog, origins, notes, proofs, watch, clock, queue, analyses },
-      ...{ files, imports, strings },
+      ...{ files, imports, strings, access, places },
       requireTenant: dependencies.requireTenant,
     },
   );
   return {
     service,
+    sharing,
     handlers: proverHandlers({
       provers: service,
+      labelling,
+      sharing: sharingHandlers(sharing),
       referenceStrings,
-      requireOwner: (principal, said) => {
-        requireSaidOwner(principal, said, dependencies.requireTenant);
-      },
+      requireTenant: dependencies.requireTenant,
     }),
-    bodyLimits: proverBodyLimits({ source, uploadBytesMax }, { provers: service }),
+    bodyLimits: proverBodyLimits({ source, uploadBytesMax }, { provers: service, labelling }),
     removeOrphans: async () => await removeOrphans(artifacts, repository),
     imports,
   };
+}
+
+/** What provers are called, and who may use them. */
+function createUse(parts: ConstructorParameters<typeof Labelling>[0] & ConstructorParameters<typeof Places>[0]): Pick<
+  ProverRegistry,
+  "sharing"
+> & {
+  readonly access: ProverAccess;
+  readonly places: Places;
+  readonly labelling: Labelling;
+} {
+  const access = new ProverAccess(parts);
+  const places = new Places(parts);
+  return { access, places, labelling: new Labelling(parts), sharing: new SharedProvers({ ...parts, access, places }) };
 }
 
 interface ProvisioningParts extends Pick<
@@ -202,9 +224,13 @@ function createProvisioning(
   const analyses = analyzer === undefined ? undefined : analysisQueue(jobs, repository);
   const provisioning = new Provisioning({
     ...{ ...parts, artifacts, compute, events, clock, log },
-    // A circuit from outside has no source to analyse.
-    followUp: ({ id, build }) =>
-      build.is_strict === true || build.import !== undefined ? {} : (analyses?.prepare(build.owner, id) ?? {}),
+    followUp: (prover) => {
+      const { id, build } = prover;
+      // A circuit from outside has no source to analyse.
+      const isAnalysed = build.is_strict !== true && build.import === undefined;
+      const analysis = isAnalysed ? analyses?.prepare(build.owner, id) : undefined;
+      return mergeCommits(repository.labels.provisioning(prover), analysis ?? {});
+    },
   });
   registerJobs(jobs, options, { provisioning, watch, turnOf });
   if (analyzer !== undefined)

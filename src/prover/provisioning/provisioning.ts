@@ -74,6 +74,8 @@ class NothingToDo extends Error {
 const STEPS_MAX = 16;
 /** Without a reference string, with it, and once more if another was deleted meanwhile. */
 const SETUP_TRIES_MAX = 3;
+/** Another prover that takes the same tags, or the owner who changes them. */
+const PIN_CONFLICTS_MAX = 8;
 
 export class Provisioning {
   readonly #with: ProvisioningDependencies;
@@ -350,7 +352,7 @@ export class Provisioning {
   /** Waits until the vault is unsealed; all other steps are done by then. */
   async #pinKeys(prover: StoredProver, lease: ProvisioningLease): Promise<void> {
     const { owner } = prover.build;
-    for (;;) {
+    for (let conflicts = 0; ;) {
       await this.#with.vault.untilUnsealed(lease.signal);
       try {
         const proving = await this.#with.pins.prepare(owner, prover, "proving_key", required(prover, "proving_key"));
@@ -364,6 +366,8 @@ export class Provisioning {
         await this.#move(pinned, "provisioned", lease, mergeCommits(proving.commit, verifying.commit));
         return;
       } catch (error) {
+        conflicts += 1;
+        if (error instanceof StoreConflict && conflicts < PIN_CONFLICTS_MAX) continue;
         if (!(error instanceof AppError)) throw error;
         if (error.code === "not_found") {
           const reason = diagnostic("vault_gone", "the prover's vault was deleted before its keys could be pinned");

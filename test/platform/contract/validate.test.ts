@@ -87,7 +87,7 @@ describe("query members", () => {
   });
 
   it("that may be a UUID or another text keep the case of the other", () => {
-    const { params } = compileRoute(
+    const either = compileRoute(
       defineRoute({
         id: "y",
         area: "prover",
@@ -99,7 +99,7 @@ describe("query members", () => {
         responses: { 204: { description: "y" } },
       }),
     );
-    expect([params({ id: UPPER }), params({ id: "Name:Tag" })]).toEqual([
+    expect([either.params({ id: UPPER }), either.params({ id: "Name:Tag" })]).toEqual([
       { id: UPPER.toLowerCase() },
       { id: "Name:Tag" },
     ]);
