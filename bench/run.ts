@@ -19,6 +19,7 @@ const SUBJECTS: Readonly<Record<string, () => Promise<{ readonly subject: BenchS
   fflonk: async () => await import("./subjects/fflonk.js"),
   ptau: async () => await import("./subjects/ptau.js"),
   setup: async () => await import("./subjects/setup.js"),
+  provision: async () => await import("./subjects/provision.js"),
   kernels: async () => await import("./subjects/kernels.js"),
   store: async () => await import("./subjects/store.js"),
   http: async () => await import("./subjects/http.js"),

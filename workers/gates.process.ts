@@ -6,10 +6,9 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { runProcessEntry } from "../src/engine/process/process-entry.js";
 import { openReferenceString } from "../src/engine/proof-systems/reference-string-file.js";
-import { checkStoredKey } from "../src/engine/proof-systems/stored-keys.js";
+import type { StoredKeyResult } from "../src/engine/proof-systems/proof-system.js";
 import { proofSystem } from "../src/engine/proof-systems/table.js";
 import type { GatesInput, StoredFile } from "../src/prover/compute/compute.js";
-import type { GatesAnswer } from "../src/prover/compute/gates-task.js";
 
 function read({ path, sha256 }: StoredFile): Buffer {
   const bytes = readFileSync(path);
@@ -19,8 +18,8 @@ function read({ path, sha256 }: StoredFile): Buffer {
 }
 
 await runProcessEntry(
-  async ({ system, r1cs, provingKey, verifyingKey, referenceString, example }: GatesInput): Promise<GatesAnswer> =>
-    await checkStoredKey(system, {
+  async ({ system, r1cs, provingKey, verifyingKey, referenceString, example }: GatesInput): Promise<StoredKeyResult> =>
+    await proofSystem(system).checkKey({
       r1cs: read(r1cs),
       provingKey: read(provingKey),
       verifyingKey: read(verifyingKey).toString("utf8"),

@@ -16,6 +16,7 @@ import { References } from "../platform/references.js";
 import { StartError } from "../platform/start-error.js";
 import { ComputePools } from "../prover/compute/compute-pools.js";
 import { ProcessAnalyzer } from "../prover/compute/analysis-task.js";
+import { PACKAGE_ROOT } from "../platform/files/package-root.js";
 import { PooledCompute } from "../prover/compute/pooled-compute.js";
 import { checkPowersInProcess } from "../prover/compute/powers-of-tau-task.js";
 import { ResidentBytes } from "../prover/compute/resident-bytes.js";
@@ -54,7 +55,9 @@ export async function openAreas(platform: Platform): Promise<Areas> {
   const { config, dataDir, audit, events, jobs, clock, log } = platform;
   const unsealed = new Signal();
   const ownerDeleted = new Signal<Subject>();
-  const vault = await openVault(platform, unsealed);
+  // Identity is built last of those that take turns, and the vault answers nothing before it is started.
+  const turnOfName = (owner: string): string => identityParts.identity.services.turns.ofName(owner);
+  const vault = await openVault(platform, { unsealed, turnOf: turnOfName });
   const sandbox = await openSandbox({ mode: config.sandbox }, { log });
   const tasks = new ProcessTasks({ sandbox });
   const pools = createPools(platform);
@@ -91,6 +94,7 @@ export async function openAreas(platform: Platform): Promise<Areas> {
     log,
     references,
     requireTenant,
+    turnOf,
   });
   unsealed.on(() => chain.wake());
   ownerDeleted.on((owner) => chain.purge(owner));
@@ -128,7 +132,7 @@ export async function secretKey(path: string): Promise<Buffer> {
 
 async function openVault(
   { config, dataDir, audit, auditUnwritable, jobs, clock, log }: Platform,
-  unsealed: Signal,
+  { unsealed, turnOf }: { readonly unsealed: Signal; readonly turnOf: (owner: string) => string },
 ): Promise<Vault> {
   const makesOwnKey = makesOwnSealKey(config);
   // Before the mode is remembered for good: a start that fails leaves the folder to another mode.
@@ -141,6 +145,7 @@ async function openVault(
       store: audit.vaultStore,
       clock,
       log,
+      turnOf,
       onUnsealed: () => void unsealed.emit(),
       onSealChange: async ({ action, code }) => {
         const outcome = code === undefined ? { outcome: "ok" as const } : { outcome: "refused" as const, code };
@@ -167,7 +172,7 @@ function createPools({ config, log }: Platform): ComputePools {
 }
 
 function createProvers(
-  { config, audit, artifacts, jobs, events, clock, log }: Platform,
+  { config, audit, artifacts, jobs, events, clock, log, providers }: Platform,
   {
     pools,
     tasks,
@@ -190,6 +195,7 @@ function createProvers(
       constraintsMax: config.constraints_max,
       compile: { memoryMb: config.compile_memory_mb, seconds: config.compile_seconds },
       residentBytesMax: budgetBytes,
+      preparedFolder: join(PACKAGE_ROOT, "dist", "circuits"),
       ...(config.kernels === "wasm" ? { openKeys } : {}),
     },
     { pools, tasks, log },
@@ -208,6 +214,7 @@ function createProvers(
     {
       ...{ store: audit.vaultStore, artifacts, jobs, compute, resident, vault: vault.service, events, clock, log },
       ...(analyzer === undefined ? {} : { analyzer }),
+      ...(providers === undefined ? {} : { providers }),
       checkPowers: async (path, options) => await checkPowersInProcess(tasks, path, options),
       requireTenant,
       turnOf,

@@ -23,6 +23,8 @@ import type {
   SharedBytes,
   TaskFailure,
   TaskResult,
+  VerifierContractMessage,
+  VerifierContractValue,
 } from "./protocol.js";
 import { invalidWitness, isOwnProofValid, verify, verifyBatch } from "./verify-tasks.js";
 
@@ -82,6 +84,8 @@ export async function runComputeTask(
       return await verifyBatch(request.message);
     case "append_notes":
       return { ok: true, value: appendNotes(request.message) };
+    case "verifier_contract":
+      return await verifierContract(request.message);
   }
 }
 
@@ -124,6 +128,13 @@ async function prove(message: ProveMessage): Promise<TaskResult<ProveValue>> {
       timings: { witnessMs, proveMs, checkMs },
     },
   };
+}
+
+async function verifierContract(message: VerifierContractMessage): Promise<TaskResult<VerifierContractValue>> {
+  const system = proofSystem(message.system);
+  if (system.solidityVerifier === undefined) throw new Error(`there is no Solidity verifier of ${message.system}`);
+  const verifyingKey: unknown = JSON.parse(Buffer.from(viewOf(message.verifyingKey)).toString("utf8"));
+  return { ok: true, value: { source: await system.solidityVerifier(verifyingKey) } };
 }
 
 /** The witness of the caller's inputs, or the caller's own. */

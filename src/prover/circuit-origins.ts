@@ -1,19 +1,9 @@
 /** Where a new prover's circuit comes from: a source, a built-in circuit, or files that were made elsewhere. */
-import type { CurveName } from "../engine/curves/curve-parameters.js";
 import type { Subject } from "../platform/auth/principal.js";
 import { invalidMember } from "../platform/errors.js";
 import type { Catalog } from "./catalog.js";
 import type { Imports } from "./imports/imports.js";
 import type { SourceFiles } from "./provisioning/source-files.js";
-import {
-  circuitHash,
-  requireCurve,
-  sourceOf,
-  withOptions,
-  type BuiltInCircuits,
-  type NamedSource,
-  type SourceLimits,
-} from "./provisioning/sources.js";
 import type { StoredProver } from "./repository.js";
 import type { CreateProver, Prover } from "./schemas.js";
 
@@ -26,15 +16,8 @@ interface CircuitOrigin {
   hold(use: (files: Pick<Build, "artifacts" | "import">) => Promise<Prover>): Promise<Prover>;
 }
 
-interface CircuitOriginsOptions {
-  readonly source: SourceLimits;
-  /** Compiler, version and flags: part of a compiled circuit's name. */
-  readonly compilerName: string;
-}
-
 interface CircuitOriginsDependencies {
   readonly catalog: Catalog;
-  readonly builtIns: BuiltInCircuits;
   readonly files: SourceFiles;
   readonly imports: Imports;
 }
@@ -48,11 +31,9 @@ interface Asked {
 const IMPORT_ID_LENGTH = 8;
 
 export class CircuitOrigins {
-  readonly #options: CircuitOriginsOptions;
   readonly #with: CircuitOriginsDependencies;
 
-  constructor(options: CircuitOriginsOptions, dependencies: CircuitOriginsDependencies) {
-    this.#options = options;
+  constructor(dependencies: CircuitOriginsDependencies) {
     this.#with = dependencies;
   }
 
@@ -62,7 +43,9 @@ export class CircuitOrigins {
    */
   of(owner: Subject, id: string, { request, system }: Asked): CircuitOrigin {
     const announced = request.import ?? undefined;
-    if (announced === undefined) return this.#fromSource(request, system.curve);
+    if (announced === undefined) return this.#fromSource({ request, system });
+    if (this.#with.catalog.providerOf(system).readImport === undefined)
+      throw invalidMember("import", `${system.provider} takes no circuits from outside`, "source_invalid");
     requireImportable(request, system);
     return this.#imported(owner, id, announced);
   }
@@ -80,28 +63,14 @@ export class CircuitOrigins {
     };
   }
 
-  #fromSource(request: CreateProver, curve: CurveName): CircuitOrigin {
-    const circuit = this.#circuitOf(request, curve);
-    const { optimization = 2, rounds = null } = circuit.source.options ?? {};
+  #fromSource({ request, system: offered }: Asked): CircuitOrigin {
+    const program = this.#with.catalog.providerOf(offered).readProgram(request, offered.system);
     return {
-      prover: { identifier: circuit.identifier, options: { optimization, rounds } },
-      build: {
-        circuit_hash: circuitHash(circuit, curve, this.#options.compilerName),
-        is_built_in: circuit.isBuiltIn,
-      },
+      prover: { identifier: program.identifier, options: program.options },
+      build: { circuit_hash: program.hash, is_built_in: program.isBuiltIn },
       hold: async (use) =>
-        await this.#with.files.hold(Buffer.from(JSON.stringify(circuit.source)), async (source) =>
-          use({ artifacts: { "source.json": source } }),
-        ),
+        await this.#with.files.hold(program.content, async (source) => use({ artifacts: { "source.json": source } })),
     };
-  }
-
-  #circuitOf(request: CreateProver, curve: CurveName): NamedSource {
-    const { prime, ...options } = request.options ?? {};
-    this.#with.catalog.requirePrime(prime, curve);
-    const named = sourceOf(request, { builtIns: this.#with.builtIns, limits: this.#options.source });
-    requireCurve(named, curve);
-    return withOptions(named, options);
   }
 }
 

@@ -13,7 +13,10 @@ import { GrantRecords } from "./sharing/grants.js";
 import type { ProverAnalysis } from "./analysis/analysis-schemas.js";
 import type { ProofFilters, ProverDiagnostic, ProofRecord, Prover, ProverFilters, UniversalSetup } from "./schemas.js";
 
-/** Files of a prover, by the name of their download; `source.json` and `reference_string` cannot be downloaded. */
+/**
+ * Files of a prover that the registry and circom know, by the name of their download; `source.json` and
+ * `reference_string` cannot be downloaded.
+ */
 export type ArtifactName =
   | "verifying_key.json"
   | "proving_key"
@@ -26,8 +29,11 @@ export type ArtifactName =
   | "source.json"
   /** As uploaded; compared with the proving key's own and then dropped. */
   | "imported_verifying_key.json";
-/** A type and not an interface, like everything that is stored as a value. */
-export type ArtifactSet = { readonly [Name in ArtifactName]?: { readonly sha256: string; readonly bytes: number } };
+/**
+ * By name: those of `ArtifactName`, or a provider's own. A type and not an interface, like everything that is stored
+ * as a value.
+ */
+export type ArtifactSet = { readonly [name: string]: { readonly sha256: string; readonly bytes: number } };
 
 /** The results of compiling a circuit; all provers of the circuit within its scope share them. */
 export type CompiledCircuit = {
@@ -75,6 +81,8 @@ interface ProverBuild {
   readonly value_count?: number;
   /** Set on provers that are provisioned only when their analysis accuses no output. */
   readonly is_strict?: boolean;
+  /** Set on provers that neither take keys of another prover of the circuit nor give theirs. */
+  readonly has_own_keys?: boolean;
   /** Set once the keys among `artifacts` have passed all setup gates. */
   readonly gates_passed: boolean;
 }
@@ -222,6 +230,12 @@ export class ProverRepository {
   putCircuitAnalysis(scope: CircuitScope, hash: string, result: AnalysisResult): StoreCommit {
     const key = circuitKey(scope, hash, TABLES.circuitAnalysis);
     return { puts: [{ key, value: result }, ...recordUses(key, result.artifacts)] };
+  }
+
+  /** Returns the owner's latest provers of a circuit, the latest first. */
+  latestOfCircuit(owner: Subject, circuitHash: string, countMax: number): StoredProver[] {
+    const page = { page: 1, rpp: countMax };
+    return this.#provers.list("circuit", [...ownerKey(owner), circuitHash], { page, reverse: true }).rows;
   }
 
   /** Counts the provers of an owner, or of all owners, that are in provisioning. */

@@ -289,10 +289,13 @@ export const proverRoutes = {
     auth: READ,
     needsUnsealed: true,
     description:
-      "verifying_key.json, proving_key (of Groth16 also as proving_key.zkey), circuit.wasm, circuit.r1cs, circuit.sym, interface.json, verifier.sol; of the analysis analysis.json and, when two witnesses differ, witness_1.wtns, witness_2.wtns, analysis.r1cs, analysis.sym. ETag is the SHA-256.",
+      "verifying_key.json, proving_key (of Groth16 also as proving_key.zkey), circuit.wasm, circuit.r1cs, circuit.sym, interface.json, verifier.sol; of the analysis analysis.json and, when two witnesses differ, witness_1.wtns, witness_2.wtns, analysis.r1cs, analysis.sym. ETag is the SHA-256. verifier.sol is made when it is first downloaded, which takes a moment.",
     params: ArtifactParams,
     responses: { 200: { description: "The file", file: "application/octet-stream" } },
-    errors: ["not_found", "artifact_corrupt", "vault_sealed"],
+    errors: [
+      ...(["not_found", "artifact_corrupt", "vault_sealed", "prover_keys_missing", "prover_busy"] as const),
+      ...(["overloaded", "deadline_exceeded", "storage_full"] as const),
+    ],
   }),
   listProverArtifacts: defineRoute({
     id: "listProverArtifacts",
@@ -302,7 +305,7 @@ export const proverRoutes = {
     summary: "List the artifacts of a prover",
     auth: READ,
     description:
-      "The files that can be downloaded, with their hashes. Of an import that waits for files: those that were announced, and how much of each has come.",
+      "The files that can be downloaded, with their hashes. Of an import that waits for files: those that were announced, and how much of each has come. `verifier.sol` is not complete until it is first downloaded.",
     params: ProverParams,
     responses: { 200: { description: "The files", schema: Type.Array(ProverArtifact) } },
     errors: ["not_found"],

@@ -91,10 +91,13 @@ export const Prover = Type.Object(
     proving_scheme: Type.String(),
     curve: Type.String(),
     status: Status,
-    trusted_setup: Type.Union([Type.Literal("single_party"), Type.Literal("universal"), Type.Literal("imported")], {
-      description:
-        "how the keys were made; single_party: by this server alone, so whoever controlled it at that time could forge proofs; universal: from the structured reference string that `setup` names; imported: elsewhere, and trusted only as far as those who made them",
-    }),
+    trusted_setup: Type.Union(
+      [Type.Literal("single_party"), Type.Literal("universal"), Type.Literal("imported"), Type.Literal("transparent")],
+      {
+        description:
+          "how the keys were made; single_party: by this server alone, so whoever controlled it at that time could forge proofs; universal: from the structured reference string that `setup` names; imported: elsewhere, and trusted only as far as those who made them; transparent: from the circuit alone, without anything secret",
+      },
+    ),
     setup: nullable(UniversalSetup),
     note_store_id: Uuid,
     nullifier_store_id: NullifierStoreId,
@@ -199,6 +202,13 @@ export const CreateProver = closed(
     nullifier_store_id: Type.Optional(nullable(NullifierStoreId)),
     store_id: Type.Optional(nullable(Type.String({ ...Uuid, description: "the same as `note_store_id`" }))),
     options: Type.Optional(nullable(CompileOptions)),
+    fresh_setup: Type.Optional(
+      nullable(
+        Type.Boolean({
+          description: "make keys for this prover alone, though another of yours has keys of the same circuit",
+        }),
+      ),
+    ),
     strict: Type.Optional(
       nullable(
         Type.Boolean({

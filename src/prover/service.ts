@@ -14,7 +14,7 @@ import { newId } from "../platform/ids.js";
 import type { ArtifactReference, Artifacts } from "../platform/store/artifacts.js";
 import { StoreConflict, type Store, type StoreCommit, type StoreRecord } from "../platform/store/store.js";
 import { mergeCommits, type Page } from "../platform/store/tables.js";
-import { DEFAULT_PROVIDER, proofSystemRow, type Catalog } from "./catalog.js";
+import { DEFAULT_PROVIDER, type Catalog } from "./catalog.js";
 import type { CircuitOrigins } from "./circuit-origins.js";
 import { isWaitingForFiles } from "./imports/import-files.js";
 import type { Imports } from "./imports/imports.js";
@@ -24,12 +24,12 @@ import { readAnalysis } from "./analysis/analyses.js";
 import type { CircuitAnalysis } from "./analysis/analysis-schemas.js";
 import type { NoteStores } from "./proofs/note-stores.js";
 import type { Proofs } from "./proofs/proofs.js";
+import type { VerifierContracts } from "./proofs/verifier-contracts.js";
 import { withCompiled } from "./provisioning/provisioning.js";
 import {
   scopeOf,
   type AnalysisArtifactName,
   type AnalysisResult,
-  type ArtifactName,
   type Listed,
   type ProverRepository,
   type StoredProver,
@@ -53,6 +53,7 @@ import {
 import { requireSaidPlace, requireSaidProver } from "./said-prover.js";
 import type { Places } from "./sharing/places.js";
 import type { ProverAccess } from "./sharing/prover-access.js";
+import type { Download, Provider } from "./providers/provider.js";
 import type { ReferenceStrings } from "./provisioning/reference-strings.js";
 import type { SourceFiles } from "./provisioning/source-files.js";
 import type { StatusWatch } from "./provisioning/status-watch.js";
@@ -95,6 +96,7 @@ interface ProverServiceDependencies {
   readonly vault: ProverVault;
   readonly notes: NoteStores;
   readonly proofs: Proofs;
+  readonly contracts: VerifierContracts;
   readonly access: ProverAccess;
   readonly places: Places;
   readonly watch: StatusWatch;
@@ -112,22 +114,6 @@ type WantedStores = Parameters<NoteStores["prepare"]>[1];
 /** A prover before its stores are known. */
 type NewProver = Omit<StoredProver, "created_at" | "updated_at" | "note_store_id" | "nullifier_store_id">;
 
-interface Download {
-  readonly artifact: ArtifactName;
-  readonly contentType: string;
-}
-
-/** Artifacts that can be downloaded, by the name in the path. */
-const DOWNLOADS: Readonly<Partial<Record<string, Download>>> = {
-  "verifying_key.json": { artifact: "verifying_key.json", contentType: "application/json" },
-  proving_key: { artifact: "proving_key", contentType: "application/octet-stream" },
-  "proving_key.zkey": { artifact: "proving_key", contentType: "application/octet-stream" },
-  "circuit.wasm": { artifact: "circuit.wasm", contentType: "application/wasm" },
-  "circuit.r1cs": { artifact: "circuit.r1cs", contentType: "application/octet-stream" },
-  "circuit.sym": { artifact: "circuit.sym", contentType: "text/plain; charset=UTF-8" },
-  "interface.json": { artifact: "interface.json", contentType: "application/json" },
-  "verifier.sol": { artifact: "verifier.sol", contentType: "text/plain; charset=UTF-8" },
-};
 /** Artifacts of the analysis, which exist whether the prover is provisioned or not. */
 const ANALYSIS_DOWNLOADS: Readonly<Partial<Record<string, { artifact: AnalysisArtifactName; contentType: string }>>> = {
   "analysis.json": { artifact: "analysis.json", contentType: "application/json" },
@@ -136,8 +122,15 @@ const ANALYSIS_DOWNLOADS: Readonly<Partial<Record<string, { artifact: AnalysisAr
   "analysis.r1cs": { artifact: "analysis.r1cs", contentType: "application/octet-stream" },
   "analysis.sym": { artifact: "analysis.sym", contentType: "text/plain; charset=UTF-8" },
 };
+const CONTRACT_TO_MAKE: ProverArtifact = {
+  name: "verifier.sol",
+  sha256: null,
+  bytes: null,
+  received: 0,
+  complete: false,
+};
 /** Downloaded only when all gates have passed; the artifacts of compilation can be downloaded at once. */
-const SETUP_ARTIFACTS: ReadonlySet<ArtifactName> = new Set(["proving_key", "verifying_key.json", "verifier.sol"]);
+const SETUP_ARTIFACTS: ReadonlySet<string> = new Set(["proving_key", "verifying_key.json", "verifier.sol"]);
 /** Another request may change a store at the same time (a proof appends to it); a few tries are enough. */
 const CREATE_TRIES_MAX = 8;
 /** What every prover has before its provisioning begins. */
@@ -210,7 +203,7 @@ export class ProverService {
   progress(owner: Subject, id: string): ProverProgress {
     const prover = this.#find(owner, id).value;
     const { status, errors } = prover;
-    const { setup } = proofSystemRow(prover);
+    const { setup } = this.#with.catalog.systemOf(prover);
     return {
       id,
       status,
@@ -333,12 +326,16 @@ export class ProverService {
   }
 
   /**
-   * Returns a file of the prover after checking its content against its hash.
+   * Returns a file of the prover after checking its content against its hash. Makes the verifier contract when it is
+   * first asked for.
    * @param name as in the path of the download
-   * @throws AppError `not_found`, `artifact_corrupt`
+   * @throws AppError `not_found`, `artifact_corrupt`, and what `VerifierContracts.make` throws
    */
   async artifact(caller: Subject, id: string, name: string): Promise<FileAnswer> {
-    const { prover, mayRead } = this.#with.access.files(caller, id);
+    const { mayRead, ...shared } = this.#with.access.files(caller, id);
+    const { contracts } = this.#with;
+    if (name === "verifier.sol" && contracts.isAwaited(shared.prover)) await contracts.make(shared.prover, caller);
+    const { prover } = this.#with.access.files(caller, id);
     const found = mayRead(name) ? (this.#download(prover, name) ?? this.#analysisDownload(prover, name)) : undefined;
     if (found === undefined) throw new AppError("not_found", { message: `the prover has no artifact ${name}` });
     const { sha256, bytes } = await this.#with.artifacts.verify(found.sha256);
@@ -351,18 +348,22 @@ export class ProverService {
     return await readAnalysis({ owner, proverId: id }, this.#with);
   }
 
-  /** Returns the files that can be downloaded, or those that an import waits for. */
+  /**
+   * Returns the files that can be downloaded, or those that an import waits for. The verifier contract is not complete
+   * until it is first downloaded.
+   */
   artifacts(caller: Subject, id: string): ProverArtifact[] {
     const { prover, mayRead } = this.#with.access.files(caller, id);
     const waiting = this.#with.imports.progress(prover);
     if (waiting !== undefined) return waiting.filter(({ name }) => mayRead(name));
-    return Object.entries(DOWNLOADS).flatMap(([name, download]) => {
+    const made = Object.entries(this.#downloadsOf(prover)).flatMap(([name, download]) => {
       const found = download === undefined ? undefined : this.#downloadable(prover, name, download);
       // The same file by its other name.
       const isTwice = name === "proving_key" && this.#download(prover, "proving_key.zkey") !== undefined;
       if (found === undefined || isTwice || !mayRead(name)) return [];
       return [{ name, ...found, received: found.bytes, complete: true }];
     });
+    return this.#with.contracts.isAwaited(prover) ? [...made, CONTRACT_TO_MAKE] : made;
   }
 
   /** Takes a file of an import, or a part of it; see `Imports.take`. */
@@ -395,11 +396,13 @@ export class ProverService {
 
   async #register(owner: Subject, request: CreateProver): Promise<Prover> {
     const triple = this.#with.catalog.resolve({ ...request, provider: request.provider ?? DEFAULT_PROVIDER });
-    const { curve } = triple;
-    if (proofSystemRow(triple).setup === "universal") this.#with.strings.requireSource(triple.curve);
+    const { provider, proving_scheme, curve, trusted_setup, system } = triple;
+    if (system.stringCurve !== undefined) this.#with.strings.requireSource(system.stringCurve);
     const isStrict = request.strict === true;
     if (isStrict && this.#with.analyses === undefined)
       throw invalidMember("strict", "this server analyses no circuits");
+    if (isStrict && !this.#with.catalog.providerOf(triple).isAnalyzed)
+      throw invalidMember("strict", `programs of ${provider} are not analysed`);
     const id = newId();
     const origin = this.#with.origins.of(owner, id, { request, system: triple });
     this.#requireRoom(owner);
@@ -408,7 +411,12 @@ export class ProverService {
     const notes = request.note_store_id ?? request.store_id ?? undefined;
     if (typeof request.store_id === "string" && request.store_id !== notes)
       throw invalidMember("store_id", "store_id and note_store_id name two stores");
-    const stores = { proverId: id, curve, notes, nullifiers: request.nullifier_store_id ?? undefined };
+    const stores = {
+      proverId: id,
+      curve: system.noteCurve,
+      notes,
+      nullifiers: request.nullifier_store_id ?? undefined,
+    };
     // Checked before anything is written; prepared again for each try.
     this.#with.notes.prepare(owner, stores);
     const vault = await this.#with.vault.prepareProverVault(owner, {
@@ -421,7 +429,7 @@ export class ProverService {
       vault_id: vault.vaultId,
       name,
       description: request.description ?? null,
-      ...triple,
+      ...{ provider, proving_scheme, curve, trusted_setup },
       ...origin.prover,
     };
     const build = {
@@ -430,6 +438,7 @@ export class ProverService {
       note_key_id: vault.noteKeyId,
       gates_passed: false,
       ...(isStrict ? { is_strict: true } : {}),
+      ...(request.fresh_setup === true ? { has_own_keys: true } : {}),
     };
     return await origin.hold(async (files) =>
       this.#insert({ ...prover, build: { ...build, ...files } }, stores, { labels, vault: vault.commit }),
@@ -518,13 +527,18 @@ export class ProverService {
   /** Undefined for what the prover has not got, or not yet. */
   #downloadable(prover: StoredProver, name: string, { artifact }: Download): ArtifactReference | undefined {
     // A key of another format is served under its own name only.
-    if (name === "proving_key.zkey" && proofSystemRow(prover).provingKeyFormat !== "snarkjs-zkey") return undefined;
+    if (name === "proving_key.zkey" && this.#with.catalog.systemOf(prover).keyFormats.proving_key !== "snarkjs-zkey")
+      return undefined;
     const isReady = prover.status === "provisioned" || !SETUP_ARTIFACTS.has(artifact);
     return isReady ? prover.build.artifacts[artifact] : undefined;
   }
 
+  #downloadsOf(prover: StoredProver): Provider["downloads"] {
+    return this.#with.catalog.providerOf(prover).downloads;
+  }
+
   #download(prover: StoredProver, name: string): { sha256: string; contentType: string } | undefined {
-    const download = DOWNLOADS[name];
+    const download = this.#downloadsOf(prover)[name];
     const stored = download === undefined ? undefined : this.#downloadable(prover, name, download);
     if (download === undefined || stored === undefined) return undefined;
     return { sha256: stored.sha256, contentType: download.contentType };

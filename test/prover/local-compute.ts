@@ -10,7 +10,6 @@ import { curveNamed } from "../../src/engine/curves/curves.js";
 import { appendNotes } from "../../src/engine/merkle/note-tree.js";
 import { makeDevelopmentString } from "../../src/engine/plonk/development-string.js";
 import { openReferenceString } from "../../src/engine/proof-systems/reference-string-file.js";
-import { checkStoredKey } from "../../src/engine/proof-systems/stored-keys.js";
 import { proofSystem } from "../../src/engine/proof-systems/table.js";
 import { loadReferenceKernels } from "../../src/engine/reference/reference-kernels.js";
 import type {
@@ -19,6 +18,8 @@ import type {
   ProveMessage,
   ProveValue,
   TaskResult,
+  VerifierContractMessage,
+  VerifierContractValue,
   VerifyBatchMessage,
   VerifyBatchValue,
   VerifyMessage,
@@ -29,14 +30,13 @@ import type {
   CompileInput,
   CompileOutcome,
   GatesInput,
+  GatesOutcome,
   ImportFiles,
   ImportOutcome,
-  PassedGates,
   ProverCompute,
   ReferenceStringInput,
   SetupInput,
   SetupOutcome,
-  StepFailure,
 } from "../../src/prover/compute/compute.js";
 import { readImport } from "../../src/prover/compute/read-import.js";
 import { compileOnce } from "../support/compiled-circuits.js";
@@ -96,15 +96,8 @@ export class LocalCompute implements ProverCompute {
     };
   }
 
-  async gates({
-    system,
-    r1cs,
-    provingKey,
-    verifyingKey,
-    referenceString,
-    example,
-  }: GatesInput): Promise<{ ok: true; value: PassedGates } | StepFailure> {
-    const checked = await checkStoredKey(system, {
+  async gates({ system, r1cs, provingKey, verifyingKey, referenceString, example }: GatesInput): Promise<GatesOutcome> {
+    const checked = await proofSystem(system).checkKey({
       r1cs: readFileSync(r1cs.path),
       provingKey: readFileSync(provingKey.path),
       verifyingKey: readFileSync(verifyingKey.path, "utf8"),
@@ -115,9 +108,7 @@ export class LocalCompute implements ProverCompute {
         ? {}
         : { example: { ...example, witnessProgram: readFileSync(example.witnessProgram.path) } }),
     });
-    return checked.ok
-      ? { ok: true, value: checked }
-      : { ok: false, errors: [{ code: "setup_gate_failed", message: checked.message }] };
+    return checked.ok ? { ok: true } : { ok: false, errors: [{ code: "setup_gate_failed", message: checked.message }] };
   }
 
   async prove(message: ProveMessage): Promise<TaskResult<ProveValue>> {
@@ -137,5 +128,9 @@ export class LocalCompute implements ProverCompute {
 
   async appendNotes(message: AppendNotesMessage): Promise<AppendNotesValue> {
     return appendNotes(message);
+  }
+
+  async verifierContract(message: VerifierContractMessage): Promise<TaskResult<VerifierContractValue>> {
+    return (await runComputeTask({ task: "verifier_contract", message })) as TaskResult<VerifierContractValue>;
   }
 }

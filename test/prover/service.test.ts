@@ -282,7 +282,7 @@ describe("proving and verifying", () => {
   it("answers false for a proof of something else", async () => {
     const { proof } = await prove(cubic.id);
     expect(await verify(cubic.id, proof, { Y: "36" })).toBe(false);
-    const other = await provision(test.provers, owner);
+    const other = await provision(test.provers, owner, { fresh_setup: true });
     expect(await verify(other.id, proof)).toBe(false);
   });
 
@@ -540,7 +540,8 @@ describe("artifacts", () => {
   });
 
   it("are noticed when they are swapped or changed", async () => {
-    const [victim, donor] = [await provision(test.provers, owner), await provision(test.provers, owner)];
+    const fresh = { fresh_setup: true };
+    const [victim, donor] = [await provision(test.provers, owner, fresh), await provision(test.provers, owner, fresh)];
     const [own, foreign] = await Promise.all(
       [victim, donor].map(({ id }) => test.provers.artifact(owner, id, "proving_key")),
     );
@@ -555,7 +556,8 @@ describe("artifacts", () => {
   });
 
   it("must be the ones that the vault vouches for, whatever the store says", async () => {
-    const [victim, donor] = [await provision(test.provers, owner), await provision(test.provers, owner)];
+    const fresh = { fresh_setup: true };
+    const [victim, donor] = [await provision(test.provers, owner, fresh), await provision(test.provers, owner, fresh)];
     const key = ["prover", owner.kind, owner.id];
     type Stored = { build: { artifacts: Record<string, never> } };
     const [own, foreign] = [test.store.get<Stored>([...key, victim.id])!, test.store.get<Stored>([...key, donor.id])!];

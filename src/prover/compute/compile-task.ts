@@ -9,6 +9,7 @@ import type {
   CompileRequest,
   CompileResult,
 } from "../../engine/circuit/compile-circuit.js";
+import { readCompilerName } from "../../engine/circuit/toolchain.js";
 import { workerPath } from "../../platform/files/package-root.js";
 import { SANDBOX_INCOMPLETE } from "../../platform/pool/sandbox.js";
 import type { ProcessTaskFailure, ProcessTaskLimits, ProcessTasks } from "../../platform/pool/process-task.js";
@@ -41,6 +42,11 @@ const MIB = 1024 ** 2;
  * not called too large.
  */
 const WALL_PER_CPU_SECOND = 5;
+
+/** Returns the name of the compiler that the server ships, its version and flags. */
+export function circom2Name(): string {
+  return `${readCompilerName()} O2`;
+}
 
 /** Returns the limits of a compile process. The largest built-in circuit takes 8 s and 0.6 GB. */
 export function compileProcessLimits({ memoryMb, seconds }: CompileAllowance): ProcessTaskLimits {

@@ -9,6 +9,8 @@ import type {
   ProveMessage,
   ProveValue,
   TaskResult,
+  VerifierContractMessage,
+  VerifierContractValue,
   VerifyBatchMessage,
   VerifyBatchValue,
   VerifyMessage,
@@ -52,6 +54,8 @@ export type CompileOutcome =
 export interface CompileInput {
   readonly source: CircuitSource;
   readonly curve: CompileRequest["curve"];
+  /** Names the circuit: its source with the options, the curve and the compiler. */
+  readonly hash?: string;
 }
 
 export interface SetupInput {
@@ -137,10 +141,8 @@ export interface ImportedParts {
 
 export type ImportOutcome = { readonly ok: true; readonly value: ImportedParts } | StepFailure;
 
-export interface PassedGates {
-  /** Source of a Solidity contract that verifies proofs of this key; absent where the EVM has no precompiles. */
-  readonly verifierContract?: string;
-}
+/** Whether a key has passed all gates. */
+export type GatesOutcome = { readonly ok: true } | StepFailure;
 
 export interface ProverCompute {
   /**
@@ -159,14 +161,16 @@ export interface ProverCompute {
     options?: ComputeOptions,
   ): Promise<{ readonly ok: true; readonly value: Uint8Array } | StepFailure>;
   /** Runs all setup gates on the stored keys, forgeries among them. */
-  gates(
-    input: GatesInput,
-    options?: ComputeOptions,
-  ): Promise<{ readonly ok: true; readonly value: PassedGates } | StepFailure>;
+  gates(input: GatesInput, options?: ComputeOptions): Promise<GatesOutcome>;
   prove(message: ProveMessage, options?: ComputeOptions): Promise<TaskResult<ProveValue>>;
   verify(message: VerifyMessage, options?: ComputeOptions): Promise<TaskResult<VerifyValue>>;
   /** Verifies many proofs of one key on one thread. */
   verifyBatch(message: VerifyBatchMessage, options?: ComputeOptions): Promise<TaskResult<VerifyBatchValue>>;
   /** Hashes notes into their tree. */
   appendNotes(message: AppendNotesMessage, options?: ComputeOptions): Promise<AppendNotesValue>;
+  /** Writes the Solidity contract that verifies proofs of a key on a curve with precompiles in the EVM. */
+  verifierContract(
+    message: VerifierContractMessage,
+    options?: ComputeOptions,
+  ): Promise<TaskResult<VerifierContractValue>>;
 }

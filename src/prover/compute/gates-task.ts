@@ -2,11 +2,10 @@
  * Checks a stored key in a process of its own: seconds of work that must not delay proofs. The files are passed
  * by path and hash, so that tens of megabytes do not pass through the server's memory.
  */
-import type { GatesInput, PassedGates } from "./compute.js";
+import type { StoredKeyResult } from "../../engine/proof-systems/proof-system.js";
+import type { GatesInput } from "./compute.js";
 import { workerPath } from "../../platform/files/package-root.js";
 import type { ProcessTaskLimits, ProcessTaskResult, ProcessTasks } from "../../platform/pool/process-task.js";
-
-export type GatesAnswer = ({ readonly ok: true } & PassedGates) | { readonly ok: false; readonly message: string };
 
 /** 65,536 constraints take 3 s and 0.6 GB; the rest is room for a busy machine. */
 const GATES_PROCESS_LIMITS: ProcessTaskLimits = {
@@ -24,8 +23,8 @@ export async function checkKeyInProcess(
   tasks: ProcessTasks,
   request: GatesInput,
   options: { readonly signal?: AbortSignal } = {},
-): Promise<ProcessTaskResult<GatesAnswer>> {
-  return await tasks.run<GatesInput, GatesAnswer>({
+): Promise<ProcessTaskResult<StoredKeyResult>> {
+  return await tasks.run<GatesInput, StoredKeyResult>({
     entry: workerPath("gates.process"),
     request,
     limits: GATES_PROCESS_LIMITS,

@@ -5,7 +5,7 @@
 import { WASM_PAGE_BYTES } from "../../engine/circuit/wasm-memory.js";
 import { AppError } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
-import { compileInProcess, compileProcessLimits, type CompileAllowance } from "./compile-task.js";
+import { circom2Name, compileInProcess, compileProcessLimits, type CompileAllowance } from "./compile-task.js";
 import { checkKeyInProcess } from "./gates-task.js";
 import { readImportInProcess } from "./import-task.js";
 import type { ComputePools, ProveOptions } from "./compute-pools.js";
@@ -17,7 +17,6 @@ import { DEFAULT_COMPILE_LIMITS, type CompileLimits } from "../../engine/circuit
 import type { Diagnostic } from "../../engine/circuit/diagnostics.js";
 import { readCircuitInterface } from "../../engine/circuit/interface.js";
 import { readR1csHeader } from "../../engine/circuit/r1cs.js";
-import { readCompilerName } from "../../engine/circuit/toolchain.js";
 import type {
   AppendNotesMessage,
   AppendNotesValue,
@@ -25,19 +24,23 @@ import type {
   ProveMessage,
   ProveValue,
   TaskResult,
+  VerifierContractMessage,
+  VerifierContractValue,
   VerifyBatchMessage,
   VerifyBatchValue,
   VerifyMessage,
   VerifyValue,
 } from "../../engine/protocol.js";
+import { findPreparedCircuit, type PreparedCircuit } from "./prepared-circuits.js";
 import type {
+  Compilation,
   CompileInput,
   CompileOutcome,
   ComputeOptions,
   GatesInput,
+  GatesOutcome,
   ImportFiles,
   ImportOutcome,
-  PassedGates,
   ProverCompute,
   ReferenceStringInput,
   SetupInput,
@@ -53,6 +56,8 @@ interface PooledComputeOptions {
   readonly compile: CompileAllowance;
   /** Memory for resident keys: what an import may take of it at most. No limit unless given. */
   readonly residentBytesMax?: number;
+  /** Folder of the circuits that the build has compiled. None unless given. */
+  readonly preparedFolder?: string;
   /** For the WebAssembly kernels; without it the reference backend proves. */
   readonly openKeys?: OpenKeysOptions;
 }
@@ -72,9 +77,10 @@ const PAGES_MAX = 65_536;
 const NOTES_DEADLINE_MS = 30_000;
 
 export class PooledCompute implements ProverCompute {
-  readonly compilerName = `${readCompilerName()} O2`;
+  readonly compilerName = circom2Name();
   readonly #compileLimits: CompileLimits;
   readonly #processLimits: ProcessTaskLimits;
+  readonly #preparedFolder: string | undefined;
   readonly #residentBytesMax: number | undefined;
   readonly #pools: ComputePools;
   readonly #log: Log;
@@ -86,6 +92,7 @@ export class PooledCompute implements ProverCompute {
     const compilerPagesMax = Math.min(PAGES_MAX, Math.floor((memoryMb * MIB * COMPILER_SHARE) / WASM_PAGE_BYTES));
     this.#compileLimits = { ...DEFAULT_COMPILE_LIMITS, constraintsMax: options.constraintsMax, compilerPagesMax };
     this.#processLimits = compileProcessLimits(options.compile);
+    this.#preparedFolder = options.preparedFolder;
     this.#residentBytesMax = options.residentBytesMax;
     this.#pools = dependencies.pools;
     this.#tasks = dependencies.tasks;
@@ -93,8 +100,10 @@ export class PooledCompute implements ProverCompute {
     this.#openKeys = options.openKeys === undefined ? undefined : new OpenKeys(options.openKeys, dependencies);
   }
 
-  /** Compiles in a process; a source that does not compile is a result. */
-  async compile({ source, curve }: CompileInput, options: ComputeOptions = {}): Promise<CompileOutcome> {
+  /** Compiles in a process, unless the build has done so; a source that does not compile is a result. */
+  async compile({ source, curve, hash }: CompileInput, options: ComputeOptions = {}): Promise<CompileOutcome> {
+    const prepared = await this.#findPrepared(hash);
+    if (prepared !== undefined) return { ok: true, value: compilationOf(prepared) };
     const outcome = await compileInProcess(
       this.#tasks,
       { sources: source.files, main: source.main, curve, ...source.options },
@@ -111,11 +120,16 @@ export class PooledCompute implements ProverCompute {
         result.diagnostics.filter(({ severity }) => severity === wanted);
       return { ok: false, errors: ofSeverity("error"), warnings: ofSeverity("warning") };
     }
-    const { wasm, r1cs, sym, warnings } = result;
-    return {
-      ok: true,
-      value: { witnessProgram: wasm, r1cs, sym, circuit: readCircuitInterface(readR1csHeader(r1cs), sym), warnings },
-    };
+    return { ok: true, value: compilationOf(result) };
+  }
+
+  /** A circuit beyond the limit is left to the compiler, which refuses it. */
+  async #findPrepared(hash: string | undefined): Promise<PreparedCircuit | undefined> {
+    if (hash === undefined || this.#preparedFolder === undefined) return undefined;
+    const found = await findPreparedCircuit(this.#preparedFolder, hash);
+    if (found === undefined) return undefined;
+    const { constraintCount } = readR1csHeader(found.r1cs);
+    return constraintCount <= this.#compileLimits.constraintsMax ? found : undefined;
   }
 
   /** Reads the files in a process. */
@@ -171,16 +185,11 @@ export class PooledCompute implements ProverCompute {
   }
 
   /** Runs the gates on the stored files in a process. */
-  async gates(
-    input: GatesInput,
-    options: ComputeOptions = {},
-  ): Promise<{ readonly ok: true; readonly value: PassedGates } | StepFailure> {
+  async gates(input: GatesInput, options: ComputeOptions = {}): Promise<GatesOutcome> {
     const outcome = await checkKeyInProcess(this.#tasks, input, signalOf(options));
     if (!outcome.ok) return this.#stepFailure("gates", outcome, options);
     const checked = outcome.value;
-    return checked.ok
-      ? { ok: true, value: checked }
-      : { ok: false, errors: [diagnostic("setup_gate_failed", checked.message)] };
+    return checked.ok ? { ok: true } : { ok: false, errors: [diagnostic("setup_gate_failed", checked.message)] };
   }
 
   /** Proves in the pool `prove`, with the key open for the kernels where possible. */
@@ -244,6 +253,14 @@ export class PooledCompute implements ProverCompute {
     return result.value;
   }
 
+  /** Writes the contract in the pool `prove`: of a key with many public signals it takes seconds. */
+  async verifierContract(
+    message: VerifierContractMessage,
+    options?: ComputeOptions,
+  ): Promise<TaskResult<VerifierContractValue>> {
+    return await this.#pools.run("prove", "verifier_contract", message, options);
+  }
+
   #pairingBackend(): PairingBackend {
     return this.#openKeys === undefined ? "reference" : "wasm";
   }
@@ -259,6 +276,10 @@ export class PooledCompute implements ProverCompute {
     this.#log.error("process ended without an answer", { step, code: failure.code });
     return new AppError("internal_error", { message: `${step}: the process ended without an answer`, cause: failure });
   }
+}
+
+function compilationOf({ wasm, r1cs, sym, warnings }: PreparedCircuit): Compilation {
+  return { witnessProgram: wasm, r1cs, sym, circuit: readCircuitInterface(readR1csHeader(r1cs), sym), warnings };
 }
 
 function signalOf(options: ComputeOptions): { readonly signal?: AbortSignal } {

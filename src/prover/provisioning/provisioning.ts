@@ -12,12 +12,15 @@ import type { Log } from "../../platform/log.js";
 import type { ArtifactReference, Artifacts } from "../../platform/store/artifacts.js";
 import { StoreConflict, type StoreCommit, type StoreRecord } from "../../platform/store/store.js";
 import { mergeCommits } from "../../platform/store/tables.js";
-import type { GatesInput, ImportFiles, ProverCompute, SetupKeys, StepFailure, StoredFile } from "../compute/compute.js";
-import { proofSystemOf, proofSystemRow } from "../catalog.js";
+import { builtProver } from "../built-prover.js";
+import type { Catalog } from "../catalog.js";
+import type { ImportFiles, ReferenceStringFile, SetupKeys, StepFailure, StoredFile } from "../compute/compute.js";
 import { diagnostic, limitDiagnostics } from "./diagnostics.js";
 import type { KeyPins } from "./key-pins.js";
+import type { KnownKeys } from "./known-keys.js";
 import { isFinished, mayFollow, type ProverStatus } from "./lifecycle.js";
-import { valuesOf, type CircuitInterface } from "../../engine/circuit/interface.js";
+import { valuesOf } from "../../engine/circuit/interface.js";
+import type { BuiltProver, OfferedSystem, Provider } from "../providers/provider.js";
 import {
   scopeOf,
   type ArtifactName,
@@ -30,7 +33,6 @@ import { statusEvents } from "../prover-events.js";
 import type { ProverDiagnostic } from "../schemas.js";
 import type { ReferenceStrings } from "./reference-strings.js";
 import type { SourceFiles } from "./source-files.js";
-import { circuitHash, withOptions, type BuiltInCircuits, type CircuitSource } from "./sources.js";
 import type { ProverVault } from "../vault-port.js";
 
 export interface ProvisioningDependencies {
@@ -38,10 +40,11 @@ export interface ProvisioningDependencies {
   readonly artifacts: Artifacts;
   /** Holds what is made until the record names it, and removes the files of imports. */
   readonly files: SourceFiles;
-  readonly compute: ProverCompute;
-  readonly builtIns: BuiltInCircuits;
+  /** The providers, which do the work of the steps. */
+  readonly catalog: Catalog;
   readonly pins: KeyPins;
   readonly strings: ReferenceStrings;
+  readonly knownKeys: KnownKeys;
   readonly vault: ProverVault;
   readonly events: Pick<Events, "commitOf">;
   /** Prepares what begins when a prover is provisioned. */
@@ -145,7 +148,7 @@ export class Provisioning {
         await this.#compile(prover, lease);
         return;
       case "compiled":
-        if (proofSystemRow(prover).setup === "universal") await this.#deriveKeys(prover, lease);
+        if (this.#systemOf(prover).setup !== "own") await this.#deriveKeys(prover, lease);
         else await this.#move(prover, "pending_setup", lease);
         return;
       case "pending_setup":
@@ -182,7 +185,9 @@ export class Provisioning {
     const { artifacts: uploaded } = prover.build;
     const optional = (name: "provingKey" | "verifyingKey", artifact: ArtifactName): Partial<ImportFiles> =>
       uploaded[artifact] === undefined ? {} : { [name]: this.#file(prover, artifact) };
-    const outcome = await this.#with.compute.readImport(
+    const { readImport } = this.#providerOf(prover);
+    assert(readImport !== undefined, "an import is registered with a provider that takes it");
+    const outcome = await readImport(
       {
         r1cs: this.#file(prover, "circuit.r1cs"),
         witnessProgram: this.#file(prover, "circuit.wasm"),
@@ -225,25 +230,16 @@ export class Provisioning {
     lease: ProvisioningLease,
     finish: (compiled: CompiledCircuit) => Promise<void>,
   ): Promise<void> {
-    const text = await this.#with.artifacts.read(required(prover, "source.json").sha256);
-    const outcome = await this.#with.compute.compile(
-      { source: JSON.parse(text.toString("utf8")) as CircuitSource, curve: proofSystemRow(prover).curve },
-      { signal: lease.signal, onProgress: lease.progress },
-    );
+    const options = { signal: lease.signal, onProgress: lease.progress };
+    const outcome = await this.#providerOf(prover).compile(this.#built(prover), options);
     if (!outcome.ok) {
       await this.#fail({ ...prover, warnings: limitDiagnostics(outcome.warnings) }, outcome.errors, lease);
       return;
     }
-    const { witnessProgram, r1cs, sym, circuit, warnings } = outcome.value;
-    const made = {
-      "circuit.wasm": witnessProgram,
-      "circuit.r1cs": r1cs,
-      "circuit.sym": sym,
-      "interface.json": Buffer.from(JSON.stringify(circuit)),
-    };
-    const described = { warnings: limitDiagnostics(warnings), value_count: valuesOf(circuit) };
-    await this.#with.files.holdAll(made, async (artifacts) => {
-      await finish({ artifacts, ...described });
+    const { files, warnings, valueCount } = outcome;
+    const described = { warnings: limitDiagnostics(warnings), value_count: valueCount };
+    await this.#with.files.holdAll(files, async (artifacts) => {
+      await finish({ artifacts: storedOnly(artifacts), ...described });
     });
   }
 
@@ -255,17 +251,25 @@ export class Provisioning {
   }
 
   async #setup(prover: StoredProver, lease: ProvisioningLease): Promise<void> {
-    const r1cs = await this.#with.artifacts.read(required(prover, "circuit.r1cs").sha256);
-    const made = await this.#makeKeys(prover, r1cs, lease);
+    const isTaken = await this.#with.knownKeys.take(prover, async ({ setup, artifacts: keys }) => {
+      const artifacts = { ...prover.build.artifacts, ...keys };
+      await this.#write(prover, { ...prover, setup, build: { ...prover.build, artifacts, gates_passed: true } }, lease);
+    });
+    if (!isTaken) await this.#setupAnew(prover, lease);
+  }
+
+  async #setupAnew(prover: StoredProver, lease: ProvisioningLease): Promise<void> {
+    const made = await this.#makeKeys(prover, lease);
     if (!made.ok) {
       await this.#fail(prover, made.errors, lease);
       return;
     }
     const { provingKey, verifyingKey, referenceString } = made.value;
+    const { stringCurve } = this.#systemOf(prover);
     const string =
-      referenceString === undefined
+      referenceString === undefined || stringCurve === undefined
         ? undefined
-        : this.#with.strings.find(proofSystemRow(prover).curve, referenceString);
+        : this.#with.strings.find(stringCurve, referenceString);
     assert((string === undefined) === (referenceString === undefined), "keys follow from a string that is kept");
     const reference = string === undefined ? {} : { reference_string: { sha256: string.sha256, bytes: string.bytes } };
     const setup = string === undefined ? null : { origin: string.origin, sha256: string.sha256, power: string.power };
@@ -279,19 +283,16 @@ export class Provisioning {
   /** Makes the keys, and before that the reference string that they take, if there is none. */
   async #makeKeys(
     prover: StoredProver,
-    r1cs: Uint8Array,
     lease: ProvisioningLease,
   ): Promise<{ readonly ok: true; readonly value: SetupKeys } | StepFailure> {
-    const system = proofSystemOf(prover);
-    const { curve, setup } = proofSystemRow(prover);
+    const { stringCurve: curve } = this.#systemOf(prover);
+    const built = this.#built(prover);
     const options = { signal: lease.signal, onProgress: lease.progress };
     for (let tries = 0; tries < SETUP_TRIES_MAX; tries += 1) {
-      const referenceStrings =
-        setup === "universal"
-          ? { referenceStrings: await this.#with.strings.files(curve, { isEnsured: tries > 0 }) }
-          : {};
-      const made = await this.#with.compute.setup({ system, r1cs, ...referenceStrings }, options);
+      const strings = curve === undefined ? [] : await this.#with.strings.files(curve, { isEnsured: tries > 0 });
+      const made = await this.#providerOf(prover).setup(built, strings, options);
       if (!("referencePower" in made)) return made;
+      assert(curve !== undefined, "only keys of a universal setup take a reference string");
       const failure = await this.#with.strings.ensure(curve, made.referencePower, { signal: lease.signal });
       if (failure !== undefined) return failure;
     }
@@ -299,54 +300,31 @@ export class Provisioning {
   }
 
   async #passGates(prover: StoredProver, lease: ProvisioningLease): Promise<void> {
-    const file = (name: ArtifactName): StoredFile => this.#file(prover, name);
-    const example = await this.#example(prover, file("circuit.wasm"));
-    const passed = await this.#with.compute.gates(
-      {
-        system: proofSystemOf(prover),
-        r1cs: file("circuit.r1cs"),
-        provingKey: file("proving_key"),
-        verifyingKey: file("verifying_key.json"),
-        ...(await this.#stringOf(prover)),
-        ...(example === undefined ? {} : { example }),
-      },
-      { signal: lease.signal, onProgress: lease.progress },
-    );
+    const options = { signal: lease.signal, onProgress: lease.progress };
+    const string = await this.#stringOf(prover);
+    const passed = await this.#providerOf(prover).gates(this.#built(prover), string, options);
     if (!passed.ok) {
       await this.#fail(prover, passed.errors, lease);
       return;
     }
-    const { verifierContract } = passed.value;
-    const contract = { "verifier.sol": verifierContract === undefined ? undefined : Buffer.from(verifierContract) };
-    await this.#with.files.holdAll(contract, async (files) => {
-      const artifacts: ArtifactSet = { ...prover.build.artifacts, ...files };
-      await this.#write(prover, { ...prover, build: { ...prover.build, artifacts, gates_passed: true } }, lease);
-    });
+    await this.#write(prover, { ...prover, build: { ...prover.build, gates_passed: true } }, lease);
   }
 
-  async #stringOf({ setup }: StoredProver): Promise<Pick<GatesInput, "referenceString">> {
-    if (setup === undefined || setup === null) return {};
-    return { referenceString: await this.#with.strings.file(setup.sha256, setup.power) };
+  async #stringOf({ setup }: StoredProver): Promise<ReferenceStringFile | undefined> {
+    if (setup === undefined || setup === null) return undefined;
+    return await this.#with.strings.file(setup.sha256, setup.power);
   }
 
-  /** The satisfying inputs of a built-in circuit; undefined when the prover has an older version of the circuit. */
-  async #example(prover: StoredProver, witnessProgram: StoredFile): Promise<GatesInput["example"]> {
-    if (!prover.build.is_built_in) return undefined;
-    const found = this.#with.builtIns.find(prover.identifier);
-    if (found?.satisfyingInputs === undefined) return undefined;
-    const { optimization, rounds } = prover.options ?? {};
-    const same = withOptions(found, {
-      ...(optimization === 0 || optimization === 1 ? { optimization } : {}),
-      ...(typeof rounds === "number" ? { rounds } : {}),
-    });
-    if (circuitHash(same, prover.curve, this.#with.compute.compilerName) !== prover.build.circuit_hash)
-      return undefined;
-    const text = await this.#with.artifacts.read(required(prover, "interface.json").sha256);
-    return {
-      circuit: JSON.parse(text.toString("utf8")) as CircuitInterface,
-      witnessProgram,
-      inputs: found.satisfyingInputs,
-    };
+  #providerOf(prover: StoredProver): Provider {
+    return this.#with.catalog.providerOf(prover);
+  }
+
+  #systemOf(prover: StoredProver): OfferedSystem {
+    return this.#with.catalog.systemOf(prover);
+  }
+
+  #built(prover: StoredProver): BuiltProver {
+    return builtProver(prover, this.#systemOf(prover), this.#with);
   }
 
   /** Waits until the vault is unsealed; all other steps are done by then. */
@@ -431,6 +409,12 @@ export class Provisioning {
 /** An import that failed keeps no file: they may have gigabytes. */
 function withoutImport(prover: StoredProver): StoredProver {
   return prover.build.import === undefined ? prover : { ...prover, build: { ...prover.build, artifacts: {} } };
+}
+
+function storedOnly(files: Readonly<Partial<ArtifactSet>>): ArtifactSet {
+  return Object.fromEntries(
+    Object.entries(files).flatMap(([name, file]) => (file === undefined ? [] : [[name, file]])),
+  );
 }
 
 /** The step that comes next for a prover. */

@@ -6,7 +6,7 @@ import { ownerKey, type Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import { mergeCommits, retryOnConflict } from "../../platform/store/commits.js";
 import type { Store, StoreCheck, StoreCommit, StoreKey, StoreRecord } from "../../platform/store/store.js";
-import { proofSystemRow } from "../catalog.js";
+import type { Catalog } from "../catalog.js";
 import type { NoteStores } from "../proofs/note-stores.js";
 import type { StoredProver } from "../repository.js";
 import type { ProverVault } from "../vault-port.js";
@@ -24,6 +24,7 @@ interface PlacesDependencies {
   readonly store: Store;
   readonly vault: ProverVault;
   readonly notes: NoteStores;
+  readonly catalog: Pick<Catalog, "systemOf">;
   readonly clock: Clock;
 }
 
@@ -56,9 +57,10 @@ export class Places {
    */
   async open(
     subject: Subject,
-    { id, name, ...system }: StoredProver,
+    prover: StoredProver,
     { checks, lost }: { readonly checks: () => readonly StoreCheck[]; readonly lost?: string },
   ): Promise<Place> {
+    const { id, name } = prover;
     return await retryOnConflict(async () => {
       const found = this.find(subject, id);
       if (found !== undefined && found.value.vault_id !== lost) return found.value;
@@ -66,7 +68,7 @@ export class Places {
         vault: `shared prover ${name}`.slice(0, NAME_LENGTH_MAX),
         noteKey: "notes",
       });
-      const { curve } = proofSystemRow(system);
+      const curve = this.#with.catalog.systemOf(prover).noteCurve;
       const stores = this.#with.notes.prepare(subject, {
         ...{ proverId: id, curve },
         notes: found?.value.note_store_id,

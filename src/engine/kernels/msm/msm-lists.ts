@@ -7,6 +7,7 @@ import { WINDOW_BITS_MAX } from "./buckets.js";
 import { LIST_ENTRY_BYTES } from "../point/point-batch.js";
 import { GROUP_ITEMS } from "../point/point-tree.js";
 import { BATCH_ITEMS, cheapestPlan, windowPlans } from "./window-plan.js";
+import { scratchBytesFor } from "../wasm/scratch-bytes.js";
 import type { Arena } from "../wasm/arena.js";
 import type { Kernels } from "../kernels.js";
 
@@ -56,7 +57,8 @@ export function msmScratchBytes(kernels: Kernels, group: "g1" | "g2", count: num
   const layout = kernels[group];
   const itemsMax = Math.max(GROUP_ITEMS, count);
   const tree =
-    itemsMax * (layout.pointBytes + LIST_ENTRY_BYTES) + layout.batchScratchBytes(itemsMax / 2 + layout.entriesPerStep);
+    itemsMax * (layout.pointBytes + LIST_ENTRY_BYTES) +
+    scratchBytesFor(layout.batchScratch, itemsMax / 2 + layout.entriesPerStep);
   return (
     tree +
     4 * Math.max(BATCH_ITEMS, count) +
