@@ -337,7 +337,7 @@ describe("names, tags and free data", () => {
   const api = async (method: string, path: string, body?: unknown): Promise<Answer & { location: string | null }> => {
     const response = await fetch(`${front.url}/api/v1/provers${path}`, {
       method,
-      headers: JSON_HEADERS,
+      headers: { "Content-Type": "application/json", Authorization: "bearer user-read+create+update+delete" },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await response.text();
