@@ -81,7 +81,7 @@ export async function openAreas(platform: Platform): Promise<Areas> {
     log,
     events,
     vault: vault.service,
-    provers: provers.service,
+    provers,
     ownerDeleted,
     references,
   });

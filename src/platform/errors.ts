@@ -133,6 +133,7 @@ export const ERROR_STATUS = {
   prover_keys_missing: 409,
   /** The prover was made of a verifying key alone. */
   prover_verifies_only: 409,
+  grant_limit_reached: 409,
   // Chain: nodes of a network
   network_unreachable: 502,
   network_timeout: 504,

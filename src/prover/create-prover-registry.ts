@@ -4,7 +4,7 @@
  */
 import { join } from "node:path";
 import { formatSubject, type Subject } from "../platform/auth/principal.js";
-import { requireSaidOwner, type RequireTenant } from "../platform/auth/said-owner.js";
+import type { RequireTenant } from "../platform/auth/said-owner.js";
 import { SOURCE_FILES_DEFAULT, SOURCE_MEGABYTES_DEFAULT } from "../engine/circuit/source-limits.js";
 import type { Clock } from "../platform/clock.js";
 import type { HandlersFor } from "../platform/contract/route.js";
@@ -29,6 +29,12 @@ import { KnownKeys } from "./provisioning/known-keys.js";
 import { KeyPins } from "./provisioning/key-pins.js";
 import { NoteStores } from "./proofs/note-stores.js";
 import { Proofs } from "./proofs/proofs.js";
+import { mergeCommits } from "../platform/store/commits.js";
+import { Labelling } from "./labels/labelling.js";
+import { Places } from "./sharing/places.js";
+import { ProverAccess } from "./sharing/prover-access.js";
+import { SharedProvers } from "./sharing/shared-provers.js";
+import { sharingHandlers } from "./sharing/sharing-handlers.js";
 import type { ProviderDependencies, ProviderFactory } from "./providers/provider.js";
 import { PROVIDERS } from "./providers/table.js";
 import { VerifierContracts } from "./proofs/verifier-contracts.js";
@@ -96,6 +102,8 @@ interface ProverRegistryDependencies {
 
 export interface ProverRegistry {
   readonly service: ProverService;
+  /** Provers of others that a subject uses. */
+  readonly sharing: SharedProvers;
   readonly handlers: HandlersFor<typeof proverRoutes>;
   readonly bodyLimits: ReturnType<typeof proverBodyLimits>;
   /** Deletes files that no record names; at start, before any is written. Returns how many. */
@@ -148,9 +156,10 @@ export function createProverRegistry(
   const pins = new KeyPins({ vault, catalog });
   const { strings, handlers: referenceStrings } = openReferenceStrings(options, dependencies, repository);
   const watch = new StatusWatch();
+  const { access, places, labelling, sharing } = createUse({ store, repository, catalog, vault, notes, clock });
   const proofs = new Proofs(
     { proveDeadlineMs: PROVE_DEADLINE_MS, verifyDeadlineMs: VERIFY_DEADLINE_MS },
-    { repository, notes, catalog, artifacts, turnOf, resident, pins, vault, events, clock },
+    { repository, access, places, notes, catalog, artifacts, turnOf, resident, pins, vault, events, clock },
   );
   const files = new SourceFiles({ artifacts, isUsed: (sha256) => repository.needsFile(sha256) });
   const parts = { repository, files, catalog, builtIns, pins, strings, vault, watch, turnOf };
@@ -168,23 +177,38 @@ export function createProverRegistry(
     },
     {
       ...{ store, repository, artifacts, vault, catalog, origins, notes, proofs, watch, clock, queue, analyses },
-      ...{ files, imports, strings, contracts, exports },
+      ...{ files, imports, strings, contracts, exports, access, places },
       requireTenant: dependencies.requireTenant,
     },
   );
   return {
     service,
+    sharing,
     handlers: proverHandlers({
       provers: service,
+      labelling,
+      sharing: sharingHandlers(sharing),
       referenceStrings,
-      requireOwner: (principal, said) => {
-        requireSaidOwner(principal, said, dependencies.requireTenant);
-      },
+      requireTenant: dependencies.requireTenant,
     }),
-    bodyLimits: proverBodyLimits({ source, uploadBytesMax }, { provers: service }),
+    bodyLimits: proverBodyLimits({ source, uploadBytesMax }, { provers: service, labelling }),
     removeOrphans: async () => await removeOrphans(artifacts, repository),
     imports,
   };
+}
+
+/** What provers are called, and who may use them. */
+function createUse(parts: ConstructorParameters<typeof Labelling>[0] & ConstructorParameters<typeof Places>[0]): Pick<
+  ProverRegistry,
+  "sharing"
+> & {
+  readonly access: ProverAccess;
+  readonly places: Places;
+  readonly labelling: Labelling;
+} {
+  const access = new ProverAccess(parts);
+  const places = new Places(parts);
+  return { access, places, labelling: new Labelling(parts), sharing: new SharedProvers({ ...parts, access, places }) };
 }
 
 /** Builds the providers with what this server has for them. */
@@ -220,10 +244,12 @@ function createProvisioning(
   const analyses = analyzer === undefined ? undefined : analysisQueue(jobs, repository);
   const provisioning = new Provisioning({
     ...{ ...parts, knownKeys: new KnownKeys({ ...parts, artifacts }), artifacts, events, clock, log },
-    followUp: ({ id, build, provider }) => {
+    followUp: (prover) => {
+      const { id, build } = prover;
       // A circuit from outside has no source to analyse.
-      const isAnalyzed = build.import === undefined && catalog.providerOf({ provider }).isAnalyzed;
-      return build.is_strict === true || !isAnalyzed ? {} : (analyses?.prepare(build.owner, id) ?? {});
+      const isAnalyzed = build.import === undefined && catalog.providerOf(prover).isAnalyzed;
+      const analysis = build.is_strict === true || !isAnalyzed ? undefined : analyses?.prepare(build.owner, id);
+      return mergeCommits(repository.labels.provisioning(prover), analysis ?? {});
     },
   });
   registerJobs(jobs, options, { provisioning, watch, turnOf });

@@ -8,6 +8,8 @@ import { defineTable, mergeCommits, type Page, type Table } from "../platform/st
 import type { CurveName } from "../engine/curves/curve-parameters.js";
 import { isWaitingForFiles } from "./imports/import-files.js";
 import { isFinished } from "./provisioning/lifecycle.js";
+import { ProverLabels, hasMeta } from "./labels/labels.js";
+import { GrantRecords } from "./sharing/grants.js";
 import type { ProverAnalysis } from "./analysis/analysis-schemas.js";
 import type { ProofFilters, ProverDiagnostic, ProofRecord, Prover, ProverFilters, UniversalSetup } from "./schemas.js";
 
@@ -95,7 +97,10 @@ interface ProverBuild {
  * Provers that were made before the compiler had options lack them, those before universal setups their setup, and
  * those before the compiler was recorded both it and the hash of their source.
  */
-export type StoredProver = Omit<Prover, "options" | "setup" | "analysis" | "strict" | "compiler" | "source_hash"> & {
+export type StoredProver = Omit<
+  Prover,
+  "options" | "setup" | "analysis" | "strict" | "compiler" | "source_hash" | "tags" | "pending_tags" | "meta"
+> & {
   readonly options?: Prover["options"];
   readonly setup?: Prover["setup"];
   readonly compiler?: Prover["compiler"];
@@ -109,7 +114,8 @@ export type KeptReferenceString = UniversalSetup & {
   readonly created_at: string;
 };
 
-type StoredProof = ProofRecord & { readonly owner: Subject };
+/** Proofs that were made before they could have free data lack it. */
+type StoredProof = Omit<ProofRecord, "meta"> & Partial<Pick<ProofRecord, "meta">> & { readonly owner: Subject };
 
 /**
  * Who shares a compiled circuit: everyone for built-in ones, the owner for others. Were all shared, the time until a
@@ -139,6 +145,8 @@ const TABLES = {
 const ANALYSIS_USE = "analysis";
 
 export class ProverRepository {
+  readonly labels: ProverLabels;
+  readonly grants: GrantRecords;
   readonly #store: Store;
   readonly #provers: Table<StoredProver, "owner" | "pending" | "waiting" | "circuit", never>;
   readonly #proofs: Table<StoredProof, "prover", never>;
@@ -146,6 +154,8 @@ export class ProverRepository {
 
   constructor(dependencies: { readonly store: Store }) {
     this.#store = dependencies.store;
+    this.labels = new ProverLabels(dependencies);
+    this.grants = new GrantRecords(dependencies);
     this.#provers = defineTable<StoredProver, "owner" | "pending" | "waiting" | "circuit">(
       {
         name: TABLES.prover,
@@ -182,18 +192,22 @@ export class ProverRepository {
   /** Lists one page of the owner's provers, oldest first; filters compare for equality. */
   list(owner: Subject, filters: ProverFilters, page: Page): Listed<Prover> {
     const members = FILTER_MEMBERS.filter((member) => filters[member] !== undefined);
-    const filter =
-      members.length === 0
-        ? {}
-        : { filter: (prover: StoredProver): boolean => members.every((member) => filters[member] === prover[member]) };
-    const { rows, total } = this.#provers.list("owner", ownerKey(owner), { page, ...filter });
+    const isWanted = (prover: StoredProver): boolean =>
+      members.every((member) => filters[member] === prover[member]) && this.labels.matches(prover, filters);
+    const isFiltered = members.length > 0 || filters.tag !== undefined || filters.meta !== undefined;
+    const { rows, total } = this.#provers.list("owner", ownerKey(owner), {
+      page,
+      ...(isFiltered ? { filter: isWanted } : {}),
+    });
     return { body: rows.map((prover) => this.onWire(prover)), total };
   }
 
   /** Returns the members of a prover that clients see. */
-  onWire({ build, ...prover }: StoredProver): Prover {
+  onWire(stored: StoredProver): Prover {
+    const { build, ...prover } = stored;
     return {
       ...prover,
+      ...this.labels.onWire(stored),
       options: prover.options === undefined ? DEFAULT_OPTIONS : prover.options,
       setup: prover.setup ?? null,
       compiler: prover.compiler ?? null,
@@ -271,8 +285,8 @@ export class ProverRepository {
   }
 
   /**
-   * Prepares the deletion of a prover with its proof records, and with the owner's compiled circuit when no other of
-   * its provers uses it. The stores are deleted by `NoteStores.prepareRelease`.
+   * Prepares the deletion of a prover with its labels, its grants and the owner's proof records, and with the owner's
+   * compiled circuit when no other of its provers uses it. The stores are deleted by `NoteStores.prepareRelease`.
    */
   deletion(record: StoreRecord<StoredProver>): StoreCommit {
     const { id, build } = record.value;
@@ -283,15 +297,24 @@ export class ProverRepository {
     return mergeCommits(
       this.#provers.deleteCommit(record),
       analysis === undefined ? {} : this.#analyses.deleteCommit(analysis),
+      this.labels.deletion(record.value),
+      this.grants.deletionOfProver(build.owner, id),
+      this.proofsDeletion(build.owner, id),
       {
         deletes: [
           ...(analysis === undefined ? [] : analysisUses(analysis.value).map((put) => put.key)),
           ...this.#artifactUses(record.value).map((put) => put.key),
           ...(isLast ? this.#circuitKeys(scope, build.circuit_hash) : []),
         ],
-        deletePrefixes: [TABLES.proof, `${TABLES.proof}#prover`].map((table) => [table, ...proverKey(build.owner, id)]),
       },
     );
+  }
+
+  /** Prepares the deletion of what a subject has proved with a prover. */
+  proofsDeletion(owner: Subject, proverId: string): StoreCommit {
+    return {
+      deletePrefixes: [TABLES.proof, `${TABLES.proof}#prover`].map((table) => [table, ...proverKey(owner, proverId)]),
+    };
   }
 
   /** Finds the record of a proof. */
@@ -300,14 +323,15 @@ export class ProverRepository {
     return found === undefined ? undefined : proofOnWire(found.value);
   }
 
-  /** Lists one page of a prover's proof records, oldest first; filters compare for equality. */
+  /** Lists one page of a subject's proof records of a prover, oldest first; filters compare for equality. */
   listProofs(owner: Subject, proverId: string, query: ProofFilters & Page): Listed<ProofRecord> {
     const members = PROOF_FILTER_MEMBERS.filter((member) => query[member] !== undefined);
-    const filter =
-      members.length === 0
-        ? {}
-        : { filter: (proof: StoredProof): boolean => members.every((member) => query[member] === proof[member]) };
-    const { rows, total } = this.#proofs.list("prover", proverKey(owner, proverId), { page: query, ...filter });
+    const isWanted = (proof: StoredProof): boolean =>
+      members.every((member) => query[member] === proof[member]) && hasMeta(proof.meta ?? {}, query.meta);
+    const { rows, total } = this.#proofs.list("prover", proverKey(owner, proverId), {
+      page: query,
+      ...(members.length > 0 || query.meta !== undefined ? { filter: isWanted } : {}),
+    });
     return { body: rows.map(proofOnWire), total };
   }
 
@@ -407,7 +431,7 @@ export function scopeOf(prover: StoredProver): CircuitScope {
 }
 
 function proofOnWire({ owner: _owner, ...proof }: StoredProof): ProofRecord {
-  return proof;
+  return { ...proof, meta: proof.meta ?? {} };
 }
 
 function proverKey(owner: Subject, id: string): StoreKey {

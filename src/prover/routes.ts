@@ -3,6 +3,8 @@ import Type from "typebox";
 import { defineRoute, type BodyLimits } from "../platform/contract/route.js";
 import { SOURCE_BYTES_MAX, SOURCE_FILES_MAX } from "../engine/circuit/source-limits.js";
 import { CircuitAnalysis } from "./analysis/analysis-schemas.js";
+import { UpdateProver } from "./labels/label-schemas.js";
+import { sharingRoutes } from "./sharing/sharing-routes.js";
 import { referenceStringRoutes } from "./reference-strings/reference-string-routes.js";
 import type { SourceLimits } from "./provisioning/sources.js";
 import {
@@ -20,7 +22,9 @@ import {
   ProverArtifact,
   ProverFilters,
   ProverIdParams,
+  ProverParams,
   ProverProgress,
+  UploadParams,
   VerifyBody,
   VerifyResult,
 } from "./schemas.js";
@@ -63,6 +67,7 @@ const VERIFY_DEADLINE_MS = 60_000;
 
 const READ = { permissions: ["read"] } as const;
 const CREATE = { permissions: ["create"] } as const;
+const UPDATE = { permissions: ["update"] } as const;
 const DELETE = { permissions: ["delete"] } as const;
 const proverJson = { description: "The prover", schema: Prover } as const;
 
@@ -91,6 +96,7 @@ export function createLimits({ bytesMax, filesMax }: SourceLimits): BodyLimits {
 
 export const proverRoutes = {
   ...referenceStringRoutes,
+  ...sharingRoutes,
   listProvers: defineRoute({
     id: "listProvers",
     area: "prover",
@@ -99,7 +105,8 @@ export const proverRoutes = {
     summary: "List provers",
     auth: READ,
     list: true,
-    description: "The provers of the token's subject, oldest first. All filters compare for equality.",
+    description:
+      "The provers of the token's subject, oldest first. All filters compare for equality; `tag` finds those that have the tag now.",
     query: ProverFilters,
     responses: { 200: { description: "Provers", schema: Type.Array(Prover) } },
   }),
@@ -146,6 +153,23 @@ export const proverRoutes = {
       },
     },
   }),
+  updateProver: defineRoute({
+    id: "updateProver",
+    area: "prover",
+    method: "PUT",
+    path: "/api/v1/provers/:id",
+    summary: "Change what a prover is called",
+    auth: UPDATE,
+    description:
+      "Description, tags and free data; each that is given replaces what there was. Tags of a provisioned prover move here at once. Everything else of a prover is fixed.",
+    params: ProverIdParams,
+    body: UpdateProver,
+    sendsBack: Prover,
+    userNames: true,
+    responses: { 204: { description: "Changed" } },
+    errors: ["not_found"],
+    example: { body: { tags: ["v2", "latest"], meta: { team: "payments" } } },
+  }),
   getProver: defineRoute({
     id: "getProver",
     area: "prover",
@@ -153,7 +177,7 @@ export const proverRoutes = {
     path: "/api/v1/provers/:id",
     summary: "Read a prover",
     auth: READ,
-    params: ProverIdParams,
+    params: ProverParams,
     responses: { 200: proverJson },
     errors: ["not_found"],
   }),
@@ -164,7 +188,7 @@ export const proverRoutes = {
     path: "/api/v1/provers/:id/status",
     summary: "Read the progress of provisioning",
     auth: READ,
-    params: ProverIdParams,
+    params: ProverParams,
     responses: { 200: { description: "Progress", schema: ProverProgress } },
     errors: ["not_found"],
   }),
@@ -177,7 +201,7 @@ export const proverRoutes = {
     auth: READ,
     description:
       "Whether the inputs fix every signal of the circuit, and which ones are not proved to be. An under-determined output lets a prover claim any value for it. The analysis begins when the prover is provisioned, or before with `strict`.",
-    params: ProverIdParams,
+    params: ProverParams,
     responses: { 200: { description: "The analysis", schema: CircuitAnalysis } },
     errors: ["not_found", "artifact_corrupt"],
   }),
@@ -204,7 +228,7 @@ export const proverRoutes = {
     auth: CREATE,
     needsUnsealed: true,
     creates: true,
-    params: ProverIdParams,
+    params: ProverParams,
     query: ProveQuery,
     body: ProveBody,
     bodyOptional: true,
@@ -243,7 +267,7 @@ export const proverRoutes = {
     needsUnsealed: true,
     description:
       "The public inputs and outputs in the witness are checked against the proof; private inputs are ignored. `store` needs the permission to create. With `batch`, up to 1000 proofs are verified together, much faster than one by one; the results are in the same order under `batch`. A malformed item has `errors` and does not affect the others.",
-    params: ProverIdParams,
+    params: ProverParams,
     body: VerifyBody,
     itemsFailAlone: true,
     bodyOptional: true,
@@ -279,7 +303,7 @@ export const proverRoutes = {
     needsUnsealed: true,
     description:
       "The source as it was sent, for the prover's owner: `files` (path -> text), `main`, and `options` where some were given. ETag is its SHA-256.",
-    params: ProverIdParams,
+    params: ProverParams,
     responses: { 200: { description: "The source", file: "application/json" } },
     errors: ["not_found", "artifact_corrupt", "vault_sealed"],
   }),
@@ -292,7 +316,7 @@ export const proverRoutes = {
     auth: READ,
     needsUnsealed: true,
     description: "The files of the source as an archive, which registers the same circuit again, with the same `main`.",
-    params: ProverIdParams,
+    params: ProverParams,
     responses: { 200: { description: "The archive", bytes: "application/gzip" } },
     errors: ["not_found", "artifact_corrupt", "vault_sealed", "conflict"],
   }),
@@ -322,7 +346,7 @@ export const proverRoutes = {
     auth: READ,
     description:
       "The files that can be downloaded, with their hashes; those that are made when they are first downloaded have no hash until then. Of an import that waits for files: those that were announced, and how much of each has come.",
-    params: ProverIdParams,
+    params: ProverParams,
     responses: { 200: { description: "The files", schema: Type.Array(ProverArtifact) } },
     errors: ["not_found"],
   }),
@@ -335,7 +359,7 @@ export const proverRoutes = {
     auth: CREATE,
     description:
       "A file that `import` announced when the prover was created: circuit.r1cs, circuit.wasm, circuit.sym, proving_key.zkey, verification_key.json. Whole, or in parts in their order, each with Content-Range. After an interruption the list of artifacts tells where to go on; a request without Content-Range begins again. With the last file provisioning starts. Files that are not complete after 24 hours, and uploads that get nothing for an hour, are dropped.",
-    params: ArtifactParams,
+    params: UploadParams,
     streamedBody: true,
     bodyBytesMax: UPLOAD_BYTES_MAX,
     deadlineMs: UPLOAD_DEADLINE_MS,
@@ -362,7 +386,7 @@ export const proverRoutes = {
     list: true,
     description:
       "Proofs with this hash are the same bytes; those with this statement hash prove the same, as anyone can re-randomise a proof.",
-    params: ProverIdParams,
+    params: ProverParams,
     query: ProofFilters,
     responses: { 200: { description: "Proof records, oldest first", schema: Type.Array(ProofRecord) } },
     errors: ["not_found"],

@@ -8,6 +8,7 @@ import {
   SOURCE_PATH_PATTERN,
 } from "../engine/circuit/source-limits.js";
 import { ProverAnalysis } from "./analysis/analysis-schemas.js";
+import { GIVEN_LABELS, LABELS, LABEL_FILTERS, Meta, MetaFilter, ProverReference } from "./labels/label-schemas.js";
 import { PROVER_STATUSES } from "./provisioning/lifecycle.js";
 
 export const MAIN_FILE_DEFAULT = "main.circom";
@@ -115,6 +116,7 @@ export const Prover = Type.Object(
     ),
     strict: Type.Boolean({ description: "provisioning waited for an analysis that accuses no output" }),
     analysis: nullable(ProverAnalysis),
+    ...LABELS,
   },
   { description: "a prover" },
 );
@@ -233,6 +235,7 @@ export const CreateProver = closed(
         }),
       ),
     ),
+    ...GIVEN_LABELS,
     ...SAID_OWNER,
   },
   { description: "a prover to register" },
@@ -248,6 +251,7 @@ export const ProverFilters = closed({
   proving_scheme: FilterText,
   status: FilterText,
   name: FilterText,
+  ...LABEL_FILTERS,
 });
 export type ProverFilters = Static<typeof ProverFilters>;
 
@@ -256,6 +260,7 @@ export const ProofFilters = closed({
   hash: Type.Optional(Type.String({ ...Digest, description: "SHA-256 of the proof's bytes" })),
   statement_hash: Type.Optional(Type.String({ ...Digest, description: "what is proven" })),
   origin: Type.Optional(Type.Union([Type.Literal("prove"), Type.Literal("verify")])),
+  meta: Type.Optional(MetaFilter),
 });
 export type ProofFilters = Static<typeof ProofFilters>;
 
@@ -295,9 +300,10 @@ export const ProveBody = closed({
       description: "base64 of a whole witness as snarkjs' `.wtns` file, in place of `witness`",
     }),
   ),
+  meta: Type.Optional(Meta),
   ...SAID_PROVER,
 });
-export type SaidProver = Omit<Static<typeof ProveBody>, "witness" | "witness_file">;
+export type SaidProver = Omit<Static<typeof ProveBody>, "witness" | "witness_file" | "meta">;
 export const ProveQuery = closed({
   format: Type.Optional(
     Type.Union([Type.Literal("snarkjs"), Type.Literal("solidity")], {
@@ -340,6 +346,7 @@ const PROOF_MEMBERS = {
   statement_hash: Ignored,
   bytes: Ignored,
   origin: Ignored,
+  meta: Type.Optional(Meta),
   note_index: Ignored,
   timings: Ignored,
   solidity: Ignored,
@@ -404,6 +411,7 @@ export const ProofRecord = Type.Object(
       description: "made here, or verified here with `store`",
     }),
     note_index: Type.Integer({ minimum: 0, description: "index of its note in the note store" }),
+    meta: Type.Record(Type.String(), Type.String(), { description: "free data, given with the request" }),
     timings: nullable(Type.Object({ witness_ms: Type.Number(), prove_ms: Type.Number(), check_ms: Type.Number() })),
   },
   { description: "a proof that was made or stored" },
@@ -501,10 +509,15 @@ export const ProverArtifact = Type.Object(
 );
 export type ProverArtifact = Static<typeof ProverArtifact>;
 
+/** Of changes, which mean one prover whatever its tags are by then. */
 export const ProverIdParams = closed({ id: Uuid });
-export const ProofParams = closed({ id: Uuid, proof_id: Uuid });
-export const ArtifactParams = closed({
-  id: Uuid,
-  name: Type.String({ minLength: 1, maxLength: 64, pattern: "^[a-z0-9_]+(\\.[a-z0-9]+)?$" }),
+/** Of what reads, proves or verifies. */
+export const ProverParams = closed({ id: ProverReference });
+export const ProofParams = closed({ id: ProverReference, proof_id: Uuid });
+const ArtifactFile = Type.String({ minLength: 1, maxLength: 64, pattern: "^[a-z0-9_]+(\\.[a-z0-9]+)?$" });
+export const UploadParams = closed({ id: Uuid, name: ArtifactFile });
+export const ArtifactParams = closed({ id: ProverReference, name: ArtifactFile });
+export const NoteParams = closed({
+  id: ProverReference,
+  index: Type.String({ pattern: "^(0|[1-9][0-9]{0,9})$", maxLength: 10 }),
 });
-export const NoteParams = closed({ id: Uuid, index: Type.String({ pattern: "^(0|[1-9][0-9]{0,9})$", maxLength: 10 }) });

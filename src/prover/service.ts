@@ -20,6 +20,7 @@ import { bringsKey, type CircuitOrigins } from "./circuit-origins.js";
 import type { ExportedKeys } from "./exported-keys.js";
 import { isWaitingForFiles } from "./imports/import-files.js";
 import type { Imports } from "./imports/imports.js";
+import { givenLabels, type GivenLabels } from "./labels/labels.js";
 import { isFinished, progressOf, stepOf } from "./provisioning/lifecycle.js";
 import { readAnalysis } from "./analysis/analyses.js";
 import type { CircuitAnalysis } from "./analysis/analysis-schemas.js";
@@ -51,12 +52,15 @@ import {
   type VerifyBody,
   type VerifyResult,
 } from "./schemas.js";
-import { requireSaidProver } from "./said-prover.js";
+import { requireSaidPlace, requireSaidProver } from "./said-prover.js";
+import type { Places } from "./sharing/places.js";
+import type { ProverAccess } from "./sharing/prover-access.js";
 import type { Download, Provider } from "./providers/provider.js";
 import type { ReferenceStrings } from "./provisioning/reference-strings.js";
 import type { SourceFiles } from "./provisioning/source-files.js";
 import type { StatusWatch } from "./provisioning/status-watch.js";
 import type { ProverVault } from "./vault-port.js";
+import type { Meta } from "./labels/label-schemas.js";
 
 interface ProverServiceOptions {
   /** Provers of one owner that may be in provisioning; one more is `too_many_requests`. */
@@ -95,6 +99,8 @@ interface ProverServiceDependencies {
   readonly notes: NoteStores;
   readonly proofs: Proofs;
   readonly contracts: VerifierContracts;
+  readonly access: ProverAccess;
+  readonly places: Places;
   readonly watch: StatusWatch;
   readonly clock: Clock;
   readonly requireTenant: RequireTenant;
@@ -166,6 +172,8 @@ export class ProverService {
       ...(query.proving_scheme === undefined ? {} : { proving_scheme: catalog.canonicalScheme(query.proving_scheme) }),
       ...(query.status === undefined ? {} : { status: query.status }),
       ...(query.name === undefined ? {} : { name: query.name }),
+      ...(query.tag === undefined ? {} : { tag: query.tag }),
+      ...(query.meta === undefined ? {} : { meta: query.meta }),
     };
     return repository.list(owner, filters, query);
   }
@@ -248,8 +256,8 @@ export class ProverService {
   }
 
   /** Returns how many outputs and inputs the prover's circuit has, and the bytes of its R1CS; 0 while not known. */
-  sizeOf(owner: Subject, id: string): readonly [valueCount: number, r1csBytes: number] {
-    const build = this.#with.repository.find(owner, id)?.value.build;
+  sizeOf(caller: Subject, id: string): readonly [valueCount: number, r1csBytes: number] {
+    const build = this.#with.access.find(caller, id, "verify")?.build;
     return [build?.value_count ?? 0, build?.artifacts["circuit.r1cs"]?.bytes ?? 0];
   }
 
@@ -258,9 +266,10 @@ export class ProverService {
    * @throws AppError `invalid_request` for what contradicts the prover, `not_found` for what the caller does not have
    */
   requireSaid(principal: Principal, id: string, said: SaidProver): void {
-    const prover = this.#with.repository.onWire(this.#find(principal.subject, id).value);
+    const { prover, isOwner } = this.#with.access.require(principal.subject, id, "verify");
     requireSaidOwner(principal, said, this.#with.requireTenant);
-    requireSaidProver(said, prover, {
+    const place = this.#with.places.find(principal.subject, id)?.value;
+    requireSaidProver(isOwner ? said : requireSaidPlace(said, place), this.#with.repository.onWire(prover), {
       catalog: this.#with.catalog,
       hasStore: (storeId) => this.#with.notes.read(principal.subject, storeId) !== undefined,
     });
@@ -273,6 +282,7 @@ export class ProverService {
     request: {
       readonly inputs: unknown;
       readonly witnessFile?: Uint8Array;
+      readonly meta?: Meta;
       readonly format?: "snarkjs" | "solidity" | undefined;
       readonly signal: AbortSignal;
     },
@@ -329,14 +339,14 @@ export class ProverService {
    * @param name as in the path of the download
    * @throws AppError `not_found`, `artifact_corrupt`, and what `VerifierContracts.make` throws
    */
-  async artifact(owner: Subject, id: string, name: string): Promise<FileAnswer> {
-    const prover = this.#find(owner, id).value;
-    if (name === CONTRACT_TO_MAKE.name && this.#with.contracts.isAwaited(prover))
-      await this.#with.contracts.make(prover);
-    const found =
-      this.#download(this.#find(owner, id).value, name) ??
-      this.#analysisDownload(prover, name) ??
-      (await this.#exported(prover, name));
+  async artifact(caller: Subject, id: string, name: string): Promise<FileAnswer> {
+    const { mayRead, prover: asked } = this.#with.access.files(caller, id);
+    const { contracts } = this.#with;
+    if (name === CONTRACT_TO_MAKE.name && contracts.isAwaited(asked)) await contracts.make(asked, caller);
+    const { prover } = this.#with.access.files(caller, id);
+    const found = mayRead(name)
+      ? (this.#download(prover, name) ?? this.#analysisDownload(prover, name) ?? (await this.#exported(prover, name)))
+      : undefined;
     if (found === undefined) throw new AppError("not_found", { message: `the prover has no artifact ${name}` });
     const { sha256, bytes } = await this.#with.artifacts.verify(found.sha256);
     return { path: this.#with.artifacts.resolve(sha256), bytes, sha256, contentType: found.contentType };
@@ -373,11 +383,12 @@ export class ProverService {
    * Returns the files that can be downloaded, or those that an import waits for. The verifier contract is not complete
    * until it is first downloaded.
    */
-  artifacts(owner: Subject, id: string): ProverArtifact[] {
-    const prover = this.#find(owner, id).value;
+  artifacts(caller: Subject, id: string): ProverArtifact[] {
+    const { prover, mayRead } = this.#with.access.files(caller, id);
     const waiting = this.#with.imports.progress(prover);
-    if (waiting !== undefined) return waiting;
+    if (waiting !== undefined) return waiting.filter(({ name }) => mayRead(name));
     const made = Object.entries(this.#downloadsOf(prover)).flatMap(([name, download]): ProverArtifact[] => {
+      if (!mayRead(name)) return [];
       const found = download === undefined ? undefined : this.#downloadable(prover, name, download);
       if (found === undefined && name === ZKEY && this.#with.exports.has(prover))
         return [{ name, sha256: null, bytes: null, received: 0, complete: false }];
@@ -398,16 +409,16 @@ export class ProverService {
     return await this.#with.imports.take(owner, id, name, body);
   }
 
-  /** Returns one page of the prover's proof records, oldest first; filters compare for equality. */
-  listProofs(owner: Subject, id: string, query: ProofFilters & Page): Listed<ProofRecord> {
-    this.#find(owner, id);
-    return this.#with.repository.listProofs(owner, id, query);
+  /** Returns one page of the caller's proof records of a prover, oldest first; filters compare for equality. */
+  listProofs(caller: Subject, id: string, query: ProofFilters & Page): Listed<ProofRecord> {
+    this.#requireRecords(caller, id);
+    return this.#with.repository.listProofs(caller, id, query);
   }
 
   /** @throws AppError `not_found` when the prover or the record does not exist */
-  getProof(owner: Subject, id: string, proofId: string): ProofRecord {
-    this.#find(owner, id);
-    const found = this.#with.repository.findProof(owner, id, proofId);
+  getProof(caller: Subject, id: string, proofId: string): ProofRecord {
+    this.#requireRecords(caller, id);
+    const found = this.#with.repository.findProof(caller, id, proofId);
     if (found === undefined) throw notFound("proof");
     return found;
   }
@@ -432,6 +443,7 @@ export class ProverService {
     const origin = this.#with.origins.of(owner, id, { request, system: triple });
     this.#requireRoom(owner);
     const name = request.name ?? origin.prover.identifier;
+    const labels = givenLabels(request, name);
     const notes = request.note_store_id ?? request.store_id ?? undefined;
     if (typeof request.store_id === "string" && request.store_id !== notes)
       throw invalidMember("store_id", "store_id and note_store_id name two stores");
@@ -465,12 +477,16 @@ export class ProverService {
       ...(request.fresh_setup === true ? { has_own_keys: true } : {}),
     };
     return await origin.hold(async (files) =>
-      this.#insert({ ...prover, build: { ...build, ...files } }, stores, vault.commit),
+      this.#insert({ ...prover, build: { ...build, ...files } }, stores, { labels, vault: vault.commit }),
     );
   }
 
   /** Commits a new prover with its vault, its stores and its job. */
-  async #insert(prover: NewProver, wanted: WantedStores, vault: StoreCommit): Promise<Prover> {
+  async #insert(
+    prover: NewProver,
+    wanted: WantedStores,
+    { labels, vault }: { readonly labels: GivenLabels; readonly vault: StoreCommit },
+  ): Promise<Prover> {
     const { owner } = prover.build;
     for (let tries = 0; tries < CREATE_TRIES_MAX; tries += 1) {
       const stores = this.#with.notes.prepare(owner, wanted);
@@ -484,6 +500,7 @@ export class ProverService {
         await this.#with.store.commit(
           mergeCommits(
             this.#with.repository.insert(stored),
+            this.#with.repository.labels.insertion(stored, labels),
             vault,
             stores.commit,
             isWaitingForFiles(stored) ? {} : this.#firstJob(stored),
@@ -577,6 +594,11 @@ export class ProverService {
         : this.#with.repository.findAnalysis(build.owner, id)?.value.artifacts[download.artifact];
     if (download === undefined || stored === undefined) return undefined;
     return { sha256: stored.sha256, contentType: download.contentType };
+  }
+
+  /** Who has proved with another's prover keeps the records when the right has ended. */
+  #requireRecords(caller: Subject, id: string): void {
+    if (this.#with.places.find(caller, id) === undefined) this.#with.access.require(caller, id, "prove");
   }
 
   #find(owner: Subject, id: string): StoreRecord<StoredProver> {

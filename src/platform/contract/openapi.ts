@@ -175,10 +175,18 @@ function operation(route: RouteSpec, placing: Placing): JsonObject {
 function objectParameters(schema: TObject | undefined, place: "path" | "query"): Json[] {
   const required = new Set((schema as { required?: readonly string[] } | undefined)?.required ?? []);
   return Object.entries(schema?.properties ?? {}).map(([name, member]) => {
-    const { description, default: byDefault } = member as { description?: string; default?: unknown };
+    const {
+      description,
+      default: byDefault,
+      type,
+    } = member as Readonly<Record<string, unknown>> & {
+      readonly description?: string;
+    };
     return {
       name,
       in: place,
+      // `name[key]=value`
+      ...(type === "object" ? { style: "deepObject", explode: true } : {}),
       required: place === "path" || (required.has(name) && byDefault === undefined),
       ...(description === undefined ? {} : { description }),
       schema: plain(member),

@@ -5,6 +5,7 @@
 import Type, { type TArray, type TObject, type TSchema } from "typebox";
 import { Compile } from "typebox/compile";
 import { AppError, type ErrorDetail } from "../errors.js";
+import { isUuid } from "../ids.js";
 import { clientNames, type SentBody } from "./client-names.js";
 import { explainRefusal } from "./explain.js";
 import { RefusedItem } from "./refused-item.js";
@@ -21,8 +22,8 @@ export interface RouteValidator {
    * @throws malformed_path
    */
   params(raw: Readonly<Record<string, string>>): Record<string, unknown>;
-  /** True when every path parameter is a UUID, so that a path cannot hold a secret. */
-  readonly takesIdsOnly: boolean;
+  /** True when every path parameter may be a UUID: a path that holds nothing else cannot hold a secret. */
+  readonly takesIds: boolean;
   /**
    * Checks a query, and returns its members with defaults, and its pairs as sent; where the route says so, also the
    * names that are given more than once.
@@ -64,10 +65,8 @@ export function compileRoute(route: RouteSpec): RouteValidator {
   const params = compileParams(route.params ?? NOTHING);
   const query = compileQuery(queryObject(route), { tellsRepeats: route.tellsRepeats });
   const body = compileBody(route);
-  const takesIdsOnly = Object.values<UuidSource>((route.params ?? NOTHING).properties).every(
-    ({ format }) => format === "uuid",
-  );
-  return { params, takesIdsOnly, query, body };
+  const takesIds = Object.values<UuidSource>((route.params ?? NOTHING).properties).every(isUuidSchema);
+  return { params, takesIds, query, body };
 }
 
 /**
@@ -177,7 +176,8 @@ function lowerCaseUuids(schema: TSchema): (value: Record<string, unknown>) => Re
   return (value) => {
     for (const name of names) {
       const text = value[name];
-      if (typeof text === "string") value[name] = text.toLowerCase();
+      // Where another text may stand in place of a UUID, its case has a meaning.
+      if (typeof text === "string" && isUuid(text.toLowerCase())) value[name] = text.toLowerCase();
     }
     return value;
   };

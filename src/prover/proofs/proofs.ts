@@ -10,7 +10,6 @@ import type { Events } from "../../platform/events/events.js";
 import { newId } from "../../platform/ids.js";
 import { mergeCommits } from "../../platform/store/commits.js";
 import type { Artifacts } from "../../platform/store/artifacts.js";
-import type { StoreRecord } from "../../platform/store/store.js";
 import type { ResidentBytes } from "../compute/resident-bytes.js";
 import type { ProveValue, TaskFailure, TaskResult, VerifyValue } from "../../engine/protocol.js";
 import { readyProver } from "../built-prover.js";
@@ -19,6 +18,11 @@ import { isVerifierOnly } from "../imports/import-files.js";
 import type { ProveRequest, ReadyProver } from "../providers/provider.js";
 import type { KeyPins } from "../provisioning/key-pins.js";
 import type { NoteStores, StoredNote } from "./note-stores.js";
+import { boundedMeta } from "../labels/labels.js";
+import type { Meta } from "../labels/label-schemas.js";
+import type { Place, Places } from "../sharing/places.js";
+import type { Right } from "../sharing/grants.js";
+import type { Admission, ProverAccess } from "../sharing/prover-access.js";
 import { noteDeposited } from "../prover-events.js";
 import type { ProverRepository, StoredProver } from "../repository.js";
 import type { Note, ProofItem, ProofRecord, ProveResult } from "../schemas.js";
@@ -34,6 +38,8 @@ interface ProofsOptions {
 
 interface ProofsDependencies {
   readonly repository: ProverRepository;
+  readonly access: ProverAccess;
+  readonly places: Places;
   readonly notes: NoteStores;
   /** The providers, which prove and verify. */
   readonly catalog: Catalog;
@@ -55,6 +61,7 @@ interface NoteContent {
 }
 
 type Timings = ProofRecord["timings"];
+type NotePlace = Pick<Place, "vault_id" | "note_key_id" | "note_store_id">;
 
 export class Proofs {
   readonly #options: ProofsOptions;
@@ -69,16 +76,20 @@ export class Proofs {
    * Makes a proof, checks it and stores its note.
    * @param request.inputs the caller's named inputs, unchecked
    * @param request.witnessFile in their place: a whole witness, such as snarkjs' `.wtns` file, unchecked
+   * @param request.meta free data of the proof's record
    * @throws AppError `not_found`, `prover_not_provisioned`, `invalid_request`, `witness_missing`, `witness_invalid`,
    *   `constraints_unsatisfied`, `proof_self_check_failed`, `artifact_corrupt`, `prover_verifies_only`, and what
    *   pools, vault and store throw
    */
   async prove(
-    owner: Subject,
+    caller: Subject,
     id: string,
-    { signal, ...request }: ProveRequest & { readonly signal: AbortSignal },
+    { signal, meta: said, ...request }: ProveRequest & { readonly meta?: Meta; readonly signal: AbortSignal },
   ): Promise<ProveResult> {
-    const prover = this.#provisioned(owner, id);
+    const admission = this.#admit(caller, id, "prove");
+    const { prover } = admission;
+    const { owner } = prover.build;
+    const meta = boundedMeta(said);
     this.#requireForm(prover, request.format);
     if (isVerifierOnly(prover))
       throw new AppError("prover_verifies_only", {
@@ -95,14 +106,15 @@ export class Proofs {
     ]);
     const pinned = { proving_key: provingKeySha256, "verifying_key.json": verifyingKeySha256 };
     const result = await this.#with.catalog.providerOf(prover).prove(this.#ready(prover, pinned), request, {
-      owner: this.#with.turnOf(owner),
+      owner: this.#with.turnOf(caller),
       signal,
       deadlineMs: this.#options.proveDeadlineMs,
     });
     if (!result.ok) throw taskError(result);
     const { proof, publicSignals, timings } = result.value;
-    const record = await this.#store(owner, prover, {
+    const record = await this.#store(caller, admission, {
       proof,
+      meta,
       publicSignals,
       verifyingKeySha256,
       origin: "prove",
@@ -117,28 +129,35 @@ export class Proofs {
 
   /**
    * Returns whether the proof is valid for the public members of the inputs; with `store`, a valid proof gets a note.
-   * @throws AppError `proof_malformed`, `witness_missing`, `witness_invalid`, and as `prove`
+   * @throws AppError `forbidden` for `store` by one who may verify only, `proof_malformed`, `witness_missing`,
+   *   `witness_invalid`, and as `prove`
    */
   async verify(
-    owner: Subject,
+    caller: Subject,
     id: string,
     request: { readonly item: ProofItem; readonly store: boolean; readonly signal: AbortSignal },
   ): Promise<boolean> {
-    const prover = this.#provisioned(owner, id);
+    const verifying = this.#admit(caller, id, "verify");
+    const { prover } = verifying;
+    if (request.store && this.#with.access.find(caller, id, "prove") === undefined)
+      throw new AppError("forbidden", { message: "this prover is shared for verification, without storing" });
+    const admission = request.store ? this.#admit(caller, id, "prove") : verifying;
+    const meta = boundedMeta(request.store ? request.item.meta : undefined);
     const claim = readClaim(request.item, id);
     if (claim instanceof AppError) throw claim;
-    const verifyingKeySha256 = await this.#with.pins.read(owner, prover, "verifying_key");
+    const verifyingKeySha256 = await this.#with.pins.read(prover.build.owner, prover, "verifying_key");
     const ready = this.#ready(prover, { "verifying_key.json": verifyingKeySha256 });
     const checked = await this.#with.catalog.providerOf(prover).verify(ready, claim, {
-      owner: this.#with.turnOf(owner),
+      owner: this.#with.turnOf(caller),
       signal: request.signal,
       deadlineMs: this.#options.verifyDeadlineMs,
     });
     if (!checked.ok) throw taskError(checked);
     const { result, proof, publicSignals } = checked.value;
     if (result && request.store) {
-      await this.#store(owner, prover, { proof, publicSignals, verifyingKeySha256, origin: "verify", timings: null });
-    }
+      const proven = { proof, publicSignals, verifyingKeySha256, meta, origin: "verify", timings: null } as const;
+      await this.#store(caller, admission, proven);
+    } else admission.requireStill();
     return result;
   }
 
@@ -149,12 +168,12 @@ export class Proofs {
    * @throws AppError what concerns the prover or the pool, and so all items
    */
   async verifyBatch(
-    owner: Subject,
+    caller: Subject,
     id: string,
     request: { readonly items: readonly (ProofItem | RefusedItem)[]; readonly signal: AbortSignal },
   ): Promise<(boolean | AppError)[]> {
-    const prover = this.#provisioned(owner, id);
-    const verifyingKeySha256 = await this.#with.pins.read(owner, prover, "verifying_key");
+    const { prover, requireStill } = this.#admit(caller, id, "verify");
+    const verifyingKeySha256 = await this.#with.pins.read(prover.build.owner, prover, "verifying_key");
     const ready = this.#ready(prover, { "verifying_key.json": verifyingKeySha256 });
     const provider = this.#with.catalog.providerOf(prover);
     const results: (boolean | AppError)[] = [];
@@ -164,10 +183,11 @@ export class Proofs {
       request.signal.throwIfAborted();
       const claims = slice.flatMap((claim) => (claim instanceof AppError ? [] : [claim]));
       const checked = await provider.verifyBatch(ready, claims, {
-        owner: this.#with.turnOf(owner),
+        owner: this.#with.turnOf(caller),
         signal: request.signal,
         deadlineMs: this.#options.verifyDeadlineMs,
       });
+      requireStill();
       if (!checked.ok) throw taskError(checked);
       const outcomes = checked.value.outcomes.values();
       results.push(...slice.map((claim) => (claim instanceof AppError ? claim : resultOf(outcomes.next().value))));
@@ -176,16 +196,16 @@ export class Proofs {
   }
 
   /**
-   * Returns a note of the prover's note store, decrypted, also one of another prover that shares the store.
+   * Returns a note of the caller's store for the prover, decrypted, also one of another prover that shares the store.
    * @param index from 0
    * @throws AppError `not_found`, `data_corrupt`
    */
-  async note(owner: Subject, id: string, index: number): Promise<Note> {
-    const prover = this.#find(owner, id).value;
-    const note = this.#with.notes.readNote(owner, prover.note_store_id, index);
-    const tree = this.#with.notes.read(owner, prover.note_store_id)?.tree;
-    if (note === undefined || tree === undefined) throw notFound("note");
-    const plaintext = await this.#decrypt(owner, prover.note_store_id, note);
+  async note(caller: Subject, id: string, index: number): Promise<Note> {
+    const storeId = this.#noteStoreOf(caller, id);
+    const note = storeId === undefined ? undefined : this.#with.notes.readNote(caller, storeId, index);
+    const tree = storeId === undefined ? undefined : this.#with.notes.read(caller, storeId)?.tree;
+    if (storeId === undefined || note === undefined || tree === undefined) throw notFound("note");
+    const plaintext = await this.#decrypt(caller, storeId, note);
     return {
       index,
       root: tree.root,
@@ -211,11 +231,20 @@ export class Proofs {
     }
   }
 
-  /** Writes the note and the record of a proof. */
+  /** Undefined for one who may prove with another's prover and has not yet. */
+  #noteStoreOf(caller: Subject, id: string): string | undefined {
+    const place = this.#with.places.find(caller, id)?.value;
+    if (place !== undefined) return place.note_store_id;
+    const { prover, isOwner } = this.#with.access.require(caller, id, "prove");
+    return isOwner ? prover.note_store_id : undefined;
+  }
+
+  /** Writes the note and the record of a proof, which are the caller's, whoever owns the prover. */
   async #store(
-    owner: Subject,
-    prover: StoredProver,
+    caller: Subject,
+    admission: Admission,
     proven: {
+      readonly meta: Meta;
       readonly proof: string;
       readonly publicSignals: readonly string[];
       readonly verifyingKeySha256: string;
@@ -223,17 +252,11 @@ export class Proofs {
       readonly timings: Timings;
     },
   ): Promise<ProofRecord> {
+    const { prover, checks } = admission;
     const proofHash = hashProof(proven.proof);
     const statementHash = hashStatement(prover.id, proven.verifyingKeySha256, proven.publicSignals);
     const content: NoteContent = { prover_id: prover.id, proof: proven.proof, public_signals: proven.publicSignals };
-    const storeId = prover.note_store_id;
-    const keyId = prover.build.note_key_id;
-    const ciphertext = await this.#with.vault.encrypt(
-      owner,
-      { vaultId: prover.vault_id, keyId },
-      Buffer.from(JSON.stringify(content)),
-      noteContext(storeId, prover.id),
-    );
+    const { place, ciphertext } = await this.#encrypt(caller, admission, Buffer.from(JSON.stringify(content)));
     const record: Omit<ProofRecord, "note_index"> = {
       id: newId(),
       created_at: isoTimestamp(this.#with.clock.nowMs()),
@@ -243,25 +266,46 @@ export class Proofs {
       public_signals: [...proven.publicSignals],
       bytes: proven.proof.length / 2,
       origin: proven.origin,
+      meta: proven.meta,
       timings: proven.timings,
     };
-    const noteIndex = await this.#with.notes.append(owner, storeId, {
+    const noteIndex = await this.#with.notes.append(caller, place.note_store_id, {
       digest: noteDigest(statementHash, proofHash),
       statementHash,
       proofHash,
-      note: { prover_id: prover.id, vault_id: prover.vault_id, key_id: keyId, ciphertext },
-      // Nothing is written for a prover that was deleted meanwhile.
-      checks: () => {
-        const { key, version } = this.#find(owner, prover.id);
-        return [{ key, version }];
-      },
+      note: { prover_id: prover.id, vault_id: place.vault_id, key_id: place.note_key_id, ciphertext },
+      // Nothing is written for a prover that was deleted meanwhile, nor for one whose right has ended.
+      checks,
       records: (index) =>
         mergeCommits(
-          this.#with.repository.insertProof(owner, { ...record, note_index: index }),
-          this.#with.events.commitOf([noteDeposited(owner, prover.id)]),
+          this.#with.repository.insertProof(caller, { ...record, note_index: index }),
+          this.#with.events.commitOf([noteDeposited(caller, prover.id)]),
         ),
     });
     return { ...record, note_index: noteIndex };
+  }
+
+  /** Encrypts a note with the caller's own key for this prover, in the caller's own place. */
+  async #encrypt(
+    caller: Subject,
+    { prover, isOwner, checks }: Admission,
+    note: Uint8Array,
+  ): Promise<{ readonly place: NotePlace; readonly ciphertext: string }> {
+    const encrypt = async (place: NotePlace): Promise<{ place: NotePlace; ciphertext: string }> => {
+      const key = { vaultId: place.vault_id, keyId: place.note_key_id };
+      const context = noteContext(place.note_store_id, prover.id);
+      return { place, ciphertext: await this.#with.vault.encrypt(caller, key, note, context) };
+    };
+    const { vault_id, note_store_id, build } = prover;
+    if (isOwner) return await encrypt({ vault_id, note_store_id, note_key_id: build.note_key_id });
+    const place = await this.#with.places.open(caller, prover, { checks });
+    try {
+      return await encrypt(place);
+    } catch (error) {
+      // The caller has deleted the key or its vault; the owner's notes have a vault that is the prover's own.
+      if (!(error instanceof AppError) || error.code !== "not_found") throw error;
+      return await encrypt(await this.#with.places.open(caller, prover, { checks, lost: place.vault_id }));
+    }
   }
 
   #ready(prover: StoredProver, pinned: Parameters<typeof readyProver>[2]["pinned"]): ReadyProver {
@@ -277,19 +321,14 @@ export class Proofs {
     throw invalidMember("format", message);
   }
 
-  #find(owner: Subject, id: string): StoreRecord<StoredProver> {
-    const found = this.#with.repository.find(owner, id);
-    if (found === undefined) throw notFound("prover");
-    return found;
-  }
-
-  #provisioned(owner: Subject, id: string): StoredProver {
-    const prover = this.#find(owner, id).value;
-    if (prover.status !== "provisioned")
+  #admit(caller: Subject, id: string, right: Right): Admission {
+    const admission = this.#with.access.require(caller, id, right);
+    const { status } = admission.prover;
+    if (status !== "provisioned")
       throw new AppError("prover_not_provisioned", {
-        message: `the prover is not provisioned, its status is ${prover.status}`,
+        message: `the prover is not provisioned, its status is ${status}`,
       });
-    return prover;
+    return admission;
   }
 }
 

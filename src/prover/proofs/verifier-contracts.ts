@@ -55,16 +55,18 @@ export class VerifierContracts {
 
   /**
    * Makes the contract of a provisioned prover and names it in the record, which stays as it is otherwise.
+   * @param asker in whose turn it is made; of several that ask meanwhile, the first
    * @throws AppError `not_found` when the prover is deleted meanwhile, `prover_keys_missing`, `artifact_corrupt`, and
    *   what pools, vault and store throw
    */
-  async make(prover: StoredProver): Promise<ArtifactReference> {
-    const making = this.#making.get(prover.id) ?? this.#make(prover).finally(() => this.#making.delete(prover.id));
+  async make(prover: StoredProver, asker: Subject): Promise<ArtifactReference> {
+    const making =
+      this.#making.get(prover.id) ?? this.#make(prover, asker).finally(() => this.#making.delete(prover.id));
     this.#making.set(prover.id, making);
     return await making;
   }
 
-  async #make(prover: StoredProver): Promise<ArtifactReference> {
+  async #make(prover: StoredProver, asker: Subject): Promise<ArtifactReference> {
     const { owner } = prover.build;
     const sha256 = await this.#with.pins.read(owner, prover, "verifying_key");
     const { catalog } = this.#with;
@@ -72,7 +74,7 @@ export class VerifierContracts {
       .providerOf(prover)
       .verifierContract?.(
         readyProver(prover, catalog.systemOf(prover), { ...this.#with, pinned: { "verifying_key.json": sha256 } }),
-        { owner: this.#with.turnOf(owner), deadlineMs: this.#deadlineMs },
+        { owner: this.#with.turnOf(asker), deadlineMs: this.#deadlineMs },
       );
     assert(made !== undefined, "a contract is made only where one is awaited");
     if (!made.ok) throw new AppError(made.code, { message: made.message });

@@ -84,6 +84,8 @@ const STRING_UNKNOWN = diagnostic(
 );
 /** Without a reference string, with it, and once more if another was deleted meanwhile. */
 const SETUP_TRIES_MAX = 3;
+/** Another prover that takes the same tags, or the owner who changes them. */
+const PIN_CONFLICTS_MAX = 8;
 
 export class Provisioning {
   readonly #with: ProvisioningDependencies;
@@ -370,7 +372,7 @@ export class Provisioning {
   /** Waits until the vault is unsealed; all other steps are done by then. */
   async #pinKeys(prover: StoredProver, lease: ProvisioningLease): Promise<void> {
     const { owner } = prover.build;
-    for (;;) {
+    for (let conflicts = 0; ;) {
       await this.#with.vault.untilUnsealed(lease.signal);
       try {
         const pin = async (name: "proving_key" | "verifying_key", artifact: ArtifactName) =>
@@ -385,6 +387,8 @@ export class Provisioning {
         await this.#move(pinned, "provisioned", lease, mergeCommits(proving?.commit ?? {}, verifying.commit));
         return;
       } catch (error) {
+        conflicts += 1;
+        if (error instanceof StoreConflict && conflicts < PIN_CONFLICTS_MAX) continue;
         if (!(error instanceof AppError)) throw error;
         if (error.code === "not_found") {
           const reason = diagnostic("vault_gone", "the prover's vault was deleted before its keys could be pinned");
