@@ -22,7 +22,7 @@ import {
 import type { ImportedKeyFiles, ImportedKeyResult, ImportedVerifyingKeyResult } from "../proof-systems/proof-system.js";
 import { loadReferenceKernels } from "../reference/reference-kernels.js";
 import { writePlonkKey } from "./key-file.js";
-import { domainPowerOf } from "./key.js";
+import { commitmentsOf, domainPowerOf } from "./key.js";
 import { readCircuitGates } from "./make-plonk-key.js";
 import type { PlonkGates } from "./plonk-gates.js";
 import { readPlonkZkey } from "./plonk-zkey.js";
@@ -98,10 +98,12 @@ async function convert(
     return decoded.ok ? { ok: true, value: plonkVerifyingKeyToJson(decoded.value, curve) } : decoded;
   });
   if (foreign !== undefined) return foreign;
+  const referenceString = string?.sha256 ?? NO_STRING;
+  const commitments = commitmentsOf(resident.verifyingKey);
   return {
     ok: true,
     verifyingKey: JSON.stringify(own),
-    provingKey: writePlonkKey({ gates, domainPower, points, referenceString: string?.sha256 ?? NO_STRING }, curve),
+    provingKey: writePlonkKey({ gates, domainPower, points, referenceString, commitments }, curve),
     ...(string === undefined ? {} : { referenceString: string.sha256 }),
   };
 }
