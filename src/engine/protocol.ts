@@ -164,6 +164,17 @@ export interface AppendNotesValue {
   readonly completed: readonly NoteTreeNode[];
 }
 
+export interface VerifierContractMessage {
+  readonly system: ProofSystemName;
+  /** snarkjs verification key as JSON text. */
+  readonly verifyingKey: SharedBytes;
+}
+
+export interface VerifierContractValue {
+  /** Solidity. */
+  readonly source: string;
+}
+
 /** The result of a task that only has an effect. */
 interface EmptyValue {
   readonly done: true;
@@ -181,6 +192,7 @@ export interface ComputeTasks {
   readonly verify: { readonly message: VerifyMessage; readonly value: VerifyValue };
   readonly verify_batch: { readonly message: VerifyBatchMessage; readonly value: VerifyBatchValue };
   readonly append_notes: { readonly message: AppendNotesMessage; readonly value: AppendNotesValue };
+  readonly verifier_contract: { readonly message: VerifierContractMessage; readonly value: VerifierContractValue };
 }
 
 export type ComputeTaskName = keyof ComputeTasks;

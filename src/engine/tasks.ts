@@ -7,7 +7,8 @@ import { checkInputs } from "./circuit/inputs.js";
 import { readR1cs } from "./circuit/r1cs.js";
 import { findUnsatisfied } from "./circuit/satisfaction.js";
 import { readWitnessFile, WitnessFileError } from "./circuit/witness-file.js";
-import { computeWitness } from "./circuit/witness.js";
+import { checkUnnamedInputs } from "./circuit/unnamed-inputs.js";
+import { computeFromRuns, computeWitness } from "./circuit/witness.js";
 import { checkWitness, publicSignalsOf } from "./groth16/prove.js";
 import { onDroppedKey } from "./process/dropped-keys.js";
 import { appendNotes } from "./merkle/note-tree.js";
@@ -24,6 +25,8 @@ import type {
   SharedBytes,
   TaskFailure,
   TaskResult,
+  VerifierContractMessage,
+  VerifierContractValue,
 } from "./protocol.js";
 import { invalidWitness, isOwnProofValid, verify, verifyBatch } from "./verify-tasks.js";
 
@@ -82,6 +85,8 @@ export async function runComputeTask(
       return await verifyBatch(request.message);
     case "append_notes":
       return { ok: true, value: appendNotes(request.message) };
+    case "verifier_contract":
+      return await verifierContract(request.message);
   }
 }
 
@@ -126,6 +131,13 @@ async function prove(message: ProveMessage): Promise<TaskResult<ProveValue>> {
   };
 }
 
+async function verifierContract(message: VerifierContractMessage): Promise<TaskResult<VerifierContractValue>> {
+  const system = proofSystem(message.system);
+  if (system.solidityVerifier === undefined) throw new Error(`there is no Solidity verifier of ${message.system}`);
+  const verifyingKey: unknown = JSON.parse(Buffer.from(viewOf(message.verifyingKey)).toString("utf8"));
+  return { ok: true, value: { source: await system.solidityVerifier(verifyingKey) } };
+}
+
 /** The witness of the caller's inputs, or the caller's own. */
 async function witnessOf(
   message: ProveMessage,
@@ -133,9 +145,7 @@ async function witnessOf(
   const { circuit, witnessFile } = message;
   let witness: Uint8Array;
   if (witnessFile === undefined) {
-    const inputs = checkInputs(circuit, message.inputs);
-    if (!inputs.ok) return invalidWitness(inputs.details);
-    const computed = computeWitness(await witnessProgramOf(message.witnessProgram), circuit, inputs.values);
+    const computed = await computedWitness(message);
     if (!computed.ok) return computed;
     ({ witness } = computed);
   } else {
@@ -147,6 +157,22 @@ async function witnessOf(
     }
   }
   return { ok: true, witness };
+}
+
+/** The witness that the circuit's program computes from the caller's inputs. */
+async function computedWitness({
+  circuit,
+  inputs,
+  witnessProgram,
+}: ProveMessage): Promise<{ readonly ok: true; readonly witness: Uint8Array } | TaskFailure> {
+  if (circuit.isUnnamed === true) {
+    const program = await witnessProgramOf(witnessProgram);
+    const named = checkUnnamedInputs(program, circuit, inputs);
+    return named.ok ? computeFromRuns(program, circuit, named.runs) : invalidWitness(named.details);
+  }
+  const checked = checkInputs(circuit, inputs);
+  if (!checked.ok) return invalidWitness(checked.details);
+  return computeWitness(await witnessProgramOf(witnessProgram), circuit, checked.values);
 }
 
 /**

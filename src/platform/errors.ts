@@ -15,6 +15,10 @@ export const ERROR_STATUS = {
   conflict: 409,
   length_required: 411,
   body_too_large: 413,
+  /** Files of a form or an archive that are refused: their names, kinds, checksums or contents. */
+  files_invalid: 422,
+  /** Files of a form or an archive that are too many, or too long when unpacked. */
+  files_too_large: 413,
   unsupported_media_type: 415,
   invalid_request: 422,
   unknown_member: 422,
@@ -127,6 +131,8 @@ export const ERROR_STATUS = {
   store_unsuitable: 422,
   note_store_full: 409,
   prover_keys_missing: 409,
+  /** The prover was made of a verifying key alone. */
+  prover_verifies_only: 409,
   // Chain: nodes of a network
   network_unreachable: 502,
   network_timeout: 504,

@@ -75,6 +75,7 @@ export const SETTING_GROUPS: readonly { readonly title: string; readonly names: 
       "upload_max_mb",
       "compile_memory_mb",
       "compile_seconds",
+      "circom",
       "analysis_seconds",
     ],
   },

@@ -300,6 +300,13 @@ export const SETTINGS = {
     unit: "seconds",
     description: "processor time that one compilation of a circuit may take; the clock allows five times as much",
   }),
+  circom: setting({
+    env: "PROOFWRIGHT_CIRCOM",
+    flag: "circom",
+    schema: Path,
+    description:
+      "absolute path of a circom compiler of your own, which compiles circuits in place of the one in WebAssembly; asked for its version at the start. Circuits that are analysed are compiled by the latter all the same",
+  }),
   analysis_seconds: setting({
     env: "PROOFWRIGHT_ANALYSIS_SECONDS",
     flag: "analysis-seconds",

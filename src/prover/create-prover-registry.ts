@@ -22,12 +22,16 @@ import type { CircuitAnalyzer } from "./compute/analysis-task.js";
 import type { Store } from "../platform/store/store.js";
 import { Catalog, parseProviderAliases } from "./catalog.js";
 import { CircuitOrigins } from "./circuit-origins.js";
-import { CircuitInterfaces } from "./proofs/circuit-interfaces.js";
+import { ExportedKeys } from "./exported-keys.js";
 import type { ProverCompute } from "./compute/compute.js";
 import { proverBodyLimits, proverHandlers } from "./handlers.js";
+import { KnownKeys } from "./provisioning/known-keys.js";
 import { KeyPins } from "./provisioning/key-pins.js";
 import { NoteStores } from "./proofs/note-stores.js";
 import { Proofs } from "./proofs/proofs.js";
+import type { ProviderDependencies, ProviderFactory } from "./providers/provider.js";
+import { PROVIDERS } from "./providers/table.js";
+import { VerifierContracts } from "./proofs/verifier-contracts.js";
 import { Provisioning, PROVISIONING_PHASES, type ProvisioningDependencies } from "./provisioning/provisioning.js";
 import { ReferenceStrings } from "./provisioning/reference-strings.js";
 import { createReferenceStrings } from "./reference-strings/create-reference-strings.js";
@@ -75,6 +79,8 @@ interface ProverRegistryDependencies {
   /** Proving keys and witness programs in shared memory. */
   readonly resident: ResidentBytes;
   readonly compute: ProverCompute;
+  /** Those of the table unless given. */
+  readonly providers?: readonly ProviderFactory[];
   /** Checks a powers-of-tau file in a process of its own. */
   readonly checkPowers: PublishedStringsDependencies["check"];
   /** Absent when the server analyses no circuits. */
@@ -131,31 +137,29 @@ export function createProverRegistry(
   const turnOf = dependencies.turnOf ?? formatSubject;
   const vault = proverVault(dependencies.vault);
   const repository = new ProverRepository({ store });
-  const catalog = new Catalog({ providerAliases: parseProviderAliases(options.providerAliases) });
   const builtIns = new BuiltInCircuits({ folder: join(PACKAGE_ROOT, "circuits") });
-  const interfaces = new CircuitInterfaces({ read: async (sha256) => await artifacts.read(sha256) });
+  const source = options.source ?? SOURCE_LIMITS;
+  const catalog = createCatalog(options, dependencies, { builtIns, sourceLimits: source });
   const notes = new NoteStores({
     store,
     clock,
     appendNotes: async (message, owner) => await compute.appendNotes(message, { owner: turnOf(owner) }),
   });
-  const pins = new KeyPins({ vault });
+  const pins = new KeyPins({ vault, catalog });
   const { strings, handlers: referenceStrings } = openReferenceStrings(options, dependencies, repository);
   const watch = new StatusWatch();
   const proofs = new Proofs(
     { proveDeadlineMs: PROVE_DEADLINE_MS, verifyDeadlineMs: VERIFY_DEADLINE_MS },
-    { repository, notes, compute, turnOf, resident, interfaces, pins, vault, events, clock },
+    { repository, notes, catalog, artifacts, turnOf, resident, pins, vault, events, clock },
   );
   const files = new SourceFiles({ artifacts, isUsed: (sha256) => repository.needsFile(sha256) });
-  const parts = { repository, files, builtIns, pins, strings, vault, watch, turnOf };
+  const parts = { repository, files, catalog, builtIns, pins, strings, vault, watch, turnOf };
+  const contracts = new VerifierContracts({ deadlineMs: PROVE_DEADLINE_MS }, { ...parts, store, artifacts, resident });
   const { queue, analyses } = createProvisioning(options, dependencies, parts);
-  const source = options.source ?? SOURCE_LIMITS;
   const uploadBytesMax = options.uploadBytesMax ?? UPLOAD_BYTES_MAX;
   const imports = createImports({ ...parts, store, artifacts, events, clock, log, queue }, uploadBytesMax);
-  const origins = new CircuitOrigins(
-    { source, compilerName: compute.compilerName },
-    { catalog, builtIns, files, imports },
-  );
+  const origins = new CircuitOrigins({ catalog, files, imports, strings });
+  const exports = new ExportedKeys({ store, repository, artifacts, files, catalog, turnOf });
   const service = new ProverService(
     {
       pendingPerOwnerMax: options.pendingPerOwnerMax ?? PENDING_PER_OWNER_MAX,
@@ -164,7 +168,7 @@ export function createProverRegistry(
     },
     {
       ...{ store, repository, artifacts, vault, catalog, origins, notes, proofs, watch, clock, queue, analyses },
-      ...{ files, imports, strings },
+      ...{ files, imports, strings, contracts, exports },
       requireTenant: dependencies.requireTenant,
     },
   );
@@ -183,10 +187,24 @@ export function createProverRegistry(
   };
 }
 
+/** Builds the providers with what this server has for them. */
+function createCatalog(
+  { providerAliases }: ProverRegistryOptions,
+  { compute, artifacts, providers = PROVIDERS }: ProverRegistryDependencies,
+  given: Pick<ProviderDependencies, "builtIns" | "sourceLimits">,
+): Catalog {
+  const readArtifact = async (sha256: string): Promise<Uint8Array> => await artifacts.read(sha256);
+  return new Catalog(
+    { providerAliases: parseProviderAliases(providerAliases) },
+    { providers: providers.map((create) => create({ ...given, compute, readArtifact })) },
+  );
+}
+
 interface ProvisioningParts extends Pick<
   ProvisioningDependencies,
-  "repository" | "files" | "builtIns" | "pins" | "strings" | "vault"
+  "repository" | "files" | "catalog" | "pins" | "strings" | "vault"
 > {
+  readonly builtIns: BuiltInCircuits;
   readonly watch: StatusWatch;
   readonly turnOf: (subject: Subject) => string;
 }
@@ -194,17 +212,19 @@ interface ProvisioningParts extends Pick<
 /** Registers the jobs of provisioning and, where circuits are analysed, of analyses. */
 function createProvisioning(
   options: ProverRegistryOptions,
-  { jobs, artifacts, compute, events, clock, log, analyzer }: ProverRegistryDependencies,
+  { jobs, artifacts, events, clock, log, analyzer }: ProverRegistryDependencies,
   parts: ProvisioningParts,
 ): { readonly queue: ProvisioningQueue; readonly analyses: AnalysisQueue | undefined } {
-  const { repository, files, builtIns, watch, turnOf } = parts;
+  const { repository, files, catalog, builtIns, watch, turnOf } = parts;
   const queue = provisioningQueue(jobs);
   const analyses = analyzer === undefined ? undefined : analysisQueue(jobs, repository);
   const provisioning = new Provisioning({
-    ...{ ...parts, artifacts, compute, events, clock, log },
-    // A circuit from outside has no source to analyse.
-    followUp: ({ id, build }) =>
-      build.is_strict === true || build.import !== undefined ? {} : (analyses?.prepare(build.owner, id) ?? {}),
+    ...{ ...parts, knownKeys: new KnownKeys({ ...parts, artifacts }), artifacts, events, clock, log },
+    followUp: ({ id, build, provider }) => {
+      // A circuit from outside has no source to analyse.
+      const isAnalyzed = build.import === undefined && catalog.providerOf({ provider }).isAnalyzed;
+      return build.is_strict === true || !isAnalyzed ? {} : (analyses?.prepare(build.owner, id) ?? {});
+    },
   });
   registerJobs(jobs, options, { provisioning, watch, turnOf });
   if (analyzer !== undefined)

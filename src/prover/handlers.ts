@@ -86,8 +86,19 @@ export function proverHandlers(dependencies: {
 
 function artifactHandlers(
   provers: ProverService,
-): Pick<HandlersFor<typeof proverRoutes>, "getProverArtifact" | "listProverArtifacts" | "uploadProverArtifact"> {
+): Pick<
+  HandlersFor<typeof proverRoutes>,
+  "getProverArtifact" | "getProverSource" | "getProverSourceArchive" | "listProverArtifacts" | "uploadProverArtifact"
+> {
   return {
+    getProverSource: async ({ principal, params }) => ({
+      status: 200,
+      file: await provers.source(principal.subject, params.id),
+    }),
+    getProverSourceArchive: async ({ principal, params }) => ({
+      status: 200,
+      bytes: await provers.sourceArchive(principal.subject, params.id),
+    }),
     getProverArtifact: async ({ principal, params }) => ({
       status: 200,
       file: await provers.artifact(principal.subject, params.id, params.name),

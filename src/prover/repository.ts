@@ -11,10 +11,15 @@ import { isFinished } from "./provisioning/lifecycle.js";
 import type { ProverAnalysis } from "./analysis/analysis-schemas.js";
 import type { ProofFilters, ProverDiagnostic, ProofRecord, Prover, ProverFilters, UniversalSetup } from "./schemas.js";
 
-/** Files of a prover, by the name of their download; `source.json` and `reference_string` cannot be downloaded. */
+/**
+ * Files of a prover that the registry and circom know, by the name of their download; `reference_string` cannot be
+ * downloaded.
+ */
 export type ArtifactName =
   | "verifying_key.json"
   | "proving_key"
+  /** The same key as snarkjs' file, where it is stored in another form: made when it is asked for first. */
+  | "proving_key.zkey"
   | "circuit.wasm"
   | "circuit.r1cs"
   | "circuit.sym"
@@ -24,8 +29,11 @@ export type ArtifactName =
   | "source.json"
   /** As uploaded; compared with the proving key's own and then dropped. */
   | "imported_verifying_key.json";
-/** A type and not an interface, like everything that is stored as a value. */
-export type ArtifactSet = { readonly [Name in ArtifactName]?: { readonly sha256: string; readonly bytes: number } };
+/**
+ * By name: those of `ArtifactName`, or a provider's own. A type and not an interface, like everything that is stored
+ * as a value.
+ */
+export type ArtifactSet = { readonly [name: string]: { readonly sha256: string; readonly bytes: number } };
 
 /** The results of compiling a circuit; all provers of the circuit within its scope share them. */
 export type CompiledCircuit = {
@@ -33,6 +41,8 @@ export type CompiledCircuit = {
   readonly warnings: readonly ProverDiagnostic[];
   /** Outputs and inputs in field elements; absent on circuits that were compiled before it was recorded. */
   readonly value_count?: number;
+  /** Name and version; absent on circuits that were compiled before it was recorded. */
+  readonly compiler?: string;
 };
 
 /** Files of an analysis, by the name of their download. */
@@ -68,21 +78,28 @@ interface ProverBuild {
     readonly files: Readonly<Partial<Record<string, { readonly sha256: string | null }>>>;
     /** ISO 8601; without all files by then, the prover fails. */
     readonly expires_at: string;
+    /** SHA-256 of the reference string from which the key must follow; absent for any or none. */
+    readonly reference_string?: string;
   };
   /** Of the compiled circuit; see CompiledCircuit. */
   readonly value_count?: number;
   /** Set on provers that are provisioned only when their analysis accuses no output. */
   readonly is_strict?: boolean;
+  /** Set on provers that neither take keys of another prover of the circuit nor give theirs. */
+  readonly has_own_keys?: boolean;
   /** Set once the keys among `artifacts` have passed all setup gates. */
   readonly gates_passed: boolean;
 }
 
 /**
- * Provers that were made before the compiler had options lack them, and those before universal setups their setup.
+ * Provers that were made before the compiler had options lack them, those before universal setups their setup, and
+ * those before the compiler was recorded both it and the hash of their source.
  */
-export type StoredProver = Omit<Prover, "options" | "setup" | "analysis" | "strict"> & {
+export type StoredProver = Omit<Prover, "options" | "setup" | "analysis" | "strict" | "compiler" | "source_hash"> & {
   readonly options?: Prover["options"];
   readonly setup?: Prover["setup"];
+  readonly compiler?: Prover["compiler"];
+  readonly source_hash?: Prover["source_hash"];
   readonly build: ProverBuild;
 };
 /** A structured reference string that the server keeps. */
@@ -179,6 +196,8 @@ export class ProverRepository {
       ...prover,
       options: prover.options === undefined ? DEFAULT_OPTIONS : prover.options,
       setup: prover.setup ?? null,
+      compiler: prover.compiler ?? null,
+      source_hash: prover.source_hash ?? null,
       strict: build.is_strict ?? false,
       analysis: analysisOnWire(this.findAnalysis(build.owner, prover.id)?.value),
     };
@@ -208,6 +227,12 @@ export class ProverRepository {
   putCircuitAnalysis(scope: CircuitScope, hash: string, result: AnalysisResult): StoreCommit {
     const key = circuitKey(scope, hash, TABLES.circuitAnalysis);
     return { puts: [{ key, value: result }, ...recordUses(key, result.artifacts)] };
+  }
+
+  /** Returns the owner's latest provers of a circuit, the latest first. */
+  latestOfCircuit(owner: Subject, circuitHash: string, countMax: number): StoredProver[] {
+    const page = { page: 1, rpp: countMax };
+    return this.#provers.list("circuit", [...ownerKey(owner), circuitHash], { page, reverse: true }).rows;
   }
 
   /** Counts the provers of an owner, or of all owners, that are in provisioning. */

@@ -1,7 +1,7 @@
 /** The routes of the prover registry, as plain values. */
 import Type from "typebox";
 import { defineRoute, type BodyLimits } from "../platform/contract/route.js";
-import { SOURCE_BYTES_MAX } from "../engine/circuit/source-limits.js";
+import { SOURCE_BYTES_MAX, SOURCE_FILES_MAX } from "../engine/circuit/source-limits.js";
 import { CircuitAnalysis } from "./analysis/analysis-schemas.js";
 import { referenceStringRoutes } from "./reference-strings/reference-string-routes.js";
 import type { SourceLimits } from "./provisioning/sources.js";
@@ -82,7 +82,11 @@ export function witnessLimits(valueCount: number, r1csBytes = 0): BodyLimits {
 
 /** Returns the limits of a body with source, by those of the source. */
 export function createLimits({ bytesMax, filesMax }: SourceLimits): BodyLimits {
-  return { bodyBytesMax: 2 * bytesMax + CREATE_SPARE_BYTES, jsonTokensMax: 2 * filesMax + CREATE_TOKENS };
+  return {
+    bodyBytesMax: 2 * bytesMax + CREATE_SPARE_BYTES,
+    jsonTokensMax: 2 * filesMax + CREATE_TOKENS,
+    files: { bytesMax, filesMax },
+  };
 }
 
 export const proverRoutes = {
@@ -109,8 +113,15 @@ export const proverRoutes = {
     needsUnsealed: true,
     creates: true,
     description:
-      "Answers at once; the circuit is compiled and set up afterwards. With `Prefer: wait=N` the answer waits up to N seconds (at most 60) for the end of provisioning. A nullifier store is reserved for the prover, but nothing is nullified yet.",
+      "Answers at once; the circuit is compiled and set up afterwards. With `Prefer: wait=N` the answer waits up to N seconds (at most 60) for the end of provisioning. A nullifier store is reserved for the prover, but nothing is nullified yet. The source may also come as a form or as a .tar.gz, whose files other than .circom are left out.",
     body: CreateProver,
+    filesBody: {
+      member: "source",
+      part: "prover",
+      extension: ".circom",
+      bytesMax: SOURCE_BYTES_MAX,
+      filesMax: SOURCE_FILES_MAX,
+    },
     bodyBytesMax: CREATE_BODY_BYTES_MAX,
     userNames: true,
     deadlineMs: CREATE_DEADLINE_MS,
@@ -207,6 +218,7 @@ export const proverRoutes = {
       "not_found",
       "prover_not_provisioned",
       "prover_keys_missing",
+      "prover_verifies_only",
       "witness_missing",
       "witness_invalid",
       "constraints_unsatisfied",
@@ -257,6 +269,33 @@ export const proverRoutes = {
     ],
     example: { body: { proof: "00", witness: { Y: "35" } } },
   }),
+  getProverSource: defineRoute({
+    id: "getProverSource",
+    area: "prover",
+    method: "GET",
+    path: "/api/v1/provers/:id/source",
+    summary: "Read the source of a prover",
+    auth: READ,
+    needsUnsealed: true,
+    description:
+      "The source as it was sent, for the prover's owner: `files` (path -> text), `main`, and `options` where some were given. ETag is its SHA-256.",
+    params: ProverIdParams,
+    responses: { 200: { description: "The source", file: "application/json" } },
+    errors: ["not_found", "artifact_corrupt", "vault_sealed"],
+  }),
+  getProverSourceArchive: defineRoute({
+    id: "getProverSourceArchive",
+    area: "prover",
+    method: "GET",
+    path: "/api/v1/provers/:id/source.tar.gz",
+    summary: "Download the source of a prover",
+    auth: READ,
+    needsUnsealed: true,
+    description: "The files of the source as an archive, which registers the same circuit again, with the same `main`.",
+    params: ProverIdParams,
+    responses: { 200: { description: "The archive", bytes: "application/gzip" } },
+    errors: ["not_found", "artifact_corrupt", "vault_sealed", "conflict"],
+  }),
   getProverArtifact: defineRoute({
     id: "getProverArtifact",
     area: "prover",
@@ -266,10 +305,13 @@ export const proverRoutes = {
     auth: READ,
     needsUnsealed: true,
     description:
-      "verifying_key.json, proving_key (of Groth16 also as proving_key.zkey), circuit.wasm, circuit.r1cs, circuit.sym, interface.json, verifier.sol; of the analysis analysis.json and, when two witnesses differ, witness_1.wtns, witness_2.wtns, analysis.r1cs, analysis.sym. ETag is the SHA-256.",
+      "verifying_key.json, proving_key, proving_key.zkey (the proving key as snarkjs' file), circuit.wasm, circuit.r1cs, circuit.sym, interface.json, verifier.sol, source.json; of the analysis analysis.json and, when two witnesses differ, witness_1.wtns, witness_2.wtns, analysis.r1cs, analysis.sym. ETag is the SHA-256. verifier.sol, and proving_key.zkey of PLONK, are made when they are first downloaded, which takes a moment.",
     params: ArtifactParams,
     responses: { 200: { description: "The file", file: "application/octet-stream" } },
-    errors: ["not_found", "artifact_corrupt", "vault_sealed"],
+    errors: [
+      ...(["not_found", "artifact_corrupt", "vault_sealed", "prover_keys_missing", "prover_busy"] as const),
+      ...(["prover_unsupported", "overloaded", "deadline_exceeded", "storage_full"] as const),
+    ],
   }),
   listProverArtifacts: defineRoute({
     id: "listProverArtifacts",
@@ -279,7 +321,7 @@ export const proverRoutes = {
     summary: "List the artifacts of a prover",
     auth: READ,
     description:
-      "The files that can be downloaded, with their hashes. Of an import that waits for files: those that were announced, and how much of each has come.",
+      "The files that can be downloaded, with their hashes; those that are made when they are first downloaded have no hash until then. Of an import that waits for files: those that were announced, and how much of each has come.",
     params: ProverIdParams,
     responses: { 200: { description: "The files", schema: Type.Array(ProverArtifact) } },
     errors: ["not_found"],

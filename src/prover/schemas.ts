@@ -67,7 +67,7 @@ const UniversalSetup = Type.Object(
   },
   {
     description:
-      "the structured reference string of the keys; null before the keys and for a setup of the circuit's own",
+      "the structured reference string of the keys; null before the keys, for a setup of the circuit's own, and for keys from outside whose string the server does not have",
   },
 );
 export type UniversalSetup = Static<typeof UniversalSetup>;
@@ -90,16 +90,29 @@ export const Prover = Type.Object(
     proving_scheme: Type.String(),
     curve: Type.String(),
     status: Status,
-    trusted_setup: Type.Union([Type.Literal("single_party"), Type.Literal("universal"), Type.Literal("imported")], {
-      description:
-        "how the keys were made; single_party: by this server alone, so whoever controlled it at that time could forge proofs; universal: from the structured reference string that `setup` names; imported: elsewhere, and trusted only as far as those who made them",
-    }),
+    trusted_setup: Type.Union(
+      [Type.Literal("single_party"), Type.Literal("universal"), Type.Literal("imported"), Type.Literal("transparent")],
+      {
+        description:
+          "how the keys were made; single_party: by this server alone, so whoever controlled it at that time could forge proofs; universal: from the structured reference string that `setup` names; imported: elsewhere, and trusted only as far as those who made them (with `setup`, every point was checked against that string; without, only what a key shows by itself); transparent: from the circuit alone, without anything secret",
+      },
+    ),
     setup: nullable(UniversalSetup),
     note_store_id: Uuid,
     nullifier_store_id: NullifierStoreId,
     errors: Type.Array(ProverDiagnostic, { description: "why provisioning failed; empty otherwise" }),
-    warnings: Type.Array(ProverDiagnostic, { description: "warnings of the compiler" }),
+    warnings: Type.Array(ProverDiagnostic, { description: "warnings of the compiler, and of the checks of an import" }),
     options: nullable(BuiltOptions),
+    compiler: nullable(
+      Type.String({ description: "name and version of the compiler; null before it has run and for an import" }),
+    ),
+    source_hash: nullable(
+      Type.String({
+        ...Digest,
+        description:
+          "SHA-256 of the source, null for an import: of the text `pv/v1/source`, then of the main file's path, and of each path and its text in the order of the paths, each as its number of UTF-8 bytes, `:` and itself",
+      }),
+    ),
     strict: Type.Boolean({ description: "provisioning waited for an analysis that accuses no output" }),
     analysis: nullable(ProverAnalysis),
   },
@@ -149,15 +162,24 @@ const ImportFile = closed(
 /** The files of a circuit that was compiled elsewhere, by their names in `/provers/:id/artifacts/:name`. */
 const ImportRequest = closed(
   {
-    "circuit.r1cs": ImportFile,
-    "circuit.wasm": ImportFile,
-    "circuit.sym": ImportFile,
+    "circuit.r1cs": Type.Optional(ImportFile),
+    "circuit.wasm": Type.Optional(ImportFile),
+    "circuit.sym": Type.Optional(ImportFile),
     "proving_key.zkey": Type.Optional(ImportFile),
     "verification_key.json": Type.Optional(ImportFile),
+    reference_string: Type.Optional(
+      closed(
+        { sha256: Digest },
+        {
+          description:
+            "the checked powers-of-tau file of this server from which `proving_key.zkey` must follow. Without it, one that the key follows from is looked for",
+        },
+      ),
+    ),
   },
   {
     description:
-      "a circuit compiled elsewhere, in place of `source`: the files that will be uploaded. Without `proving_key.zkey` the server makes the keys",
+      "a circuit compiled elsewhere, in place of `source`: the files that will be uploaded, `circuit.r1cs` and `circuit.wasm` at least. Without `circuit.sym` the signals have no names; without `proving_key.zkey` the server makes the keys. `verification_key.json` alone makes a prover that verifies only",
   },
 );
 export type ImportRequest = Static<typeof ImportRequest>;
@@ -197,6 +219,13 @@ export const CreateProver = closed(
     nullifier_store_id: Type.Optional(nullable(NullifierStoreId)),
     store_id: Type.Optional(nullable(Type.String({ ...Uuid, description: "the same as `note_store_id`" }))),
     options: Type.Optional(nullable(CompileOptions)),
+    fresh_setup: Type.Optional(
+      nullable(
+        Type.Boolean({
+          description: "make keys for this prover alone, though another of yours has keys of the same circuit",
+        }),
+      ),
+    ),
     strict: Type.Optional(
       nullable(
         Type.Boolean({
@@ -235,7 +264,7 @@ const WitnessBody = Type.Object(
   {
     additionalProperties: true,
     description:
-      "input name -> value: decimal or 0x-hex text, a safe integer, an array of them (nested, or all values of several dimensions in one list), or an object for nested members",
+      "input name -> value: decimal or 0x-hex text, a safe integer, an array of them (nested, or all values of several dimensions in one list), or an object for nested members. Of a circuit without `circuit.sym` prove takes the names that its program knows, and verify the lists `outputs` and `public_inputs`",
   },
 );
 

@@ -4,6 +4,7 @@
  */
 import { AppError, invalidMember, notFound } from "../platform/errors.js";
 import { PERMISSIONS, holdsAll } from "../platform/auth/permissions.js";
+import { writeTarGz } from "../platform/archive/write-tar.js";
 import type { Principal, Subject } from "../platform/auth/principal.js";
 import { requireSaidOwner, type RequireTenant } from "../platform/auth/said-owner.js";
 import { isoTimestamp, type Clock } from "../platform/clock.js";
@@ -14,8 +15,9 @@ import { newId } from "../platform/ids.js";
 import type { ArtifactReference, Artifacts } from "../platform/store/artifacts.js";
 import { StoreConflict, type Store, type StoreCommit, type StoreRecord } from "../platform/store/store.js";
 import { mergeCommits, type Page } from "../platform/store/tables.js";
-import { DEFAULT_PROVIDER, proofSystemRow, type Catalog } from "./catalog.js";
-import type { CircuitOrigins } from "./circuit-origins.js";
+import { DEFAULT_PROVIDER, type Catalog } from "./catalog.js";
+import { bringsKey, type CircuitOrigins } from "./circuit-origins.js";
+import type { ExportedKeys } from "./exported-keys.js";
 import { isWaitingForFiles } from "./imports/import-files.js";
 import type { Imports } from "./imports/imports.js";
 import { isFinished, progressOf, stepOf } from "./provisioning/lifecycle.js";
@@ -23,12 +25,12 @@ import { readAnalysis } from "./analysis/analyses.js";
 import type { CircuitAnalysis } from "./analysis/analysis-schemas.js";
 import type { NoteStores } from "./proofs/note-stores.js";
 import type { Proofs } from "./proofs/proofs.js";
+import type { VerifierContracts } from "./proofs/verifier-contracts.js";
 import { withCompiled } from "./provisioning/provisioning.js";
 import {
   scopeOf,
   type AnalysisArtifactName,
   type AnalysisResult,
-  type ArtifactName,
   type Listed,
   type ProverRepository,
   type StoredProver,
@@ -50,6 +52,7 @@ import {
   type VerifyResult,
 } from "./schemas.js";
 import { requireSaidProver } from "./said-prover.js";
+import type { Download, Provider } from "./providers/provider.js";
 import type { ReferenceStrings } from "./provisioning/reference-strings.js";
 import type { SourceFiles } from "./provisioning/source-files.js";
 import type { StatusWatch } from "./provisioning/status-watch.js";
@@ -91,6 +94,7 @@ interface ProverServiceDependencies {
   readonly vault: ProverVault;
   readonly notes: NoteStores;
   readonly proofs: Proofs;
+  readonly contracts: VerifierContracts;
   readonly watch: StatusWatch;
   readonly clock: Clock;
   readonly requireTenant: RequireTenant;
@@ -100,28 +104,13 @@ interface ProverServiceDependencies {
   readonly files: SourceFiles;
   readonly imports: Imports;
   readonly strings: Pick<ReferenceStrings, "requireSource">;
+  readonly exports: Pick<ExportedKeys, "has" | "get">;
 }
 
 type WantedStores = Parameters<NoteStores["prepare"]>[1];
 /** A prover before its stores are known. */
 type NewProver = Omit<StoredProver, "created_at" | "updated_at" | "note_store_id" | "nullifier_store_id">;
 
-interface Download {
-  readonly artifact: ArtifactName;
-  readonly contentType: string;
-}
-
-/** Artifacts that can be downloaded, by the name in the path. */
-const DOWNLOADS: Readonly<Partial<Record<string, Download>>> = {
-  "verifying_key.json": { artifact: "verifying_key.json", contentType: "application/json" },
-  proving_key: { artifact: "proving_key", contentType: "application/octet-stream" },
-  "proving_key.zkey": { artifact: "proving_key", contentType: "application/octet-stream" },
-  "circuit.wasm": { artifact: "circuit.wasm", contentType: "application/wasm" },
-  "circuit.r1cs": { artifact: "circuit.r1cs", contentType: "application/octet-stream" },
-  "circuit.sym": { artifact: "circuit.sym", contentType: "text/plain; charset=UTF-8" },
-  "interface.json": { artifact: "interface.json", contentType: "application/json" },
-  "verifier.sol": { artifact: "verifier.sol", contentType: "text/plain; charset=UTF-8" },
-};
 /** Artifacts of the analysis, which exist whether the prover is provisioned or not. */
 const ANALYSIS_DOWNLOADS: Readonly<Partial<Record<string, { artifact: AnalysisArtifactName; contentType: string }>>> = {
   "analysis.json": { artifact: "analysis.json", contentType: "application/json" },
@@ -130,8 +119,17 @@ const ANALYSIS_DOWNLOADS: Readonly<Partial<Record<string, { artifact: AnalysisAr
   "analysis.r1cs": { artifact: "analysis.r1cs", contentType: "application/octet-stream" },
   "analysis.sym": { artifact: "analysis.sym", contentType: "text/plain; charset=UTF-8" },
 };
+const CONTRACT_TO_MAKE: ProverArtifact = {
+  name: "verifier.sol",
+  sha256: null,
+  bytes: null,
+  received: 0,
+  complete: false,
+};
+/** The proving key as snarkjs' file. */
+const ZKEY = "proving_key.zkey";
 /** Downloaded only when all gates have passed; the artifacts of compilation can be downloaded at once. */
-const SETUP_ARTIFACTS: ReadonlySet<ArtifactName> = new Set(["proving_key", "verifying_key.json", "verifier.sol"]);
+const SETUP_ARTIFACTS: ReadonlySet<string> = new Set(["proving_key", ZKEY, "verifying_key.json", "verifier.sol"]);
 /** Another request may change a store at the same time (a proof appends to it); a few tries are enough. */
 const CREATE_TRIES_MAX = 8;
 /** What every prover has before its provisioning begins. */
@@ -143,6 +141,9 @@ const NEW_PROVER = {
   errors: [],
   warnings: [],
 } as const satisfies Partial<StoredProver>;
+const SOURCE_FILE = "source.json";
+/** What the server sends of an answer that is no stored file; source packs to a third as a rule. */
+const ARCHIVE_BYTES_MAX = 8 * 1024 * 1024;
 const NAME_LENGTH_MAX = 200;
 const PENDING_RETRY_SEC = 10;
 
@@ -202,7 +203,7 @@ export class ProverService {
   progress(owner: Subject, id: string): ProverProgress {
     const prover = this.#find(owner, id).value;
     const { status, errors } = prover;
-    const { setup } = proofSystemRow(prover);
+    const { setup } = this.#with.catalog.systemOf(prover);
     return {
       id,
       status,
@@ -323,16 +324,43 @@ export class ProverService {
   }
 
   /**
-   * Returns a file of the prover after checking its content against its hash.
+   * Returns a file of the prover after checking its content against its hash. Makes the verifier contract when it is
+   * first asked for.
    * @param name as in the path of the download
-   * @throws AppError `not_found`, `artifact_corrupt`
+   * @throws AppError `not_found`, `artifact_corrupt`, and what `VerifierContracts.make` throws
    */
   async artifact(owner: Subject, id: string, name: string): Promise<FileAnswer> {
     const prover = this.#find(owner, id).value;
-    const found = this.#download(prover, name) ?? this.#analysisDownload(prover, name);
+    if (name === CONTRACT_TO_MAKE.name && this.#with.contracts.isAwaited(prover))
+      await this.#with.contracts.make(prover);
+    const found =
+      this.#download(this.#find(owner, id).value, name) ??
+      this.#analysisDownload(prover, name) ??
+      (await this.#exported(prover, name));
     if (found === undefined) throw new AppError("not_found", { message: `the prover has no artifact ${name}` });
     const { sha256, bytes } = await this.#with.artifacts.verify(found.sha256);
     return { path: this.#with.artifacts.resolve(sha256), bytes, sha256, contentType: found.contentType };
+  }
+
+  /**
+   * Returns the source of the owner's prover, whoever else may use the prover.
+   * @throws AppError `not_found` for a circuit from outside too, `artifact_corrupt`
+   */
+  async source(owner: Subject, id: string): Promise<FileAnswer> {
+    return await this.artifact(owner, id, SOURCE_FILE);
+  }
+
+  /**
+   * Returns the same as a `.tar.gz`.
+   * @throws AppError as `source`, and `conflict` for one that is longer than an answer may be
+   */
+  async sourceArchive(owner: Subject, id: string): Promise<Uint8Array> {
+    const { sha256 } = await this.source(owner, id);
+    const { sourceFiles } = this.#with.catalog.providerOf(this.#find(owner, id).value);
+    if (sourceFiles === undefined) throw new AppError("not_found", { message: "the prover's source has no files" });
+    const archive = await writeTarGz(sourceFiles(await this.#with.artifacts.read(sha256)));
+    if (archive.length <= ARCHIVE_BYTES_MAX) return archive;
+    throw new AppError("conflict", { message: "the archive is too long for one answer: read the source as JSON" });
   }
 
   /** Returns the analysis of the prover's circuit; see `readAnalysis`. */
@@ -341,18 +369,24 @@ export class ProverService {
     return await readAnalysis({ owner, proverId: id }, this.#with);
   }
 
-  /** Returns the files that can be downloaded, or those that an import waits for. */
+  /**
+   * Returns the files that can be downloaded, or those that an import waits for. The verifier contract is not complete
+   * until it is first downloaded.
+   */
   artifacts(owner: Subject, id: string): ProverArtifact[] {
     const prover = this.#find(owner, id).value;
     const waiting = this.#with.imports.progress(prover);
     if (waiting !== undefined) return waiting;
-    return Object.entries(DOWNLOADS).flatMap(([name, download]) => {
+    const made = Object.entries(this.#downloadsOf(prover)).flatMap(([name, download]): ProverArtifact[] => {
       const found = download === undefined ? undefined : this.#downloadable(prover, name, download);
+      if (found === undefined && name === ZKEY && this.#with.exports.has(prover))
+        return [{ name, sha256: null, bytes: null, received: 0, complete: false }];
       // The same file by its other name.
-      const isTwice = name === "proving_key" && this.#download(prover, "proving_key.zkey") !== undefined;
+      const isTwice = name === "proving_key" && found?.sha256 === this.#download(prover, ZKEY)?.sha256;
       if (found === undefined || isTwice) return [];
       return [{ name, ...found, received: found.bytes, complete: true }];
     });
+    return this.#with.contracts.isAwaited(prover) ? [...made, CONTRACT_TO_MAKE] : made;
   }
 
   /** Takes a file of an import, or a part of it; see `Imports.take`. */
@@ -385,11 +419,15 @@ export class ProverService {
 
   async #register(owner: Subject, request: CreateProver): Promise<Prover> {
     const triple = this.#with.catalog.resolve({ ...request, provider: request.provider ?? DEFAULT_PROVIDER });
-    const { curve } = triple;
-    if (proofSystemRow(triple).setup === "universal") this.#with.strings.requireSource(triple.curve);
+    const { provider, proving_scheme, curve, trusted_setup, system } = triple;
+    const makesKeys = request.import === undefined || request.import === null || !bringsKey(request.import);
+    if (makesKeys && system.setup === "universal" && system.stringCurve !== undefined)
+      this.#with.strings.requireSource(system.stringCurve);
     const isStrict = request.strict === true;
     if (isStrict && this.#with.analyses === undefined)
       throw invalidMember("strict", "this server analyses no circuits");
+    if (isStrict && !this.#with.catalog.providerOf(triple).isAnalyzed)
+      throw invalidMember("strict", `programs of ${provider} are not analysed`);
     const id = newId();
     const origin = this.#with.origins.of(owner, id, { request, system: triple });
     this.#requireRoom(owner);
@@ -397,7 +435,12 @@ export class ProverService {
     const notes = request.note_store_id ?? request.store_id ?? undefined;
     if (typeof request.store_id === "string" && request.store_id !== notes)
       throw invalidMember("store_id", "store_id and note_store_id name two stores");
-    const stores = { proverId: id, curve, notes, nullifiers: request.nullifier_store_id ?? undefined };
+    const stores = {
+      proverId: id,
+      curve: system.noteCurve,
+      notes,
+      nullifiers: request.nullifier_store_id ?? undefined,
+    };
     // Checked before anything is written; prepared again for each try.
     this.#with.notes.prepare(owner, stores);
     const vault = await this.#with.vault.prepareProverVault(owner, {
@@ -410,7 +453,7 @@ export class ProverService {
       vault_id: vault.vaultId,
       name,
       description: request.description ?? null,
-      ...triple,
+      ...{ provider, proving_scheme, curve, trusted_setup },
       ...origin.prover,
     };
     const build = {
@@ -419,6 +462,7 @@ export class ProverService {
       note_key_id: vault.noteKeyId,
       gates_passed: false,
       ...(isStrict ? { is_strict: true } : {}),
+      ...(request.fresh_setup === true ? { has_own_keys: true } : {}),
     };
     return await origin.hold(async (files) =>
       this.#insert({ ...prover, build: { ...build, ...files } }, stores, vault.commit),
@@ -501,14 +545,25 @@ export class ProverService {
 
   /** Undefined for what the prover has not got, or not yet. */
   #downloadable(prover: StoredProver, name: string, { artifact }: Download): ArtifactReference | undefined {
-    // A key of another format is served under its own name only.
-    if (name === "proving_key.zkey" && proofSystemRow(prover).provingKeyFormat !== "snarkjs-zkey") return undefined;
     const isReady = prover.status === "provisioned" || !SETUP_ARTIFACTS.has(artifact);
-    return isReady ? prover.build.artifacts[artifact] : undefined;
+    if (!isReady) return undefined;
+    const isStoredAsZkey = this.#with.catalog.systemOf(prover).keyFormats.proving_key === "snarkjs-zkey";
+    return prover.build.artifacts[name === ZKEY && isStoredAsZkey ? "proving_key" : artifact];
+  }
+
+  /** A proving key as snarkjs' file, where it is stored in another form and nobody has asked for it before. */
+  async #exported(prover: StoredProver, name: string): Promise<{ sha256: string; contentType: string } | undefined> {
+    if (name !== ZKEY || !this.#with.exports.has(prover)) return undefined;
+    const { sha256 } = await this.#with.exports.get(prover.build.owner, prover.id);
+    return { sha256, contentType: "application/octet-stream" };
+  }
+
+  #downloadsOf(prover: StoredProver): Provider["downloads"] {
+    return this.#with.catalog.providerOf(prover).downloads;
   }
 
   #download(prover: StoredProver, name: string): { sha256: string; contentType: string } | undefined {
-    const download = DOWNLOADS[name];
+    const download = this.#downloadsOf(prover)[name];
     const stored = download === undefined ? undefined : this.#downloadable(prover, name, download);
     if (download === undefined || stored === undefined) return undefined;
     return { sha256: stored.sha256, contentType: download.contentType };

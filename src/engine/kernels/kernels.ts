@@ -34,7 +34,7 @@
  */
 import { BN254 } from "../curves/bn254.js";
 import { hasFusedMultiplyAdd } from "./wasm/features.js";
-import { buildKernelModule } from "./kernel-module.js";
+import { buildKernelModule, kernelModuleName } from "./kernel-module.js";
 import { ModuleCache } from "./wasm/module-cache.js";
 import type { CompiledModule } from "./wasm/module-cache.js";
 import { LIST_ENTRY_BYTES } from "./point/point-batch.js";
@@ -122,7 +122,7 @@ export class Kernels {
 
   /**
    * Runs a list of additions (point/point-batch.ts). The list must have room for `entriesPerStep` entries more, and the
-   * scratch for `batchScratchBytes(entries + entriesPerStep)`.
+   * scratch for `entries + entriesPerStep` entries of `batchScratch`.
    */
   addBatch(group: "g1" | "g2", list: number, entries: number, scratch: number): void {
     const { pointBytes, entriesPerStep } = this[group];
@@ -198,7 +198,8 @@ export class Kernels {
 const DEFAULT_PAGES = 1024;
 
 /**
- * Loads kernels onto a memory and writes their constants there. Takes about 0.1 s once per thread, then a millisecond.
+ * Loads kernels onto a memory and writes their constants there. Takes some 30 ms once per thread, 0.2 s where the
+ * module is not prepared, then a millisecond.
  */
 export function loadKernels(options: KernelOptions = {}): Kernels {
   const pages = options.pages ?? DEFAULT_PAGES;
@@ -214,6 +215,6 @@ export function openKernels(
   { curve = BN254, preferred }: Pick<KernelOptions, "curve" | "preferred"> = {},
 ): Kernels {
   const kind: KernelKind = preferred !== "integer" && hasFusedMultiplyAdd() ? "fma" : "integer";
-  const compiled = modules.get(`${curve.name} ${kind}`, () => buildKernelModule(curve, kind));
+  const compiled = modules.get(kernelModuleName(curve, kind), () => buildKernelModule(curve, kind));
   return new Kernels({ curve, kind }, compiled, memory);
 }

@@ -11,7 +11,7 @@ import { DOMAIN_POWER_MAX } from "../groth16/zkey-layout.js";
 import { commitToCircuit } from "../kernels/plonk/build-plonk-key.js";
 import { EXTRA_POWERS } from "../kernels/plonk/resident-circuit.js";
 import type { MakeKeyOptions, MakeKeyResult } from "../proof-systems/proof-system.js";
-import { domainPowerOf } from "./key.js";
+import { commitmentsOf, domainPowerOf } from "./key.js";
 import type { PlonkVerifyingKey } from "./key.js";
 import { writePlonkKey } from "./key-file.js";
 import { gatesOf } from "./plonk-gates.js";
@@ -44,7 +44,8 @@ export function makePlonkKey(r1csBytes: Uint8Array, curve: CurveParameters, opti
   if ("refusal" in committed) return { ok: false, code: "circuit_unsupported", message: committed.refusal };
   const { verifyingKey } = committed;
   report(PROGRESS.key);
-  const provingKey = writePlonkKey({ gates, domainPower, points, referenceString: string.sha256 }, curve);
+  const commitments = commitmentsOf(verifyingKey);
+  const provingKey = writePlonkKey({ gates, domainPower, points, referenceString: string.sha256, commitments }, curve);
   report(1);
   return {
     ok: true,

@@ -10,6 +10,7 @@ import { explainRefusal } from "./explain.js";
 import { RefusedItem } from "./refused-item.js";
 import { QueryReader, paramReader, parseQuery, repeatedNames, type QueryPair } from "./query.js";
 import type { RouteSpec } from "./route.js";
+import { archiveQuery } from "./body-members.js";
 import { PAGE_QUERY, closed } from "./schemas.js";
 
 /** The compiled schemas of a route. All UUIDs that it returns are in lower case. */
@@ -69,10 +70,14 @@ export function compileRoute(route: RouteSpec): RouteValidator {
   return { params, takesIdsOnly, query, body };
 }
 
-/** Returns the whole schema of a route's query: its own members, and `page` and `rpp` when it is a list. */
+/**
+ * Returns the whole schema of a route's query: its own members, `page` and `rpp` when it is a list, and the members of
+ * a body that may come as an archive.
+ */
 export function queryObject(route: RouteSpec): TObject {
-  if (route.list !== true) return route.query ?? NOTHING;
-  return Type.Object({ ...(route.query?.properties ?? {}), ...PAGE_QUERY }, { additionalProperties: false });
+  if (route.list !== true && route.filesBody === undefined) return route.query ?? NOTHING;
+  const more = route.list === true ? PAGE_QUERY : archiveQuery(route);
+  return Type.Object({ ...(route.query?.properties ?? {}), ...more }, { additionalProperties: false });
 }
 
 function compileParams(schema: TObject): RouteValidator["params"] {

@@ -14,8 +14,8 @@ import type { CircuitCounts, MemoryNeeds } from "../../engine/proof-systems/memo
 import { MemoryBudget } from "../../platform/concurrency/memory-budget.js";
 import { AppError } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
-import { compileInProcess, compileProcessLimits, type CompileAllowance } from "./compile-task.js";
-import { GATES_PROCESS_LIMITS, checkKeyInProcess } from "./gates-task.js";
+import { circom2Name, compileInProcess, compileProcessLimits, type CompileAllowance } from "./compile-task.js";
+import { GATES_PROCESS_LIMITS, checkKeyInProcess, exportZkeyInProcess } from "./gates-task.js";
 import { readImportInProcess } from "./import-task.js";
 import type { ComputePools, ProveOptions } from "./compute-pools.js";
 import { OpenKeys, type OpenKeysOptions } from "./open-keys.js";
@@ -24,6 +24,7 @@ import type { ProcessTaskFailure, ProcessTaskLimits, ProcessTasks } from "../../
 import { SETUP_PROCESS_LIMITS, limitsFor, makeReferenceStringInProcess, setupInProcess } from "./setup-task.js";
 import { DEFAULT_COMPILE_LIMITS, type CompileLimits } from "../../engine/circuit/compile-circuit.js";
 import type { Diagnostic } from "../../engine/circuit/diagnostics.js";
+import type { NativeCompiler } from "../../engine/circuit/native-compiler.js";
 import { readCircuitInterface } from "../../engine/circuit/interface.js";
 import { R1csFormatError, readR1csHeader } from "../../engine/circuit/r1cs.js";
 import { readCompilerName } from "../../engine/circuit/toolchain.js";
@@ -35,19 +36,24 @@ import type {
   ProveMessage,
   ProveValue,
   TaskResult,
+  VerifierContractMessage,
+  VerifierContractValue,
   VerifyBatchMessage,
   VerifyBatchValue,
   VerifyMessage,
   VerifyValue,
 } from "../../engine/protocol.js";
+import { findPreparedCircuit, type PreparedCircuit } from "./prepared-circuits.js";
 import type {
+  Compilation,
   CompileInput,
   CompileOutcome,
   ComputeOptions,
+  ExportInput,
   GatesInput,
-  ImportFiles,
+  GatesOutcome,
+  ImportInput,
   ImportOutcome,
-  PassedGates,
   ProverCompute,
   ReferenceStringInput,
   SetupInput,
@@ -61,8 +67,12 @@ interface PooledComputeOptions {
   readonly constraintsMax: number;
   /** Limits of one compilation. */
   readonly compile: CompileAllowance;
+  /** The operator's own circom; the one in WebAssembly unless given. */
+  readonly compiler?: NativeCompiler;
   /** Memory for resident keys: what an import may take of it at most. No limit unless given. */
   readonly residentBytesMax?: number;
+  /** Folder of the circuits that the build has compiled. None unless given. */
+  readonly preparedFolder?: string;
   /** For the WebAssembly kernels; without it the reference backend proves. */
   readonly openKeys?: OpenKeysOptions;
 }
@@ -84,9 +94,11 @@ const PAGES_MAX = 65_536;
 const NOTES_DEADLINE_MS = 30_000;
 
 export class PooledCompute implements ProverCompute {
-  readonly compilerName = `${readCompilerName()} O2`;
+  readonly compilerName: string;
+  readonly #compiler: NativeCompiler | undefined;
   readonly #compileLimits: CompileLimits;
   readonly #processLimits: ProcessTaskLimits;
+  readonly #preparedFolder: string | undefined;
   readonly #residentBytesMax: number | undefined;
   readonly #pools: ComputePools;
   readonly #log: Log;
@@ -96,9 +108,12 @@ export class PooledCompute implements ProverCompute {
 
   constructor(options: PooledComputeOptions, dependencies: PooledComputeDependencies) {
     const { memoryMb } = options.compile;
+    this.#compiler = options.compiler;
+    this.compilerName = options.compiler === undefined ? circom2Name() : `${options.compiler.name} O2`;
     const compilerPagesMax = Math.min(PAGES_MAX, Math.floor((memoryMb * MIB * COMPILER_SHARE) / WASM_PAGE_BYTES));
     this.#compileLimits = { ...DEFAULT_COMPILE_LIMITS, constraintsMax: options.constraintsMax, compilerPagesMax };
     this.#processLimits = compileProcessLimits(options.compile);
+    this.#preparedFolder = options.preparedFolder;
     this.#residentBytesMax = options.residentBytesMax;
     this.#pools = dependencies.pools;
     this.#tasks = dependencies.tasks;
@@ -107,14 +122,18 @@ export class PooledCompute implements ProverCompute {
     this.#openKeys = options.openKeys === undefined ? undefined : new OpenKeys(options.openKeys, dependencies);
   }
 
-  /** Compiles in a process; a source that does not compile is a result. */
-  async compile({ source, curve }: CompileInput, options: ComputeOptions = {}): Promise<CompileOutcome> {
+  /** Compiles in a process, unless the build has done so; a source that does not compile is a result. */
+  async compile({ source, curve, hash }: CompileInput, options: ComputeOptions = {}): Promise<CompileOutcome> {
+    const prepared = await this.#findPrepared(hash);
+    if (prepared !== undefined)
+      return { ok: true, value: compilationOf({ ...prepared, compiler: readCompilerName() }) };
     const outcome = await compileInProcess(
       this.#tasks,
       { sources: source.files, main: source.main, curve, ...source.options },
       {
         limits: this.#compileLimits,
         processLimits: this.#processLimits,
+        ...(this.#compiler === undefined ? {} : { compiler: this.#compiler }),
         ...signalOf(options),
       },
     );
@@ -125,20 +144,25 @@ export class PooledCompute implements ProverCompute {
         result.diagnostics.filter(({ severity }) => severity === wanted);
       return { ok: false, errors: ofSeverity("error"), warnings: ofSeverity("warning") };
     }
-    const { wasm, r1cs, sym, warnings } = result;
-    return {
-      ok: true,
-      value: { witnessProgram: wasm, r1cs, sym, circuit: readCircuitInterface(readR1csHeader(r1cs), sym), warnings },
-    };
+    return { ok: true, value: compilationOf(result) };
+  }
+
+  /** A circuit beyond the limit is left to the compiler, which refuses it. */
+  async #findPrepared(hash: string | undefined): Promise<PreparedCircuit | undefined> {
+    if (hash === undefined || this.#preparedFolder === undefined) return undefined;
+    const found = await findPreparedCircuit(this.#preparedFolder, hash);
+    if (found === undefined) return undefined;
+    const { constraintCount } = readR1csHeader(found.r1cs);
+    return constraintCount <= this.#compileLimits.constraintsMax ? found : undefined;
   }
 
   /** Reads the files in a process. */
-  async readImport(files: ImportFiles, options: ComputeOptions = {}): Promise<ImportOutcome> {
+  async readImport(input: ImportInput, options: ComputeOptions = {}): Promise<ImportOutcome> {
     const limits = {
       limits: this.#compileLimits,
       ...(this.#residentBytesMax === undefined ? {} : { residentBytesMax: this.#residentBytesMax }),
     };
-    const outcome = await readImportInProcess(this.#tasks, { files, ...limits }, signalOf(options));
+    const outcome = await readImportInProcess(this.#tasks, { ...input, ...limits }, signalOf(options));
     // The witness program and the key are the sender's: trying again would end the same way.
     if (!outcome.ok && outcome.code === "crashed" && options.signal?.aborted !== true) {
       this.#log.warn("process ended without an answer", { step: "import", code: outcome.code });
@@ -224,10 +248,7 @@ export class PooledCompute implements ProverCompute {
   }
 
   /** Runs the gates on the stored files in a process. */
-  async gates(
-    input: GatesInput,
-    options: ComputeOptions = {},
-  ): Promise<{ readonly ok: true; readonly value: PassedGates } | StepFailure> {
+  async gates(input: GatesInput, options: ComputeOptions = {}): Promise<GatesOutcome> {
     const { sizes, ...request } = input;
     const needs = sizes === undefined ? undefined : storedKeyNeeds(input.system, sizes.circuit, sizes);
     const bytes = needs?.gates ?? GATES_PROCESS_LIMITS.memoryBytesMax;
@@ -242,9 +263,18 @@ export class PooledCompute implements ProverCompute {
     );
     if (!outcome.ok) return this.#stepFailure("gates", outcome, options);
     const checked = outcome.value;
-    return checked.ok
-      ? { ok: true, value: checked }
-      : { ok: false, errors: [diagnostic("setup_gate_failed", checked.message)] };
+    return checked.ok ? { ok: true } : { ok: false, errors: [diagnostic("setup_gate_failed", checked.message)] };
+  }
+
+  /** Makes the file in a process. */
+  async exportZkey(
+    input: ExportInput,
+    options: ComputeOptions = {},
+  ): Promise<{ readonly ok: true; readonly value: Uint8Array } | StepFailure> {
+    const outcome = await exportZkeyInProcess(this.#tasks, input, signalOf(options));
+    if (!outcome.ok) return this.#stepFailure("export", outcome, options);
+    const made = outcome.value;
+    return made.ok ? made : { ok: false, errors: [diagnostic("circuit_too_large", made.message)] };
   }
 
   /** Proves in the pool `prove`, with the key open for the kernels where possible. */
@@ -317,6 +347,14 @@ export class PooledCompute implements ProverCompute {
     return result.value;
   }
 
+  /** Writes the contract in the pool `prove`: of a key with many public signals it takes seconds. */
+  async verifierContract(
+    message: VerifierContractMessage,
+    options?: ComputeOptions,
+  ): Promise<TaskResult<VerifierContractValue>> {
+    return await this.#pools.run("prove", "verifier_contract", message, options);
+  }
+
   #pairingBackend(): PairingBackend {
     return this.#openKeys === undefined ? "reference" : "wasm";
   }
@@ -343,6 +381,17 @@ export class PooledCompute implements ProverCompute {
     this.#log.error("process ended without an answer", { step, code: failure.code });
     return new AppError("internal_error", { message: `${step}: the process ended without an answer`, cause: failure });
   }
+}
+
+function compilationOf({
+  wasm,
+  r1cs,
+  sym,
+  warnings,
+  compiler,
+}: PreparedCircuit & { readonly compiler: string }): Compilation {
+  const circuit = readCircuitInterface(readR1csHeader(r1cs), sym);
+  return { witnessProgram: wasm, r1cs, sym, circuit, warnings, compiler };
 }
 
 /** Undefined for what is no R1CS, which the process then says. */

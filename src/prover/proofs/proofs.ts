@@ -9,16 +9,15 @@ import type { RefusedItem } from "../../platform/contract/refused-item.js";
 import type { Events } from "../../platform/events/events.js";
 import { newId } from "../../platform/ids.js";
 import { mergeCommits } from "../../platform/store/commits.js";
+import type { Artifacts } from "../../platform/store/artifacts.js";
 import type { StoreRecord } from "../../platform/store/store.js";
 import type { ResidentBytes } from "../compute/resident-bytes.js";
-import { hasMoreValues } from "../../engine/circuit/inputs.js";
-import { valuesOf, type CircuitInterface } from "../../engine/circuit/interface.js";
-import { PROOF_SYSTEMS } from "../../engine/proof-systems/names.js";
-import type { ProveValue, TaskFailure, TaskResult, UncheckedClaim, VerifyValue } from "../../engine/protocol.js";
-import type { ProverCompute } from "../compute/compute.js";
-import { hasSolidityForm, proofSystemOf } from "../catalog.js";
+import type { ProveValue, TaskFailure, TaskResult, VerifyValue } from "../../engine/protocol.js";
+import { readyProver } from "../built-prover.js";
+import type { Catalog } from "../catalog.js";
+import { isVerifierOnly } from "../imports/import-files.js";
+import type { ProveRequest, ReadyProver } from "../providers/provider.js";
 import type { KeyPins } from "../provisioning/key-pins.js";
-import type { CircuitInterfaces } from "./circuit-interfaces.js";
 import type { NoteStores, StoredNote } from "./note-stores.js";
 import { noteDeposited } from "../prover-events.js";
 import type { ProverRepository, StoredProver } from "../repository.js";
@@ -36,11 +35,12 @@ interface ProofsOptions {
 interface ProofsDependencies {
   readonly repository: ProverRepository;
   readonly notes: NoteStores;
-  readonly compute: ProverCompute;
+  /** The providers, which prove and verify. */
+  readonly catalog: Catalog;
+  readonly artifacts: Pick<Artifacts, "read" | "resolve">;
   /** The name under which a subject's work waits for its turn. */
   readonly turnOf: (subject: Subject) => string;
   readonly resident: ResidentBytes;
-  readonly interfaces: CircuitInterfaces;
   readonly pins: KeyPins;
   readonly vault: ProverVault;
   readonly events: Pick<Events, "commitOf">;
@@ -53,9 +53,6 @@ interface NoteContent {
   readonly proof: string;
   readonly public_signals: readonly string[];
 }
-
-/** Values beyond the circuit's that are checked one by one. */
-const SPARE_VALUES = 100;
 
 type Timings = ProofRecord["timings"];
 
@@ -71,50 +68,37 @@ export class Proofs {
   /**
    * Makes a proof, checks it and stores its note.
    * @param request.inputs the caller's named inputs, unchecked
-   * @param request.witnessFile in their place: a whole witness as snarkjs' `.wtns` file, unchecked
+   * @param request.witnessFile in their place: a whole witness, such as snarkjs' `.wtns` file, unchecked
    * @throws AppError `not_found`, `prover_not_provisioned`, `invalid_request`, `witness_missing`, `witness_invalid`,
-   *   `constraints_unsatisfied`, `proof_self_check_failed`, `artifact_corrupt`, and what pools, vault and store throw
+   *   `constraints_unsatisfied`, `proof_self_check_failed`, `artifact_corrupt`, `prover_verifies_only`, and what
+   *   pools, vault and store throw
    */
   async prove(
     owner: Subject,
     id: string,
-    request: {
-      readonly inputs: unknown;
-      readonly witnessFile?: Uint8Array;
-      readonly format?: "snarkjs" | "solidity" | undefined;
-      readonly signal: AbortSignal;
-    },
+    { signal, ...request }: ProveRequest & { readonly signal: AbortSignal },
   ): Promise<ProveResult> {
     const prover = this.#provisioned(owner, id);
-    if (request.format === "solidity" && !hasSolidityForm(prover))
-      throw invalidMember("format", `proofs over ${prover.curve} have no form for Solidity`);
+    this.#requireForm(prover, request.format);
+    if (isVerifierOnly(prover))
+      throw new AppError("prover_verifies_only", {
+        message: "the prover was made of a verifying key alone and proves nothing",
+      });
     const { inputs, witnessFile } = request;
     if (inputs === undefined && witnessFile === undefined)
       throw witnessMissing("witness required for proof generation");
     if (inputs !== undefined && witnessFile !== undefined)
       throw invalidMember("witness_file", "give either witness or witness_file, not both");
-    const circuit = await this.#with.interfaces.get(artifact(prover, "interface.json"));
-    requireFewValues(circuit, inputs);
     const [provingKeySha256, verifyingKeySha256] = await Promise.all([
       this.#with.pins.read(owner, prover, "proving_key"),
       this.#with.pins.read(owner, prover, "verifying_key"),
     ]);
-    const [witnessProgram, provingKey, verifyingKey] = await Promise.all([
-      this.#with.resident.get(artifact(prover, "circuit.wasm")),
-      this.#with.resident.get(provingKeySha256),
-      this.#with.resident.get(verifyingKeySha256),
-    ]);
-    // What comes from outside may be wrong, which is then its sender's fault and not that of this server's proof.
-    const isForeign = witnessFile !== undefined || prover.build.import !== undefined;
-    const result = await this.#with.compute.prove(
-      {
-        ...{ system: proofSystemOf(prover), circuit, witnessProgram, provingKey, verifyingKey, inputs },
-        ...(witnessFile === undefined ? {} : { witnessFile }),
-        ...(isForeign ? { r1cs: await this.#with.resident.get(artifact(prover, "circuit.r1cs")) } : {}),
-        form: request.format,
-      },
-      { owner: this.#with.turnOf(owner), signal: request.signal, deadlineMs: this.#options.proveDeadlineMs },
-    );
+    const pinned = { proving_key: provingKeySha256, "verifying_key.json": verifyingKeySha256 };
+    const result = await this.#with.catalog.providerOf(prover).prove(this.#ready(prover, pinned), request, {
+      owner: this.#with.turnOf(owner),
+      signal,
+      deadlineMs: this.#options.proveDeadlineMs,
+    });
     if (!result.ok) throw taskError(result);
     const { proof, publicSignals, timings } = result.value;
     const record = await this.#store(owner, prover, {
@@ -144,15 +128,12 @@ export class Proofs {
     const claim = readClaim(request.item, id);
     if (claim instanceof AppError) throw claim;
     const verifyingKeySha256 = await this.#with.pins.read(owner, prover, "verifying_key");
-    const [circuit, verifyingKey] = await Promise.all([
-      this.#with.interfaces.get(artifact(prover, "interface.json")),
-      this.#with.resident.get(verifyingKeySha256),
-    ]);
-    requireFewValues(circuit, claim.inputs, claim.publicSignals);
-    const checked = await this.#with.compute.verify(
-      { system: proofSystemOf(prover), circuit, verifyingKey, ...claim },
-      { owner: this.#with.turnOf(owner), signal: request.signal, deadlineMs: this.#options.verifyDeadlineMs },
-    );
+    const ready = this.#ready(prover, { "verifying_key.json": verifyingKeySha256 });
+    const checked = await this.#with.catalog.providerOf(prover).verify(ready, claim, {
+      owner: this.#with.turnOf(owner),
+      signal: request.signal,
+      deadlineMs: this.#options.verifyDeadlineMs,
+    });
     if (!checked.ok) throw taskError(checked);
     const { result, proof, publicSignals } = checked.value;
     if (result && request.store) {
@@ -174,23 +155,19 @@ export class Proofs {
   ): Promise<(boolean | AppError)[]> {
     const prover = this.#provisioned(owner, id);
     const verifyingKeySha256 = await this.#with.pins.read(owner, prover, "verifying_key");
-    const [circuit, verifyingKey] = await Promise.all([
-      this.#with.interfaces.get(artifact(prover, "interface.json")),
-      this.#with.resident.get(verifyingKeySha256),
-    ]);
+    const ready = this.#ready(prover, { "verifying_key.json": verifyingKeySha256 });
+    const provider = this.#with.catalog.providerOf(prover);
     const results: (boolean | AppError)[] = [];
-    const system = proofSystemOf(prover);
-    const { verifySliceItems } = PROOF_SYSTEMS[system];
+    const { verifySliceItems } = ready.system;
     for (let start = 0; start < request.items.length; start += verifySliceItems) {
-      const slice = request.items
-        .slice(start, start + verifySliceItems)
-        .map((item) => boundedClaim(circuit, readClaim(item, id)));
+      const slice = request.items.slice(start, start + verifySliceItems).map((item) => readClaim(item, id));
       request.signal.throwIfAborted();
       const claims = slice.flatMap((claim) => (claim instanceof AppError ? [] : [claim]));
-      const checked = await this.#with.compute.verifyBatch(
-        { system, circuit, verifyingKey, items: claims },
-        { owner: this.#with.turnOf(owner), signal: request.signal, deadlineMs: this.#options.verifyDeadlineMs },
-      );
+      const checked = await provider.verifyBatch(ready, claims, {
+        owner: this.#with.turnOf(owner),
+        signal: request.signal,
+        deadlineMs: this.#options.verifyDeadlineMs,
+      });
       if (!checked.ok) throw taskError(checked);
       const outcomes = checked.value.outcomes.values();
       results.push(...slice.map((claim) => (claim instanceof AppError ? claim : resultOf(outcomes.next().value))));
@@ -287,6 +264,19 @@ export class Proofs {
     return { ...record, note_index: noteIndex };
   }
 
+  #ready(prover: StoredProver, pinned: Parameters<typeof readyProver>[2]["pinned"]): ReadyProver {
+    return readyProver(prover, this.#with.catalog.systemOf(prover), { ...this.#with, pinned });
+  }
+
+  #requireForm(prover: StoredProver, format: ProveRequest["format"]): void {
+    if (format === undefined || this.#with.catalog.systemOf(prover).forms.includes(format)) return;
+    const message =
+      format === "solidity"
+        ? `proofs over ${prover.curve} have no form for Solidity`
+        : `proofs of ${prover.proving_scheme} have no form of ${format}`;
+    throw invalidMember("format", message);
+  }
+
   #find(owner: Subject, id: string): StoreRecord<StoredProver> {
     const found = this.#with.repository.find(owner, id);
     if (found === undefined) throw notFound("prover");
@@ -306,35 +296,6 @@ export class Proofs {
 /** Binds a note to its store and prover: elsewhere it does not decrypt. */
 function noteContext(storeId: string, proverId: string): string {
   return `pv/v1/note:${storeId}:${proverId}`;
-}
-
-function artifact(prover: StoredProver, name: "interface.json" | "circuit.wasm" | "circuit.r1cs"): string {
-  const found = prover.build.artifacts[name];
-  if (found === undefined) throw new AppError("artifact_corrupt", { message: `the prover has no ${name}` });
-  return found.sha256;
-}
-
-/** A body of a million values is refused before it is copied to a thread. */
-function requireFewValues(circuit: CircuitInterface, ...inputs: readonly unknown[]): void {
-  // A few too many are left to the check of the inputs, which names them.
-  const countMax = 2 * valuesOf(circuit) + SPARE_VALUES;
-  if (!inputs.some((each) => each !== undefined && hasMoreValues(each, countMax))) return;
-  throw invalidMember(
-    "witness",
-    `the witness has many more values than the circuit's outputs and inputs, which are ${String(valuesOf(circuit))}`,
-    "witness_invalid",
-  );
-}
-
-function boundedClaim(circuit: CircuitInterface, claim: UncheckedClaim | AppError): UncheckedClaim | AppError {
-  if (claim instanceof AppError) return claim;
-  try {
-    requireFewValues(circuit, claim.inputs, claim.publicSignals);
-    return claim;
-  } catch (error) {
-    if (error instanceof AppError) return error;
-    throw error;
-  }
 }
 
 function resultOf(outcome: TaskResult<VerifyValue> | undefined): boolean | AppError {

@@ -12,7 +12,7 @@ import type { Artifacts } from "../../platform/store/artifacts.js";
 import type { Store, StoreCommit } from "../../platform/store/store.js";
 import type { ComputeOptions, ProverCompute, ReferenceStringFile, StepFailure } from "../compute/compute.js";
 import type { PublishedStrings } from "../reference-strings/published-strings.js";
-import type { KeptReferenceString, ProverRepository } from "../repository.js";
+import type { KeptReferenceString, ProverRepository, StoredProver } from "../repository.js";
 import { diagnostic } from "./diagnostics.js";
 
 interface ReferenceStringsDependencies {
@@ -66,6 +66,18 @@ export class ReferenceStrings {
       message:
         "this scheme takes a published reference string in production: name a folder of .ptau files in PROOFWRIGHT_PTAU_DIR",
     });
+  }
+
+  /**
+   * Tells whether the keys of a prover still follow from the string that is to be taken: nothing that comes before its
+   * own has been published since.
+   */
+  isStillFirst(curve: CurveName, { setup, created_at }: Pick<StoredProver, "setup" | "created_at">): boolean {
+    const strings = this.list(curve);
+    const own = strings.findIndex(({ sha256 }) => sha256 === setup?.sha256);
+    const found = strings[own];
+    if (found === undefined || (found.origin === "development" && this.#with.published.hasFolder)) return false;
+    return strings.slice(0, own).every((string) => string.created_at < created_at);
   }
 
   /** Finds a string by the SHA-256 of its file. */

@@ -54,12 +54,13 @@ it("an import that ends its process is invalid, and not tried again", async () =
     { pools, tasks: new CrashingTasks(), log },
   );
   const file = { path: "/nowhere", sha256: "00" };
-  expect(await compute.readImport({ r1cs: file, witnessProgram: file, sym: file })).toMatchObject({
+  const input = { system: "groth16/BN254", files: { r1cs: file, witnessProgram: file, sym: file } } as const;
+  expect(await compute.readImport(input)).toMatchObject({
     ok: false,
     errors: [{ code: "import_invalid" }],
   });
   const stopped = AbortSignal.abort(new Error("the server stops"));
-  const ended = compute.readImport({ r1cs: file, witnessProgram: file, sym: file }, { signal: stopped });
+  const ended = compute.readImport(input, { signal: stopped });
   await expect(ended).rejects.toThrow("the server stops");
 });
 

@@ -1,6 +1,7 @@
 /**
  * Builds a resident FFLONK key (fflonk-key.ts) from a circuit's gates and the powers of a universal setup, and commits
- * to the circuit on the way. Runs once for each key; the memory is then only read, but for its workspaces.
+ * to the circuit where its commitment is not known. Runs once for each opening; the memory is then only read, but for
+ * its workspaces.
  */
 import { BN254 } from "../../curves/bn254.js";
 import type { G1Point, G2Point } from "../../curves/points.js";
@@ -29,6 +30,14 @@ import { fflonkWorkspaceBytes } from "./fflonk-layout.js";
 export interface FflonkSetupPoints {
   readonly powers: Uint8Array;
   readonly tauG2: G2Point;
+}
+
+export interface FflonkKeyOptions extends Omit<KeyMemoryOptions, "curve"> {
+  /**
+   * The commitment to the circuit, where the key's gates have compared it. It only goes into the verifying key: proofs
+   * with a wrong one do not verify.
+   */
+  readonly c0?: G1Point;
 }
 
 /** Returns the bytes of a key, and of each of its workspaces: all memory that setup and proofs take. */
@@ -65,13 +74,13 @@ export function fflonkKeyBytes(kernels: Kernels, gates: PlonkGates): KeyBytes {
 export function buildFflonkKey(
   gates: PlonkGates,
   setup: FflonkSetupPoints,
-  options: Omit<KeyMemoryOptions, "curve">,
+  options: FflonkKeyOptions,
 ): ResidentFflonkKey {
   const pointBytes = 2 * BN254.fqBytes;
   if (setup.powers.length < fflonkPowerCount(fflonkDomainPowerOf(gates.gateCount)) * pointBytes)
     throw new RangeError("the setup has fewer points than the circuit takes");
   const memory = makeKeyMemory({ ...options, curve: BN254 }, (kernels) => fflonkKeyBytes(kernels, gates));
-  return fillKey(memory, tabled(gates), setup);
+  return fillKey(memory, tabled(gates), setup, options.c0);
 }
 
 function tabled(gates: PlonkGates): TabledCircuit {
@@ -79,7 +88,12 @@ function tabled(gates: PlonkGates): TabledCircuit {
   return { gates, domainPower, freeRows: BLINDING_ROWS, extraWires: BLINDING_ROWS };
 }
 
-function fillKey(memory: KeyMemory, circuit: TabledCircuit, setup: FflonkSetupPoints): ResidentFflonkKey {
+function fillKey(
+  memory: KeyMemory,
+  circuit: TabledCircuit,
+  setup: FflonkSetupPoints,
+  known: G1Point | undefined,
+): ResidentFflonkKey {
   const { kernels, arenas, workspaces, helperPlaces, keyBytes } = memory;
   const writer = new CircuitTables(kernels, arenas, circuit);
   const count = COMMITMENT_SIZES.c2 * 2 ** circuit.domainPower;
@@ -94,7 +108,7 @@ function fillKey(memory: KeyMemory, circuit: TabledCircuit, setup: FflonkSetupPo
     writer.coset(3, all, PERMUTATION_COLUMNS),
   ];
   const c0 = interleave(kernels, arenas.key, { fixed, places: tables.places, domainPower: circuit.domainPower });
-  const commitment = commit(kernels, arenas.scratch, { coefficients: c0, powers, circuit, writer });
+  const commitment = known ?? commit(kernels, arenas.scratch, { coefficients: c0, powers, circuit, writer });
   return {
     memory: kernels.memory,
     kind: kernels.kind,

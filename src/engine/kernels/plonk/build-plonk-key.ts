@@ -1,12 +1,13 @@
 /**
  * Builds a resident PLONK key (plonk-key.ts) from a circuit's gates and the points of a universal setup, and commits to
- * the circuit on the way. Runs once for each key; the memory is then only read, but for its workspaces.
+ * the circuit where its commitments are not known. Runs once for each opening; the memory is then only read, but for
+ * its workspaces.
  */
 import type { AnyCurve } from "../../curves/curve-parameters.js";
 import type { G1Point, G2Point } from "../../curves/points.js";
 import type { PlonkGates } from "../../plonk/plonk-gates.js";
 import { COLUMN_FACTORS, domainPowerOf } from "../../plonk/key.js";
-import type { PlonkVerifyingKey } from "../../plonk/key.js";
+import type { PlonkCommitments, PlonkVerifyingKey } from "../../plonk/key.js";
 import type { Kernels } from "../kernels.js";
 import { msmWorkspaceBytes } from "../msm/msm-lists.js";
 import { Msm } from "../msm/msm.js";
@@ -33,6 +34,14 @@ export interface PlonkSetupPoints {
   /** The Lagrange polynomials of the domain at the secret. */
   readonly lagrange: Uint8Array;
   readonly tauG2: G2Point;
+}
+
+export interface PlonkKeyOptions extends KeyMemoryOptions {
+  /**
+   * The commitments to the circuit, where the key's gates have compared them. They only go into the verifying key:
+   * proofs with a wrong one do not verify.
+   */
+  readonly commitments?: PlonkCommitments | undefined;
 }
 
 /** The bytes that a key takes in a memory, and outside of it. */
@@ -65,11 +74,11 @@ export function plonkKeyBytes(kernels: Kernels, gates: PlonkGates, form: "whole"
  * @throws RangeError when the setup has fewer points than the circuit takes, or the key does not fit into the 4 GiB
  *   that a WebAssembly memory can have.
  */
-export function buildPlonkKey(gates: PlonkGates, setup: PlonkSetupPoints, options: KeyMemoryOptions): ResidentPlonkKey {
+export function buildPlonkKey(gates: PlonkGates, setup: PlonkSetupPoints, options: PlonkKeyOptions): ResidentPlonkKey {
   const isWhole = fitsKeyMemory(plonkKeyBytes(sizingKernels(options), gates, "whole"), options);
   const form = isWhole ? "whole" : "sectioned";
   const memory = makeKeyMemory(options, (kernels) => plonkKeyBytes(kernels, gates, form));
-  return fillKey(memory, { circuit: tabled(gates), form }, setup);
+  return fillKey(memory, { circuit: tabled(gates), form, known: options.commitments }, setup);
 }
 
 /**
@@ -92,7 +101,7 @@ export function commitToCircuit(
   const { commitments } = commitAll(
     { writer, tables: writer.write(), points },
     { kernels, arenas, circuit },
-    onProgress,
+    { onProgress },
   );
   return verifyingKeyOf(circuit, kernels, commitments, setup.tauG2);
 }
@@ -110,8 +119,6 @@ function commitBytes(kernels: Kernels, circuit: TabledCircuit): number {
   );
 }
 
-type Commitments = Readonly<Record<FixedPolynomial, G1Point | undefined>>;
-
 function commitAll(
   from: {
     readonly writer: CircuitTables;
@@ -119,29 +126,41 @@ function commitAll(
     readonly points: { readonly lagrange: number };
   },
   { kernels, arenas, circuit }: Pick<KeyMemory, "kernels" | "arenas"> & { readonly circuit: TabledCircuit },
-  onProgress: (share: number) => void = () => undefined,
-): { readonly commitments: Commitments; readonly fixed: Record<FixedPolynomial, number> } {
+  options: {
+    readonly known?: PlonkCommitments | undefined;
+    readonly onProgress?: ((share: number) => void) | undefined;
+  } = {},
+): { readonly commitments: PlonkCommitments; readonly fixed: Record<FixedPolynomial, number> } {
   const { writer, tables, points } = from;
-  const commitments: Partial<Record<FixedPolynomial, G1Point | undefined>> = {};
+  const commitments: Partial<Record<FixedPolynomial, G1Point | undefined>> = { ...options.known };
   let done = 0;
   const fixed = writer.fixedPolynomials(tables, (name, values) => {
+    if (options.known !== undefined) return;
     commitments[name] = commit(kernels, arenas.scratch, { circuit, values, points: points.lagrange, writer });
     done += 1;
-    onProgress(done / FIXED_POLYNOMIALS.length);
+    options.onProgress?.(done / FIXED_POLYNOMIALS.length);
   });
-  return { commitments: commitments as Commitments, fixed };
+  return { commitments: commitments as PlonkCommitments, fixed };
 }
 
 function fillKey(
   memory: KeyMemory,
-  { circuit, form }: { readonly circuit: TabledCircuit; readonly form: "whole" | "sectioned" },
+  {
+    circuit,
+    form,
+    known,
+  }: {
+    readonly circuit: TabledCircuit;
+    readonly form: "whole" | "sectioned";
+    readonly known: PlonkCommitments | undefined;
+  },
   setup: PlonkSetupPoints,
 ): ResidentPlonkKey {
   const { kernels, arenas, workspaces, helperPlaces, keyBytes } = memory;
   const writer = new CircuitTables(kernels, arenas, circuit);
   const points = importSetup(writer, kernels, { setup, size: 2 ** circuit.domainPower });
   const tables = writer.write();
-  const { commitments, fixed } = commitAll({ writer, tables, points }, { kernels, arenas, circuit });
+  const { commitments, fixed } = commitAll({ writer, tables, points }, { kernels, arenas, circuit }, { known });
   const cosets = Array.from({ length: COSET_COUNT }, (_, i): PlonkCoset => {
     if (form === "sectioned") return writer.sectionedCoset(i, { ...tables, fixed }, FIXED_POLYNOMIALS);
     const coset = writer.coset(i, { ...tables, fixed }, FIXED_POLYNOMIALS);
@@ -202,7 +221,7 @@ function commit(
 function verifyingKeyOf(
   { gates, domainPower }: TabledCircuit,
   { curve }: Kernels,
-  commitments: Commitments,
+  commitments: PlonkCommitments,
   tauG2: G2Point,
 ): PlonkVerifyingKey {
   const { s1, s2, s3, ...selectors } = commitments;
