@@ -54,8 +54,8 @@ interface CurveBytes {
 const MIB = 1024 ** 2;
 const SCALAR = 32;
 const CURVE_BYTES: Readonly<Record<CurveName, CurveBytes>> = {
-  BN254: { g1: 80, g2: 160, element: 40, fq: 32, scratchG1: 135, scratchG2: 260, buckets: 36 * MIB },
-  BLS12_381: { g1: 128, g2: 256, element: 48, fq: 48, scratchG1: 205, scratchG2: 400, buckets: 48 * MIB },
+  BN254: { g1: 80, g2: 160, element: 40, fq: 32, scratchG1: 135, scratchG2: 260, buckets: 52 * MIB },
+  BLS12_381: { g1: 128, g2: 256, element: 48, fq: 48, scratchG1: 205, scratchG2: 400, buckets: 76 * MIB },
 };
 /** Lists of a multi-scalar multiplication for each point: 17 windows of 16 bits, half as many again, and indices. */
 const SUM_LISTS = 66;
