@@ -7,15 +7,20 @@
  * costs, once more for every thread. The modules of src and bench are there one by one as well, for the bench and for
  * what tests start.
  */
-import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { build } from "esbuild";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 /** Pure ES modules that are joined with ours; all other packages stay where they are. */
 const JOINED_PACKAGES = /^(@noble|@scure|jose|typebox|viem|abitype|ox)(\/|$)/;
 const CHUNKS = "dist/chunks";
+/** WebAssembly that the programs would emit at every start, by the hash of the code that emits it. */
+const PREPARED = "dist/prepared";
+/** The built-in circuits as they are compiled by default. */
+const CIRCUITS = "dist/circuits";
 
 const files = (folder, ending) =>
   (existsSync(join(ROOT, folder)) ? readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true }) : [])
@@ -38,6 +43,33 @@ const common = {
   sourcesContent: false,
   logLevel: "warning",
 };
+/** Leaves packages where they are, but for those that are joined. */
+const otherPackages = {
+  name: "other-packages",
+  setup: ({ onResolve }) => {
+    onResolve({ filter: /^[^./]/ }, ({ path, kind }) =>
+      kind === "entry-point" || JOINED_PACKAGES.test(path) ? undefined : { path, external: true },
+    );
+  },
+};
+
+/** Emits the programs unless the same code has done so, and returns their folder. */
+async function preparePrograms() {
+  const writer = "src/engine/prepared/write-programs.ts";
+  const joined = { ...common, entryPoints: [writer], bundle: true, write: false, sourcemap: false };
+  const { outputFiles } = await build({ ...joined, plugins: [otherPackages] });
+  const hash = createHash("sha256").update(readFileSync(join(ROOT, "package-lock.json")));
+  for (const { contents } of outputFiles) hash.update(contents);
+  const folder = join(PREPARED, hash.digest("hex").slice(0, 16));
+  if (existsSync(join(ROOT, folder))) return folder;
+  const unfinished = join(ROOT, `${folder}.new`);
+  rmSync(unfinished, { recursive: true, force: true });
+  mkdirSync(unfinished, { recursive: true });
+  const { writePrograms } = await import(pathToFileURL(join(ROOT, outputOf(writer))).href);
+  await writePrograms(unfinished);
+  renameSync(unfinished, join(ROOT, folder));
+  return folder;
+}
 
 // What a deleted or renamed source left behind would still be found by an import.
 const wanted = new Set([...programs, ...modules].map(outputOf));
@@ -54,7 +86,8 @@ const programSources = [
   "package-lock.json",
   ".config/build.js",
 ];
-if (programs.some((program) => isStale(outputOf(program), programSources))) {
+if (!existsSync(join(ROOT, PREPARED)) || programs.some((program) => isStale(outputOf(program), programSources))) {
+  const prepared = await preparePrograms();
   const { metafile } = await build({
     ...common,
     entryPoints: programs,
@@ -62,19 +95,29 @@ if (programs.some((program) => isStale(outputOf(program), programSources))) {
     splitting: true,
     chunkNames: "chunks/[hash]",
     metafile: true,
-    plugins: [
-      {
-        name: "other-packages",
-        setup: ({ onResolve }) => {
-          onResolve({ filter: /^[^./]/ }, ({ path, kind }) =>
-            kind === "entry-point" || JOINED_PACKAGES.test(path) ? undefined : { path, external: true },
-          );
-        },
-      },
-    ],
+    plugins: [otherPackages],
+    // From the folder of any output.
+    define: { PREPARED_PROGRAMS: JSON.stringify(`../${relative("dist", prepared)}`) },
   });
+  for (const name of readdirSync(join(ROOT, PREPARED)))
+    if (join(PREPARED, name) !== prepared) rmSync(join(ROOT, PREPARED, name), { recursive: true });
   for (const chunk of files(CHUNKS, ".js")) {
     if (!(chunk in metafile.outputs))
       for (const path of [chunk, `${chunk}.map`]) rmSync(join(ROOT, path), { force: true });
   }
+}
+
+const circuitSources = [
+  ...files("circuits", ".circom"),
+  ...files("src/engine/circuit", ".ts"),
+  ...["src/prover/compute/prepare-built-ins.ts", "src/prover/compute/prepared-circuits.ts", "package-lock.json"],
+];
+// Removed before the first circuit is compiled and written after the last.
+const complete = join(CIRCUITS, "complete");
+if (isStale(complete, circuitSources)) {
+  const { prepareBuiltIns } = await import(
+    pathToFileURL(join(ROOT, "dist/src/prover/compute/prepare-built-ins.js")).href
+  );
+  await prepareBuiltIns(join(ROOT, CIRCUITS));
+  writeFileSync(join(ROOT, complete), "");
 }

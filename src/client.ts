@@ -108,10 +108,12 @@ export class ApiError extends Error {
 }
 
 type Scalar = string | number | boolean;
+/** Lists repeat the name; the members of an object are `name[key]`. */
+type QueryValue = Scalar | readonly Scalar[] | Readonly<Record<string, Scalar | undefined>>;
 
 interface LooseInput extends CallExtras {
   readonly params?: Readonly<Record<string, Scalar | undefined>>;
-  readonly query?: Readonly<Record<string, Scalar | readonly Scalar[] | undefined>>;
+  readonly query?: Readonly<Record<string, QueryValue | undefined>>;
   readonly body?: unknown;
 }
 
@@ -178,16 +180,24 @@ function fillPath(path: string, params: NonNullable<LooseInput["params"]>): stri
   });
 }
 
-/** Lists repeat the name; undefined members are left out. */
+/** Undefined members are left out. */
 function queryText(query: NonNullable<LooseInput["query"]>): string {
   const pairs = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
-    for (const entry of Array.isArray(value) ? (value as readonly Scalar[]) : [value as Scalar | undefined]) {
-      if (entry !== undefined) pairs.append(name, String(entry));
-    }
+    for (const [key, entry] of queryEntries(name, value)) if (entry !== undefined) pairs.append(key, String(entry));
   }
   const text = pairs.toString();
   return text === "" ? "" : `?${text}`;
+}
+
+function queryEntries(name: string, value: QueryValue | undefined): (readonly [string, Scalar | undefined])[] {
+  if (typeof value !== "object") return [[name, value]];
+  if (isList(value)) return value.map((entry) => [name, entry]);
+  return Object.entries(value).map(([key, entry]) => [`${name}[${key}]`, entry]);
+}
+
+function isList(value: object): value is readonly Scalar[] {
+  return Array.isArray(value);
 }
 
 /** A body in another form than the API's (a proxy's page) becomes an ApiError with its status, too. */

@@ -2,6 +2,7 @@
  * The server's process: starts the application, says where it serves, and drains it when the process is told to stop.
  */
 import { createApp, type App } from "./app/app.js";
+import type { AppDependencies } from "./app/open-platform.js";
 import { describeAddress } from "./platform/net/describe-address.js";
 import { systemClock } from "./platform/clock.js";
 import { applyGcFlags } from "./platform/concurrency/gc-flags.js";
@@ -14,11 +15,12 @@ const GRACE_MS = 20_000;
 /**
  * Serves until SIGTERM or SIGINT and resolves to the exit status. A second signal ends the process at once: every
  * answer given is durable.
+ * @param parts.providers instead of those of the server's table
  */
-export async function runServer(config: Config): Promise<number> {
+export async function runServer(config: Config, parts: Pick<AppDependencies, "providers"> = {}): Promise<number> {
   applyGcFlags();
   const log = createLog(config.log_level);
-  const app = await createApp(config, { log, clock: systemClock });
+  const app = await createApp(config, { ...parts, log, clock: systemClock });
   const stopped = untilStopped(app, log);
   const listening = await app.start();
   process.stdout.write(greeting(config, listening, app.notes));

@@ -1,11 +1,23 @@
 /**
  * Process that compiles one untrusted circuit; started by src/prover/compute/compile-task.ts with limits on everything.
  */
-import { compileCircuit } from "../src/engine/circuit/compile-circuit.js";
+import { compileCircuit, compileNatively } from "../src/engine/circuit/compile-circuit.js";
+import type { NativeCompiler } from "../src/engine/circuit/native-compiler.js";
 import type { CompileLimits, CompileRequest, CompileResult } from "../src/engine/circuit/compile-circuit.js";
 import { runProcessEntry } from "../src/engine/process/process-entry.js";
 
 await runProcessEntry(
-  ({ request, limits }: { request: CompileRequest; limits: CompileLimits }): Promise<CompileResult> =>
-    compileCircuit(request, limits),
+  async ({
+    request,
+    limits,
+    compiler,
+  }: {
+    request: CompileRequest;
+    limits: CompileLimits;
+    compiler?: NativeCompiler;
+  }): Promise<CompileResult> =>
+    compiler === undefined
+      ? await compileCircuit(request, limits)
+      : // The working folder of the process is its private one.
+        compileNatively(request, limits, { compiler, folder: process.cwd() }),
 );

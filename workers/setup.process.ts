@@ -10,6 +10,7 @@ import type { FixedBaseExecutor } from "../src/engine/groth16/fixed-base-work.js
 import { makeDevelopmentString } from "../src/engine/plonk/development-string.js";
 import { runProcessEntry } from "../src/engine/process/process-entry.js";
 import type { MakeKeyResult } from "../src/engine/proof-systems/proof-system.js";
+import { SETUP_THREADS_MAX } from "../src/engine/proof-systems/memory-needs.js";
 import { openReferenceString } from "../src/engine/proof-systems/reference-string-file.js";
 import type { StructuredReferenceString } from "../src/engine/proof-systems/reference-string.js";
 import { proofSystem } from "../src/engine/proof-systems/table.js";
@@ -17,13 +18,12 @@ import { loadReferenceKernels } from "../src/engine/reference/reference-kernels.
 import type { SetupRequest } from "../src/prover/compute/setup-task.js";
 import { rowsOnThreads } from "./row-threads.js";
 
-/** Every thread builds its own tables (0.2 s, 40 MB); more threads cost more than they save. */
-const THREADS_MAX = 8;
 /** With fewer jobs (some 10,000 wires) starting threads takes longer than the work. */
 const JOBS_FOR_THREADS = 16;
 
 const runOnThreads: FixedBaseExecutor = async (work, onJob) => {
-  const threads = Math.min(availableParallelism(), THREADS_MAX);
+  // Every thread builds its own tables (0.2 s, 40 MB); more threads cost more than they save.
+  const threads = Math.min(availableParallelism(), SETUP_THREADS_MAX);
   if (threads < 2 || work.jobs.length < JOBS_FOR_THREADS) {
     await runInline(work, onJob);
     return;
@@ -53,17 +53,16 @@ await runProcessEntry(async (request: SetupRequest, report): Promise<MakeKeyResu
     const { curve, power } = request.referenceString;
     return await makeDevelopmentString(await loadReferenceKernels(curveNamed(curve)), power, options);
   }
-  const { system, r1cs, referenceStrings } = request;
+  const { system, r1cs, domainPowerMax, referenceStrings } = request;
   const known = proofSystem(system);
   const referenceString = (power: number): StructuredReferenceString | undefined => {
     const file = referenceStrings?.find((each) => each.power >= power);
     return file === undefined ? undefined : openReferenceString(file, known.curve);
   };
   // Without a list of strings, a system that does without one makes keys of its own.
-  const result = await known.makeKey(r1cs, {
+  return await known.makeKey(r1cs, {
     ...options,
+    ...(domainPowerMax === undefined ? {} : { domainPowerMax }),
     ...(referenceStrings === undefined ? {} : { referenceString }),
   });
-  // The answer cannot contain shared memory.
-  return result.ok ? { ...result, provingKey: Uint8Array.from(result.provingKey) } : result;
 });

@@ -11,13 +11,17 @@ import type { Area } from "../platform/contract/route.js";
 import { SubscriptionTokens } from "../platform/events/subscription-token.js";
 import { createPrivateFile, readPrivateFile } from "../platform/files/private-file.js";
 import { ProcessTasks } from "../platform/pool/process-task.js";
+import type { NativeCompiler } from "../engine/circuit/native-compiler.js";
+import { openNativeCircom } from "../prover/compute/native-circom.js";
 import { openSandbox, type Sandbox } from "../platform/pool/sandbox.js";
 import { References } from "../platform/references.js";
 import { StartError } from "../platform/start-error.js";
 import { ComputePools } from "../prover/compute/compute-pools.js";
 import { ProcessAnalyzer } from "../prover/compute/analysis-task.js";
+import { PACKAGE_ROOT } from "../platform/files/package-root.js";
 import { PooledCompute } from "../prover/compute/pooled-compute.js";
 import { checkPowersInProcess } from "../prover/compute/powers-of-tau-task.js";
+import { MemoryBudget } from "../platform/concurrency/memory-budget.js";
 import { ResidentBytes } from "../prover/compute/resident-bytes.js";
 import { createProverRegistry, type ProverRegistry } from "../prover/create-prover-registry.js";
 import { createVault, type Vault } from "../vault/create-vault.js";
@@ -54,7 +58,9 @@ export async function openAreas(platform: Platform): Promise<Areas> {
   const { config, dataDir, audit, events, jobs, clock, log } = platform;
   const unsealed = new Signal();
   const ownerDeleted = new Signal<Subject>();
-  const vault = await openVault(platform, unsealed);
+  // Identity is built last of those that take turns, and the vault answers nothing before it is started.
+  const turnOfName = (owner: string): string => identityParts.identity.services.turns.ofName(owner);
+  const vault = await openVault(platform, { unsealed, turnOf: turnOfName });
   const sandbox = await openSandbox({ mode: config.sandbox }, { log });
   const tasks = new ProcessTasks({ sandbox });
   const pools = createPools(platform);
@@ -63,7 +69,11 @@ export async function openAreas(platform: Platform): Promise<Areas> {
     requireTenantBy(identityParts.identity.services.access)(...asked);
   };
   const turnOf = (owner: Subject): string => identityParts.identity.services.turns.of(owner);
-  const provers = createProvers(platform, { pools, tasks, vault, requireTenant, turnOf });
+  const compiler =
+    config.circom === undefined
+      ? undefined
+      : await openNativeCircom(config.circom, { memoryMb: config.compile_memory_mb, tools: sandbox.tools });
+  const provers = createProvers(platform, { pools, tasks, vault, requireTenant, turnOf, compiler });
   const references = new References();
   const identityParts = await openIdentity(config, dataDir, {
     store: audit.identityStore,
@@ -71,7 +81,7 @@ export async function openAreas(platform: Platform): Promise<Areas> {
     log,
     events,
     vault: vault.service,
-    provers: provers.service,
+    provers,
     ownerDeleted,
     references,
   });
@@ -91,6 +101,7 @@ export async function openAreas(platform: Platform): Promise<Areas> {
     log,
     references,
     requireTenant,
+    turnOf,
   });
   unsealed.on(() => chain.wake());
   ownerDeleted.on((owner) => chain.purge(owner));
@@ -128,7 +139,7 @@ export async function secretKey(path: string): Promise<Buffer> {
 
 async function openVault(
   { config, dataDir, audit, auditUnwritable, jobs, clock, log }: Platform,
-  unsealed: Signal,
+  { unsealed, turnOf }: { readonly unsealed: Signal; readonly turnOf: (owner: string) => string },
 ): Promise<Vault> {
   const makesOwnKey = makesOwnSealKey(config);
   // Before the mode is remembered for good: a start that fails leaves the folder to another mode.
@@ -141,6 +152,7 @@ async function openVault(
       store: audit.vaultStore,
       clock,
       log,
+      turnOf,
       onUnsealed: () => void unsealed.emit(),
       onSealChange: async ({ action, code }) => {
         const outcome = code === undefined ? { outcome: "ok" as const } : { outcome: "refused" as const, code };
@@ -167,14 +179,16 @@ function createPools({ config, log }: Platform): ComputePools {
 }
 
 function createProvers(
-  { config, audit, artifacts, jobs, events, clock, log }: Platform,
+  { config, audit, artifacts, jobs, events, clock, log, providers }: Platform,
   {
     pools,
     tasks,
     vault,
     requireTenant,
     turnOf,
+    compiler,
   }: {
+    readonly compiler: NativeCompiler | undefined;
     readonly pools: ComputePools;
     readonly tasks: ProcessTasks;
     readonly vault: Vault;
@@ -184,15 +198,22 @@ function createProvers(
 ): ProverRegistry {
   const budgetBytes = config.key_memory_mb * MIB;
   const resident = new ResidentBytes({ budgetBytes }, { load: async (sha256) => await artifacts.readShared(sha256) });
-  const openKeys = { budgetBytes, workspaces: config.prove_threads + SPARE_WORKSPACES };
+  const openKeys = {
+    budgetBytes,
+    workspaces: config.prove_threads + SPARE_WORKSPACES,
+    largeWorkspaces: config.prove_threads,
+  };
+  const memory = new MemoryBudget({ bytes: config.memory_mb * MIB });
   const compute = new PooledCompute(
     {
       constraintsMax: config.constraints_max,
       compile: { memoryMb: config.compile_memory_mb, seconds: config.compile_seconds },
       residentBytesMax: budgetBytes,
+      preparedFolder: join(PACKAGE_ROOT, "dist", "circuits"),
+      ...(compiler === undefined ? {} : { compiler }),
       ...(config.kernels === "wasm" ? { openKeys } : {}),
     },
-    { pools, tasks, log },
+    { pools, tasks, memory, log },
   );
   const compile = { memoryMb: config.compile_memory_mb, seconds: config.compile_seconds };
   const seconds = config.analysis_seconds;
@@ -209,6 +230,7 @@ function createProvers(
     {
       ...{ store: audit.vaultStore, artifacts, jobs, compute, resident, vault: vault.service, events, clock, log },
       ...(analyzer === undefined ? {} : { analyzer }),
+      ...(providers === undefined ? {} : { providers }),
       checkPowers: async (path, options) => await checkPowersInProcess(tasks, path, options),
       requireTenant,
       turnOf,

@@ -31,7 +31,7 @@ export interface OpenIdentityDependencies {
   readonly log: Log;
   readonly events: Events;
   readonly vault: VaultService;
-  readonly provers: ProverRegistry["service"];
+  readonly provers: Pick<ProverRegistry, "service" | "sharing">;
   /** Emitted when an owner is deleted, before its provers and vaults are: for areas that are built after identity. */
   readonly ownerDeleted: Signal<Subject>;
   /** Look-ups of what bodies name by id, also in areas that are built after identity. */
@@ -123,11 +123,15 @@ async function firstVault(vault: VaultService, owner: Subject, name: string): Pr
   return (await vault.prepareVault(owner, { name: name.slice(0, 200) })).commit;
 }
 
-async function purgeProvers(provers: ProverRegistry["service"], owner: Subject): Promise<void> {
+async function purgeProvers(
+  { service, sharing }: Pick<ProverRegistry, "service" | "sharing">,
+  owner: Subject,
+): Promise<void> {
   await deleteAll(
-    () => provers.list(owner, PURGE_PAGE).body,
-    (id) => provers.delete(owner, id),
+    () => service.list(owner, PURGE_PAGE).body,
+    (id) => service.delete(owner, id),
   );
+  await sharing.leaveAll(owner);
 }
 
 async function purgeVaults(vault: VaultService, owner: Subject): Promise<void> {

@@ -11,10 +11,13 @@ import { Jobs } from "../platform/jobs/jobs.js";
 import type { Log } from "../platform/log.js";
 import { openArtifacts, type Artifacts } from "../platform/store/artifacts.js";
 import { openStore, type DurableStore } from "../platform/store/lmdb/lmdb-store.js";
+import type { ProviderFactory } from "../prover/providers/provider.js";
 
 export interface AppDependencies {
   readonly log: Log;
   readonly clock: Clock;
+  /** The providers of provers; those of the server's table unless given. */
+  readonly providers?: readonly ProviderFactory[];
 }
 
 export interface Platform extends AppDependencies {
@@ -38,7 +41,7 @@ const MIB = 1024 * 1024;
  */
 export async function openPlatform(
   config: Config,
-  { log, clock }: AppDependencies,
+  { log, clock, providers }: AppDependencies,
   onFatal: (reason: string) => void,
 ): Promise<Platform> {
   const dataDir = resolve(config.data_dir);
@@ -63,5 +66,6 @@ export async function openPlatform(
   const artifacts = await openArtifacts(join(dataDir, "artifacts"));
   await artifacts.removeTemporaries();
   const jobs = new Jobs({}, { store: audit.vaultStore, clock, log });
-  return { config, dataDir, log, clock, store, audit, auditUnwritable, events, artifacts, jobs };
+  const parts = { config, dataDir, log, clock, store, audit, auditUnwritable, events, artifacts, jobs };
+  return providers === undefined ? parts : { ...parts, providers };
 }

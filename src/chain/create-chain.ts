@@ -65,6 +65,8 @@ export interface ChainDependencies {
   readonly events: Events;
   readonly subscriptionTokens: SubscriptionTokens;
   readonly requireTenant: RequireTenant;
+  /** Returns the name under which the work of a subject waits for its turn. */
+  readonly turnOf: (subject: Subject) => string;
   /** Gets the look-ups of this area. */
   readonly references: References;
   readonly clock: Clock;

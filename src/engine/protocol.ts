@@ -88,11 +88,17 @@ export interface OpenKey {
   readonly key: SharedKey;
 }
 
-interface OpenKeyMessage {
+/** Room for threads in the memory of an open key. */
+export interface OpenKeyPlaces {
+  /** Proofs that may run with the key at once, or threads that help them. */
+  readonly workspaces: number;
+  /** Threads that may only help, beside one workspace: they take a part of its memory. Default 0. */
+  readonly helpers?: number;
+}
+
+interface OpenKeyMessage extends OpenKeyPlaces {
   readonly system: ProofSystemName;
   readonly provingKey: SharedBytes;
-  /** Proofs that may run with the key at once. */
-  readonly workspaces: number;
 }
 
 /** Help with a proof that another thread leads. */
@@ -158,6 +164,17 @@ export interface AppendNotesValue {
   readonly completed: readonly NoteTreeNode[];
 }
 
+export interface VerifierContractMessage {
+  readonly system: ProofSystemName;
+  /** snarkjs verification key as JSON text. */
+  readonly verifyingKey: SharedBytes;
+}
+
+export interface VerifierContractValue {
+  /** Solidity. */
+  readonly source: string;
+}
+
 /** The result of a task that only has an effect. */
 interface EmptyValue {
   readonly done: true;
@@ -175,6 +192,7 @@ export interface ComputeTasks {
   readonly verify: { readonly message: VerifyMessage; readonly value: VerifyValue };
   readonly verify_batch: { readonly message: VerifyBatchMessage; readonly value: VerifyBatchValue };
   readonly append_notes: { readonly message: AppendNotesMessage; readonly value: AppendNotesValue };
+  readonly verifier_contract: { readonly message: VerifierContractMessage; readonly value: VerifierContractValue };
 }
 
 export type ComputeTaskName = keyof ComputeTasks;

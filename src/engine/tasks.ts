@@ -7,8 +7,10 @@ import { checkInputs } from "./circuit/inputs.js";
 import { readR1cs } from "./circuit/r1cs.js";
 import { findUnsatisfied } from "./circuit/satisfaction.js";
 import { readWitnessFile, WitnessFileError } from "./circuit/witness-file.js";
-import { computeWitness } from "./circuit/witness.js";
+import { checkUnnamedInputs } from "./circuit/unnamed-inputs.js";
+import { computeFromRuns, computeWitness } from "./circuit/witness.js";
 import { checkWitness, publicSignalsOf } from "./groth16/prove.js";
+import { onDroppedKey } from "./process/dropped-keys.js";
 import { appendNotes } from "./merkle/note-tree.js";
 import type { ProofSystemName } from "./proof-systems/names.js";
 import { openWithRoom } from "./proof-systems/open-with-room.js";
@@ -23,28 +25,29 @@ import type {
   SharedBytes,
   TaskFailure,
   TaskResult,
+  VerifierContractMessage,
+  VerifierContractValue,
 } from "./protocol.js";
 import { invalidWitness, isOwnProofValid, verify, verifyBatch } from "./verify-tasks.js";
 
-/** Proving keys are large and shared; a thread rarely alternates between more than a few. */
-const PROVING_KEYS_MAX = 4;
+/** Opening a key that is in memory takes a millisecond, and a thread rarely alternates between many. */
+const OPEN_KEYS_MAX = 4;
 const WITNESS_PROGRAMS_MAX = 16;
 /** Its pairing is the one that most provers use. */
 const WARM_SYSTEM = "groth16/BN254";
 
 /**
- * What this thread has parsed from shared bytes, by the hash of the bytes or the id of the opening. An entry keeps its
- * shared memory alive, so the numbers are small.
+ * The keys that this thread has opened, by the id of the opening. An entry keeps the key's memory alive, which belongs
+ * to the whole process; so the main thread, which bounds it, tells each thread what to let go of.
  */
-const provingKeys = new LRUCache<string, object, Pick<ProveMessage, "system" | "provingKey">>({
-  max: PROVING_KEYS_MAX,
-  memoMethod: (_sha256, _stale, { context: { system, provingKey } }) =>
-    proofSystem(system).readProvingKey(viewOf(provingKey)),
-});
 const provers = new LRUCache<string, KernelProver, { readonly system: ProofSystemName; readonly openKey: OpenKey }>({
-  max: PROVING_KEYS_MAX,
+  max: OPEN_KEYS_MAX,
   memoMethod: (_id, _stale, { context: { system, openKey } }) => proofSystem(system).openProver(openKey.key),
 });
+onDroppedKey((id) => {
+  provers.delete(id);
+});
+/** What this thread has compiled, by the hash of the program. */
 const witnessPrograms = new LRUCache<string, WebAssembly.Module>({ max: WITNESS_PROGRAMS_MAX });
 
 /**
@@ -59,11 +62,11 @@ export async function runComputeTask(
       await proofSystem(WARM_SYSTEM).loadPairing(request.message.backend);
       return { ok: true, value: { done: true } };
     case "open_key": {
-      const { provingKey, workspaces } = request.message;
+      const { provingKey, ...places } = request.message;
       const system = proofSystem(request.message.system);
       const key = system.readProvingKey(viewOf(provingKey));
       try {
-        return { ok: true, value: openWithRoom(workspaces, (count) => system.openKey(key, { workspaces: count })) };
+        return { ok: true, value: openWithRoom(places, (given) => system.openKey(key, given)) };
       } catch (error) {
         if (!(error instanceof RangeError)) throw error;
         return { ok: false, code: "internal_error", message: error.message };
@@ -82,6 +85,8 @@ export async function runComputeTask(
       return await verifyBatch(request.message);
     case "append_notes":
       return { ok: true, value: appendNotes(request.message) };
+    case "verifier_contract":
+      return await verifierContract(request.message);
   }
 }
 
@@ -126,6 +131,13 @@ async function prove(message: ProveMessage): Promise<TaskResult<ProveValue>> {
   };
 }
 
+async function verifierContract(message: VerifierContractMessage): Promise<TaskResult<VerifierContractValue>> {
+  const system = proofSystem(message.system);
+  if (system.solidityVerifier === undefined) throw new Error(`there is no Solidity verifier of ${message.system}`);
+  const verifyingKey: unknown = JSON.parse(Buffer.from(viewOf(message.verifyingKey)).toString("utf8"));
+  return { ok: true, value: { source: await system.solidityVerifier(verifyingKey) } };
+}
+
 /** The witness of the caller's inputs, or the caller's own. */
 async function witnessOf(
   message: ProveMessage,
@@ -133,9 +145,7 @@ async function witnessOf(
   const { circuit, witnessFile } = message;
   let witness: Uint8Array;
   if (witnessFile === undefined) {
-    const inputs = checkInputs(circuit, message.inputs);
-    if (!inputs.ok) return invalidWitness(inputs.details);
-    const computed = computeWitness(await witnessProgramOf(message.witnessProgram), circuit, inputs.values);
+    const computed = await computedWitness(message);
     if (!computed.ok) return computed;
     ({ witness } = computed);
   } else {
@@ -147,6 +157,22 @@ async function witnessOf(
     }
   }
   return { ok: true, witness };
+}
+
+/** The witness that the circuit's program computes from the caller's inputs. */
+async function computedWitness({
+  circuit,
+  inputs,
+  witnessProgram,
+}: ProveMessage): Promise<{ readonly ok: true; readonly witness: Uint8Array } | TaskFailure> {
+  if (circuit.isUnnamed === true) {
+    const program = await witnessProgramOf(witnessProgram);
+    const named = checkUnnamedInputs(program, circuit, inputs);
+    return named.ok ? computeFromRuns(program, circuit, named.runs) : invalidWitness(named.details);
+  }
+  const checked = checkInputs(circuit, inputs);
+  if (!checked.ok) return invalidWitness(checked.details);
+  return computeWitness(await witnessProgramOf(witnessProgram), circuit, checked.values);
 }
 
 /**
@@ -205,8 +231,9 @@ function proveOnKernels({ system, openKey, team }: ProveMessage, witness: Uint8A
   return undefined;
 }
 
+/** Read anew each time, in far less time than a proof of the reference takes: what is kept would not be counted. */
 function provingKeyOf({ system, provingKey }: ProveMessage): object {
-  return provingKeys.memo(provingKey.sha256, { context: { system, provingKey } });
+  return proofSystem(system).readProvingKey(viewOf(provingKey));
 }
 
 function proverOf(system: ProofSystemName, openKey: OpenKey): KernelProver {

@@ -3,7 +3,7 @@
  * anything starts. A wrong setting stops the start with a sentence that names it and its source.
  */
 import { accessSync, constants, readFileSync } from "node:fs";
-import { cpus } from "node:os";
+import { cpus, totalmem } from "node:os";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describeAddress } from "./net/describe-address.js";
 import { AllowList } from "./net/address-rules.js";
@@ -24,9 +24,10 @@ export interface ConfigSources {
   readonly file?: string | undefined;
 }
 
-export interface Config extends Omit<Settings, "mode" | "prove_threads" | "issuer"> {
+export interface Config extends Omit<Settings, "mode" | "prove_threads" | "memory_mb" | "issuer"> {
   readonly mode: "development" | "production";
   readonly prove_threads: number;
+  readonly memory_mb: number;
   readonly issuer: string;
 }
 
@@ -39,6 +40,11 @@ interface Given {
 const NAMES = Object.keys(SETTINGS) as SettingName[];
 export const UNREACHABLE_ISSUER = "https://proofwright.local";
 const CONFIG_FILE_VARIABLE = "PROOFWRIGHT_CONFIG";
+const MIB = 1024 ** 2;
+/** The rest is for the server itself, compilations and the file cache. */
+const MEMORY_SHARE = 0.75;
+/** A setup of the smallest circuit takes as much. */
+const MEMORY_MB_MIN = 1024;
 /** How the variables of the seal begin. */
 const SEAL_PREFIX = "SEAL_UNSEAL_";
 
@@ -68,10 +74,17 @@ export function loadConfig(sources: ConfigSources): Config {
     mode,
     issuer: values.issuer ?? defaultIssuer(mode, values),
     prove_threads: values.prove_threads ?? Math.max(1, cpus().length),
+    memory_mb: values.memory_mb ?? Math.max(MEMORY_MB_MIN, Math.floor((MEMORY_SHARE * machineBytes()) / MIB)),
   };
   checkTogether(config);
   checkSeal(config, { isProduction: sources.env.NODE_ENV === "production" || values.mode === "production" });
   return config;
+}
+
+/** The machine's memory, or what a container leaves of it. */
+function machineBytes(): number {
+  const constrained = process.constrainedMemory();
+  return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
 }
 
 /**

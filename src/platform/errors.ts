@@ -15,6 +15,10 @@ export const ERROR_STATUS = {
   conflict: 409,
   length_required: 411,
   body_too_large: 413,
+  /** Files of a form or an archive that are refused: their names, kinds, checksums or contents. */
+  files_invalid: 422,
+  /** Files of a form or an archive that are too many, or too long when unpacked. */
+  files_too_large: 413,
   unsupported_media_type: 415,
   invalid_request: 422,
   unknown_member: 422,
@@ -116,6 +120,8 @@ export const ERROR_STATUS = {
   witness_missing: 422,
   witness_invalid: 422,
   constraints_unsatisfied: 422,
+  /** The work takes more memory than the server has for it, so that another try would end the same way. */
+  insufficient_memory: 422,
   proof_malformed: 422,
   proof_self_check_failed: 500,
   artifact_corrupt: 500,
@@ -125,6 +131,9 @@ export const ERROR_STATUS = {
   store_unsuitable: 422,
   note_store_full: 409,
   prover_keys_missing: 409,
+  /** The prover was made of a verifying key alone. */
+  prover_verifies_only: 409,
+  grant_limit_reached: 409,
   // Chain: nodes of a network
   network_unreachable: 502,
   network_timeout: 504,

@@ -230,6 +230,14 @@ export const SETTINGS = {
     unit: "MiB",
     description: "memory for resident proving keys and witness programs; an import whose files need more is refused",
   }),
+  memory_mb: setting({
+    env: "PROOFWRIGHT_MEMORY_MB",
+    flag: "memory-mb",
+    schema: Type.Integer({ minimum: 256, maximum: 1_048_576 }),
+    unit: "MiB",
+    description:
+      "memory that setups, checks of keys and open proving keys may take together, told before each begins: what does not fit waits, and what never fits is refused; default: three quarters of the machine's",
+  }),
   kernels: setting({
     env: "PROOFWRIGHT_KERNELS",
     flag: "kernels",
@@ -242,9 +250,9 @@ export const SETTINGS = {
     env: "PROOFWRIGHT_CONSTRAINTS_MAX",
     flag: "constraints-max",
     schema: Type.Integer({ minimum: 1, maximum: 2 ** 21 }),
-    default: 2 ** 18,
+    default: 2 ** 20,
     unit: "constraints",
-    description: "largest circuit that may be registered",
+    description: "largest circuit that may be registered; its memory is bounded by memory_mb",
   }),
   ptau_dir: setting({
     env: "PROOFWRIGHT_PTAU_DIR",
@@ -299,6 +307,13 @@ export const SETTINGS = {
     default: 120,
     unit: "seconds",
     description: "processor time that one compilation of a circuit may take; the clock allows five times as much",
+  }),
+  circom: setting({
+    env: "PROOFWRIGHT_CIRCOM",
+    flag: "circom",
+    schema: Path,
+    description:
+      "absolute path of a circom compiler of your own, which compiles circuits in place of the one in WebAssembly; asked for its version at the start. Circuits that are analysed are compiled by the latter all the same",
   }),
   analysis_seconds: setting({
     env: "PROOFWRIGHT_ANALYSIS_SECONDS",

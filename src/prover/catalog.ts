@@ -1,10 +1,10 @@
 /**
- * The table of supported provider, scheme and curve triples, and their accepted spellings. A row offers a triple;
- * what computes it must exist first.
+ * The providers of the server with the schemes and curves that each offers, and the accepted spellings of all three
+ * names.
  */
-import { PROOF_SYSTEMS, proofSystemName, type ProofSystemName } from "../engine/proof-systems/names.js";
-import type { CurveName } from "../engine/curves/curve-parameters.js";
 import { AppError, assert } from "../platform/errors.js";
+import { canonicalCurve } from "./curve-names.js";
+import type { OfferedSystem, Provider } from "./providers/provider.js";
 
 interface Triple {
   readonly provider: string;
@@ -13,52 +13,19 @@ interface Triple {
 }
 
 interface SupportedTriple extends Triple {
-  readonly curve: CurveName;
   /**
    * How the keys are made: `single_party` keys by this server alone, and trusted only as far as it is; `universal` ones
-   * follow from a structured reference string, and are trusted as far as that.
+   * follow from a structured reference string, and are trusted as far as that; `transparent` ones from the program.
    */
-  readonly trusted_setup: "single_party" | "universal";
+  readonly trusted_setup: "single_party" | "universal" | "transparent";
+  readonly system: OfferedSystem;
 }
 
-const SUPPORTED: readonly SupportedTriple[] = [
-  { provider: "circom", proving_scheme: "groth16", curve: "BN254", trusted_setup: "single_party" },
-  { provider: "circom", proving_scheme: "groth16", curve: "BLS12_381", trusted_setup: "single_party" },
-  { provider: "circom", proving_scheme: "plonk", curve: "BN254", trusted_setup: "universal" },
-  { provider: "circom", proving_scheme: "plonk", curve: "BLS12_381", trusted_setup: "universal" },
-  { provider: "circom", proving_scheme: "fflonk", curve: "BN254", trusted_setup: "universal" },
-];
-
-/** Other names of curves, in lower case; the code uses one name. */
-const CURVE_ALIASES: Readonly<Record<string, string>> = {
-  bn128: "BN254",
-  alt_bn128: "BN254",
-  bls12381: "BLS12_381",
-  "bls12-381": "BLS12_381",
-};
-/** The curve of the EVM's precompiles, on which the Solidity verifiers stand. */
-const SOLIDITY_CURVE = "BN254";
+const TRUSTED_SETUP = { own: "single_party", universal: "universal", none: "transparent" } as const satisfies Readonly<
+  Record<OfferedSystem["setup"], SupportedTriple["trusted_setup"]>
+>;
 
 export const DEFAULT_PROVIDER = "circom";
-
-/** Returns the proof system of a prover. */
-export function proofSystemOf(prover: Pick<Triple, "proving_scheme" | "curve">): ProofSystemName {
-  const name = proofSystemName(prover.proving_scheme, prover.curve);
-  assert(name !== undefined, "a prover was registered with a proof system that this server has");
-  return name;
-}
-
-/** Returns what is fixed for the proof system of a prover. */
-export function proofSystemRow(
-  prover: Pick<Triple, "proving_scheme" | "curve">,
-): (typeof PROOF_SYSTEMS)[ProofSystemName] {
-  return PROOF_SYSTEMS[proofSystemOf(prover)];
-}
-
-/** Tells whether proofs of a prover have a form that a Solidity contract takes. */
-export function hasSolidityForm(prover: Pick<Triple, "proving_scheme" | "curve">): boolean {
-  return proofSystemRow(prover).curve === SOLIDITY_CURVE;
-}
 
 /** Reads the setting `alias:provider,alias:provider`. */
 export function parseProviderAliases(text: string): Record<string, string> {
@@ -72,11 +39,24 @@ export function parseProviderAliases(text: string): Record<string, string> {
 
 export class Catalog {
   readonly #providerAliases: ReadonlyMap<string, string>;
+  readonly #providers: ReadonlyMap<string, Provider>;
+  readonly #supported: readonly SupportedTriple[];
 
   /** @param providerAliases other name of a provider -> its name, from the settings; case does not matter. */
-  constructor(options: { readonly providerAliases: Readonly<Record<string, string>> }) {
+  constructor(
+    options: { readonly providerAliases: Readonly<Record<string, string>> },
+    { providers }: { readonly providers: readonly Provider[] },
+  ) {
     this.#providerAliases = new Map(
       Object.entries(options.providerAliases).map(([alias, name]) => [alias.toLowerCase(), name.toLowerCase()]),
+    );
+    this.#providers = new Map(providers.map((provider) => [provider.name, provider]));
+    assert(this.#providers.size === providers.length, "each provider has a name of its own");
+    this.#supported = providers.flatMap(({ name, systems }) =>
+      systems.map((system) => {
+        const { proving_scheme, curve, setup } = system;
+        return { provider: name, proving_scheme, curve, trusted_setup: TRUSTED_SETUP[setup], system };
+      }),
     );
   }
 
@@ -93,25 +73,30 @@ export class Catalog {
 
   /** Returns the curve's name for any of its spellings; an unknown name as it is. */
   canonicalCurve(text: string): string {
-    const lower = text.trim().toLowerCase();
-    return (
-      CURVE_ALIASES[lower] ?? SUPPORTED.find((triple) => triple.curve.toLowerCase() === lower)?.curve ?? text.trim()
+    return canonicalCurve(
+      text,
+      this.#supported.map(({ curve }) => curve),
     );
   }
 
   /**
-   * Requires that a circuit's prime, by circom's name, is that of its curve.
-   * @throws AppError `prover_unsupported`, naming the supported one
+   * Returns the provider of a prover.
+   * @throws AppError `prover_unsupported` when a server that had it made the prover, as `systemOf`
    */
-  requirePrime(prime: string | undefined, curve: string): void {
-    if (prime === undefined || this.canonicalCurve(prime) === curve) return;
-    const names = Object.keys(CURVE_ALIASES).filter((alias) => CURVE_ALIASES[alias] === curve);
-    throw new AppError("prover_unsupported", {
-      message: `the prime ${prime} is not supported with ${curve}; supported: ${[curve, ...names].join(", ")}`,
-      details: [
-        { message: `supported: ${[curve, ...names].join(", ")}`, code: "prover_unsupported", path: "options.prime" },
-      ],
-    });
+  providerOf(prover: Pick<Triple, "provider">): Provider {
+    const found = this.#providers.get(prover.provider);
+    if (found !== undefined) return found;
+    throw new AppError("prover_unsupported", { message: `this server has no provider ${prover.provider}` });
+  }
+
+  /** Returns the scheme and curve of a prover as its provider offers them. */
+  systemOf(prover: Triple): OfferedSystem {
+    const { systems, name } = this.providerOf(prover);
+    const { proving_scheme, curve } = prover;
+    const found = systems.find((system) => system.proving_scheme === proving_scheme && system.curve === curve);
+    if (found !== undefined) return found;
+    const message = `the provider ${name} of this server has no ${proving_scheme} on ${curve}`;
+    throw new AppError("prover_unsupported", { message });
   }
 
   /**
@@ -122,13 +107,13 @@ export class Catalog {
     const provider = this.canonicalProvider(asked.provider);
     const scheme = this.canonicalScheme(asked.proving_scheme);
     const curve = this.canonicalCurve(asked.curve);
-    const found = SUPPORTED.find(
+    const found = this.#supported.find(
       (triple) => triple.provider === provider && triple.proving_scheme === scheme && triple.curve === curve,
     );
     if (found !== undefined) return found;
-    const supported = SUPPORTED.map((triple) => `${triple.provider}/${triple.proving_scheme}/${triple.curve}`).join(
-      ", ",
-    );
+    const supported = this.#supported
+      .map((triple) => `${triple.provider}/${triple.proving_scheme}/${triple.curve}`)
+      .join(", ");
     throw new AppError("prover_unsupported", {
       message: `${asked.provider}/${asked.proving_scheme}/${asked.curve} is not supported; supported provider/scheme/curve: ${supported}`,
     });

@@ -4,16 +4,8 @@ import type { Subject } from "../platform/auth/principal.js";
 import { invalidMember } from "../platform/errors.js";
 import type { Catalog } from "./catalog.js";
 import type { Imports } from "./imports/imports.js";
+import type { ReferenceStrings } from "./provisioning/reference-strings.js";
 import type { SourceFiles } from "./provisioning/source-files.js";
-import {
-  circuitHash,
-  requireCurve,
-  sourceOf,
-  withOptions,
-  type BuiltInCircuits,
-  type NamedSource,
-  type SourceLimits,
-} from "./provisioning/sources.js";
 import type { StoredProver } from "./repository.js";
 import type { CreateProver, Prover } from "./schemas.js";
 
@@ -21,22 +13,18 @@ type Build = StoredProver["build"];
 
 /** What a new prover has of its circuit, and how long its files are held: until the prover names them. */
 interface CircuitOrigin {
-  readonly prover: Pick<StoredProver, "identifier" | "options"> & Partial<Pick<StoredProver, "trusted_setup">>;
+  readonly prover: Pick<StoredProver, "identifier" | "options" | "source_hash"> &
+    Partial<Pick<StoredProver, "trusted_setup">>;
   readonly build: Pick<Build, "circuit_hash" | "is_built_in">;
   hold(use: (files: Pick<Build, "artifacts" | "import">) => Promise<Prover>): Promise<Prover>;
 }
 
-interface CircuitOriginsOptions {
-  readonly source: SourceLimits;
-  /** Compiler, version and flags: part of a compiled circuit's name. */
-  readonly compilerName: string;
-}
-
 interface CircuitOriginsDependencies {
   readonly catalog: Catalog;
-  readonly builtIns: BuiltInCircuits;
   readonly files: SourceFiles;
   readonly imports: Imports;
+  /** The reference strings that the server keeps. */
+  readonly strings: Pick<ReferenceStrings, "find">;
 }
 
 interface Asked {
@@ -48,11 +36,9 @@ interface Asked {
 const IMPORT_ID_LENGTH = 8;
 
 export class CircuitOrigins {
-  readonly #options: CircuitOriginsOptions;
   readonly #with: CircuitOriginsDependencies;
 
-  constructor(options: CircuitOriginsOptions, dependencies: CircuitOriginsDependencies) {
-    this.#options = options;
+  constructor(dependencies: CircuitOriginsDependencies) {
     this.#with = dependencies;
   }
 
@@ -62,16 +48,19 @@ export class CircuitOrigins {
    */
   of(owner: Subject, id: string, { request, system }: Asked): CircuitOrigin {
     const announced = request.import ?? undefined;
-    if (announced === undefined) return this.#fromSource(request, system.curve);
-    requireImportable(request, system);
+    if (announced === undefined) return this.#fromSource({ request, system });
+    if (this.#with.catalog.providerOf(system).readImport === undefined)
+      throw invalidMember("import", `${system.provider} takes no circuits from outside`, "source_invalid");
+    requireImportable(request);
+    this.#requireString(announced, system.system.importCurve);
     return this.#imported(owner, id, announced);
   }
 
   #imported(owner: Subject, id: string, announced: NonNullable<CreateProver["import"]>): CircuitOrigin {
     const identifier = `import-${id.slice(0, IMPORT_ID_LENGTH)}`;
-    const isOwnKey = announced["proving_key.zkey"] === undefined;
+    const isOwnKey = !bringsKey(announced);
     return {
-      prover: { identifier, options: null, ...(isOwnKey ? {} : { trusted_setup: "imported" }) },
+      prover: { identifier, options: null, source_hash: null, ...(isOwnKey ? {} : { trusted_setup: "imported" }) },
       build: { circuit_hash: `import ${id}`, is_built_in: false },
       hold: async (use) =>
         await this.#with.imports.begin(owner, announced, async (artifacts, stored) =>
@@ -80,36 +69,34 @@ export class CircuitOrigins {
     };
   }
 
-  #fromSource(request: CreateProver, curve: CurveName): CircuitOrigin {
-    const circuit = this.#circuitOf(request, curve);
-    const { optimization = 2, rounds = null } = circuit.source.options ?? {};
-    return {
-      prover: { identifier: circuit.identifier, options: { optimization, rounds } },
-      build: {
-        circuit_hash: circuitHash(circuit, curve, this.#options.compilerName),
-        is_built_in: circuit.isBuiltIn,
-      },
-      hold: async (use) =>
-        await this.#with.files.hold(Buffer.from(JSON.stringify(circuit.source)), async (source) =>
-          use({ artifacts: { "source.json": source } }),
-        ),
-    };
+  #requireString({ reference_string }: NonNullable<CreateProver["import"]>, curve: CurveName | undefined): void {
+    if (reference_string === undefined) return;
+    if (curve !== undefined && this.#with.strings.find(curve, reference_string.sha256) !== undefined) return;
+    throw invalidMember(
+      "import.reference_string",
+      "this server has no checked powers-of-tau file of this SHA-256 over the prover's curve",
+      "source_invalid",
+    );
   }
 
-  #circuitOf(request: CreateProver, curve: CurveName): NamedSource {
-    const { prime, ...options } = request.options ?? {};
-    this.#with.catalog.requirePrime(prime, curve);
-    const named = sourceOf(request, { builtIns: this.#with.builtIns, limits: this.#options.source });
-    requireCurve(named, curve);
-    return withOptions(named, options);
+  #fromSource({ request, system: offered }: Asked): CircuitOrigin {
+    const program = this.#with.catalog.providerOf(offered).readProgram(request, offered.system);
+    return {
+      prover: { identifier: program.identifier, options: program.options, source_hash: program.sourceHash ?? null },
+      build: { circuit_hash: program.hash, is_built_in: program.isBuiltIn },
+      hold: async (use) =>
+        await this.#with.files.hold(program.content, async (source) => use({ artifacts: { "source.json": source } })),
+    };
   }
 }
 
+/** Returns whether an import brings its key, so that the server makes none. */
+export function bringsKey(announced: NonNullable<CreateProver["import"]>): boolean {
+  return announced["proving_key.zkey"] !== undefined || announced["verification_key.json"] !== undefined;
+}
+
 /** @throws AppError `source_invalid` for members that say what a circuit from outside already says */
-function requireImportable(
-  request: CreateProver,
-  { proving_scheme, curve }: Pick<Prover, "proving_scheme" | "curve">,
-): void {
+function requireImportable(request: CreateProver): void {
   for (const member of ["identifier", "source", "main", "options"] as const) {
     const given = request[member];
     if (given !== undefined && given !== null)
@@ -117,7 +104,4 @@ function requireImportable(
   }
   if (request.strict === true)
     throw invalidMember("strict", "a circuit from outside has no source to analyse", "source_invalid");
-  if (curve !== "BN254") throw invalidMember("import", `circuits over ${curve} cannot be imported`, "source_invalid");
-  if (proving_scheme !== "groth16" && request.import?.["proving_key.zkey"] !== undefined)
-    throw invalidMember("import", `keys of ${proving_scheme} cannot be imported`, "source_invalid");
 }

@@ -4,7 +4,7 @@
  */
 import { join } from "node:path";
 import { formatSubject, type Subject } from "../platform/auth/principal.js";
-import { requireSaidOwner, type RequireTenant } from "../platform/auth/said-owner.js";
+import type { RequireTenant } from "../platform/auth/said-owner.js";
 import { SOURCE_FILES_DEFAULT, SOURCE_MEGABYTES_DEFAULT } from "../engine/circuit/source-limits.js";
 import type { Clock } from "../platform/clock.js";
 import type { HandlersFor } from "../platform/contract/route.js";
@@ -22,12 +22,22 @@ import type { CircuitAnalyzer } from "./compute/analysis-task.js";
 import type { Store } from "../platform/store/store.js";
 import { Catalog, parseProviderAliases } from "./catalog.js";
 import { CircuitOrigins } from "./circuit-origins.js";
-import { CircuitInterfaces } from "./proofs/circuit-interfaces.js";
+import { ExportedKeys } from "./exported-keys.js";
 import type { ProverCompute } from "./compute/compute.js";
 import { proverBodyLimits, proverHandlers } from "./handlers.js";
+import { KnownKeys } from "./provisioning/known-keys.js";
 import { KeyPins } from "./provisioning/key-pins.js";
 import { NoteStores } from "./proofs/note-stores.js";
 import { Proofs } from "./proofs/proofs.js";
+import { mergeCommits } from "../platform/store/commits.js";
+import { Labelling } from "./labels/labelling.js";
+import { Places } from "./sharing/places.js";
+import { ProverAccess } from "./sharing/prover-access.js";
+import { SharedProvers } from "./sharing/shared-provers.js";
+import { sharingHandlers } from "./sharing/sharing-handlers.js";
+import type { ProviderDependencies, ProviderFactory } from "./providers/provider.js";
+import { PROVIDERS } from "./providers/table.js";
+import { VerifierContracts } from "./proofs/verifier-contracts.js";
 import { Provisioning, PROVISIONING_PHASES, type ProvisioningDependencies } from "./provisioning/provisioning.js";
 import { ReferenceStrings } from "./provisioning/reference-strings.js";
 import { createReferenceStrings } from "./reference-strings/create-reference-strings.js";
@@ -78,6 +88,8 @@ interface ProverRegistryDependencies {
   /** Proving keys and witness programs in shared memory. */
   readonly resident: ResidentBytes;
   readonly compute: ProverCompute;
+  /** Those of the table unless given. */
+  readonly providers?: readonly ProviderFactory[];
   /** Checks a powers-of-tau file in a process of its own. */
   readonly checkPowers: PublishedStringsDependencies["check"];
   /** Absent when the server analyses no circuits. */
@@ -93,6 +105,8 @@ interface ProverRegistryDependencies {
 
 export interface ProverRegistry {
   readonly service: ProverService;
+  /** Provers of others that a subject uses. */
+  readonly sharing: SharedProvers;
   readonly handlers: HandlersFor<typeof proverRoutes>;
   readonly bodyLimits: ReturnType<typeof proverBodyLimits>;
   /** Deletes files that no record names; at start, before any is written. Returns how many. */
@@ -136,49 +150,50 @@ export function createProverRegistry(
   const turnOf = dependencies.turnOf ?? formatSubject;
   const vault = proverVault(dependencies.vault);
   const repository = new ProverRepository({ store });
-  const catalog = new Catalog({ providerAliases: parseProviderAliases(options.providerAliases) });
   const builtIns = new BuiltInCircuits({ folder: join(PACKAGE_ROOT, "circuits") });
-  const interfaces = new CircuitInterfaces({ read: async (sha256) => await artifacts.read(sha256) });
+  const source = options.source ?? SOURCE_LIMITS;
+  const catalog = createCatalog(options, dependencies, { builtIns, sourceLimits: source });
   const notes = new NoteStores({
     store,
     clock,
     appendNotes: async (message, owner) => await compute.appendNotes(message, { owner: turnOf(owner) }),
   });
-  const pins = new KeyPins({ vault });
+  const pins = new KeyPins({ vault, catalog });
   const powers = new PowersRecords({ store });
-  const isUsed = (sha256: string): boolean => repository.needsFile(sha256) || powers.isUploaded(sha256);
-  const files = new SourceFiles({ artifacts, isUsed });
+  const files = usedFiles(artifacts, { repository, powers });
   const published = openReferenceStrings(options, dependencies, { repository, powers, files });
   const { strings, handlers: referenceStrings } = published;
   const watch = new StatusWatch();
+  const { access, places, labelling, sharing } = createUse({ store, repository, catalog, vault, notes, clock });
   const proofs = new Proofs(
     { proveDeadlineMs: PROVE_DEADLINE_MS, verifyDeadlineMs: VERIFY_DEADLINE_MS },
-    { repository, notes, compute, turnOf, resident, interfaces, pins, vault, events, clock },
+    { repository, access, places, notes, catalog, artifacts, turnOf, resident, pins, vault, events, clock },
   );
-  const parts = { repository, files, builtIns, pins, strings, vault, watch, turnOf };
+  const parts = { repository, files, catalog, builtIns, pins, strings, vault, watch, turnOf };
+  const contracts = new VerifierContracts({ deadlineMs: PROVE_DEADLINE_MS }, { ...parts, store, artifacts, resident });
   const { queue, analyses } = createProvisioning(options, dependencies, parts);
-  const source = options.source ?? SOURCE_LIMITS;
   const uploadBytesMax = options.uploadBytesMax ?? UPLOAD_BYTES_MAX;
   const imports = createImports({ ...parts, store, artifacts, events, clock, log, queue }, uploadBytesMax);
-  const origins = new CircuitOrigins(
-    { source, compilerName: compute.compilerName },
-    { catalog, builtIns, files, imports },
-  );
+  const origins = new CircuitOrigins({ catalog, files, imports, strings });
+  const exports = new ExportedKeys({ store, repository, artifacts, files, catalog, turnOf });
   const service = new ProverService(serviceLimits(options), {
     ...{ store, repository, artifacts, vault, catalog, origins, notes, proofs, watch, clock, queue, analyses },
-    ...{ files, imports, strings },
+    ...{ files, imports, strings, contracts, exports, access, places },
     requireTenant: dependencies.requireTenant,
   });
   return {
     service,
+    sharing,
     handlers: proverHandlers({
       provers: service,
+      labelling,
+      sharing: sharingHandlers(sharing),
       referenceStrings,
-      requireOwner: requireOwner(dependencies.requireTenant),
+      requireTenant: dependencies.requireTenant,
     }),
     bodyLimits: proverBodyLimits(
       { source, uploadBytesMax, powersBytesMax: options.powersUploadBytesMax ?? POWERS_BYTES_MAX },
-      { provers: service },
+      { provers: service, labelling },
     ),
     removeOrphans: async () => {
       await published.uploads.start();
@@ -196,16 +211,49 @@ function serviceLimits(options: ProverRegistryOptions): ConstructorParameters<ty
   };
 }
 
-function requireOwner(requireTenant: RequireTenant): Parameters<typeof proverHandlers>[0]["requireOwner"] {
-  return (principal, said) => {
-    requireSaidOwner(principal, said, requireTenant);
-  };
+/** The files of the registry, which are removed when no record names them. */
+function usedFiles(
+  artifacts: Artifacts,
+  { repository, powers }: { readonly repository: ProverRepository; readonly powers: PowersRecords },
+): SourceFiles {
+  return new SourceFiles({
+    artifacts,
+    isUsed: (sha256) => repository.needsFile(sha256) || powers.isUploaded(sha256),
+  });
+}
+
+/** What provers are called, and who may use them. */
+function createUse(parts: ConstructorParameters<typeof Labelling>[0] & ConstructorParameters<typeof Places>[0]): Pick<
+  ProverRegistry,
+  "sharing"
+> & {
+  readonly access: ProverAccess;
+  readonly places: Places;
+  readonly labelling: Labelling;
+} {
+  const access = new ProverAccess(parts);
+  const places = new Places(parts);
+  return { access, places, labelling: new Labelling(parts), sharing: new SharedProvers({ ...parts, access, places }) };
+}
+
+/** Builds the providers with what this server has for them. */
+function createCatalog(
+  { providerAliases }: ProverRegistryOptions,
+  { compute, artifacts, providers = PROVIDERS }: ProverRegistryDependencies,
+  given: Pick<ProviderDependencies, "builtIns" | "sourceLimits">,
+): Catalog {
+  const readArtifact = async (sha256: string): Promise<Uint8Array> => await artifacts.read(sha256);
+  return new Catalog(
+    { providerAliases: parseProviderAliases(providerAliases) },
+    { providers: providers.map((create) => create({ ...given, compute, readArtifact })) },
+  );
 }
 
 interface ProvisioningParts extends Pick<
   ProvisioningDependencies,
-  "repository" | "files" | "builtIns" | "pins" | "strings" | "vault"
+  "repository" | "files" | "catalog" | "pins" | "strings" | "vault"
 > {
+  readonly builtIns: BuiltInCircuits;
   readonly watch: StatusWatch;
   readonly turnOf: (subject: Subject) => string;
 }
@@ -213,17 +261,21 @@ interface ProvisioningParts extends Pick<
 /** Registers the jobs of provisioning and, where circuits are analysed, of analyses. */
 function createProvisioning(
   options: ProverRegistryOptions,
-  { jobs, artifacts, compute, events, clock, log, analyzer }: ProverRegistryDependencies,
+  { jobs, artifacts, events, clock, log, analyzer }: ProverRegistryDependencies,
   parts: ProvisioningParts,
 ): { readonly queue: ProvisioningQueue; readonly analyses: AnalysisQueue | undefined } {
-  const { repository, files, builtIns, watch, turnOf } = parts;
+  const { repository, files, catalog, builtIns, watch, turnOf } = parts;
   const queue = provisioningQueue(jobs);
   const analyses = analyzer === undefined ? undefined : analysisQueue(jobs, repository);
   const provisioning = new Provisioning({
-    ...{ ...parts, artifacts, compute, events, clock, log },
-    // A circuit from outside has no source to analyse.
-    followUp: ({ id, build }) =>
-      build.is_strict === true || build.import !== undefined ? {} : (analyses?.prepare(build.owner, id) ?? {}),
+    ...{ ...parts, knownKeys: new KnownKeys({ ...parts, artifacts }), artifacts, events, clock, log },
+    followUp: (prover) => {
+      const { id, build } = prover;
+      // A circuit from outside has no source to analyse.
+      const isAnalyzed = build.import === undefined && catalog.providerOf(prover).isAnalyzed;
+      const analysis = build.is_strict === true || !isAnalyzed ? undefined : analyses?.prepare(build.owner, id);
+      return mergeCommits(repository.labels.provisioning(prover), analysis ?? {});
+    },
   });
   registerJobs(jobs, options, { provisioning, watch, turnOf });
   if (analyzer !== undefined)

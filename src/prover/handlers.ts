@@ -1,11 +1,21 @@
 /** Binds the routes of the prover registry to its service: names, shapes, and what bodies say of their owner. */
 import type { Principal } from "../platform/auth/principal.js";
-import type { SaidOwner } from "../platform/auth/said-owner.js";
+import { requireUnchanged } from "../platform/contract/client-names.js";
+import { requireSaidOwner, type RequireTenant } from "../platform/auth/said-owner.js";
 import type { BodyLimitsOf, HandlersFor } from "../platform/contract/route.js";
+import type { Labelling } from "./labels/labelling.js";
 import { createLimits, witnessLimits, type proverRoutes } from "./routes.js";
+import type { Prover } from "./schemas.js";
+import type { sharingRoutes } from "./sharing/sharing-routes.js";
 import type { referenceStringRoutes } from "./reference-strings/reference-string-routes.js";
 import type { SourceLimits } from "./provisioning/sources.js";
 import type { ProverService } from "./service.js";
+
+/** Members that a prover has for good. */
+const CONSTANT = [
+  ...["id", "created_at", "vault_id", "name", "identifier", "provider", "proving_scheme", "curve"],
+  ...["note_store_id", "nullifier_store_id", "trusted_setup", "strict"],
+] as (keyof Prover)[];
 
 /** Returns the limits of bodies with inputs, by the prover that the path names, and of those with source. */
 export function proverBodyLimits(
@@ -14,17 +24,17 @@ export function proverBodyLimits(
     uploadBytesMax,
     powersBytesMax,
   }: { readonly source: SourceLimits; readonly uploadBytesMax: number; readonly powersBytesMax: number },
-  dependencies: { readonly provers: ProverService },
+  { provers, labelling }: { readonly provers: ProverService; readonly labelling: Labelling },
 ): Readonly<
   Record<"createProver" | "prove" | "verify" | "uploadProverArtifact" | "uploadReferenceString", BodyLimitsOf>
 > {
-  const { provers } = dependencies;
+  const sizes = ({ subject }: Principal, reference: unknown): readonly [number, number] =>
+    provers.sizeOf(subject, labelling.idOf(subject, String(reference)));
   const limits: BodyLimitsOf = (principal, { id }) =>
-    principal === undefined ? undefined : witnessLimits(provers.sizeOf(principal.subject, String(id))[0]);
+    principal === undefined ? undefined : witnessLimits(sizes(principal, id)[0]);
   return {
     createProver: () => createLimits(source),
-    prove: (principal, { id }) =>
-      principal === undefined ? undefined : witnessLimits(...provers.sizeOf(principal.subject, String(id))),
+    prove: (principal, { id }) => (principal === undefined ? undefined : witnessLimits(...sizes(principal, id))),
     verify: limits,
     uploadProverArtifact: () => ({ bodyBytesMax: uploadBytesMax, jsonTokensMax: 0 }),
     uploadReferenceString: () => ({ bodyBytesMax: powersBytesMax, jsonTokensMax: 0 }),
@@ -34,74 +44,121 @@ export function proverBodyLimits(
 /** Returns the handlers of all routes of the prover registry. */
 export function proverHandlers(dependencies: {
   readonly provers: ProverService;
+  readonly labelling: Labelling;
+  readonly sharing: HandlersFor<typeof sharingRoutes>;
   readonly referenceStrings: HandlersFor<typeof referenceStringRoutes>;
-  readonly requireOwner: (principal: Principal, said: SaidOwner) => void;
+  readonly requireTenant: RequireTenant;
 }): HandlersFor<typeof proverRoutes> {
-  const { provers, requireOwner } = dependencies;
+  const { provers, labelling, requireTenant } = dependencies;
   return {
     ...dependencies.referenceStrings,
+    ...dependencies.sharing,
     listProvers: ({ principal, query }) => ({ status: 200, ...provers.list(principal.subject, query) }),
     createProver: async ({ principal, body, preferWaitSec, signal }) => {
-      requireOwner(principal, body);
+      requireSaidOwner(principal, body, requireTenant);
       const prover = await provers.create(principal.subject, body, { waitSec: preferWaitSec, signal });
       return { status: 202, body: prover, headers: { Location: `/api/v1/provers/${prover.id}` } };
     },
-    getProver: ({ principal, params }) => ({ status: 200, body: provers.get(principal.subject, params.id) }),
-    getProverStatus: ({ principal, params }) => ({ status: 200, body: provers.progress(principal.subject, params.id) }),
-    getProverAnalysis: async ({ principal, params }) => ({
-      status: 200,
-      body: await provers.analysis(principal.subject, params.id),
-    }),
+    updateProver: async ({ principal: { subject }, params, body, sentBack }) => {
+      requireUnchanged(sentBack, provers.get(subject, params.id), CONSTANT);
+      await labelling.update(subject, params.id, body);
+      return { status: 204 };
+    },
     deleteProver: async ({ principal, params }) => {
       await provers.delete(principal.subject, params.id);
       return { status: 204 };
     },
+    ...readingHandlers(provers, labelling),
+    ...proofHandlers(provers, labelling),
+    ...artifactHandlers(provers, labelling),
+  };
+}
+
+function readingHandlers(
+  provers: ProverService,
+  labelling: Labelling,
+): Pick<HandlersFor<typeof proverRoutes>, "getProver" | "getProverStatus" | "getProverAnalysis"> {
+  return {
+    getProver: ({ principal: { subject }, params }) => ({
+      status: 200,
+      body: provers.get(subject, labelling.idOf(subject, params.id)),
+    }),
+    getProverStatus: ({ principal: { subject }, params }) => ({
+      status: 200,
+      body: provers.progress(subject, labelling.idOf(subject, params.id)),
+    }),
+    getProverAnalysis: async ({ principal: { subject }, params }) => ({
+      status: 200,
+      body: await provers.analysis(subject, labelling.idOf(subject, params.id)),
+    }),
+  };
+}
+
+function proofHandlers(
+  provers: ProverService,
+  labelling: Labelling,
+): Pick<HandlersFor<typeof proverRoutes>, "prove" | "verify" | "listProofs" | "getProof" | "getNote"> {
+  return {
     // The API's member `witness` holds the inputs; everywhere else a witness is the full assignment.
     prove: async ({ principal, params, query, body, signal }) => {
-      provers.requireSaid(principal, params.id, body ?? {});
-      const made = await provers.prove(principal.subject, params.id, {
+      const id = labelling.idOf(principal.subject, params.id);
+      provers.requireSaid(principal, id, body ?? {});
+      const made = await provers.prove(principal.subject, id, {
         inputs: body?.witness,
         ...(body?.witness_file === undefined ? {} : { witnessFile: Buffer.from(body.witness_file, "base64") }),
+        ...(body?.meta === undefined ? {} : { meta: body.meta }),
         format: query.format,
         signal,
       });
-      return { status: 201, body: made, headers: { Location: `/api/v1/provers/${params.id}/proofs/${made.id}` } };
+      return { status: 201, body: made, headers: { Location: `/api/v1/provers/${id}/proofs/${made.id}` } };
     },
     verify: async ({ principal, params, body, signal }) => {
-      provers.requireSaid(principal, params.id, body ?? {});
+      const id = labelling.idOf(principal.subject, params.id);
+      provers.requireSaid(principal, id, body ?? {});
       if (body?.batch !== undefined)
-        return { status: 200, body: await provers.verifyBatch(principal.subject, params.id, { body, signal }) };
+        return { status: 200, body: await provers.verifyBatch(principal.subject, id, { body, signal }) };
       const { store = false, ...item } = body ?? {};
-      const result = await provers.verify(principal, params.id, { item, store, signal });
+      const result = await provers.verify(principal, id, { item, store, signal });
       return { status: 200, body: { result } };
     },
-    ...artifactHandlers(provers),
-    listProofs: ({ principal, params, query }) => ({
+    listProofs: ({ principal: { subject }, params, query }) => ({
       status: 200,
-      ...provers.listProofs(principal.subject, params.id, query),
+      ...provers.listProofs(subject, labelling.idOf(subject, params.id), query),
     }),
-    getProof: ({ principal, params }) => ({
+    getProof: ({ principal: { subject }, params }) => ({
       status: 200,
-      body: provers.getProof(principal.subject, params.id, params.proof_id),
+      body: provers.getProof(subject, labelling.idOf(subject, params.id), params.proof_id),
     }),
-    getNote: async ({ principal, params }) => ({
+    getNote: async ({ principal: { subject }, params }) => ({
       status: 200,
-      body: await provers.note(principal.subject, params.id, Number(params.index)),
+      body: await provers.note(subject, labelling.idOf(subject, params.id), Number(params.index)),
     }),
   };
 }
 
 function artifactHandlers(
   provers: ProverService,
-): Pick<HandlersFor<typeof proverRoutes>, "getProverArtifact" | "listProverArtifacts" | "uploadProverArtifact"> {
+  labelling: Labelling,
+): Pick<
+  HandlersFor<typeof proverRoutes>,
+  "getProverArtifact" | "getProverSource" | "getProverSourceArchive" | "listProverArtifacts" | "uploadProverArtifact"
+> {
   return {
-    getProverArtifact: async ({ principal, params }) => ({
+    getProverSource: async ({ principal: { subject }, params }) => ({
       status: 200,
-      file: await provers.artifact(principal.subject, params.id, params.name),
+      file: await provers.source(subject, labelling.idOf(subject, params.id)),
     }),
-    listProverArtifacts: ({ principal, params }) => ({
+    getProverSourceArchive: async ({ principal: { subject }, params }) => ({
       status: 200,
-      body: provers.artifacts(principal.subject, params.id),
+      bytes: await provers.sourceArchive(subject, labelling.idOf(subject, params.id)),
+    }),
+    getProverArtifact: async ({ principal: { subject }, params }) => ({
+      status: 200,
+      file: await provers.artifact(subject, labelling.idOf(subject, params.id), params.name),
+    }),
+    listProverArtifacts: ({ principal: { subject }, params }) => ({
+      status: 200,
+      body: provers.artifacts(subject, labelling.idOf(subject, params.id)),
     }),
     uploadProverArtifact: async ({ principal, params, body }) => {
       const file = await provers.upload(principal.subject, params.id, { name: params.name, body });

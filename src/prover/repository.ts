@@ -8,13 +8,20 @@ import { defineTable, mergeCommits, type Page, type Table } from "../platform/st
 import type { CurveName } from "../engine/curves/curve-parameters.js";
 import { isWaitingForFiles } from "./imports/import-files.js";
 import { isFinished } from "./provisioning/lifecycle.js";
+import { ProverLabels, hasMeta } from "./labels/labels.js";
+import { GrantRecords } from "./sharing/grants.js";
 import type { ProverAnalysis } from "./analysis/analysis-schemas.js";
 import type { ProofFilters, ProverDiagnostic, ProofRecord, Prover, ProverFilters, UniversalSetup } from "./schemas.js";
 
-/** Files of a prover, by the name of their download; `source.json` and `reference_string` cannot be downloaded. */
+/**
+ * Files of a prover that the registry and circom know, by the name of their download; `reference_string` cannot be
+ * downloaded.
+ */
 export type ArtifactName =
   | "verifying_key.json"
   | "proving_key"
+  /** The same key as snarkjs' file, where it is stored in another form: made when it is asked for first. */
+  | "proving_key.zkey"
   | "circuit.wasm"
   | "circuit.r1cs"
   | "circuit.sym"
@@ -24,8 +31,11 @@ export type ArtifactName =
   | "source.json"
   /** As uploaded; compared with the proving key's own and then dropped. */
   | "imported_verifying_key.json";
-/** A type and not an interface, like everything that is stored as a value. */
-export type ArtifactSet = { readonly [Name in ArtifactName]?: { readonly sha256: string; readonly bytes: number } };
+/**
+ * By name: those of `ArtifactName`, or a provider's own. A type and not an interface, like everything that is stored
+ * as a value.
+ */
+export type ArtifactSet = { readonly [name: string]: { readonly sha256: string; readonly bytes: number } };
 
 /** The results of compiling a circuit; all provers of the circuit within its scope share them. */
 export type CompiledCircuit = {
@@ -33,6 +43,8 @@ export type CompiledCircuit = {
   readonly warnings: readonly ProverDiagnostic[];
   /** Outputs and inputs in field elements; absent on circuits that were compiled before it was recorded. */
   readonly value_count?: number;
+  /** Name and version; absent on circuits that were compiled before it was recorded. */
+  readonly compiler?: string;
 };
 
 /** Files of an analysis, by the name of their download. */
@@ -68,6 +80,8 @@ interface ProverBuild {
     readonly files: Readonly<Partial<Record<string, { readonly sha256: string | null }>>>;
     /** ISO 8601; without all files by then, the prover fails. */
     readonly expires_at: string;
+    /** SHA-256 of the reference string from which the key must follow; absent for any or none. */
+    readonly reference_string?: string;
   };
   /** Of the compiled circuit; see CompiledCircuit. */
   readonly value_count?: number;
@@ -75,16 +89,24 @@ interface ProverBuild {
   readonly phase1?: string;
   /** Set on provers that are provisioned only when their analysis accuses no output. */
   readonly is_strict?: boolean;
+  /** Set on provers that neither take keys of another prover of the circuit nor give theirs. */
+  readonly has_own_keys?: boolean;
   /** Set once the keys among `artifacts` have passed all setup gates. */
   readonly gates_passed: boolean;
 }
 
 /**
- * Provers that were made before the compiler had options lack them, and those before universal setups their setup.
+ * Provers that were made before the compiler had options lack them, those before universal setups their setup, and
+ * those before the compiler was recorded both it and the hash of their source.
  */
-export type StoredProver = Omit<Prover, "options" | "setup" | "analysis" | "strict"> & {
+export type StoredProver = Omit<
+  Prover,
+  "options" | "setup" | "analysis" | "strict" | "compiler" | "source_hash" | "tags" | "pending_tags" | "meta"
+> & {
   readonly options?: Prover["options"];
   readonly setup?: Prover["setup"];
+  readonly compiler?: Prover["compiler"];
+  readonly source_hash?: Prover["source_hash"];
   readonly build: ProverBuild;
 };
 /** A structured reference string that the server keeps. */
@@ -96,7 +118,8 @@ export type KeptReferenceString = UniversalSetup & {
   readonly is_plain?: boolean;
 };
 
-type StoredProof = ProofRecord & { readonly owner: Subject };
+/** Proofs that were made before they could have free data lack it. */
+type StoredProof = Omit<ProofRecord, "meta"> & Partial<Pick<ProofRecord, "meta">> & { readonly owner: Subject };
 
 /**
  * Who shares a compiled circuit: everyone for built-in ones, the owner for others. Were all shared, the time until a
@@ -126,6 +149,8 @@ const TABLES = {
 const ANALYSIS_USE = "analysis";
 
 export class ProverRepository {
+  readonly labels: ProverLabels;
+  readonly grants: GrantRecords;
   readonly #store: Store;
   readonly #provers: Table<StoredProver, "owner" | "pending" | "waiting" | "circuit", never>;
   readonly #proofs: Table<StoredProof, "prover", never>;
@@ -133,6 +158,8 @@ export class ProverRepository {
 
   constructor(dependencies: { readonly store: Store }) {
     this.#store = dependencies.store;
+    this.labels = new ProverLabels(dependencies);
+    this.grants = new GrantRecords(dependencies);
     this.#provers = defineTable<StoredProver, "owner" | "pending" | "waiting" | "circuit">(
       {
         name: TABLES.prover,
@@ -169,20 +196,26 @@ export class ProverRepository {
   /** Lists one page of the owner's provers, oldest first; filters compare for equality. */
   list(owner: Subject, filters: ProverFilters, page: Page): Listed<Prover> {
     const members = FILTER_MEMBERS.filter((member) => filters[member] !== undefined);
-    const filter =
-      members.length === 0
-        ? {}
-        : { filter: (prover: StoredProver): boolean => members.every((member) => filters[member] === prover[member]) };
-    const { rows, total } = this.#provers.list("owner", ownerKey(owner), { page, ...filter });
+    const isWanted = (prover: StoredProver): boolean =>
+      members.every((member) => filters[member] === prover[member]) && this.labels.matches(prover, filters);
+    const isFiltered = members.length > 0 || filters.tag !== undefined || filters.meta !== undefined;
+    const { rows, total } = this.#provers.list("owner", ownerKey(owner), {
+      page,
+      ...(isFiltered ? { filter: isWanted } : {}),
+    });
     return { body: rows.map((prover) => this.onWire(prover)), total };
   }
 
   /** Returns the members of a prover that clients see. */
-  onWire({ build, ...prover }: StoredProver): Prover {
+  onWire(stored: StoredProver): Prover {
+    const { build, ...prover } = stored;
     return {
       ...prover,
+      ...this.labels.onWire(stored),
       options: prover.options === undefined ? DEFAULT_OPTIONS : prover.options,
       setup: prover.setup ?? null,
+      compiler: prover.compiler ?? null,
+      source_hash: prover.source_hash ?? null,
       strict: build.is_strict ?? false,
       analysis: analysisOnWire(this.findAnalysis(build.owner, prover.id)?.value),
     };
@@ -212,6 +245,12 @@ export class ProverRepository {
   putCircuitAnalysis(scope: CircuitScope, hash: string, result: AnalysisResult): StoreCommit {
     const key = circuitKey(scope, hash, TABLES.circuitAnalysis);
     return { puts: [{ key, value: result }, ...recordUses(key, result.artifacts)] };
+  }
+
+  /** Returns the owner's latest provers of a circuit, the latest first. */
+  latestOfCircuit(owner: Subject, circuitHash: string, countMax: number): StoredProver[] {
+    const page = { page: 1, rpp: countMax };
+    return this.#provers.list("circuit", [...ownerKey(owner), circuitHash], { page, reverse: true }).rows;
   }
 
   /** Counts the provers of an owner, or of all owners, that are in provisioning. */
@@ -250,8 +289,8 @@ export class ProverRepository {
   }
 
   /**
-   * Prepares the deletion of a prover with its proof records, and with the owner's compiled circuit when no other of
-   * its provers uses it. The stores are deleted by `NoteStores.prepareRelease`.
+   * Prepares the deletion of a prover with its labels, its grants and the owner's proof records, and with the owner's
+   * compiled circuit when no other of its provers uses it. The stores are deleted by `NoteStores.prepareRelease`.
    */
   deletion(record: StoreRecord<StoredProver>): StoreCommit {
     const { id, build } = record.value;
@@ -262,15 +301,24 @@ export class ProverRepository {
     return mergeCommits(
       this.#provers.deleteCommit(record),
       analysis === undefined ? {} : this.#analyses.deleteCommit(analysis),
+      this.labels.deletion(record.value),
+      this.grants.deletionOfProver(build.owner, id),
+      this.proofsDeletion(build.owner, id),
       {
         deletes: [
           ...(analysis === undefined ? [] : analysisUses(analysis.value).map((put) => put.key)),
           ...this.#artifactUses(record.value).map((put) => put.key),
           ...(isLast ? this.#circuitKeys(scope, build.circuit_hash) : []),
         ],
-        deletePrefixes: [TABLES.proof, `${TABLES.proof}#prover`].map((table) => [table, ...proverKey(build.owner, id)]),
       },
     );
+  }
+
+  /** Prepares the deletion of what a subject has proved with a prover. */
+  proofsDeletion(owner: Subject, proverId: string): StoreCommit {
+    return {
+      deletePrefixes: [TABLES.proof, `${TABLES.proof}#prover`].map((table) => [table, ...proverKey(owner, proverId)]),
+    };
   }
 
   /** Finds the record of a proof. */
@@ -279,14 +327,15 @@ export class ProverRepository {
     return found === undefined ? undefined : proofOnWire(found.value);
   }
 
-  /** Lists one page of a prover's proof records, oldest first; filters compare for equality. */
+  /** Lists one page of a subject's proof records of a prover, oldest first; filters compare for equality. */
   listProofs(owner: Subject, proverId: string, query: ProofFilters & Page): Listed<ProofRecord> {
     const members = PROOF_FILTER_MEMBERS.filter((member) => query[member] !== undefined);
-    const filter =
-      members.length === 0
-        ? {}
-        : { filter: (proof: StoredProof): boolean => members.every((member) => query[member] === proof[member]) };
-    const { rows, total } = this.#proofs.list("prover", proverKey(owner, proverId), { page: query, ...filter });
+    const isWanted = (proof: StoredProof): boolean =>
+      members.every((member) => query[member] === proof[member]) && hasMeta(proof.meta ?? {}, query.meta);
+    const { rows, total } = this.#proofs.list("prover", proverKey(owner, proverId), {
+      page: query,
+      ...(members.length > 0 || query.meta !== undefined ? { filter: isWanted } : {}),
+    });
     return { body: rows.map(proofOnWire), total };
   }
 
@@ -391,7 +440,7 @@ export function scopeOf(prover: StoredProver): CircuitScope {
 }
 
 function proofOnWire({ owner: _owner, ...proof }: StoredProof): ProofRecord {
-  return proof;
+  return { ...proof, meta: proof.meta ?? {} };
 }
 
 function proverKey(owner: Subject, id: string): StoreKey {

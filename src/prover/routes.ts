@@ -1,8 +1,10 @@
 /** The routes of the prover registry, as plain values. */
 import Type from "typebox";
 import { defineRoute, type BodyLimits } from "../platform/contract/route.js";
-import { SOURCE_BYTES_MAX } from "../engine/circuit/source-limits.js";
+import { SOURCE_BYTES_MAX, SOURCE_FILES_MAX } from "../engine/circuit/source-limits.js";
 import { CircuitAnalysis } from "./analysis/analysis-schemas.js";
+import { UpdateProver } from "./labels/label-schemas.js";
+import { sharingRoutes } from "./sharing/sharing-routes.js";
 import { referenceStringRoutes } from "./reference-strings/reference-string-routes.js";
 import type { SourceLimits } from "./provisioning/sources.js";
 import {
@@ -20,7 +22,9 @@ import {
   ProverArtifact,
   ProverFilters,
   ProverIdParams,
+  ProverParams,
   ProverProgress,
+  UploadParams,
   VerifyBody,
   VerifyResult,
 } from "./schemas.js";
@@ -63,6 +67,7 @@ const VERIFY_DEADLINE_MS = 60_000;
 
 const READ = { permissions: ["read"] } as const;
 const CREATE = { permissions: ["create"] } as const;
+const UPDATE = { permissions: ["update"] } as const;
 const DELETE = { permissions: ["delete"] } as const;
 const proverJson = { description: "The prover", schema: Prover } as const;
 
@@ -82,11 +87,16 @@ export function witnessLimits(valueCount: number, r1csBytes = 0): BodyLimits {
 
 /** Returns the limits of a body with source, by those of the source. */
 export function createLimits({ bytesMax, filesMax }: SourceLimits): BodyLimits {
-  return { bodyBytesMax: 2 * bytesMax + CREATE_SPARE_BYTES, jsonTokensMax: 2 * filesMax + CREATE_TOKENS };
+  return {
+    bodyBytesMax: 2 * bytesMax + CREATE_SPARE_BYTES,
+    jsonTokensMax: 2 * filesMax + CREATE_TOKENS,
+    files: { bytesMax, filesMax },
+  };
 }
 
 export const proverRoutes = {
   ...referenceStringRoutes,
+  ...sharingRoutes,
   listProvers: defineRoute({
     id: "listProvers",
     area: "prover",
@@ -95,7 +105,8 @@ export const proverRoutes = {
     summary: "List provers",
     auth: READ,
     list: true,
-    description: "The provers of the token's subject, oldest first. All filters compare for equality.",
+    description:
+      "The provers of the token's subject, oldest first. All filters compare for equality; `tag` finds those that have the tag now.",
     query: ProverFilters,
     responses: { 200: { description: "Provers", schema: Type.Array(Prover) } },
   }),
@@ -109,8 +120,15 @@ export const proverRoutes = {
     needsUnsealed: true,
     creates: true,
     description:
-      "Answers at once; the circuit is compiled and set up afterwards. With `Prefer: wait=N` the answer waits up to N seconds (at most 60) for the end of provisioning. A nullifier store is reserved for the prover, but nothing is nullified yet.",
+      "Answers at once; the circuit is compiled and set up afterwards. With `Prefer: wait=N` the answer waits up to N seconds (at most 60) for the end of provisioning. A nullifier store is reserved for the prover, but nothing is nullified yet. The source may also come as a form or as a .tar.gz, whose files other than .circom are left out.",
     body: CreateProver,
+    filesBody: {
+      member: "source",
+      part: "prover",
+      extension: ".circom",
+      bytesMax: SOURCE_BYTES_MAX,
+      filesMax: SOURCE_FILES_MAX,
+    },
     bodyBytesMax: CREATE_BODY_BYTES_MAX,
     userNames: true,
     deadlineMs: CREATE_DEADLINE_MS,
@@ -135,6 +153,23 @@ export const proverRoutes = {
       },
     },
   }),
+  updateProver: defineRoute({
+    id: "updateProver",
+    area: "prover",
+    method: "PUT",
+    path: "/api/v1/provers/:id",
+    summary: "Change what a prover is called",
+    auth: UPDATE,
+    description:
+      "Description, tags and free data; each that is given replaces what there was. Tags of a provisioned prover move here at once. Everything else of a prover is fixed.",
+    params: ProverIdParams,
+    body: UpdateProver,
+    sendsBack: Prover,
+    userNames: true,
+    responses: { 204: { description: "Changed" } },
+    errors: ["not_found"],
+    example: { body: { tags: ["v2", "latest"], meta: { team: "payments" } } },
+  }),
   getProver: defineRoute({
     id: "getProver",
     area: "prover",
@@ -142,7 +177,7 @@ export const proverRoutes = {
     path: "/api/v1/provers/:id",
     summary: "Read a prover",
     auth: READ,
-    params: ProverIdParams,
+    params: ProverParams,
     responses: { 200: proverJson },
     errors: ["not_found"],
   }),
@@ -153,7 +188,7 @@ export const proverRoutes = {
     path: "/api/v1/provers/:id/status",
     summary: "Read the progress of provisioning",
     auth: READ,
-    params: ProverIdParams,
+    params: ProverParams,
     responses: { 200: { description: "Progress", schema: ProverProgress } },
     errors: ["not_found"],
   }),
@@ -166,7 +201,7 @@ export const proverRoutes = {
     auth: READ,
     description:
       "Whether the inputs fix every signal of the circuit, and which ones are not proved to be. An under-determined output lets a prover claim any value for it. The analysis begins when the prover is provisioned, or before with `strict`.",
-    params: ProverIdParams,
+    params: ProverParams,
     responses: { 200: { description: "The analysis", schema: CircuitAnalysis } },
     errors: ["not_found", "artifact_corrupt"],
   }),
@@ -193,7 +228,7 @@ export const proverRoutes = {
     auth: CREATE,
     needsUnsealed: true,
     creates: true,
-    params: ProverIdParams,
+    params: ProverParams,
     query: ProveQuery,
     body: ProveBody,
     bodyOptional: true,
@@ -207,9 +242,11 @@ export const proverRoutes = {
       "not_found",
       "prover_not_provisioned",
       "prover_keys_missing",
+      "prover_verifies_only",
       "witness_missing",
       "witness_invalid",
       "constraints_unsatisfied",
+      "insufficient_memory",
       "proof_self_check_failed",
       "artifact_corrupt",
       "note_store_full",
@@ -230,7 +267,7 @@ export const proverRoutes = {
     needsUnsealed: true,
     description:
       "The public inputs and outputs in the witness are checked against the proof; private inputs are ignored. `store` needs the permission to create. With `batch`, up to 1000 proofs are verified together, much faster than one by one; the results are in the same order under `batch`. A malformed item has `errors` and does not affect the others.",
-    params: ProverIdParams,
+    params: ProverParams,
     body: VerifyBody,
     itemsFailAlone: true,
     bodyOptional: true,
@@ -256,6 +293,33 @@ export const proverRoutes = {
     ],
     example: { body: { proof: "00", witness: { Y: "35" } } },
   }),
+  getProverSource: defineRoute({
+    id: "getProverSource",
+    area: "prover",
+    method: "GET",
+    path: "/api/v1/provers/:id/source",
+    summary: "Read the source of a prover",
+    auth: READ,
+    needsUnsealed: true,
+    description:
+      "The source as it was sent, for the prover's owner: `files` (path -> text), `main`, and `options` where some were given. ETag is its SHA-256.",
+    params: ProverParams,
+    responses: { 200: { description: "The source", file: "application/json" } },
+    errors: ["not_found", "artifact_corrupt", "vault_sealed"],
+  }),
+  getProverSourceArchive: defineRoute({
+    id: "getProverSourceArchive",
+    area: "prover",
+    method: "GET",
+    path: "/api/v1/provers/:id/source.tar.gz",
+    summary: "Download the source of a prover",
+    auth: READ,
+    needsUnsealed: true,
+    description: "The files of the source as an archive, which registers the same circuit again, with the same `main`.",
+    params: ProverParams,
+    responses: { 200: { description: "The archive", bytes: "application/gzip" } },
+    errors: ["not_found", "artifact_corrupt", "vault_sealed", "conflict"],
+  }),
   getProverArtifact: defineRoute({
     id: "getProverArtifact",
     area: "prover",
@@ -265,10 +329,13 @@ export const proverRoutes = {
     auth: READ,
     needsUnsealed: true,
     description:
-      "verifying_key.json, proving_key (of Groth16 also as proving_key.zkey), circuit.wasm, circuit.r1cs, circuit.sym, interface.json, verifier.sol; of the analysis analysis.json and, when two witnesses differ, witness_1.wtns, witness_2.wtns, analysis.r1cs, analysis.sym. ETag is the SHA-256.",
+      "verifying_key.json, proving_key, proving_key.zkey (the proving key as snarkjs' file), circuit.wasm, circuit.r1cs, circuit.sym, interface.json, verifier.sol, source.json; of the analysis analysis.json and, when two witnesses differ, witness_1.wtns, witness_2.wtns, analysis.r1cs, analysis.sym. ETag is the SHA-256. verifier.sol, and proving_key.zkey of PLONK, are made when they are first downloaded, which takes a moment.",
     params: ArtifactParams,
     responses: { 200: { description: "The file", file: "application/octet-stream" } },
-    errors: ["not_found", "artifact_corrupt", "vault_sealed"],
+    errors: [
+      ...(["not_found", "artifact_corrupt", "vault_sealed", "prover_keys_missing", "prover_busy"] as const),
+      ...(["prover_unsupported", "overloaded", "deadline_exceeded", "storage_full"] as const),
+    ],
   }),
   listProverArtifacts: defineRoute({
     id: "listProverArtifacts",
@@ -278,8 +345,8 @@ export const proverRoutes = {
     summary: "List the artifacts of a prover",
     auth: READ,
     description:
-      "The files that can be downloaded, with their hashes. Of an import that waits for files: those that were announced, and how much of each has come.",
-    params: ProverIdParams,
+      "The files that can be downloaded, with their hashes; those that are made when they are first downloaded have no hash until then. Of an import that waits for files: those that were announced, and how much of each has come.",
+    params: ProverParams,
     responses: { 200: { description: "The files", schema: Type.Array(ProverArtifact) } },
     errors: ["not_found"],
   }),
@@ -292,7 +359,7 @@ export const proverRoutes = {
     auth: CREATE,
     description:
       "A file that `import` announced when the prover was created: circuit.r1cs, circuit.wasm, circuit.sym, proving_key.zkey, verification_key.json. Whole, or in parts in their order, each with Content-Range. After an interruption the list of artifacts tells where to go on; a request without Content-Range begins again. With the last file provisioning starts. Files that are not complete after 24 hours, and uploads that get nothing for an hour, are dropped.",
-    params: ArtifactParams,
+    params: UploadParams,
     streamedBody: true,
     bodyBytesMax: UPLOAD_BYTES_MAX,
     deadlineMs: UPLOAD_DEADLINE_MS,
@@ -319,7 +386,7 @@ export const proverRoutes = {
     list: true,
     description:
       "Proofs with this hash are the same bytes; those with this statement hash prove the same, as anyone can re-randomise a proof.",
-    params: ProverIdParams,
+    params: ProverParams,
     query: ProofFilters,
     responses: { 200: { description: "Proof records, oldest first", schema: Type.Array(ProofRecord) } },
     errors: ["not_found"],

@@ -6,6 +6,15 @@ import { missingReference } from "../platform/references.js";
 import { invalidMember } from "../platform/errors.js";
 import type { Catalog } from "./catalog.js";
 import type { Prover, SaidProver } from "./schemas.js";
+import type { Place } from "./sharing/places.js";
+
+/** Members that name what is the caller's own of another's prover, by what they name. */
+const PLACE_IDS = {
+  vault_id: "vault",
+  store_id: "store",
+  note_store_id: "store",
+  nullifier_store_id: "store",
+} as const;
 
 /** Members that name one thing of the prover, by the member of the prover's record. */
 const IDS = { prover_id: "id", vault_id: "vault_id" } as const;
@@ -40,6 +49,22 @@ export function requireSaidProver(
       throw invalidMember(name, `${name}: the prover's is ${prover[own]}`);
   }
   requireSaidStores(said, prover, hasStore);
+}
+
+/**
+ * Checks the ids that a body says of another's prover: they are those of the caller's own things for it, so that no
+ * answer tells the owner's. Returns the rest of what is said.
+ * @param place absent before the caller's first proof
+ * @throws AppError `not_found` naming the member
+ */
+export function requireSaidPlace(said: SaidProver, place: Place | undefined): SaidProver {
+  for (const [name, what] of Object.entries(PLACE_IDS) as [keyof typeof PLACE_IDS, string][]) {
+    const id = said[name];
+    const own = place?.[name === "store_id" ? "note_store_id" : name];
+    if (typeof id === "string" && id !== own) throw missingReference(name, what);
+  }
+  const { vault_id: _vault, store_id: _store, note_store_id: _notes, nullifier_store_id: _nullifiers, ...rest } = said;
+  return rest;
 }
 
 function requireSaidStores(said: SaidProver, prover: Prover, hasStore: (id: string) => boolean): void {

@@ -8,6 +8,7 @@ import {
   SOURCE_PATH_PATTERN,
 } from "../engine/circuit/source-limits.js";
 import { ProverAnalysis } from "./analysis/analysis-schemas.js";
+import { GIVEN_LABELS, LABELS, LABEL_FILTERS, Meta, MetaFilter, ProverReference } from "./labels/label-schemas.js";
 import { PROVER_STATUSES } from "./provisioning/lifecycle.js";
 
 export const MAIN_FILE_DEFAULT = "main.circom";
@@ -67,7 +68,7 @@ const UniversalSetup = Type.Object(
   },
   {
     description:
-      "the structured reference string of the keys, of Groth16 that of its phase 1; null before the keys and for a setup of the circuit's own",
+      "the structured reference string of the keys, of groth16 that of its phase 1; null before the keys, for a setup of the circuit's own, and for keys from outside whose string the server does not have",
   },
 );
 export type UniversalSetup = Static<typeof UniversalSetup>;
@@ -90,18 +91,32 @@ export const Prover = Type.Object(
     proving_scheme: Type.String(),
     curve: Type.String(),
     status: Status,
-    trusted_setup: Type.Union([Type.Literal("single_party"), Type.Literal("universal"), Type.Literal("imported")], {
-      description:
-        "how the keys were made; single_party: by this server alone, so whoever controlled it at that time could forge proofs, with `setup` by its contribution to phase 2 alone; universal: from the structured reference string that `setup` names; imported: elsewhere, and trusted only as far as those who made them",
-    }),
+    trusted_setup: Type.Union(
+      [Type.Literal("single_party"), Type.Literal("universal"), Type.Literal("imported"), Type.Literal("transparent")],
+      {
+        description:
+          "how the keys were made; single_party: by this server alone, so whoever controlled it at that time could forge proofs, with `setup` by its contribution to phase 2 alone; universal: from the structured reference string that `setup` names; imported: elsewhere, and trusted only as far as those who made them (with `setup`, every point was checked against that string; without, only what a key shows by itself); transparent: from the circuit alone, without anything secret",
+      },
+    ),
     setup: nullable(UniversalSetup),
     note_store_id: Uuid,
     nullifier_store_id: NullifierStoreId,
     errors: Type.Array(ProverDiagnostic, { description: "why provisioning failed; empty otherwise" }),
-    warnings: Type.Array(ProverDiagnostic, { description: "warnings of the compiler" }),
+    warnings: Type.Array(ProverDiagnostic, { description: "warnings of the compiler, and of the checks of an import" }),
     options: nullable(BuiltOptions),
+    compiler: nullable(
+      Type.String({ description: "name and version of the compiler; null before it has run and for an import" }),
+    ),
+    source_hash: nullable(
+      Type.String({
+        ...Digest,
+        description:
+          "SHA-256 of the source, null for an import: of the text `pv/v1/source`, then of the main file's path, and of each path and its text in the order of the paths, each as its number of UTF-8 bytes, `:` and itself",
+      }),
+    ),
     strict: Type.Boolean({ description: "provisioning waited for an analysis that accuses no output" }),
     analysis: nullable(ProverAnalysis),
+    ...LABELS,
   },
   { description: "a prover" },
 );
@@ -149,15 +164,24 @@ const ImportFile = closed(
 /** The files of a circuit that was compiled elsewhere, by their names in `/provers/:id/artifacts/:name`. */
 const ImportRequest = closed(
   {
-    "circuit.r1cs": ImportFile,
-    "circuit.wasm": ImportFile,
-    "circuit.sym": ImportFile,
+    "circuit.r1cs": Type.Optional(ImportFile),
+    "circuit.wasm": Type.Optional(ImportFile),
+    "circuit.sym": Type.Optional(ImportFile),
     "proving_key.zkey": Type.Optional(ImportFile),
     "verification_key.json": Type.Optional(ImportFile),
+    reference_string: Type.Optional(
+      closed(
+        { sha256: Digest },
+        {
+          description:
+            "the checked powers-of-tau file of this server from which `proving_key.zkey` must follow. Without it, one that the key follows from is looked for",
+        },
+      ),
+    ),
   },
   {
     description:
-      "a circuit compiled elsewhere, in place of `source`: the files that will be uploaded. Without `proving_key.zkey` the server makes the keys",
+      "a circuit compiled elsewhere, in place of `source`: the files that will be uploaded, `circuit.r1cs` and `circuit.wasm` at least. Without `circuit.sym` the signals have no names; without `proving_key.zkey` the server makes the keys. `verification_key.json` alone makes a prover that verifies only",
   },
 );
 export type ImportRequest = Static<typeof ImportRequest>;
@@ -197,6 +221,13 @@ export const CreateProver = closed(
     nullifier_store_id: Type.Optional(nullable(NullifierStoreId)),
     store_id: Type.Optional(nullable(Type.String({ ...Uuid, description: "the same as `note_store_id`" }))),
     options: Type.Optional(nullable(CompileOptions)),
+    fresh_setup: Type.Optional(
+      nullable(
+        Type.Boolean({
+          description: "make keys for this prover alone, though another of yours has keys of the same circuit",
+        }),
+      ),
+    ),
     strict: Type.Optional(
       nullable(
         Type.Boolean({
@@ -212,6 +243,7 @@ export const CreateProver = closed(
         }),
       ),
     ),
+    ...GIVEN_LABELS,
     ...SAID_OWNER,
   },
   { description: "a prover to register" },
@@ -227,6 +259,7 @@ export const ProverFilters = closed({
   proving_scheme: FilterText,
   status: FilterText,
   name: FilterText,
+  ...LABEL_FILTERS,
 });
 export type ProverFilters = Static<typeof ProverFilters>;
 
@@ -235,6 +268,7 @@ export const ProofFilters = closed({
   hash: Type.Optional(Type.String({ ...Digest, description: "SHA-256 of the proof's bytes" })),
   statement_hash: Type.Optional(Type.String({ ...Digest, description: "what is proven" })),
   origin: Type.Optional(Type.Union([Type.Literal("prove"), Type.Literal("verify")])),
+  meta: Type.Optional(MetaFilter),
 });
 export type ProofFilters = Static<typeof ProofFilters>;
 
@@ -243,7 +277,7 @@ const WitnessBody = Type.Object(
   {
     additionalProperties: true,
     description:
-      "input name -> value: decimal or 0x-hex text, a safe integer, an array of them (nested, or all values of several dimensions in one list), or an object for nested members",
+      "input name -> value: decimal or 0x-hex text, a safe integer, an array of them (nested, or all values of several dimensions in one list), or an object for nested members. Of a circuit without `circuit.sym` prove takes the names that its program knows, and verify the lists `outputs` and `public_inputs`",
   },
 );
 
@@ -274,9 +308,10 @@ export const ProveBody = closed({
       description: "base64 of a whole witness as snarkjs' `.wtns` file, in place of `witness`",
     }),
   ),
+  meta: Type.Optional(Meta),
   ...SAID_PROVER,
 });
-export type SaidProver = Omit<Static<typeof ProveBody>, "witness" | "witness_file">;
+export type SaidProver = Omit<Static<typeof ProveBody>, "witness" | "witness_file" | "meta">;
 export const ProveQuery = closed({
   format: Type.Optional(
     Type.Union([Type.Literal("snarkjs"), Type.Literal("solidity")], {
@@ -319,6 +354,7 @@ const PROOF_MEMBERS = {
   statement_hash: Ignored,
   bytes: Ignored,
   origin: Ignored,
+  meta: Type.Optional(Meta),
   note_index: Ignored,
   timings: Ignored,
   solidity: Ignored,
@@ -383,6 +419,7 @@ export const ProofRecord = Type.Object(
       description: "made here, or verified here with `store`",
     }),
     note_index: Type.Integer({ minimum: 0, description: "index of its note in the note store" }),
+    meta: Type.Record(Type.String(), Type.String(), { description: "free data, given with the request" }),
     timings: nullable(Type.Object({ witness_ms: Type.Number(), prove_ms: Type.Number(), check_ms: Type.Number() })),
   },
   { description: "a proof that was made or stored" },
@@ -480,10 +517,15 @@ export const ProverArtifact = Type.Object(
 );
 export type ProverArtifact = Static<typeof ProverArtifact>;
 
+/** Of changes, which mean one prover whatever its tags are by then. */
 export const ProverIdParams = closed({ id: Uuid });
-export const ProofParams = closed({ id: Uuid, proof_id: Uuid });
-export const ArtifactParams = closed({
-  id: Uuid,
-  name: Type.String({ minLength: 1, maxLength: 64, pattern: "^[a-z0-9_]+(\\.[a-z0-9]+)?$" }),
+/** Of what reads, proves or verifies. */
+export const ProverParams = closed({ id: ProverReference });
+export const ProofParams = closed({ id: ProverReference, proof_id: Uuid });
+const ArtifactFile = Type.String({ minLength: 1, maxLength: 64, pattern: "^[a-z0-9_]+(\\.[a-z0-9]+)?$" });
+export const UploadParams = closed({ id: Uuid, name: ArtifactFile });
+export const ArtifactParams = closed({ id: ProverReference, name: ArtifactFile });
+export const NoteParams = closed({
+  id: ProverReference,
+  index: Type.String({ pattern: "^(0|[1-9][0-9]{0,9})$", maxLength: 10 }),
 });
-export const NoteParams = closed({ id: Uuid, index: Type.String({ pattern: "^(0|[1-9][0-9]{0,9})$", maxLength: 10 }) });

@@ -4,6 +4,7 @@
  */
 import { AppError, invalidMember, notFound } from "../platform/errors.js";
 import { PERMISSIONS, holdsAll } from "../platform/auth/permissions.js";
+import { writeTarGz } from "../platform/archive/write-tar.js";
 import type { Principal, Subject } from "../platform/auth/principal.js";
 import { requireSaidOwner, type RequireTenant } from "../platform/auth/said-owner.js";
 import { isoTimestamp, type Clock } from "../platform/clock.js";
@@ -14,21 +15,23 @@ import { newId } from "../platform/ids.js";
 import type { ArtifactReference, Artifacts } from "../platform/store/artifacts.js";
 import { StoreConflict, type Store, type StoreCommit, type StoreRecord } from "../platform/store/store.js";
 import { mergeCommits, type Page } from "../platform/store/tables.js";
-import { DEFAULT_PROVIDER, proofSystemRow, type Catalog } from "./catalog.js";
-import type { CircuitOrigins } from "./circuit-origins.js";
+import { DEFAULT_PROVIDER, type Catalog } from "./catalog.js";
+import { bringsKey, type CircuitOrigins } from "./circuit-origins.js";
+import type { ExportedKeys } from "./exported-keys.js";
 import { isWaitingForFiles } from "./imports/import-files.js";
 import type { Imports } from "./imports/imports.js";
+import { givenLabels, type GivenLabels } from "./labels/labels.js";
 import { isFinished, progressOf, stepOf } from "./provisioning/lifecycle.js";
 import { readAnalysis } from "./analysis/analyses.js";
 import type { CircuitAnalysis } from "./analysis/analysis-schemas.js";
 import type { NoteStores } from "./proofs/note-stores.js";
 import type { Proofs } from "./proofs/proofs.js";
+import type { VerifierContracts } from "./proofs/verifier-contracts.js";
 import { withCompiled } from "./provisioning/provisioning.js";
 import {
   scopeOf,
   type AnalysisArtifactName,
   type AnalysisResult,
-  type ArtifactName,
   type Listed,
   type ProverRepository,
   type StoredProver,
@@ -49,11 +52,15 @@ import {
   type VerifyBody,
   type VerifyResult,
 } from "./schemas.js";
-import { requireSaidProver } from "./said-prover.js";
+import { requireSaidPlace, requireSaidProver } from "./said-prover.js";
+import type { Places } from "./sharing/places.js";
+import type { ProverAccess } from "./sharing/prover-access.js";
+import type { Download, OfferedSystem, Provider } from "./providers/provider.js";
 import type { ReferenceStrings } from "./provisioning/reference-strings.js";
 import type { SourceFiles } from "./provisioning/source-files.js";
 import type { StatusWatch } from "./provisioning/status-watch.js";
 import type { ProverVault } from "./vault-port.js";
+import type { Meta } from "./labels/label-schemas.js";
 
 interface ProverServiceOptions {
   /** Provers of one owner that may be in provisioning; one more is `too_many_requests`. */
@@ -91,6 +98,9 @@ interface ProverServiceDependencies {
   readonly vault: ProverVault;
   readonly notes: NoteStores;
   readonly proofs: Proofs;
+  readonly contracts: VerifierContracts;
+  readonly access: ProverAccess;
+  readonly places: Places;
   readonly watch: StatusWatch;
   readonly clock: Clock;
   readonly requireTenant: RequireTenant;
@@ -100,28 +110,13 @@ interface ProverServiceDependencies {
   readonly files: SourceFiles;
   readonly imports: Imports;
   readonly strings: Pick<ReferenceStrings, "requirePhase1" | "requireSource">;
+  readonly exports: Pick<ExportedKeys, "has" | "get">;
 }
 
 type WantedStores = Parameters<NoteStores["prepare"]>[1];
 /** A prover before its stores are known. */
 type NewProver = Omit<StoredProver, "created_at" | "updated_at" | "note_store_id" | "nullifier_store_id">;
 
-interface Download {
-  readonly artifact: ArtifactName;
-  readonly contentType: string;
-}
-
-/** Artifacts that can be downloaded, by the name in the path. */
-const DOWNLOADS: Readonly<Partial<Record<string, Download>>> = {
-  "verifying_key.json": { artifact: "verifying_key.json", contentType: "application/json" },
-  proving_key: { artifact: "proving_key", contentType: "application/octet-stream" },
-  "proving_key.zkey": { artifact: "proving_key", contentType: "application/octet-stream" },
-  "circuit.wasm": { artifact: "circuit.wasm", contentType: "application/wasm" },
-  "circuit.r1cs": { artifact: "circuit.r1cs", contentType: "application/octet-stream" },
-  "circuit.sym": { artifact: "circuit.sym", contentType: "text/plain; charset=UTF-8" },
-  "interface.json": { artifact: "interface.json", contentType: "application/json" },
-  "verifier.sol": { artifact: "verifier.sol", contentType: "text/plain; charset=UTF-8" },
-};
 /** Artifacts of the analysis, which exist whether the prover is provisioned or not. */
 const ANALYSIS_DOWNLOADS: Readonly<Partial<Record<string, { artifact: AnalysisArtifactName; contentType: string }>>> = {
   "analysis.json": { artifact: "analysis.json", contentType: "application/json" },
@@ -130,8 +125,17 @@ const ANALYSIS_DOWNLOADS: Readonly<Partial<Record<string, { artifact: AnalysisAr
   "analysis.r1cs": { artifact: "analysis.r1cs", contentType: "application/octet-stream" },
   "analysis.sym": { artifact: "analysis.sym", contentType: "text/plain; charset=UTF-8" },
 };
+const CONTRACT_TO_MAKE: ProverArtifact = {
+  name: "verifier.sol",
+  sha256: null,
+  bytes: null,
+  received: 0,
+  complete: false,
+};
+/** The proving key as snarkjs' file. */
+const ZKEY = "proving_key.zkey";
 /** Downloaded only when all gates have passed; the artifacts of compilation can be downloaded at once. */
-const SETUP_ARTIFACTS: ReadonlySet<ArtifactName> = new Set(["proving_key", "verifying_key.json", "verifier.sol"]);
+const SETUP_ARTIFACTS: ReadonlySet<string> = new Set(["proving_key", ZKEY, "verifying_key.json", "verifier.sol"]);
 /** Another request may change a store at the same time (a proof appends to it); a few tries are enough. */
 const CREATE_TRIES_MAX = 8;
 /** What every prover has before its provisioning begins. */
@@ -143,6 +147,9 @@ const NEW_PROVER = {
   errors: [],
   warnings: [],
 } as const satisfies Partial<StoredProver>;
+const SOURCE_FILE = "source.json";
+/** What the server sends of an answer that is no stored file; source packs to a third as a rule. */
+const ARCHIVE_BYTES_MAX = 8 * 1024 * 1024;
 const NAME_LENGTH_MAX = 200;
 const PENDING_RETRY_SEC = 10;
 
@@ -165,6 +172,8 @@ export class ProverService {
       ...(query.proving_scheme === undefined ? {} : { proving_scheme: catalog.canonicalScheme(query.proving_scheme) }),
       ...(query.status === undefined ? {} : { status: query.status }),
       ...(query.name === undefined ? {} : { name: query.name }),
+      ...(query.tag === undefined ? {} : { tag: query.tag }),
+      ...(query.meta === undefined ? {} : { meta: query.meta }),
     };
     return repository.list(owner, filters, query);
   }
@@ -202,7 +211,7 @@ export class ProverService {
   progress(owner: Subject, id: string): ProverProgress {
     const prover = this.#find(owner, id).value;
     const { status, errors } = prover;
-    const { setup } = proofSystemRow(prover);
+    const { setup } = this.#with.catalog.systemOf(prover);
     return {
       id,
       status,
@@ -247,8 +256,8 @@ export class ProverService {
   }
 
   /** Returns how many outputs and inputs the prover's circuit has, and the bytes of its R1CS; 0 while not known. */
-  sizeOf(owner: Subject, id: string): readonly [valueCount: number, r1csBytes: number] {
-    const build = this.#with.repository.find(owner, id)?.value.build;
+  sizeOf(caller: Subject, id: string): readonly [valueCount: number, r1csBytes: number] {
+    const build = this.#with.access.find(caller, id, "verify")?.build;
     return [build?.value_count ?? 0, build?.artifacts["circuit.r1cs"]?.bytes ?? 0];
   }
 
@@ -257,9 +266,10 @@ export class ProverService {
    * @throws AppError `invalid_request` for what contradicts the prover, `not_found` for what the caller does not have
    */
   requireSaid(principal: Principal, id: string, said: SaidProver): void {
-    const prover = this.#with.repository.onWire(this.#find(principal.subject, id).value);
+    const { prover, isOwner } = this.#with.access.require(principal.subject, id, "verify");
     requireSaidOwner(principal, said, this.#with.requireTenant);
-    requireSaidProver(said, prover, {
+    const place = this.#with.places.find(principal.subject, id)?.value;
+    requireSaidProver(isOwner ? said : requireSaidPlace(said, place), this.#with.repository.onWire(prover), {
       catalog: this.#with.catalog,
       hasStore: (storeId) => this.#with.notes.read(principal.subject, storeId) !== undefined,
     });
@@ -272,6 +282,7 @@ export class ProverService {
     request: {
       readonly inputs: unknown;
       readonly witnessFile?: Uint8Array;
+      readonly meta?: Meta;
       readonly format?: "snarkjs" | "solidity" | undefined;
       readonly signal: AbortSignal;
     },
@@ -323,16 +334,43 @@ export class ProverService {
   }
 
   /**
-   * Returns a file of the prover after checking its content against its hash.
+   * Returns a file of the prover after checking its content against its hash. Makes the verifier contract when it is
+   * first asked for.
    * @param name as in the path of the download
-   * @throws AppError `not_found`, `artifact_corrupt`
+   * @throws AppError `not_found`, `artifact_corrupt`, and what `VerifierContracts.make` throws
    */
-  async artifact(owner: Subject, id: string, name: string): Promise<FileAnswer> {
-    const prover = this.#find(owner, id).value;
-    const found = this.#download(prover, name) ?? this.#analysisDownload(prover, name);
+  async artifact(caller: Subject, id: string, name: string): Promise<FileAnswer> {
+    const { mayRead, prover: asked } = this.#with.access.files(caller, id);
+    const { contracts } = this.#with;
+    if (name === CONTRACT_TO_MAKE.name && contracts.isAwaited(asked)) await contracts.make(asked, caller);
+    const { prover } = this.#with.access.files(caller, id);
+    const found = mayRead(name)
+      ? (this.#download(prover, name) ?? this.#analysisDownload(prover, name) ?? (await this.#exported(prover, name)))
+      : undefined;
     if (found === undefined) throw new AppError("not_found", { message: `the prover has no artifact ${name}` });
     const { sha256, bytes } = await this.#with.artifacts.verify(found.sha256);
     return { path: this.#with.artifacts.resolve(sha256), bytes, sha256, contentType: found.contentType };
+  }
+
+  /**
+   * Returns the source of the owner's prover, whoever else may use the prover.
+   * @throws AppError `not_found` for a circuit from outside too, `artifact_corrupt`
+   */
+  async source(owner: Subject, id: string): Promise<FileAnswer> {
+    return await this.artifact(owner, id, SOURCE_FILE);
+  }
+
+  /**
+   * Returns the same as a `.tar.gz`.
+   * @throws AppError as `source`, and `conflict` for one that is longer than an answer may be
+   */
+  async sourceArchive(owner: Subject, id: string): Promise<Uint8Array> {
+    const { sha256 } = await this.source(owner, id);
+    const { sourceFiles } = this.#with.catalog.providerOf(this.#find(owner, id).value);
+    if (sourceFiles === undefined) throw new AppError("not_found", { message: "the prover's source has no files" });
+    const archive = await writeTarGz(sourceFiles(await this.#with.artifacts.read(sha256)));
+    if (archive.length <= ARCHIVE_BYTES_MAX) return archive;
+    throw new AppError("conflict", { message: "the archive is too long for one answer: read the source as JSON" });
   }
 
   /** Returns the analysis of the prover's circuit; see `readAnalysis`. */
@@ -341,18 +379,25 @@ export class ProverService {
     return await readAnalysis({ owner, proverId: id }, this.#with);
   }
 
-  /** Returns the files that can be downloaded, or those that an import waits for. */
-  artifacts(owner: Subject, id: string): ProverArtifact[] {
-    const prover = this.#find(owner, id).value;
+  /**
+   * Returns the files that can be downloaded, or those that an import waits for. The verifier contract is not complete
+   * until it is first downloaded.
+   */
+  artifacts(caller: Subject, id: string): ProverArtifact[] {
+    const { prover, mayRead } = this.#with.access.files(caller, id);
     const waiting = this.#with.imports.progress(prover);
-    if (waiting !== undefined) return waiting;
-    return Object.entries(DOWNLOADS).flatMap(([name, download]) => {
+    if (waiting !== undefined) return waiting.filter(({ name }) => mayRead(name));
+    const made = Object.entries(this.#downloadsOf(prover)).flatMap(([name, download]): ProverArtifact[] => {
+      if (!mayRead(name)) return [];
       const found = download === undefined ? undefined : this.#downloadable(prover, name, download);
+      if (found === undefined && name === ZKEY && this.#with.exports.has(prover))
+        return [{ name, sha256: null, bytes: null, received: 0, complete: false }];
       // The same file by its other name.
-      const isTwice = name === "proving_key" && this.#download(prover, "proving_key.zkey") !== undefined;
+      const isTwice = name === "proving_key" && found?.sha256 === this.#download(prover, ZKEY)?.sha256;
       if (found === undefined || isTwice) return [];
       return [{ name, ...found, received: found.bytes, complete: true }];
     });
+    return this.#with.contracts.isAwaited(prover) ? [...made, CONTRACT_TO_MAKE] : made;
   }
 
   /** Takes a file of an import, or a part of it; see `Imports.take`. */
@@ -364,16 +409,16 @@ export class ProverService {
     return await this.#with.imports.take(owner, id, name, body);
   }
 
-  /** Returns one page of the prover's proof records, oldest first; filters compare for equality. */
-  listProofs(owner: Subject, id: string, query: ProofFilters & Page): Listed<ProofRecord> {
-    this.#find(owner, id);
-    return this.#with.repository.listProofs(owner, id, query);
+  /** Returns one page of the caller's proof records of a prover, oldest first; filters compare for equality. */
+  listProofs(caller: Subject, id: string, query: ProofFilters & Page): Listed<ProofRecord> {
+    this.#requireRecords(caller, id);
+    return this.#with.repository.listProofs(caller, id, query);
   }
 
   /** @throws AppError `not_found` when the prover or the record does not exist */
-  getProof(owner: Subject, id: string, proofId: string): ProofRecord {
-    this.#find(owner, id);
-    const found = this.#with.repository.findProof(owner, id, proofId);
+  getProof(caller: Subject, id: string, proofId: string): ProofRecord {
+    this.#requireRecords(caller, id);
+    const found = this.#with.repository.findProof(caller, id, proofId);
     if (found === undefined) throw notFound("proof");
     return found;
   }
@@ -385,21 +430,28 @@ export class ProverService {
 
   async #register(owner: Subject, request: CreateProver): Promise<Prover> {
     const triple = this.#with.catalog.resolve({ ...request, provider: request.provider ?? DEFAULT_PROVIDER });
-    const { curve } = triple;
-    if (proofSystemRow(triple).setup === "universal") this.#with.strings.requireSource(triple.curve);
+    const { provider, proving_scheme, curve, trusted_setup, system } = triple;
     const phase1 = request.phase1 ?? undefined;
-    if (phase1 !== undefined) requirePhase1(this.#with.strings, { request, ...triple, phase1 });
+    requireStrings(this.#with.strings, { request, system });
     const isStrict = request.strict === true;
     if (isStrict && this.#with.analyses === undefined)
       throw invalidMember("strict", "this server analyses no circuits");
+    if (isStrict && !this.#with.catalog.providerOf(triple).isAnalyzed)
+      throw invalidMember("strict", `programs of ${provider} are not analysed`);
     const id = newId();
     const origin = this.#with.origins.of(owner, id, { request, system: triple });
     this.#requireRoom(owner);
     const name = request.name ?? origin.prover.identifier;
+    const labels = givenLabels(request, name);
     const notes = request.note_store_id ?? request.store_id ?? undefined;
     if (typeof request.store_id === "string" && request.store_id !== notes)
       throw invalidMember("store_id", "store_id and note_store_id name two stores");
-    const stores = { proverId: id, curve, notes, nullifiers: request.nullifier_store_id ?? undefined };
+    const stores = {
+      proverId: id,
+      curve: system.noteCurve,
+      notes,
+      nullifiers: request.nullifier_store_id ?? undefined,
+    };
     // Checked before anything is written; prepared again for each try.
     this.#with.notes.prepare(owner, stores);
     const vault = await this.#with.vault.prepareProverVault(owner, {
@@ -412,7 +464,7 @@ export class ProverService {
       vault_id: vault.vaultId,
       name,
       description: request.description ?? null,
-      ...triple,
+      ...{ provider, proving_scheme, curve, trusted_setup },
       ...origin.prover,
     };
     const build = {
@@ -422,14 +474,19 @@ export class ProverService {
       gates_passed: false,
       ...(isStrict ? { is_strict: true } : {}),
       ...(phase1 === undefined ? {} : { phase1 }),
+      ...(request.fresh_setup === true ? { has_own_keys: true } : {}),
     };
     return await origin.hold(async (files) =>
-      this.#insert({ ...prover, build: { ...build, ...files } }, stores, vault.commit),
+      this.#insert({ ...prover, build: { ...build, ...files } }, stores, { labels, vault: vault.commit }),
     );
   }
 
   /** Commits a new prover with its vault, its stores and its job. */
-  async #insert(prover: NewProver, wanted: WantedStores, vault: StoreCommit): Promise<Prover> {
+  async #insert(
+    prover: NewProver,
+    wanted: WantedStores,
+    { labels, vault }: { readonly labels: GivenLabels; readonly vault: StoreCommit },
+  ): Promise<Prover> {
     const { owner } = prover.build;
     for (let tries = 0; tries < CREATE_TRIES_MAX; tries += 1) {
       const stores = this.#with.notes.prepare(owner, wanted);
@@ -443,6 +500,7 @@ export class ProverService {
         await this.#with.store.commit(
           mergeCommits(
             this.#with.repository.insert(stored),
+            this.#with.repository.labels.insertion(stored, labels),
             vault,
             stores.commit,
             isWaitingForFiles(stored) ? {} : this.#firstJob(stored),
@@ -504,14 +562,25 @@ export class ProverService {
 
   /** Undefined for what the prover has not got, or not yet. */
   #downloadable(prover: StoredProver, name: string, { artifact }: Download): ArtifactReference | undefined {
-    // A key of another format is served under its own name only.
-    if (name === "proving_key.zkey" && proofSystemRow(prover).provingKeyFormat !== "snarkjs-zkey") return undefined;
     const isReady = prover.status === "provisioned" || !SETUP_ARTIFACTS.has(artifact);
-    return isReady ? prover.build.artifacts[artifact] : undefined;
+    if (!isReady) return undefined;
+    const isStoredAsZkey = this.#with.catalog.systemOf(prover).keyFormats.proving_key === "snarkjs-zkey";
+    return prover.build.artifacts[name === ZKEY && isStoredAsZkey ? "proving_key" : artifact];
+  }
+
+  /** A proving key as snarkjs' file, where it is stored in another form and nobody has asked for it before. */
+  async #exported(prover: StoredProver, name: string): Promise<{ sha256: string; contentType: string } | undefined> {
+    if (name !== ZKEY || !this.#with.exports.has(prover)) return undefined;
+    const { sha256 } = await this.#with.exports.get(prover.build.owner, prover.id);
+    return { sha256, contentType: "application/octet-stream" };
+  }
+
+  #downloadsOf(prover: StoredProver): Provider["downloads"] {
+    return this.#with.catalog.providerOf(prover).downloads;
   }
 
   #download(prover: StoredProver, name: string): { sha256: string; contentType: string } | undefined {
-    const download = DOWNLOADS[name];
+    const download = this.#downloadsOf(prover)[name];
     const stored = download === undefined ? undefined : this.#downloadable(prover, name, download);
     if (download === undefined || stored === undefined) return undefined;
     return { sha256: stored.sha256, contentType: download.contentType };
@@ -527,6 +596,11 @@ export class ProverService {
     return { sha256: stored.sha256, contentType: download.contentType };
   }
 
+  /** Who has proved with another's prover keeps the records when the right has ended. */
+  #requireRecords(caller: Subject, id: string): void {
+    if (this.#with.places.find(caller, id) === undefined) this.#with.access.require(caller, id, "prove");
+  }
+
   #find(owner: Subject, id: string): StoreRecord<StoredProver> {
     const found = this.#with.repository.find(owner, id);
     if (found === undefined) throw notFound("prover");
@@ -535,20 +609,24 @@ export class ProverService {
 }
 
 /**
- * Requires that a prover's phase 1 may come from a published string.
- * @throws AppError `invalid_request`, `prover_unsupported`
+ * Requires the reference strings that a prover's keys will take.
+ * @throws AppError `invalid_request` for a phase 1 that cannot be as asked, `prover_unsupported` where no string is
  */
-function requirePhase1(
-  strings: Pick<ReferenceStrings, "requirePhase1">,
-  asked: Pick<ReturnType<Catalog["resolve"]>, "proving_scheme" | "curve"> & {
-    readonly request: CreateProver;
-    readonly phase1: string;
-  },
+function requireStrings(
+  strings: Pick<ReferenceStrings, "requirePhase1" | "requireSource">,
+  { request, system }: { readonly request: CreateProver; readonly system: OfferedSystem },
 ): void {
-  if (asked.proving_scheme !== "groth16") throw invalidMember("phase1", `${asked.proving_scheme} has no phase 1`);
-  if (asked.curve !== "BN254")
-    throw invalidMember("phase1", `there are no published powers of tau over ${asked.curve} that this server takes`);
-  if (asked.request.import?.["proving_key.zkey"] !== undefined)
-    throw invalidMember("phase1", "the key that is imported has a phase 1 of its own");
-  strings.requirePhase1(asked.curve, asked.phase1);
+  const makesKeys = request.import === undefined || request.import === null || !bringsKey(request.import);
+  const { setup, stringCurve } = system;
+  if (makesKeys && setup === "universal" && stringCurve !== undefined) strings.requireSource(stringCurve);
+  const phase1 = request.phase1 ?? undefined;
+  if (phase1 === undefined) return;
+  if (setup !== "own") throw invalidMember("phase1", `${system.proving_scheme} has no phase 1`);
+  if (stringCurve === undefined)
+    throw invalidMember(
+      "phase1",
+      `${system.proving_scheme} over ${system.curve} takes no published powers of tau on this server`,
+    );
+  if (!makesKeys) throw invalidMember("phase1", "the key that is imported has a phase 1 of its own");
+  strings.requirePhase1(stringCurve, phase1);
 }

@@ -20,6 +20,7 @@ import { VaultSeal, type SealChange, type SealState } from "./seal/seal.js";
 import { VaultService } from "./service.js";
 import type { LaneFigures } from "../platform/pool/lane.js";
 import type { WorkerKind } from "./protocol.js";
+import type { TurnOf } from "./threads/request-queue.js";
 import { VaultWorkers } from "./threads/vault-workers.js";
 
 export type VaultOptions = {
@@ -38,6 +39,8 @@ export interface VaultDependencies {
   readonly log: Log;
   /** Called after each unsealing, so that work that waits for the vault can continue. */
   readonly onUnsealed?: () => void;
+  /** Returns under which name the work of a subject, such as `application:<uuid>`, waits for its turn. */
+  readonly turnOf?: TurnOf | undefined;
   /** See SealDependencies.onChange. */
   readonly onSealChange?: (change: SealChange) => Promise<void>;
 }
@@ -72,12 +75,10 @@ const ROUND_MS = 60_000;
  * @throws invalid_request or `vault_not_configured` for settings that cannot be used
  */
 export async function createVault(options: VaultOptions, dependencies: VaultDependencies): Promise<Vault> {
-  const { store, clock, log, onUnsealed, onSealChange } = dependencies;
+  const { store, clock, log, onUnsealed, onSealChange, turnOf } = dependencies;
   const provider = await selectSealProvider(options.seal, { store, clock, log });
-  const worker = new VaultWorkers(
-    { queueLengthMax: options.queueLengthMax, promptThreads: Math.min(PROMPT_THREADS_MAX, availableParallelism()) },
-    { log },
-  );
+  const promptThreads = Math.min(PROMPT_THREADS_MAX, availableParallelism());
+  const worker = new VaultWorkers({ queueLengthMax: options.queueLengthMax, promptThreads, turnOf }, { log });
   const seal = new VaultSeal(
     { provider },
     {
@@ -92,7 +93,8 @@ export async function createVault(options: VaultOptions, dependencies: VaultDepe
   const repository = new VaultRepository({ store });
   const lifecycle = new KeyLifecycle({ repository, seal, clock });
   const deletions = new PlannedDeletions({ repository, seal, clock, log });
-  const service = new VaultService({ repository, seal, attempts: new SealAttempts({ clock }), clock });
+  const attempts = new SealAttempts({ clock });
+  const service = new VaultService({ repository, seal, attempts, clock, turnOf });
   let rounds: NodeJS.Timeout | undefined;
   const sweep = async (): Promise<void> => {
     try {

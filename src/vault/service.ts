@@ -29,6 +29,7 @@ import type { SealAttempts } from "./seal/seal-attempts.js";
 import { SealOperations } from "./seal/seal-operations.js";
 import type { SealState, SealStatus, VaultSeal } from "./seal/seal.js";
 import { Secrets, type PreparedSecret } from "./secrets.js";
+import type { TurnOf } from "./threads/request-queue.js";
 import { Vaults, type Listed, type PreparedVault, type PrepareOptions } from "./vaults.js";
 
 export interface VaultServiceDependencies {
@@ -36,6 +37,8 @@ export interface VaultServiceDependencies {
   readonly seal: VaultSeal;
   readonly attempts: SealAttempts;
   readonly clock: Clock;
+  /** See VaultDependencies.turnOf. */
+  readonly turnOf?: TurnOf | undefined;
 }
 
 /** The vault. Methods named `prepare...` and `...deletion` leave the commit to the caller. */

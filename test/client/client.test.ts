@@ -44,6 +44,8 @@ describe("calls", () => {
     expect(answer.total).toBe(60);
     expect(JSON.parse(answer.body[0]!.name)).toEqual({ old: true, name: "a&b", tag: ["x", "y"], page: 1, rpp: 10 });
     expect((await client.listThings()).body.length).toBe(1);
+    const filtered = await client.listThings({ query: { meta: { order: "7&8", "a b": "c" } } });
+    expect(JSON.parse(filtered.body[0]!.name)).toMatchObject({ meta: { order: "7&8", "a b": "c" } });
   });
 
   it("send bodies, extra headers, the wait and the idempotency key", async () => {

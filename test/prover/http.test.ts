@@ -332,3 +332,66 @@ describe("lists", () => {
     expect(await found(`hash=${"0".repeat(64)}`)).toEqual({ total: "0", body: [] });
   });
 });
+
+describe("names, tags and free data", () => {
+  const api = async (method: string, path: string, body?: unknown): Promise<Answer & { location: string | null }> => {
+    const response = await fetch(`${front.url}/api/v1/provers${path}`, {
+      method,
+      headers: { "Content-Type": "application/json", Authorization: "bearer user-read+create+update+delete" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return {
+      status: response.status,
+      body: (text === "" ? {} : JSON.parse(text)) as Answer["body"],
+      location: response.headers.get("location"),
+    };
+  };
+
+  it("name a prover where a path reads, proves or verifies, and nowhere else", async () => {
+    const { id } = await provision(registry.provers, OWNER, { name: "Cube", tags: ["v1"] });
+    for (const path of ["/Cube:v1", "/Cube%3Av1", `/${id.toUpperCase()}`])
+      expect(await api("GET", path), path).toMatchObject({ status: 200, body: { id, tags: ["v1"] } });
+    const made = await api("POST", "/Cube:v1/prove", { witness: { X: "3", Y: "35" }, meta: { order: "7" } });
+    expect(made).toMatchObject({ status: 201, body: { prover_id: id, meta: { order: "7" } } });
+    expect(made.location).toBe(`/api/v1/provers/${id}/proofs/${String(made.body.id)}`);
+    expect(await api("POST", "/Cube:v1/verify", made.body)).toMatchObject({ status: 200, body: { result: true } });
+    for (const path of ["/status", "/artifacts", "/artifacts/verifying_key.json", "/proofs?meta[order]=7", "/notes/0"])
+      expect((await api("GET", `/Cube:v1${path}`)).status, path).toBe(200);
+    for (const path of ["/Cube:v2", "/cube:v1", "/Cube:v1/proofs/7a4c1f2e-0000-4000-8000-00000000000b"])
+      expect((await api("GET", path)).status, path).toBe(404);
+    expect((await api("POST", "/Cube:v2/prove", {})).body).toMatchObject({
+      proof: null,
+      errors: [{ code: "not_found" }],
+    });
+    for (const path of ["/Cube", "/Cube:", "/:v1", "/Cube:v1:v2", "/Cu%20be:v1", "/Cube:.v"])
+      expect((await api("GET", path)).status, path).toBe(400);
+    for (const method of ["PUT", "DELETE"]) expect((await api(method, "/Cube:v1", {})).status, method).toBe(400);
+    expect((await api("GET", "/Cube:v1/grants")).status).toBe(400);
+  });
+
+  it("are found by, changed by a record that is sent back, and refused by their name", async () => {
+    const { id } = await provision(registry.provers, OWNER, { name: "Sent", meta: { team: "a&b" } });
+    const found = await api("GET", "?meta[team]=a%26b&name=Sent");
+    expect(found).toMatchObject({ status: 200, body: [{ id }] });
+    expect((await api("GET", "?meta%5Bteam%5D=other")).body).toEqual([]);
+    const [record] = found.body as unknown as Record<string, unknown>[];
+    const sent = { ...record, tags: ["t"], meta: { constructor: "x" } };
+    expect((await api("PUT", `/${id}`, sent)).status).toBe(204);
+    expect(await api("GET", "/Sent:t")).toMatchObject({ body: { id, meta: { constructor: "x" } } });
+    const refusals: readonly (readonly [body: object, path: string])[] = [
+      [{ ...record, name: "Other" }, "name"],
+      [{ tags: ["t", "-"] }, "tags[1]"],
+      [{ meta: { "a b": "" } }, "meta.a b"],
+      [{ meta: { a: "x".repeat(501) } }, "meta.a"],
+      [{ meta: { a: 1 } }, "meta.a"],
+      [{ status: "failed", nothing: 1 }, "nothing"],
+    ];
+    for (const [body, path] of refusals)
+      expect(await api("PUT", `/${id}`, body), path).toMatchObject({ status: 422, body: { errors: [{ path }] } });
+    for (const query of ["?meta=x", "?meta[a]=1&meta[a]=2", "?meta[a%20b]=1", "?tag=-", "?unknown[a]=1"])
+      expect((await api("GET", query)).status, query).toBe(422);
+    const wrong = { identifier: "cubic", proving_scheme: "groth16", curve: "BN254", name: "two words", tags: ["v1"] };
+    expect(await api("POST", "", wrong)).toMatchObject({ status: 422, body: { errors: [{ path: "name" }] } });
+  });
+});

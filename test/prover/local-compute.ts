@@ -2,7 +2,6 @@
  * The registry's compute with the real engine, all on the calling thread: what the pools and processes run, without
  * them. A source is compiled once, and its keys are made once: that takes longer than all else of a small circuit.
  */
-import { readFileSync } from "node:fs";
 import { DEFAULT_COMPILE_LIMITS } from "../../src/engine/circuit/compile-circuit.js";
 import { readCircuitInterface } from "../../src/engine/circuit/interface.js";
 import { readR1csHeader } from "../../src/engine/circuit/r1cs.js";
@@ -10,7 +9,7 @@ import { curveNamed } from "../../src/engine/curves/curves.js";
 import { appendNotes } from "../../src/engine/merkle/note-tree.js";
 import { makeDevelopmentString } from "../../src/engine/plonk/development-string.js";
 import { openReferenceString } from "../../src/engine/proof-systems/reference-string-file.js";
-import { checkStoredKey } from "../../src/engine/proof-systems/stored-keys.js";
+import type { StructuredReferenceString } from "../../src/engine/proof-systems/reference-string.js";
 import { proofSystem } from "../../src/engine/proof-systems/table.js";
 import { loadReferenceKernels } from "../../src/engine/reference/reference-kernels.js";
 import type {
@@ -19,6 +18,8 @@ import type {
   ProveMessage,
   ProveValue,
   TaskResult,
+  VerifierContractMessage,
+  VerifierContractValue,
   VerifyBatchMessage,
   VerifyBatchValue,
   VerifyMessage,
@@ -28,16 +29,18 @@ import { runComputeTask } from "../../src/engine/tasks.js";
 import type {
   CompileInput,
   CompileOutcome,
+  ExportInput,
   GatesInput,
-  ImportFiles,
+  GatesOutcome,
+  ImportInput,
   ImportOutcome,
-  PassedGates,
   ProverCompute,
   ReferenceStringInput,
   SetupInput,
   SetupOutcome,
   StepFailure,
 } from "../../src/prover/compute/compute.js";
+import { checkGates, exportZkey } from "../../src/prover/compute/check-gates.js";
 import { readImport } from "../../src/prover/compute/read-import.js";
 import { compileOnce } from "../support/compiled-circuits.js";
 import { makeKeyOnce } from "../support/made-keys.js";
@@ -53,15 +56,18 @@ export class LocalCompute implements ProverCompute {
         errors: result.diagnostics.filter(({ severity }) => severity === "error"),
         warnings: result.diagnostics.filter(({ severity }) => severity === "warning"),
       };
-    const { wasm, r1cs, sym, warnings } = result;
+    const { wasm, r1cs, sym, warnings, compiler } = result;
     return {
       ok: true,
-      value: { witnessProgram: wasm, r1cs, sym, circuit: readCircuitInterface(readR1csHeader(r1cs), sym), warnings },
+      value: {
+        ...{ witnessProgram: wasm, r1cs, sym, warnings, compiler },
+        circuit: readCircuitInterface(readR1csHeader(r1cs), sym),
+      },
     };
   }
 
-  async readImport(files: ImportFiles): Promise<ImportOutcome> {
-    const read = await readImport({ files, limits: DEFAULT_COMPILE_LIMITS });
+  async readImport(input: ImportInput): Promise<ImportOutcome> {
+    const read = await readImport({ ...input, limits: DEFAULT_COMPILE_LIMITS });
     return read.ok ? read : { ok: false, errors: [{ code: read.code, message: read.message, file: read.file }] };
   }
 
@@ -76,14 +82,17 @@ export class LocalCompute implements ProverCompute {
     return { ok: true, value: await makeDevelopmentString(await loadReferenceKernels(curveNamed(curve)), power) };
   }
 
-  async #deriveKeys({ system, r1cs, referenceStrings = [] }: SetupInput): Promise<SetupOutcome> {
-    const made = await proofSystem(system).makeKey(r1cs, {
-      referenceString: (power) => {
-        const file = referenceStrings.find((each) => each.power >= power);
-        return file === undefined ? undefined : openReferenceString(file, proofSystem(system).curve);
-      },
-    });
+  async #deriveKeys({ system, r1cs, referenceStrings }: SetupInput): Promise<SetupOutcome> {
+    const find = (power: number): StructuredReferenceString | undefined => {
+      const file = referenceStrings?.find((each) => each.power >= power);
+      return file === undefined ? undefined : openReferenceString(file, proofSystem(system).curve);
+    };
+    const made = await proofSystem(system).makeKey(
+      r1cs,
+      referenceStrings === undefined ? {} : { referenceString: find },
+    );
     if (!made.ok && made.code === "reference_string_required") return { ok: false, referencePower: made.power };
+    if (!made.ok && made.code === "memory_required") throw new Error("no limit was given");
     if (!made.ok) return { ok: false, errors: [{ code: made.code, message: made.message }] };
     const { provingKey, verifyingKey, referenceString } = made;
     return {
@@ -96,28 +105,13 @@ export class LocalCompute implements ProverCompute {
     };
   }
 
-  async gates({
-    system,
-    r1cs,
-    provingKey,
-    verifyingKey,
-    referenceString,
-    example,
-  }: GatesInput): Promise<{ ok: true; value: PassedGates } | StepFailure> {
-    const checked = await checkStoredKey(system, {
-      r1cs: readFileSync(r1cs.path),
-      provingKey: readFileSync(provingKey.path),
-      verifyingKey: readFileSync(verifyingKey.path, "utf8"),
-      ...(referenceString === undefined
-        ? {}
-        : { referenceString: openReferenceString(referenceString, proofSystem(system).curve) }),
-      ...(example === undefined
-        ? {}
-        : { example: { ...example, witnessProgram: readFileSync(example.witnessProgram.path) } }),
-    });
-    return checked.ok
-      ? { ok: true, value: checked }
-      : { ok: false, errors: [{ code: "setup_gate_failed", message: checked.message }] };
+  async exportZkey(input: ExportInput): Promise<{ ok: true; value: Uint8Array } | StepFailure> {
+    return { ok: true, value: exportZkey(input) };
+  }
+
+  async gates(input: GatesInput): Promise<GatesOutcome> {
+    const checked = await checkGates(input);
+    return checked.ok ? { ok: true } : { ok: false, errors: [{ code: "setup_gate_failed", message: checked.message }] };
   }
 
   async prove(message: ProveMessage): Promise<TaskResult<ProveValue>> {
@@ -137,5 +131,9 @@ export class LocalCompute implements ProverCompute {
 
   async appendNotes(message: AppendNotesMessage): Promise<AppendNotesValue> {
     return appendNotes(message);
+  }
+
+  async verifierContract(message: VerifierContractMessage): Promise<TaskResult<VerifierContractValue>> {
+    return (await runComputeTask({ task: "verifier_contract", message })) as TaskResult<VerifierContractValue>;
   }
 }

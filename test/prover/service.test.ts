@@ -223,22 +223,27 @@ describe("lists", () => {
     expect(Object.keys(test.provers.get(owner, cubic.id)).sort()).toEqual(
       [
         "analysis",
+        "compiler",
         "created_at",
         "curve",
         "description",
         "errors",
         "id",
         "identifier",
+        "meta",
         "name",
         "note_store_id",
         "nullifier_store_id",
         "options",
+        "pending_tags",
         "proving_key_id",
         "proving_scheme",
         "provider",
         "setup",
+        "source_hash",
         "status",
         "strict",
+        "tags",
         "trusted_setup",
         "updated_at",
         "vault_id",
@@ -279,7 +284,7 @@ describe("proving and verifying", () => {
   it("answers false for a proof of something else", async () => {
     const { proof } = await prove(cubic.id);
     expect(await verify(cubic.id, proof, { Y: "36" })).toBe(false);
-    const other = await provision(test.provers, owner);
+    const other = await provision(test.provers, owner, { fresh_setup: true });
     expect(await verify(other.id, proof)).toBe(false);
   });
 
@@ -525,19 +530,21 @@ describe("artifacts", () => {
       ["circuit.sym", "text/plain; charset=UTF-8"],
       ["interface.json", "application/json"],
       ["verifier.sol", "text/plain; charset=UTF-8"],
+      ["source.json", "application/json"],
     ] as const) {
       const file = await test.provers.artifact(owner, cubic.id, name);
       expect(file, name).toMatchObject({ contentType: type });
       expect(readFileSync(file.path).length, name).toBe(file.bytes);
     }
-    for (const name of ["source.json", "toString", "__proto__", "x"])
+    for (const name of ["reference_string", "toString", "__proto__", "x"])
       expect(await failureOf(() => test.provers.artifact(owner, cubic.id, name)), name).toMatchObject({
         code: "not_found",
       });
   });
 
   it("are noticed when they are swapped or changed", async () => {
-    const [victim, donor] = [await provision(test.provers, owner), await provision(test.provers, owner)];
+    const fresh = { fresh_setup: true };
+    const [victim, donor] = [await provision(test.provers, owner, fresh), await provision(test.provers, owner, fresh)];
     const [own, foreign] = await Promise.all(
       [victim, donor].map(({ id }) => test.provers.artifact(owner, id, "proving_key")),
     );
@@ -552,7 +559,8 @@ describe("artifacts", () => {
   });
 
   it("must be the ones that the vault vouches for, whatever the store says", async () => {
-    const [victim, donor] = [await provision(test.provers, owner), await provision(test.provers, owner)];
+    const fresh = { fresh_setup: true };
+    const [victim, donor] = [await provision(test.provers, owner, fresh), await provision(test.provers, owner, fresh)];
     const key = ["prover", owner.kind, owner.id];
     type Stored = { build: { artifacts: Record<string, never> } };
     const [own, foreign] = [test.store.get<Stored>([...key, victim.id])!, test.store.get<Stored>([...key, donor.id])!];

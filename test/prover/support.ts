@@ -18,6 +18,7 @@ import { openRangeFile } from "../../src/engine/powers-of-tau/range-file.js";
 import { createProverRegistry, type ProverRegistry } from "../../src/prover/create-prover-registry.js";
 import type { CircuitAnalyzer } from "../../src/prover/compute/analysis-task.js";
 import type { ProverCompute } from "../../src/prover/compute/compute.js";
+import type { ProviderFactory } from "../../src/prover/providers/provider.js";
 import type { SourceLimits } from "../../src/prover/provisioning/sources.js";
 import type { CreateProver, Prover } from "../../src/prover/schemas.js";
 import type { ProverService } from "../../src/prover/service.js";
@@ -43,6 +44,8 @@ export interface TestRegistryOptions {
   readonly makesDevelopmentStrings?: boolean;
   readonly folder?: string;
   readonly compute?: ProverCompute;
+  /** Those of the server's table by default. */
+  readonly providers?: readonly ProviderFactory[];
   /** Circuits are not analysed without one. */
   readonly analyzer?: CircuitAnalyzer;
   readonly wrapStore?: (store: Store) => Store;
@@ -99,6 +102,7 @@ export async function openTestRegistry(options: TestRegistryOptions = {}): Promi
       vault: vault.vault,
       compute: options.compute ?? new LocalCompute(),
       ...(options.analyzer === undefined ? {} : { analyzer: options.analyzer }),
+      ...(options.providers === undefined ? {} : { providers: options.providers }),
       checkPowers: async (path) => {
         const file = openRangeFile(path);
         try {

@@ -19,7 +19,6 @@ import type { Kernels } from "../../src/engine/kernels/kernels.js";
 import type { KernelKind } from "../../src/engine/kernels/kernel-module.js";
 import { ModuleBuilder } from "../../src/engine/kernels/wasm/wasm-builder.js";
 import { wasmHost } from "../../src/engine/kernels/wasm/wasm-host.js";
-import { i32 } from "../../src/engine/kernels/wasm/wasm-ops.js";
 import type { SeededRandom } from "./seeded.js";
 
 /** The kinds that this machine can run; both everywhere that has fused multiply-add. */
@@ -55,9 +54,10 @@ export interface BareField {
 }
 
 export function bareField(kind: KernelKind, prime: bigint, bytes: number): BareField {
+  const module = new ModuleBuilder();
   return kind === "fma"
-    ? buildBareField(new FmaField(prime), kind, bytes)
-    : buildBareField(new IntegerField(prime), kind, bytes);
+    ? buildBareField(module, new FmaField(prime, module), { kind, bytes })
+    : buildBareField(module, new IntegerField(prime), { kind, bytes });
 }
 
 /** How many times a b + a a the bare "sum" adds up: as many as the pairing's longest sums have. */
@@ -66,8 +66,11 @@ export function sumTimes(kind: KernelKind): number {
 }
 const PLACE = { a: 0, b: 1024, result: 2048, scratch: 4096 } as const;
 
-function buildBareField<E>(field: PrimeField<E>, kind: KernelKind, bytes: number): BareField {
-  const module = new ModuleBuilder();
+function buildBareField<E>(
+  module: ModuleBuilder,
+  field: PrimeField<E>,
+  { kind, bytes }: { readonly kind: KernelKind; readonly bytes: number },
+): BareField {
   const operate = (
     name: BareOperation,
     emit: (f: Parameters<Parameters<ModuleBuilder["define"]>[1]>[0], a: E, b: E) => E,
@@ -86,7 +89,7 @@ function buildBareField<E>(field: PrimeField<E>, kind: KernelKind, bytes: number
         { a: left, b: right },
         { a: left, b: left },
       ]).flat();
-      field.storeBlock(f, result, 0, field.sumOfProducts(f, products, i32.const(PLACE.scratch)));
+      field.storeBlock(f, result, 0, field.sumOfProducts(f, products));
     } else {
       const [left, right] = [a, b].map((address) => field.loadBlock(f, address, 0, field.productMax)) as [E, E];
       field.storeBlock(

@@ -17,6 +17,8 @@ export interface ServerOptions {
   readonly dataDir?: string;
   readonly flags?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** Path of the program that serves; the server's own command by default. */
+  readonly program?: string;
 }
 
 export class TestServer {
@@ -100,7 +102,13 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   const dataDir = options.dataDir ?? join(temporary ?? "", "data");
   const child = spawn(
     process.execPath,
-    [join(PACKAGE_ROOT, "dist/src/cli.js"), "server", `--data-dir=${dataDir}`, ...FLAGS, ...(options.flags ?? [])],
+    [
+      options.program ?? join(PACKAGE_ROOT, "dist/src/cli.js"),
+      "server",
+      `--data-dir=${dataDir}`,
+      ...FLAGS,
+      ...(options.flags ?? []),
+    ],
     {
       stdio: ["ignore", "pipe", "pipe"],
       env: {

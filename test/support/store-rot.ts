@@ -10,6 +10,8 @@ import { newFolder, removeFolder } from "./temporary-folder.js";
 
 const CHILD = fileURLToPath(new URL("store-rot-child.mjs", import.meta.url));
 const RECORDS = 400;
+/** Each commit waits for the disk, which may be busy. */
+const COMMIT_RECORDS = 8;
 const CHILD_LIMIT_MS = 120_000;
 
 export interface RotFigures {
@@ -53,9 +55,13 @@ export async function rotStore(options: { copies: number; flips: number }): Prom
 /** A store with records of all sizes, written in many commits, and their content in key order. */
 async function fill(path: string): Promise<[unknown, unknown][]> {
   const store = await openStore({ path }, { log: recordedLog() });
-  for (let index = 0; index < RECORDS; index += 1) {
+  for (let from = 0; from < RECORDS; from += COMMIT_RECORDS) {
+    const indexes = Array.from({ length: COMMIT_RECORDS }, (_, more) => from + more);
     await store.commit({
-      puts: [{ key: ["table", index % 7, `id-${index}`], value: { index, pad: "r".repeat((index * 61) % 5000) } }],
+      puts: indexes.map((index) => ({
+        key: ["table", index % 7, `id-${index}`],
+        value: { index, pad: "r".repeat((index * 61) % 5000) },
+      })),
     });
   }
   const records = store.range([]).map((record): [unknown, unknown] => [record.key, record.value]);

@@ -65,6 +65,8 @@ export async function newTenant({ server, anvil }: Ground, email: string): Promi
   });
   await api.prove({ params: { id: prover }, body: { witness: { X: "3", Y: "35" } } });
   const proof = (await api.listProofs({ params: { id: prover } })).body[0]!.id;
+  const grant = (await api.createProverGrant({ params: { id: prover }, body: { user_id: randomUUID() } })).body.id;
+  const sharedProver = await proverSharedWith(user.id, server.as(applicationToken));
   const network = await networkOf(anvil, api);
   const contract = (await api.createContract({ body: { network_id: network.network, address: DEPLOYED, name: "c" } }))
     .body.id;
@@ -111,6 +113,8 @@ export async function newTenant({ server, anvil }: Ground, email: string): Promi
     "organizations:secret_id": shared.secret,
     "provers:id": prover,
     "provers:proof_id": proof,
+    "provers:grant_id": grant,
+    "shared_provers:id": sharedProver,
     "provers:index": "0",
     "provers:name": "verifying_key.json",
     "reference_strings:hash": "0".repeat(64),
@@ -122,6 +126,14 @@ export async function newTenant({ server, anvil }: Ground, email: string): Promi
     "token_contracts:id": tokenContract,
   };
   return { userId: user.id, token: token.access_token, permissions: token.permissions, api, applicationToken, ids };
+}
+
+/** A prover of another owner, not provisioned. */
+async function proverSharedWith(userId: string, other: Api): Promise<string> {
+  const body = { identifier: "cubic", proving_scheme: "groth16", curve: "BN254" };
+  const { id } = (await other.createProver({ body })).body;
+  await other.createProverGrant({ params: { id }, body: { user_id: userId } });
+  return id;
 }
 
 /** A network of the tenant's own on the test's node, with a second node, an account with money and a transaction. */

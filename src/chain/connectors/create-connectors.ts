@@ -1,6 +1,7 @@
 /** Composes connectors and registers the runners of their durable jobs. */
 import type { RequireTenant } from "../../platform/auth/said-owner.js";
 import type { References } from "../../platform/references.js";
+import type { Subject } from "../../platform/auth/principal.js";
 import type { Clock } from "../../platform/clock.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
 import { AllowList } from "../../platform/net/address-rules.js";
@@ -49,6 +50,8 @@ interface ConnectorsDependencies {
   readonly tokens: SubscriptionTokens;
   readonly references: References;
   readonly requireTenant: RequireTenant;
+  /** See ChainDependencies.turnOf. */
+  readonly turnOf: (subject: Subject) => string;
   readonly networks: NetworkLookup;
   readonly egress: Egress;
   readonly clock: Clock;
@@ -107,7 +110,7 @@ export function createConnectors(options: ConnectorsOptions, dependencies: Conne
   });
   const deletions = new ConnectorDeletions({ store, repository, credentials, statuses, providers, jobs });
   const containers = new ConnectorContainers({ repository, providers });
-  registerConnectorJobs(dependencies.jobs, provisioning);
+  registerConnectorJobs(dependencies.jobs, { provisioning, turnOf: dependencies.turnOf });
   return {
     service,
     entities,

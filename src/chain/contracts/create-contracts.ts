@@ -1,5 +1,6 @@
 /** Composes contracts: records, ABIs, deployments, builds, calls and tokens. */
 import type { RequireTenant } from "../../platform/auth/said-owner.js";
+import type { Subject } from "../../platform/auth/principal.js";
 import type { Clock } from "../../platform/clock.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
 import type { Jobs } from "../../platform/jobs/jobs.js";
@@ -31,6 +32,8 @@ interface ContractsDependencies {
   readonly networks: Networks;
   readonly submissions: Submissions;
   readonly requireTenant: RequireTenant;
+  /** See ChainDependencies.turnOf. */
+  readonly turnOf: (subject: Subject) => string;
   /** Gets the look-up of contracts. */
   readonly references: References;
 }

@@ -8,6 +8,7 @@ import Module, { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { SingleThreadCurve } from "ffjavascript";
 import type { CurveName } from "../curves/curve-parameters.js";
+import { preparedProgram } from "../prepared/prepared-programs.js";
 import type * as snarkjsTypes from "snarkjs";
 
 /** A curve's compiled WebAssembly program with the sizes that its pairing needs. May be posted to another thread. */
@@ -16,6 +17,11 @@ export interface CurveProgram {
   readonly module: WebAssembly.Module;
   readonly preparedG1Bytes: number;
   readonly preparedG2Bytes: number;
+}
+
+/** The program before it is compiled. */
+interface EmittedCurveProgram extends Pick<CurveProgram, "preparedG1Bytes" | "preparedG2Bytes"> {
+  readonly code: Uint8Array;
 }
 
 /** snarkjs itself, set up to run single-threaded on the calling thread. */
@@ -30,13 +36,25 @@ const programPromises = new Map<CurveName, Promise<CurveProgram>>();
 let snarkjsPromise: Promise<Snarkjs> | undefined;
 
 /**
- * Returns the program of a curve, BN254 by default, compiled once per thread: about 0.3 s the first time, twice that
- * for BLS12-381. Works on the main thread, in a worker thread (Piscina's, too) and in a child process.
+ * Returns the program of a curve, BN254 by default, compiled once per thread: where it is not prepared, about 0.3 s the
+ * first time, twice that for BLS12-381. Works on the main thread, in a worker thread (Piscina's, too) and in a child
+ * process.
  */
 export function primeCurve(name: CurveName = "BN254"): Promise<CurveProgram> {
   let promise = programPromises.get(name);
   if (promise === undefined) programPromises.set(name, (promise = compileProgram(name)));
   return promise;
+}
+
+/** Returns the name of a prepared program. */
+export function curveProgramName(name: CurveName): string {
+  return `reference-${name}`;
+}
+
+/** Has ffjavascript emit its program of a curve. */
+export async function emitCurveProgram(name: CurveName): Promise<EmittedCurveProgram> {
+  const curve = await buildCurve(name);
+  return { code: curve.tm.code, preparedG1Bytes: curve.prePSize, preparedG2Bytes: curve.preQSize };
 }
 
 /**
@@ -52,6 +70,16 @@ export async function primeSnarkjs(name: CurveName = "BN254"): Promise<Snarkjs> 
   return snarkjs;
 }
 
+/**
+ * Returns the Lagrange points of a domain at the secret whose powers are given, 2^k of them in the form of snarkjs'
+ * files. About 3 ms for each point of 2^12 on one thread, and more for more.
+ */
+export async function lagrangePointsOf(name: CurveName, powers: Uint8Array): Promise<Uint8Array> {
+  const curve = await buildCurve(name);
+  // The transform sorts its input in place.
+  return await curve.G1.ifft(Uint8Array.from(powers), "affine", "affine");
+}
+
 /** Reads a Solidity template that snarkjs ships; the package does not list them among its exports. */
 export async function readSolidityTemplate(scheme: "groth16" | "plonk" | "fflonk"): Promise<string> {
   const entry = createRequire(import.meta.url).resolve("snarkjs");
@@ -59,9 +87,9 @@ export async function readSolidityTemplate(scheme: "groth16" | "plonk" | "fflonk
 }
 
 async function compileProgram(name: CurveName): Promise<CurveProgram> {
-  const curve = await buildCurve(name);
-  const module = await WebAssembly.compile(curve.tm.code);
-  return { curve: name, module, preparedG1Bytes: curve.prePSize, preparedG2Bytes: curve.preQSize };
+  const prepared = preparedProgram(curveProgramName(name)) as EmittedCurveProgram | undefined;
+  const { code, ...sizes } = prepared ?? (await emitCurveProgram(name));
+  return { curve: name, module: await WebAssembly.compile(code), ...sizes };
 }
 
 function buildCurve(name: CurveName): Promise<SingleThreadCurve> {

@@ -8,12 +8,14 @@ import { curveNamed } from "../curves/curves.js";
 import { boundDiagnostics, LIBRARY_FOLDER, ownError, parseDiagnostics, SOURCE_FOLDER } from "./diagnostics.js";
 import type { Diagnostic } from "./diagnostics.js";
 import { panicOf } from "./compiler-report.js";
+import { reachedFiles, type ReachedFiles } from "./included-files.js";
 import { MemoryFs, MemoryFsLimitError } from "./memory-fs.js";
+import { runNativeCompiler, type NativeCompiler, type NativeRun } from "./native-compiler.js";
 import { R1csFormatError, readR1csHeader, type R1csHeader } from "./r1cs.js";
 import { SOURCE_BYTES_MAX, SOURCE_FILES_MAX, filesThatAreFolders, findPathFault } from "./source-limits.js";
 import type { ReadSources } from "./source-places.js";
 import { layOutSources } from "./source-tree.js";
-import { loadToolchain } from "./toolchain.js";
+import { loadToolchain, readLibrary } from "./toolchain.js";
 import type { Toolchain } from "./toolchain.js";
 import { WasmMemoryError, withMemoryMaximum } from "./wasm-memory.js";
 
@@ -100,17 +102,64 @@ export async function compileCircuit(
   const problems = checkSources(request);
   if (problems.length > 0) return { ok: false, code: "source_invalid", diagnostics: boundDiagnostics(problems) };
   const toolchain = await loadToolchain(limits.compilerPagesMax);
+  const { files, searched } = layOut(request, toolchain.library, limits);
+  const failure = runCompiler(toolchain, files, { request, searched });
+  return failure ?? collectOutput(files, request, toolchain, limits);
+}
+
+/**
+ * The same with the operator's own circom. It gets the files that the source reaches, and a source with an include that
+ * leads out of these is refused before it runs.
+ * @param folder private, and removed by the caller
+ */
+export function compileNatively(
+  request: CompileRequest,
+  limits: CompileLimits,
+  { compiler, folder }: { readonly compiler: NativeCompiler; readonly folder: string },
+): CompileResult {
+  const problems = checkSources(request);
+  if (problems.length > 0) return { ok: false, code: "source_invalid", diagnostics: boundDiagnostics(problems) };
+  const { files, searched } = layOut(request, readLibrary(), limits);
+  const textOf = (path: string): string | undefined => {
+    const bytes = files.fileBytes(path);
+    return bytes === undefined ? undefined : Buffer.from(bytes).toString("utf8");
+  };
+  const reached = reachedFiles(`${SOURCE_FOLDER}/${request.main}`, { textOf, searched });
+  if (reached.leaving !== undefined) return invalid([leavingError(reached.leaving)]);
+  const task = {
+    files: reached.files,
+    folders: [SOURCE_FOLDER, OUTPUT_FOLDER, ...searched],
+    args: argumentsOf(request, searched),
+    outputs: Object.values(outputPaths(request)),
+    terminalBytesMax: TERMINAL_BYTES_MAX,
+  };
+  const run = runNativeCompiler(compiler, task, folder);
+  // From here on as if it had run on the files in memory.
+  const last = reached.incomplete === undefined ? [] : [reached.incomplete];
+  for (const path of [...reached.files.keys(), ...last]) files.closeSync(files.openSync(path, 0));
+  for (const [path, bytes] of run.outputs) files.addFile(path, bytes);
+  const failure = nativeFailure(run, files, request);
+  if (failure !== undefined) return failure;
+  const printed = Buffer.from(run.terminalText, "utf8");
+  files.writeSync(2, printed, 0, printed.length, null);
+  return collectOutput(files, request, { compilerName: compiler.name }, limits);
+}
+
+function layOut(
+  request: CompileRequest,
+  library: Toolchain["library"],
+  limits: CompileLimits,
+): { readonly files: MemoryFs; readonly searched: readonly string[] } {
   const files = new MemoryFs({
     bytesMax: limits.outputBytesMax,
     terminalBytesKept: TERMINAL_BYTES_KEPT,
     terminalBytesMax: TERMINAL_BYTES_MAX,
   });
-  for (const [path, bytes] of toolchain.library) files.addFile(`${LIBRARY_FOLDER}/${path}`, bytes);
-  const tree = layOutSources(request.sources, (path) => toolchain.library.has(path));
+  for (const [path, bytes] of library) files.addFile(`${LIBRARY_FOLDER}/${path}`, bytes);
+  const tree = layOutSources(request.sources, (path) => library.has(path));
   for (const [path, text] of tree.files) files.addFile(path, Buffer.from(text, "utf8"));
   files.addFolder(OUTPUT_FOLDER);
-  const failure = runCompiler(toolchain, files, { request, searched: tree.searched });
-  return failure ?? collectOutput(files, request, toolchain, limits);
+  return { files, searched: tree.searched };
 }
 
 /** Checks names, number and size of the files before the compiler starts. */
@@ -141,7 +190,25 @@ function runCompiler(
   { request, searched }: { readonly request: CompileRequest; readonly searched: readonly string[] },
 ): CompileFailure | undefined {
   const { CircomRunner, bindings } = toolchain.circom;
-  const flags = [
+  const runner = new CircomRunner({
+    args: argumentsOf(request, searched),
+    env: {},
+    // The root of the files in memory, not the host's.
+    preopens: { "/": "/" },
+    bindings: { ...bindings, fs: files, isTTY: () => false },
+  });
+  const instance = new WebAssembly.Instance(toolchain.compiler, runner.wasi.getImports(toolchain.compiler));
+  try {
+    runner.wasi.start(instance);
+    return undefined;
+  } catch (error) {
+    return failureOf(error, files, request);
+  }
+}
+
+function argumentsOf(request: CompileRequest, searched: readonly string[]): string[] {
+  return [
+    `${SOURCE_FOLDER}/${request.main}`,
     "--r1cs",
     "--wasm",
     "--sym",
@@ -155,20 +222,49 @@ function runCompiler(
     "-o",
     OUTPUT_FOLDER,
   ];
-  const runner = new CircomRunner({
-    args: [`${SOURCE_FOLDER}/${request.main}`, ...flags],
-    env: {},
-    // The root of the files in memory, not the host's.
-    preopens: { "/": "/" },
-    bindings: { ...bindings, fs: files, isTTY: () => false },
-  });
-  const instance = new WebAssembly.Instance(toolchain.compiler, runner.wasi.getImports(toolchain.compiler));
-  try {
-    runner.wasi.start(instance);
-    return undefined;
-  } catch (error) {
-    return failureOf(error, files, request);
-  }
+}
+
+/** Where the compiler puts what it makes. */
+function outputPaths({ main }: CompileRequest): Readonly<Record<"r1cs" | "wasm" | "sym", string>> {
+  const name = (main.split("/").at(-1) ?? "").replace(/\.circom$/, "");
+  return {
+    r1cs: `${OUTPUT_FOLDER}/${name}.r1cs`,
+    wasm: `${OUTPUT_FOLDER}/${name}_js/${name}.wasm`,
+    sym: `${OUTPUT_FOLDER}/${name}.sym`,
+  };
+}
+
+function leavingError({ file, include, line }: NonNullable<ReachedFiles["leaving"]>): Diagnostic {
+  const shown = file.slice(file.indexOf("/", 1) + 1);
+  const message = `the include "${include}" leads out of the source`;
+  return { ...ownError("bad_include", message, { file: shown }), line, column: 1 };
+}
+
+/** What a program prints and how it ends says why it failed. */
+function nativeFailure(
+  { status, signal, printedTooMuch, terminalText: text }: NativeRun,
+  files: MemoryFs,
+  request: CompileRequest,
+): CompileFailure | undefined {
+  if (status === 0) return undefined;
+  if (printedTooMuch) return tooLarge("the compiler printed too much");
+  if (/memory allocation of \d+ bytes failed|capacity overflow|out of memory/i.test(text))
+    return tooLarge("the circuit needs more memory than a compile may take");
+  if (/overflowed its stack|stack overflow/i.test(text))
+    return tooLarge("templates or functions are nested too deeply");
+  if (signal === "SIGXCPU" || signal === "SIGKILL" || signal === "SIGXFSZ")
+    return tooLarge("the circuit took more processor time, memory or room than a compile may take");
+  const panic = panicOf(text);
+  const findings = parseDiagnostics(text, sourcesOf(files, request));
+  if (findings.some(({ severity }) => severity === "error")) return invalid(findings);
+  const end = ownError(
+    "compiler_failed",
+    panic === undefined && signal === null
+      ? "the compiler refused this source without a reason"
+      : "the compiler crashed on this source",
+    panic === undefined ? {} : { notes: [panic] },
+  );
+  return invalid([...findings, end]);
 }
 
 /** The compiler always ends with an exception; exit code 0 is success. */
@@ -206,13 +302,11 @@ function failureOf(error: unknown, files: MemoryFs, request: CompileRequest): Co
 function collectOutput(
   files: MemoryFs,
   request: CompileRequest,
-  toolchain: Toolchain,
+  { compilerName }: Pick<Toolchain, "compilerName">,
   limits: CompileLimits,
 ): CompileResult {
-  const name = (request.main.split("/").at(-1) ?? "").replace(/\.circom$/, "");
-  const r1cs = files.fileBytes(`${OUTPUT_FOLDER}/${name}.r1cs`);
-  const wasm = files.fileBytes(`${OUTPUT_FOLDER}/${name}_js/${name}.wasm`);
-  const sym = files.fileBytes(`${OUTPUT_FOLDER}/${name}.sym`);
+  const paths = outputPaths(request);
+  const [r1cs, wasm, sym] = [paths.r1cs, paths.wasm, paths.sym].map((path) => files.fileBytes(path));
   if (r1cs === undefined || wasm === undefined || sym === undefined) {
     return invalid([ownError("compiler_failed", "the compiler ended without writing the circuit")]);
   }
@@ -222,7 +316,7 @@ function collectOutput(
     const limited = withMemoryMaximum(wasm, limits.witnessPagesMax);
     const warnings = parseDiagnostics(files.terminalText(2), sourcesOf(files, request));
     const filesRead = files.readPaths.flatMap(fileRead);
-    return { ok: true, r1cs, wasm: limited, sym, warnings, compiler: toolchain.compilerName, filesRead };
+    return { ok: true, r1cs, wasm: limited, sym, warnings, compiler: compilerName, filesRead };
   } catch (error) {
     if (error instanceof WasmMemoryError && error.reason === "too_large")
       return tooLarge("the witness program needs too much memory");

@@ -2,8 +2,9 @@
  * Reads a circuit that was compiled elsewhere: its R1CS, its witness program and its symbol table. Trusts none of them,
  * but may take long and much memory, and starts the program: for a process of its own (workers/import.process.ts).
  */
-import { CircuitInterfaceError, readCircuitInterface, scalarFieldOf, valuesOf } from "./interface.js";
+import { CircuitInterfaceError, readCircuitInterface, scalarFieldOf, unnamedInterface, valuesOf } from "./interface.js";
 import type { CircuitInterface } from "./interface.js";
+import type { CurveName } from "../curves/curve-parameters.js";
 import { R1csFormatError, readR1cs, type R1cs } from "./r1cs.js";
 import { requireOneTable, WasmMemoryError, withMemoryMaximum } from "./wasm-memory.js";
 import { requireProgram, WitnessProgramError } from "./witness-program.js";
@@ -12,7 +13,8 @@ export interface ImportedFiles {
   readonly r1cs: Uint8Array;
   /** WebAssembly that circom emitted for the circuit. */
   readonly witnessProgram: Uint8Array;
-  readonly sym: Uint8Array;
+  /** Symbol table; without it the circuit's signals have no names of their own. */
+  readonly sym?: Uint8Array;
 }
 
 export interface ImportLimits {
@@ -42,17 +44,23 @@ export type ImportedCircuitResult =
     }
   | ImportProblem;
 
-/** Reads the files and starts the program once, which may loop or end the process. */
-export async function readImportedCircuit(files: ImportedFiles, limits: ImportLimits): Promise<ImportedCircuitResult> {
+/**
+ * Reads the files and starts the program once, which may loop or end the process.
+ * @param curve over whose scalar field the circuit must be
+ */
+export async function readImportedCircuit(
+  files: ImportedFiles,
+  { curve, ...limits }: ImportLimits & { readonly curve: CurveName },
+): Promise<ImportedCircuitResult> {
   let file = "circuit.r1cs";
   try {
     const r1cs = readR1cs(files.r1cs);
-    if (r1cs.prime !== scalarFieldOf("BN254"))
+    if (r1cs.prime !== scalarFieldOf(curve))
       return problem(file, "the circuit is over the field of another curve than the prover's");
     const excess = excessOf(r1cs, limits);
     if (excess !== undefined) return { ok: false, code: "circuit_too_large", file, message: excess };
-    file = "circuit.sym";
-    const circuit = readCircuitInterface(r1cs, files.sym);
+    if (files.sym !== undefined) file = "circuit.sym";
+    const circuit = files.sym === undefined ? unnamedInterface(r1cs) : readCircuitInterface(r1cs, files.sym);
     if (valuesOf(circuit) > limits.valuesMax)
       return {
         ...problem(file, `the circuit has more than ${String(limits.valuesMax)} values of inputs and outputs`),

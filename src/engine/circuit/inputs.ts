@@ -6,7 +6,7 @@
 import { elementPaths, scalarFieldOf, sizeOf } from "./interface.js";
 import type { CircuitInterface, CircuitSignal, SignalShape, SignalValues } from "./interface.js";
 
-interface InputProblem {
+export interface InputProblem {
   readonly message: string;
   readonly code: "witness_invalid";
   /** Name of the member at fault, such as `Preimage[3]`. */
@@ -129,15 +129,17 @@ export function hasMoreValues(inputs: unknown, countMax: number): boolean {
 }
 
 /** Collects problems up to the limit and counts the rest. */
-class Problems {
+export class Problems {
   readonly #listed: InputProblem[] = [];
   count = 0;
 
+  /** Adds a problem with a member. */
   add(path: string, message: string): void {
     this.count += 1;
     if (this.#listed.length < INPUT_PROBLEMS_MAX) this.#listed.push({ message, code: "witness_invalid", path });
   }
 
+  /** Returns the problems, and how many more there are. */
   list(): InputProblem[] {
     if (this.count <= this.#listed.length) return [...this.#listed];
     return [
@@ -308,8 +310,8 @@ function reportMissing({ signal, states }: SignalSlots, problems: Problems): voi
   });
 }
 
-/** @returns the number, or the end of a sentence that says what is wrong with it */
-function parseFieldElement(value: unknown, prime: bigint): bigint | string {
+/** Reads a value; returns the number, or the end of a sentence that says what is wrong with it. */
+export function parseFieldElement(value: unknown, prime: bigint): bigint | string {
   if (typeof value === "number") {
     if (!Number.isInteger(value)) return "must be a whole number";
     if (value < 0) return "must not be negative";

@@ -32,6 +32,11 @@ export interface CircuitInterface {
   readonly privateInputCount: number;
   /** Outputs, then public inputs, then private inputs: the order of the wires 1, 2, 3 ... */
   readonly signals: readonly CircuitSignal[];
+  /**
+   * The circuit came without a symbol table: its signals have no names of their own, but are elements of the lists
+   * `outputs`, `public_inputs` and `private_inputs`. Only its witness program knows inputs by their names.
+   */
+  readonly isUnnamed?: true;
 }
 
 /** Field elements by signal name, each array flattened in circuit order. */
@@ -72,6 +77,35 @@ export function readCircuitInterface(header: R1csHeader, symBytes: Uint8Array): 
   const { wireCount, constraintCount } = header;
   const counts = { wireCount, constraintCount, outputCount, publicInputCount, privateInputCount };
   return { curve: curve.name, ...counts, signals };
+}
+
+/**
+ * Returns the interface of a circuit without a symbol table.
+ * @throws CircuitInterfaceError when the field is of no supported curve
+ */
+export function unnamedInterface(header: R1csHeader): CircuitInterface {
+  const curve = curveOfScalarField(header.prime);
+  if (curve === undefined) throw new CircuitInterfaceError("the circuit is over the field of no supported curve");
+  const { wireCount, constraintCount, outputCount, publicInputCount, privateInputCount } = header;
+  const lists = [
+    { name: "outputs", dimensions: [outputCount], visibility: "output" },
+    { name: "public_inputs", dimensions: [publicInputCount], visibility: "public" },
+    { name: "private_inputs", dimensions: [privateInputCount], visibility: "private" },
+  ] as const satisfies CircuitSignal[];
+  const signals = lists.filter(({ dimensions: [length] }) => length > 0);
+  const counts = { wireCount, constraintCount, outputCount, publicInputCount, privateInputCount };
+  return { curve: curve.name, ...counts, signals, isUnnamed: true };
+}
+
+/** Returns the interface of a circuit of which only a verifying key is known: how many public signals it has. */
+export function verifierInterface(curve: CurveName, publicCount: number): CircuitInterface {
+  const signal = { name: "public_signals", dimensions: [publicCount], visibility: "public" } as const;
+  return {
+    ...{ curve, wireCount: publicCount + 1, constraintCount: 0, outputCount: 0 },
+    ...{ publicInputCount: publicCount, privateInputCount: 0 },
+    signals: publicCount === 0 ? [] : [signal],
+    isUnnamed: true,
+  };
 }
 
 /** Returns how many values a circuit has: outputs, public and private inputs. No inputs have more. */

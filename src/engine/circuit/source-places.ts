@@ -25,6 +25,20 @@ export function withoutComments(text: string): string {
   return text.replace(COMMENT, (comment) => comment.replace(/[^\n]/g, " "));
 }
 
+/**
+ * The same with blanks of as many UTF-8 bytes as what they stand for: the compiler names anonymous components by the
+ * number of bytes before them.
+ */
+export function withBlankComments(text: string): string {
+  return text.replace(COMMENT, (comment) => comment.replace(/[^\n]/gu, blankOf));
+}
+
+/** No-break and em spaces are blanks of two and three bytes to the compiler as well. */
+function blankOf(character: string): string {
+  const bytes = Buffer.byteLength(character);
+  return bytes === 1 ? " " : bytes === 3 ? "\u2003" : "\u00a0".repeat(bytes / 2);
+}
+
 interface Offset {
   readonly path: string;
   /** In UTF-16 units from the start of the file. */

@@ -40,6 +40,12 @@ export type WitnessResult =
 /** Codes that the program passes to `exceptionHandler`. */
 const EXCEPTION = { assertFailed: 4, outOfMemory: 5, arrayOutOfBounds: 7 } as const;
 
+/** Values of an input by the name that the witness program knows, arrays without their indices. */
+export interface InputRun {
+  readonly path: string;
+  readonly values: readonly bigint[];
+}
+
 /**
  * Computes all wires from checked inputs. Each call runs a new instance (about 1 ms), so that no inputs of one caller
  * remain for the next. Cost: some milliseconds per thousand constraints of arithmetic, 0.2 s for SHA-256 of 512
@@ -53,12 +59,24 @@ export function computeWitness(
   circuit: CircuitInterface,
   values: SignalValues,
 ): WitnessResult {
+  return computeFromRuns(module, circuit, inputRuns(circuit, values));
+}
+
+/**
+ * As `computeWitness`, from inputs by the program's own names.
+ * @param runs every input, each as long as the program takes it
+ */
+export function computeFromRuns(
+  module: WebAssembly.Module,
+  circuit: CircuitInterface,
+  runs: readonly InputRun[],
+): WitnessResult {
   const trace: string[] = [];
   const program = instantiate(module, trace);
   checkProgram(program, circuit);
   try {
     program.init(1);
-    setInputs(program, circuit, values);
+    for (const run of runs) setInput(program, run);
     return { ok: true, witness: readWitness(program, circuit.wireCount) };
   } catch (error) {
     const message = sentenceOf(error);
@@ -67,24 +85,27 @@ export function computeWitness(
   }
 }
 
-function setInputs(program: ProgramExports, circuit: CircuitInterface, values: SignalValues): void {
-  for (const signal of circuit.signals) {
-    if (signal.visibility === "output") continue;
+function inputRuns(circuit: CircuitInterface, values: SignalValues): InputRun[] {
+  return circuit.signals.flatMap((signal) => {
+    if (signal.visibility === "output") return [];
     const elements = values.get(signal.name) ?? [];
     let next = 0;
-    for (const run of runsOf(signal)) {
-      const [high, low] = inputHash(run.path);
-      if (program.getInputSignalSize(high, low) !== run.size)
-        throw new Error("witness program takes another shape of input");
-      for (let i = 0; i < run.size; i += 1) {
-        const element = elements[next];
-        if (element === undefined) throw new Error("inputs are incomplete");
-        writeElement(sharedWords(program), element);
-        // Setting the last input starts the computation.
-        program.setInputSignal(high, low, i);
-        next += 1;
-      }
-    }
+    return runsOf(signal).map(({ path, size }) => {
+      next += size;
+      if (next > elements.length) throw new Error("inputs are incomplete");
+      return { path, values: elements.slice(next - size, next) };
+    });
+  });
+}
+
+function setInput(program: ProgramExports, { path, values }: InputRun): void {
+  const [high, low] = inputHash(path);
+  if (program.getInputSignalSize(high, low) !== values.length)
+    throw new Error("witness program takes another shape of input");
+  for (const [i, element] of values.entries()) {
+    writeElement(sharedWords(program), element);
+    // Setting the last input starts the computation.
+    program.setInputSignal(high, low, i);
   }
 }
 

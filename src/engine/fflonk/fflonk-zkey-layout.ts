@@ -13,9 +13,15 @@
  */
 import { BN254 } from "../curves/bn254.js";
 import { encodeG1, encodeG2 } from "../curves/points.js";
-import { writeBigIntLE } from "../field/bytes.js";
 import { COLUMN_FACTORS } from "../plonk/key.js";
-import { ZKEY_MAGIC, ZKEY_VERSION } from "../groth16/zkey-layout.js";
+import {
+  VALUES_PER_COEFFICIENT,
+  integerBytes,
+  montgomeryBytes,
+  u32,
+  zkeyHead,
+  zkeySection,
+} from "../plonk/zkey-parts.js";
 import type { FflonkVerifyingKey } from "./fflonk-values.js";
 import { fflonkRoots } from "./roots.js";
 
@@ -26,11 +32,6 @@ export const FFLONK_SECTION = {
   ...{ l: 7, r: 8, m: 9, o: 10, k: 11, s1: 12, s2: 13, s3: 14 },
   ...{ lagrange: 15, powers: 16, c0: 17 },
 } as const;
-
-/** left u32 || right u32 || factor of each */
-export const ZKEY_ADDITION_BYTES = 8 + 2 * BN254.frBytes;
-/** A polynomial stands as its coefficients and four times as many values. */
-export const VALUES_PER_COEFFICIENT = 4;
 
 const { fqBytes, frBytes } = BN254;
 
@@ -60,25 +61,15 @@ export function zkeyBytes({ domainPower, publicCount }: { domainPower: number; p
   return perPoint * size;
 }
 
-/** Returns the first bytes of a file. */
-export function fileHead(sectionCount: number): Uint8Array {
-  return u32(ZKEY_MAGIC, ZKEY_VERSION, sectionCount);
-}
-
-/** Returns the bytes before a section's content. */
-export function sectionHead(name: keyof typeof FFLONK_SECTION, contentBytes: number): Uint8Array {
-  return u32(FFLONK_SECTION[name], contentBytes % 2 ** 32, Math.floor(contentBytes / 2 ** 32));
-}
-
 /** Returns the content of the header. */
 export function headerContent(key: FflonkVerifyingKey, counts: FflonkCounts): Uint8Array {
   return Buffer.concat([
     u32(fqBytes),
-    integer(BN254.q, fqBytes),
+    integerBytes(BN254.q, fqBytes),
     u32(frBytes),
-    integer(BN254.r, frBytes),
+    integerBytes(BN254.r, frBytes),
     u32(counts.wireCount, key.publicCount, 2 ** key.domainPower, counts.additionCount, counts.gateCount),
-    ...headerConstants(key.domainPower).map(montgomery),
+    ...headerConstants(key.domainPower).map((value) => montgomeryBytes(value, BN254)),
     encodeG2(key.tauG2, BN254),
     encodeG1(key.c0, BN254),
   ]);
@@ -90,28 +81,12 @@ export function headerContent(key: FflonkVerifyingKey, counts: FflonkCounts): Ui
 export function verifierFile(key: FflonkVerifyingKey): Uint8Array {
   // A verifier takes none of the counts of wires and gates.
   const header = headerContent(key, { wireCount: 0, additionCount: 0, gateCount: 0 });
-  const parts = [sectionHead("protocol", 4), u32(FFLONK_PROTOCOL), sectionHead("header", header.length), header];
-  return Uint8Array.from(Buffer.concat([fileHead(2), ...parts]));
+  const protocol = zkeySection(FFLONK_SECTION.protocol, u32(FFLONK_PROTOCOL));
+  return Uint8Array.from(Buffer.concat([zkeyHead(2), protocol, zkeySection(FFLONK_SECTION.header, header)]));
 }
 
 /** Returns the numbers of the field in a header, in order. */
 export function headerConstants(domainPower: number): bigint[] {
   const { w3, w4, w8, wr } = fflonkRoots(domainPower);
   return [COLUMN_FACTORS.k1, COLUMN_FACTORS.k2, w3, w4, w8, wr];
-}
-
-/** Returns words of 32 bits. */
-export function u32(...values: readonly number[]): Uint8Array {
-  return new Uint8Array(Uint32Array.from(values).buffer);
-}
-
-/** Returns an element of the scalar field in Montgomery form. */
-export function montgomery(value: bigint): Uint8Array {
-  return integer((value << BigInt(8 * frBytes)) % BN254.r, frBytes);
-}
-
-function integer(value: bigint, length: number): Uint8Array {
-  const bytes = new Uint8Array(length);
-  writeBigIntLE(value, bytes, 0, length);
-  return bytes;
 }

@@ -38,6 +38,7 @@ export function makeFflonkKey(r1csBytes: Uint8Array, options: MakeKeyOptions): M
       code: "circuit_unsupported",
       message: "the circuit has too many public signals for its size; plonk and groth16 take them",
     };
+  if (domainPower > (options.domainPowerMax ?? domainPower)) return { ok: false, code: "memory_required", domainPower };
   report(PROGRESS.gates);
   const power = domainPower + STRING_POWER_MORE;
   const string = options.referenceString?.(power);

@@ -7,27 +7,21 @@ import { BN254 } from "../curves/bn254.js";
 import { decodeG1, decodeG2 } from "../curves/points.js";
 import { readBigIntLE } from "../field/bytes.js";
 import { inverse } from "../field/prime-field.js";
-import { ZKEY_MAGIC, ZKEY_VERSION } from "../groth16/zkey-layout.js";
 import { PUBLIC_SIGNALS_MAX } from "../groth16/proof.js";
 import type { FflonkSetupPoints } from "../kernels/fflonk/build-fflonk-key.js";
 import { GATE_WIRES, SELECTORS } from "../plonk/plonk-gates.js";
 import type { PlonkGates } from "../plonk/plonk-gates.js";
+import {
+  VALUES_PER_COEFFICIENT,
+  ZkeyFormatError,
+  montgomeryBytes,
+  readZkeySections,
+  wordAt,
+  zkeyAdditionBytes,
+} from "../plonk/zkey-parts.js";
 import { fflonkDomainPowerOf, fflonkPowerCount } from "./fflonk-values.js";
 import type { FflonkVerifyingKey } from "./fflonk-values.js";
-import {
-  FFLONK_PROTOCOL,
-  FFLONK_SECTION,
-  HEADER_AT,
-  VALUES_PER_COEFFICIENT,
-  ZKEY_ADDITION_BYTES,
-  headerConstants,
-  montgomery,
-} from "./fflonk-zkey-layout.js";
-
-/** The bytes are no FFLONK zkey over BN254. */
-export class FflonkZkeyError extends Error {
-  override readonly name = "FflonkZkeyError";
-}
+import { FFLONK_PROTOCOL, FFLONK_SECTION, HEADER_AT, headerConstants } from "./fflonk-zkey-layout.js";
 
 export interface FflonkZkey {
   readonly gates: PlonkGates;
@@ -38,17 +32,17 @@ export interface FflonkZkey {
 
 type Sections = ReadonlyMap<number, Uint8Array>;
 
-const SECTIONS_MAX = 64;
 const { frBytes, r } = BN254;
+const ADDITION_BYTES = zkeyAdditionBytes(BN254);
 
 /**
  * Reads a file; the powers are a view of its bytes. About two microseconds for each gate.
- * @throws FflonkZkeyError when it is truncated, of another scheme or curve, or does not hold together
+ * @throws ZkeyFormatError when it is truncated, of another scheme or curve, or does not hold together
  */
 export function readFflonkZkey(bytes: Uint8Array): FflonkZkey {
-  const sections = readSections(bytes);
+  const sections = readZkeySections(bytes);
   const protocol = contentOf(sections, "protocol", 4);
-  if (wordAt(protocol, 0) !== FFLONK_PROTOCOL) throw new FflonkZkeyError("the file is of another proving scheme");
+  if (wordAt(protocol, 0) !== FFLONK_PROTOCOL) throw new ZkeyFormatError("the file is of another proving scheme");
   const { verifyingKey, counts } = readHeader(contentOf(sections, "header", HEADER_AT.end));
   const powerBytes = fflonkPowerCount(verifyingKey.domainPower) * 2 * BN254.fqBytes;
   const powers = contentOf(sections, "powers", powerBytes);
@@ -56,30 +50,9 @@ export function readFflonkZkey(bytes: Uint8Array): FflonkZkey {
   return { gates, setup: { powers, tauG2: verifyingKey.tauG2 }, verifyingKey };
 }
 
-function readSections(bytes: Uint8Array): Sections {
-  if (bytes.length < 12 || wordAt(bytes, 0) !== ZKEY_MAGIC || wordAt(bytes, 4) !== ZKEY_VERSION)
-    throw new FflonkZkeyError("the file is no zkey of version 1");
-  const count = wordAt(bytes, 8);
-  if (count > SECTIONS_MAX) throw new FflonkZkeyError("the file has too many sections");
-  const sections = new Map<number, Uint8Array>();
-  let at = 12;
-  for (let i = 0; i < count; i += 1) {
-    if (at + 12 > bytes.length) throw new FflonkZkeyError("the file ends inside a section");
-    const type = wordAt(bytes, at);
-    const length = wordAt(bytes, at + 4) + 2 ** 32 * wordAt(bytes, at + 8);
-    at += 12;
-    if (length > bytes.length - at) throw new FflonkZkeyError("the file ends inside a section");
-    if (sections.has(type)) throw new FflonkZkeyError(`section ${String(type)} is there twice`);
-    sections.set(type, bytes.subarray(at, at + length));
-    at += length;
-  }
-  if (at !== bytes.length) throw new FflonkZkeyError("the file goes on behind its sections");
-  return sections;
-}
-
 function contentOf(sections: Sections, name: keyof typeof FFLONK_SECTION, length: number): Uint8Array {
   const content = sections.get(FFLONK_SECTION[name]);
-  if (content?.length !== length) throw new FflonkZkeyError(`section ${name} is missing or has a wrong length`);
+  if (content?.length !== length) throw new ZkeyFormatError(`section ${name} is missing or has a wrong length`);
   return content;
 }
 
@@ -96,7 +69,7 @@ function readHeader(header: Uint8Array): {
 } {
   const { q } = BN254;
   if (readBigIntLE(header, HEADER_AT.q) !== q || readBigIntLE(header, HEADER_AT.r) !== r)
-    throw new FflonkZkeyError("the file is over another curve than BN254");
+    throw new ZkeyFormatError("the file is over another curve than BN254");
   const [wireCount, publicCount, size, additionCount, gateCount] = [0, 1, 2, 3, 4].map((i) =>
     wordAt(header, HEADER_AT.counts + 4 * i),
   ) as [number, number, number, number, number];
@@ -109,12 +82,12 @@ function readHeader(header: Uint8Array): {
     publicCount >= wireCount - additionCount ||
     publicCount > Math.min(gateCount, PUBLIC_SIGNALS_MAX)
   )
-    throw new FflonkZkeyError("the counts of the header do not belong together");
-  const expected = Buffer.concat(headerConstants(domainPower).map(montgomery));
+    throw new ZkeyFormatError("the counts of the header do not belong together");
+  const expected = Buffer.concat(headerConstants(domainPower).map((value) => montgomeryBytes(value, BN254)));
   if (!expected.equals(header.subarray(HEADER_AT.constants, HEADER_AT.tauG2)))
-    throw new FflonkZkeyError("the roots or factors of the header are not those of its domain");
+    throw new ZkeyFormatError("the roots or factors of the header are not those of its domain");
   const [tauG2, c0] = [decodeG2(header, HEADER_AT.tauG2, BN254), decodeG1(header, HEADER_AT.c0, BN254)];
-  if (tauG2 === undefined || c0 === undefined) throw new FflonkZkeyError("a point of the header is not on its curve");
+  if (tauG2 === undefined || c0 === undefined) throw new ZkeyFormatError("a point of the header is not on its curve");
   const verifyingKey = { curve: BN254.name, publicCount, domainPower, c0, tauG2 };
   return { verifyingKey, counts: { wireCount, size, additionCount, gateCount } };
 }
@@ -124,7 +97,7 @@ function readGates(sections: Sections, counts: HeaderCounts & { readonly publicC
   const numbers = new FieldNumbers();
   const wire = (bytes: Uint8Array, at: number, limit: number): number => {
     const number = wordAt(bytes, at);
-    if (number >= limit) throw new FflonkZkeyError("a gate or an addition names a wire that does not exist");
+    if (number >= limit) throw new ZkeyFormatError("a gate or an addition names a wire that does not exist");
     return number;
   };
   const wires = Object.fromEntries(
@@ -141,10 +114,10 @@ function readGates(sections: Sections, counts: HeaderCounts & { readonly publicC
       return [name, Uint32Array.from({ length: gateCount }, (_, row) => numbers.read(polynomial, at(row)))];
     }),
   ) as PlonkGates["selectors"];
-  const table = contentOf(sections, "additions", additionCount * ZKEY_ADDITION_BYTES);
+  const table = contentOf(sections, "additions", additionCount * ADDITION_BYTES);
   const systemWireCount = wireCount - additionCount;
   const column = (read: (at: number, i: number) => number): Uint32Array =>
-    Uint32Array.from({ length: additionCount }, (_, i) => read(i * ZKEY_ADDITION_BYTES, i));
+    Uint32Array.from({ length: additionCount }, (_, i) => read(i * ADDITION_BYTES, i));
   const additions = {
     count: additionCount,
     // An addition takes wires of the system and earlier additions only.
@@ -160,14 +133,16 @@ function readGates(sections: Sections, counts: HeaderCounts & { readonly publicC
 class FieldNumbers {
   readonly values: bigint[] = [0n, 1n];
   /** By their bytes: most numbers come again, and become integers once. */
-  readonly #numbers = new Map<string, number>([0n, 1n].map((value, i) => [bytesOf(montgomery(value), 0), i]));
+  readonly #numbers = new Map<string, number>(
+    [0n, 1n].map((value, i) => [bytesOf(montgomeryBytes(value, BN254), 0), i]),
+  );
 
   read(bytes: Uint8Array, at: number): number {
     const key = bytesOf(bytes, at);
     const known = this.#numbers.get(key);
     if (known !== undefined) return known;
     const stored = readBigIntLE(bytes, at, frBytes);
-    if (stored >= r) throw new FflonkZkeyError("a number is not below the field's modulus");
+    if (stored >= r) throw new ZkeyFormatError("a number is not below the field's modulus");
     const number = this.values.push((stored * RADIX_INVERSE) % r) - 1;
     this.#numbers.set(key, number);
     return number;
@@ -178,10 +153,4 @@ const RADIX_INVERSE = inverse(1n << BigInt(8 * frBytes), r);
 
 function bytesOf(bytes: Uint8Array, at: number): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset + at, frBytes).toString("latin1");
-}
-
-function wordAt(bytes: Uint8Array, at: number): number {
-  return (
-    ((bytes[at] ?? 0) | ((bytes[at + 1] ?? 0) << 8) | ((bytes[at + 2] ?? 0) << 16) | ((bytes[at + 3] ?? 0) << 24)) >>> 0
-  );
 }

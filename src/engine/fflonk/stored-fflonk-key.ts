@@ -18,14 +18,17 @@ import type { ResidentFflonkKey } from "../kernels/fflonk/fflonk-key.js";
 import { FFLONK_BLINDING_COUNT } from "../kernels/fflonk/fflonk-layout.js";
 import { FflonkProver } from "../kernels/fflonk/fflonk-prover.js";
 import { writeFflonkZkey } from "../kernels/fflonk/write-fflonk-zkey.js";
+import { findStringFault } from "../plonk/own-string.js";
 import { GateFailure, checkHonestProof, isSatisfied, passGates, randomAssignment } from "../plonk/key-gates.js";
 import { gatesOf } from "../plonk/plonk-gates.js";
 import type { StoredKey, StoredKeyResult } from "../proof-systems/proof-system.js";
 import { honestWitness } from "../proof-systems/published-key.js";
+import { ZkeyFormatError, findDifference } from "../plonk/zkey-parts.js";
+import { loadReferenceKernels } from "../reference/reference-kernels.js";
 import { EVALUATIONS, fflonkPowerCount } from "./fflonk-values.js";
 import type { FflonkEvaluations, FflonkProof } from "./fflonk-values.js";
 import { FFLONK_GATES, STRING_POWER_MORE } from "./make-fflonk-key.js";
-import { FflonkZkeyError, readFflonkZkey } from "./read-zkey.js";
+import { readFflonkZkey } from "./read-zkey.js";
 import type { FflonkZkey } from "./read-zkey.js";
 import { prepareFflonkKey, verifyFflonk } from "./verify-fflonk.js";
 import type { PreparedFflonkKey } from "./verify-fflonk.js";
@@ -34,7 +37,7 @@ import type { PreparedFflonkKey } from "./verify-fflonk.js";
 export async function checkFflonkKey(stored: StoredKey, pairing: PairingKernels): Promise<StoredKeyResult> {
   return await passGates(async () => {
     const key = readKey(stored);
-    checkReferenceString(key, stored);
+    await checkReferenceString(key, stored);
     const resident = rebuild(key, stored, pairing);
     const prepared = prepareFflonkKey(pairing, resident.verifyingKey);
     const prover = new FflonkProver(resident);
@@ -52,18 +55,31 @@ export async function checkFflonkKey(stored: StoredKey, pairing: PairingKernels)
   });
 }
 
+/** Returns what no key may take for a proof: all points are the generator, all values 0. */
+export function trivialFflonkProof(): FflonkProof {
+  const { name, generatorG1: point } = BN254;
+  const evaluations = Object.fromEntries(EVALUATIONS.map((each) => [each, 0n])) as FflonkEvaluations;
+  return { curve: name, c1: point, c2: point, w1: point, w2: point, evaluations, inverse: 0n };
+}
+
 function readKey(stored: StoredKey): FflonkZkey {
   try {
     return readFflonkZkey(stored.provingKey);
   } catch (error) {
-    if (error instanceof FflonkZkeyError) throw new GateFailure("header", error.message);
+    if (error instanceof ZkeyFormatError) throw new GateFailure("header", error.message);
     throw error;
   }
 }
 
-/** The string itself was checked when it was kept. */
-function checkReferenceString({ setup, verifyingKey }: FflonkZkey, stored: StoredKey): void {
+/** The string itself was checked when it was kept; one that came with the key is checked now. */
+async function checkReferenceString({ setup, verifyingKey }: FflonkZkey, stored: StoredKey): Promise<void> {
   const string = stored.referenceString;
+  if (string === undefined && stored.isImported === true) {
+    const { domainPower } = verifyingKey;
+    const fault = findStringFault(await loadReferenceKernels(BN254), { ...setup, domainPower });
+    if (fault !== undefined) throw new GateFailure("reference_string", fault);
+    return;
+  }
   if (string === undefined) throw new GateFailure("reference_string", "the key's reference string is not at hand");
   const { domainPower } = verifyingKey;
   const isSame =
@@ -79,13 +95,8 @@ function rebuild({ setup, verifyingKey }: FflonkZkey, stored: StoredKey, pairing
   const resident = buildFflonkKey(gates, setup, { workspaces: 1, preferred: "integer" });
   if (!equalG1(resident.verifyingKey.c0, verifyingKey.c0))
     throw new GateFailure("circuit", "the key's commitment is not the circuit's");
-  let at = 0;
-  for (const piece of writeFflonkZkey(resident, gates, setup)) {
-    if (Buffer.compare(piece, stored.provingKey.subarray(at, at + piece.length)) !== 0)
-      throw new GateFailure("circuit", "the key's gates or polynomials are not the circuit's");
-    at += piece.length;
-  }
-  if (at !== stored.provingKey.length) throw new GateFailure("header", "the key goes on behind its sections");
+  const difference = findDifference(writeFflonkZkey(resident, gates, setup), stored.provingKey);
+  if (difference !== undefined) throw new GateFailure("circuit", `the key is not the circuit's: ${difference}`);
   const published: unknown = JSON.parse(stored.verifyingKey);
   const decoded = fflonkVerifyingKeyFromJson(published, pairing);
   if (!decoded.ok) throw new GateFailure("verifying_key", decoded.message);
@@ -100,19 +111,9 @@ function checkForgeries(
   { gates }: FflonkZkey,
   prove: (witness: Uint8Array) => FflonkProof,
 ): void {
-  const { generatorG1 } = BN254;
   const witness = randomAssignment(gates.systemWireCount, BN254);
   const signals = publicSignalsOf({ curve: BN254, publicCount: gates.publicCount }, witness);
-  const trivial: FflonkProof = {
-    curve: BN254.name,
-    c1: generatorG1,
-    c2: generatorG1,
-    w1: generatorG1,
-    w2: generatorG1,
-    evaluations: Object.fromEntries(EVALUATIONS.map((name) => [name, 0n])) as FflonkEvaluations,
-    inverse: 0n,
-  };
-  if (verifyFflonk(prepared, trivial, signals)) throw new GateFailure("canary", "a forged proof verifies");
+  if (verifyFflonk(prepared, trivialFflonkProof(), signals)) throw new GateFailure("canary", "a forged proof verifies");
   if (!isSatisfied(gates, witness, BN254) && verifyFflonk(prepared, prove(witness), signals))
     throw new GateFailure("canary", "a proof of an unsatisfied assignment verifies");
 }

@@ -7,10 +7,13 @@
 import { randomBytes } from "node:crypto";
 import type { CurveProgram } from "../backends/snarkjs.js";
 import type { R1cs } from "../circuit/r1cs.js";
+import { areCanonical } from "../curves/canonical-points.js";
 import type { CurveKernels, PairingKernels } from "../curves/curve-kernels.js";
 import { equalG1, equalG2 } from "../curves/points.js";
 import type { G1Point, G2Point } from "../curves/points.js";
+import type { PowersOfTau } from "../powers-of-tau/lagrange-points.js";
 import { forgeCanary } from "./canary.js";
+import { findFaultAgainstPowers, findTranscriptFault } from "./phases/powers-gate.js";
 import type { Groth16Proof, Groth16VerifyingKey } from "./proof.js";
 import { ProvingKeyFormatError, verifyingKeyOf } from "./proving-key.js";
 import type { Groth16ProvingKey } from "./proving-key.js";
@@ -20,7 +23,8 @@ import { prepareWith, verifyGroth16 } from "./verify.js";
 import type { PreparedVerifyingKey } from "./verify.js";
 import { coefficientSectionBytes, writeCoefficients, zkeyCountsOf } from "./zkey-writer.js";
 
-export type GateName = "header" | "phase2" | "verifying_key" | "circuit" | "points" | "canary" | "honest_proof";
+export type GateName =
+  "header" | "phase2" | "verifying_key" | "circuit" | "points" | "reference_string" | "canary" | "honest_proof";
 
 export type GateResult =
   | { readonly ok: true; readonly passed: readonly GateName[] }
@@ -31,6 +35,12 @@ export interface GateSubject {
   /** The verifying key that will be published with it. */
   readonly verifyingKey: Groth16VerifyingKey;
   readonly r1cs: R1cs;
+  /** Called with the share of the gates that have passed, 0 to 1. */
+  readonly onProgress?: (share: number) => void;
+  /** The powers of tau from which phase 1 of the key is said to follow. */
+  readonly powers?: PowersOfTau;
+  /** The key comes from elsewhere: who contributed to its phase 2 is not this server's to say. */
+  readonly isImported?: boolean;
 }
 
 /** Thrown inside the gates only. */
@@ -87,8 +97,36 @@ export function checkKey(kernels: CurveKernels, program: CurveProgram, subject: 
         checkCanary(kernels, subject.verifyingKey);
       },
     ],
+    ...stringGates(kernels, program, subject),
   ];
-  return runGates(gates);
+  return runGates(gates, subject.onProgress);
+}
+
+/**
+ * Runs the gates of a verifying key that comes without its proving key. Its points are finite and in their subgroups:
+ * whoever decoded it has checked them.
+ */
+export function checkVerifyingKeyAlone(kernels: CurveKernels, verifyingKey: Groth16VerifyingKey): GateResult {
+  return runGates([
+    [
+      "phase2",
+      () => {
+        checkPhase2(kernels, verifyingKey);
+      },
+    ],
+    [
+      "verifying_key",
+      () => {
+        checkBinding(verifyingKey);
+      },
+    ],
+    [
+      "canary",
+      () => {
+        checkCanary(kernels, verifyingKey);
+      },
+    ],
+  ]);
 }
 
 /**
@@ -118,10 +156,29 @@ export function checkHonestProof(
   ]);
 }
 
-function runGates(gates: readonly (readonly [GateName, () => void])[]): GateResult {
-  for (const [gate, run] of gates) {
+function stringGates(
+  kernels: CurveKernels,
+  program: CurveProgram,
+  { key, r1cs, powers, isImported }: GateSubject,
+): readonly (readonly [GateName, () => void])[] {
+  if (powers === undefined) return [];
+  const check = (): void => {
+    const fault =
+      findFaultAgainstPowers(kernels, program, { key, r1cs, powers }) ??
+      (isImported === true ? undefined : findTranscriptFault(kernels, key));
+    if (fault !== undefined) throw new GateFailure(fault);
+  };
+  return [["reference_string", check]];
+}
+
+function runGates(
+  gates: readonly (readonly [GateName, () => void])[],
+  onProgress: (share: number) => void = () => undefined,
+): GateResult {
+  for (const [i, [gate, run]] of gates.entries()) {
     try {
       run();
+      onProgress((i + 1) / gates.length);
     } catch (error) {
       // An IC point off the curve is found while the verifying key is read out of the proving key.
       if (error instanceof GateFailure || error instanceof ProvingKeyFormatError)
@@ -162,10 +219,10 @@ function checkHeader(kernels: CurveKernels, key: Groth16ProvingKey): void {
   }
 }
 
-function checkPhase2(kernels: CurveKernels, key: Groth16ProvingKey): void {
-  const { generatorG1, generatorG2 } = kernels.curve;
+/** Delta is the same scalar in both groups; the gate before has checked it where there is one of G1. */
+function checkPhase2(kernels: CurveKernels, key: Pick<Groth16VerifyingKey, "gammaG2" | "deltaG2">): void {
   if (equalG2(key.gammaG2, key.deltaG2)) throw new GateFailure("gamma equals delta: anyone can forge proofs");
-  if (equalG2(key.deltaG2, generatorG2) || equalG1(key.deltaG1, generatorG1))
+  if (equalG2(key.deltaG2, kernels.curve.generatorG2))
     throw new GateFailure("delta is the generator: phase 2 has no contribution");
 }
 
@@ -180,7 +237,11 @@ function checkVerifyingKey({ key, verifyingKey }: GateSubject): void {
     own.ic.length === verifyingKey.ic.length &&
     own.ic.every((point, i) => equalOptional(point, verifyingKey.ic[i]));
   if (!isSame) throw new GateFailure("the verifying key does not belong to the proving key");
-  const unbound = own.ic.findIndex((point, i) => i > 0 && point === undefined);
+  checkBinding(own);
+}
+
+function checkBinding({ ic }: Groth16VerifyingKey): void {
+  const unbound = ic.findIndex((point, i) => i > 0 && point === undefined);
   if (unbound > 0) throw new GateFailure(`public signal ${String(unbound - 1)} is not bound by the key`);
 }
 
@@ -214,10 +275,12 @@ function checkPoints(kernels: CurveKernels, key: Groth16ProvingKey): void {
     ["C", key.cPoints],
     ["H", key.hPoints],
   ] as const) {
-    if (!kernels.surveyG1(points).isOnCurve) throw new GateFailure(`a point of ${name} is not on the curve`);
+    if (!areCanonical(points, key.curve) || !kernels.surveyG1(points).isOnCurve)
+      throw new GateFailure(`a point of ${name} is not on the curve`);
   }
-  if (!kernels.surveyG2(key.b2Points).isOnCurve) throw new GateFailure("a point of B2 is not on the curve");
-  checkSubgroups(testedKernelPairing(key.curve) ?? kernels, key);
+  if (!areCanonical(key.b2Points, key.curve) || !kernels.surveyG2(key.b2Points).isOnCurve)
+    throw new GateFailure("a point of B2 is not on the curve");
+  checkSubgroups(kernels, key);
   if (kernels.surveyG1(key.hPoints).infinities > 0) throw new GateFailure("a point of H is infinity");
   for (let round = 0; round < COMBINATION_ROUNDS; round += 1) {
     const weights = randomWeights(key);
@@ -230,8 +293,9 @@ function checkPoints(kernels: CurveKernels, key: Groth16ProvingKey): void {
 }
 
 /** Tests all sections where points of a curve may be outside; where B2 alone can be, its combinations test it. */
-function checkSubgroups(pairing: PairingKernels, key: Groth16ProvingKey): void {
+function checkSubgroups(kernels: CurveKernels, key: Groth16ProvingKey): void {
   if (key.curve.cofactorG1 === 1n) return;
+  const pairing = testedKernelPairing(key.curve) ?? kernels;
   for (const [name, group, points] of [
     ["A", "G1", key.aPoints],
     ["B1", "G1", key.b1Points],

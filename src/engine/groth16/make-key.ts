@@ -9,6 +9,7 @@ import { verifyingKeyToJson } from "../encoding/groth16-verifying-key.js";
 import type { Groth16VerifyingKeyJson } from "../encoding/groth16-verifying-key.js";
 import { checkKey } from "./gates.js";
 import type { GateName } from "./gates.js";
+import { KeyTooLargeError } from "../kernels/threads/key-memory.js";
 import { readProvingKey } from "./proving-key.js";
 import { SetupInputError, setupGroth16 } from "./setup.js";
 import type { SetupOptions } from "./setup.js";
@@ -57,7 +58,8 @@ export async function makeGroth16Key(r1csBytes: Uint8Array, options: SetupOption
       timings: { readMs: readAt - startedAt, ...timings, gatesMs: performance.now() - gatesFrom },
     };
   } catch (error) {
-    if (error instanceof R1csFormatError || error instanceof SetupInputError)
+    const isRefusal = error instanceof R1csFormatError || error instanceof SetupInputError;
+    if (isRefusal || error instanceof KeyTooLargeError)
       return { ok: false, code: "circuit_unsupported", message: error.message };
     throw error;
   }

@@ -19,7 +19,9 @@ import { selfTestSetup } from "./setup-self-test.js";
 import type { SelfTestResult } from "./setup-self-test.js";
 import { SetupScalars, drawTrapdoor, scalarLayout } from "./setup-scalars.js";
 import type { Trapdoor } from "./setup-scalars.js";
-import { DOMAIN_POWER_MAX } from "./zkey-layout.js";
+import { groth16KeyBytes } from "../kernels/groth16/build-resident-key.js";
+import { fitsKeyMemory, sizingKernels } from "../kernels/threads/key-memory.js";
+import { DOMAIN_POWER_MAX, sectionBytes } from "./zkey-layout.js";
 import { writeCoefficients, writeZkeyFrame, zkeyCountsOf } from "./zkey-writer.js";
 import type { ZkeyFrame, ZkeyHeaderPoints } from "./zkey-writer.js";
 
@@ -51,7 +53,8 @@ const PROGRESS = { scalars: 0.05, points: 0.75 } as const;
 
 /**
  * Makes a key pair for a circuit. About 3 s for 60,000 constraints on two threads; memory about twice the key's size.
- * @throws SetupInputError when the circuit is over the field of no supported curve, or too large.
+ * @throws SetupInputError when the circuit is over the field of no supported curve, or too large
+ * @throws KeyTooLargeError when its coefficients alone make the key too large for one memory
  */
 export async function setupGroth16(r1cs: R1cs, options: SetupOptions = {}): Promise<SetupResult> {
   const report = options.onProgress ?? ((): void => undefined);
@@ -119,7 +122,23 @@ export function requireSetupInput(r1cs: R1cs, wanted?: CurveParameters): CurvePa
     throw new SetupInputError(`the circuit has more than 2^${String(DOMAIN_POWER_MAX)} rows`);
   if (counts.publicCount > PUBLIC_SIGNALS_MAX)
     throw new SetupInputError(`the circuit has more than ${String(PUBLIC_SIGNALS_MAX)} public signals`);
+  requireRoom(curve, r1cs);
   return curve;
+}
+
+/** A key that no memory holds whatever its coefficients are is refused before it is made. */
+function requireRoom(curve: CurveParameters, r1cs: R1cs): void {
+  const { a, b } = r1cs.constraints;
+  const counts = zkeyCountsOf(r1cs);
+  const lengths = sectionBytes(counts, curve);
+  const bytes = groth16KeyBytes(sizingKernels({ curve }), {
+    ...{ wireCount: counts.wireCount, domainPower: counts.domainPower, distinctCount: 1 },
+    termCount: a.wires.length + b.wires.length,
+    g1Bytes: lengths.a + lengths.b1 + lengths.c + lengths.h,
+    g2Bytes: lengths.b2,
+  });
+  if (!fitsKeyMemory(bytes, { curve, workspaces: 1 }))
+    throw new SetupInputError("proving with the circuit's key takes more than the 4 GiB of one memory");
 }
 
 function headerPoints(kernels: CurveKernels, trapdoor: Trapdoor): ZkeyHeaderPoints {

@@ -22,6 +22,7 @@ import { MEMORY_PAGES_MAX } from "./wasm/features.js";
 import type { CurveParameters } from "../curves/curve-parameters.js";
 import type { PrimeField } from "./field/field.js";
 import type { PointBatch } from "./point/point-batch.js";
+import type { ScratchBytes } from "./wasm/scratch-bytes.js";
 import type { QuadraticElement } from "./field/quadratic-field.js";
 
 /** Field arithmetic of the kernels: on fused multiply-add, or on 64-bit integers. */
@@ -47,10 +48,11 @@ export interface GroupLayout {
   readonly entriesPerStep: number;
   /** Bytes of the scratch of `_to_affine`. */
   readonly affineScratchBytes: number;
-  /** Returns the bytes of the scratch of `_add_batch`. */
-  batchScratchBytes(entries: number): number;
+  /** The scratch of `_add_batch`, by entries. */
+  readonly batchScratch: ScratchBytes;
 }
 
+/** Plain data: prepared modules are kept as files. */
 export interface KernelModule {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly fr: FieldLayout;
@@ -59,15 +61,24 @@ export interface KernelModule {
   readonly g2: GroupLayout;
 }
 
-/** Generates the module of a curve, in a few milliseconds; the caller compiles and keeps it. */
-export function buildKernelModule(curve: CurveParameters, kind: KernelKind): KernelModule {
-  return kind === "fma"
-    ? assemble(curve, new FmaField(curve.q), new FmaField(curve.r))
-    : assemble(curve, new IntegerField(curve.q), new IntegerField(curve.r));
+/** Returns the name of a prepared module. */
+export function kernelModuleName(curve: CurveParameters, kind: KernelKind): string {
+  return `kernels-${curve.name}-${kind}`;
 }
 
-function assemble<E>(curve: CurveParameters, inlineFq: PrimeField<E>, inlineFr: PrimeField<E>): KernelModule {
+/** Generates the module of a curve, in about 0.15 s; the caller compiles and keeps it. */
+export function buildKernelModule(curve: CurveParameters, kind: KernelKind): KernelModule {
   const module = new ModuleBuilder();
+  return kind === "fma"
+    ? assemble(module, curve, { inlineFq: new FmaField(curve.q, module), inlineFr: new FmaField(curve.r) })
+    : assemble(module, curve, { inlineFq: new IntegerField(curve.q), inlineFr: new IntegerField(curve.r) });
+}
+
+function assemble<E>(
+  module: ModuleBuilder,
+  curve: CurveParameters,
+  { inlineFq, inlineFr }: { readonly inlineFq: PrimeField<E>; readonly inlineFr: PrimeField<E> },
+): KernelModule {
   // Conversions multiply integers beyond the prime, which the outlined products would refuse.
   defineConversions(module, inlineFq, curve.fqBytes, "fq");
   defineConversions(module, inlineFr, curve.frBytes, "fr");
@@ -113,6 +124,6 @@ function groupLayout(
     projectiveBytes: 3 * field.elementBytes,
     entriesPerStep: batch.entriesPerStep,
     affineScratchBytes: field.elementBytes * field.lanes + inversionScratchBytes,
-    batchScratchBytes: (entries) => batch.scratchBytes(entries),
+    batchScratch: batch.scratch,
   };
 }

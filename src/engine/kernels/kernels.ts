@@ -18,13 +18,15 @@
  *   need (buckets emits it, window-plan chooses the window, msm-lists lays out the memory).
  * - ntt/: number-theoretic transforms (domain.ts; ntt.ts emits the layers) and the two ends of Groth16's quotient
  *   (quotient.ts emits them).
- * - threads/: one piece of work spread over threads (thread-team), and the workspaces that they take (workspaces).
+ * - threads/: one piece of work spread over threads (thread-team), the memory of a key (key-memory) and the
+ *   workspaces in it that threads take (workspaces).
  * - groth16/: the prover. A key in memory (resident-key, build-resident-key), the steps of a proof (proof-steps), the
  *   thread that leads or helps (resident-prover), and the way in and out for the engine's types (resident-proving).
  * - plonk/: the prover of PLONK (files named plonk-*, build-plonk-key: key, workspace, steps, quotient, openings), and
- *   what FFLONK shares with it: a circuit in memory (resident-circuit, circuit-tables, key-memory), the columns and the
- *   cosets (columns, coset-values), scalars and points by name (scalar-memory, named-memory), the steps and the thread
- *   that leads or helps (step-list, team-prover), and what they emit (vectors, constraints, cosets).
+ *   what FFLONK shares with it: a circuit in memory (resident-circuit, circuit-tables) and outside of it (sections),
+ *   the columns and the cosets (columns, coset-values), scalars and points by name (scalar-memory, named-memory), the
+ *   steps and the thread that leads or helps (step-list, team-prover), and what they emit (vectors, constraints,
+ *   cosets).
  * - fflonk/: the prover of FFLONK on that. Its key (fflonk-key, build-fflonk-key), the workspace of a proof
  *   (fflonk-layout, fflonk-context), its steps (fflonk-steps, fflonk-polynomials, fflonk-openings), its prover.
  * - pairing/: the pairing (pairing.ts) with a WebAssembly module of its own (pairing-module.ts); what differs between
@@ -32,7 +34,7 @@
  */
 import { BN254 } from "../curves/bn254.js";
 import { hasFusedMultiplyAdd } from "./wasm/features.js";
-import { buildKernelModule } from "./kernel-module.js";
+import { buildKernelModule, kernelModuleName } from "./kernel-module.js";
 import { ModuleCache } from "./wasm/module-cache.js";
 import type { CompiledModule } from "./wasm/module-cache.js";
 import { LIST_ENTRY_BYTES } from "./point/point-batch.js";
@@ -120,7 +122,7 @@ export class Kernels {
 
   /**
    * Runs a list of additions (point/point-batch.ts). The list must have room for `entriesPerStep` entries more, and the
-   * scratch for `batchScratchBytes(entries + entriesPerStep)`.
+   * scratch for `entries + entriesPerStep` entries of `batchScratch`.
    */
   addBatch(group: "g1" | "g2", list: number, entries: number, scratch: number): void {
     const { pointBytes, entriesPerStep } = this[group];
@@ -196,7 +198,8 @@ export class Kernels {
 const DEFAULT_PAGES = 1024;
 
 /**
- * Loads kernels onto a memory and writes their constants there. Takes about 0.1 s once per thread, then a millisecond.
+ * Loads kernels onto a memory and writes their constants there. Takes some 30 ms once per thread, 0.2 s where the
+ * module is not prepared, then a millisecond.
  */
 export function loadKernels(options: KernelOptions = {}): Kernels {
   const pages = options.pages ?? DEFAULT_PAGES;
@@ -212,6 +215,6 @@ export function openKernels(
   { curve = BN254, preferred }: Pick<KernelOptions, "curve" | "preferred"> = {},
 ): Kernels {
   const kind: KernelKind = preferred !== "integer" && hasFusedMultiplyAdd() ? "fma" : "integer";
-  const compiled = modules.get(`${curve.name} ${kind}`, () => buildKernelModule(curve, kind));
+  const compiled = modules.get(kernelModuleName(curve, kind), () => buildKernelModule(curve, kind));
   return new Kernels({ curve, kind }, compiled, memory);
 }

@@ -10,14 +10,20 @@
  *   || additions: left, right, leftFactor, rightFactor (u32 each, additionCount of them, one array after the other)
  *   || wires a, b, c, then selectors m, l, r, o, k (u32 each, gateCount of them; selectors are numbers of coefficients)
  *   || tau^0 .. tau^(n + 5) in G1 || the n Lagrange points of the domain, n = 2^domainPower
+ *   || commitments to m, l, r, o, k, s1, s2, s3, infinity as zeros
+ *
+ * Version 1 is the same without the commitments, which opening such a key computes.
  */
 import type { CurveParameters } from "../curves/curve-parameters.js";
-import { decodeG2, encodeG2 } from "../curves/points.js";
+import { decodeG1, decodeG2, encodeG1, encodeG2 } from "../curves/points.js";
+import type { G1Point } from "../curves/points.js";
 import { readBigIntLE, writeBigIntLE } from "../field/bytes.js";
 import { PUBLIC_SIGNALS_MAX } from "../groth16/proof.js";
 import type { PlonkSetupPoints } from "../kernels/plonk/build-plonk-key.js";
-import { EXTRA_POWERS } from "../kernels/plonk/resident-circuit.js";
+import { EXTRA_POWERS, FIXED_POLYNOMIALS } from "../kernels/plonk/resident-circuit.js";
+import type { FixedPolynomial } from "../kernels/plonk/resident-circuit.js";
 import { domainPowerOf } from "./key.js";
+import type { PlonkCommitments } from "./key.js";
 import { GATE_WIRES, SELECTORS } from "./plonk-gates.js";
 import type { PlonkGates } from "./plonk-gates.js";
 
@@ -28,6 +34,8 @@ export interface PlonkProvingKey {
   readonly points: PlonkSetupPoints;
   /** SHA-256 of the reference string from which the points are, lower-case hex. */
   readonly referenceString: string;
+  /** Absent in a file of version 1. The setup's gates compare them with the circuit's. */
+  readonly commitments?: PlonkCommitments;
 }
 
 /** The bytes are no PLONK proving key that this reader accepts. */
@@ -36,7 +44,7 @@ export class PlonkKeyFormatError extends Error {
 }
 
 const MAGIC = "pwpk";
-const VERSION = 1;
+const VERSION = { bare: 1, committed: 2 } as const;
 const HASH_BYTES = 32;
 const COUNT_NAMES = ["publicCount", "gateCount", "systemWireCount", "additionCount", "coefficientCount"] as const;
 const ADDITION_ARRAYS = ["left", "right", "leftFactor", "rightFactor"] as const;
@@ -51,7 +59,7 @@ export function writePlonkKey(key: PlonkProvingKey, curve: CurveParameters): Uin
     writeBigIntLE(value, coefficients, i * curve.frBytes, curve.frBytes);
   return Buffer.concat([
     Buffer.from(MAGIC),
-    words(VERSION, curve.fqBytes),
+    words(key.commitments === undefined ? VERSION.bare : VERSION.committed, curve.fqBytes),
     integer(curve.q, curve.fqBytes),
     words(curve.frBytes),
     integer(curve.r, curve.frBytes),
@@ -65,6 +73,7 @@ export function writePlonkKey(key: PlonkProvingKey, curve: CurveParameters): Uin
     ...SELECTORS.map((name) => bytesOf(gates.selectors[name])),
     points.powers,
     points.lagrange,
+    ...(key.commitments === undefined ? [] : encodeCommitments(key.commitments, curve)),
   ]);
 }
 
@@ -75,7 +84,9 @@ export function writePlonkKey(key: PlonkProvingKey, curve: CurveParameters): Uin
  */
 export function readPlonkKey(bytes: Uint8Array, curve: CurveParameters): PlonkProvingKey {
   const reader = new Reader(bytes);
-  if (Buffer.from(reader.take(4)).toString("latin1") !== MAGIC || reader.word() !== VERSION)
+  const isOurs = Buffer.from(reader.take(4)).toString("latin1") === MAGIC;
+  const version = reader.word();
+  if (!isOurs || (version !== VERSION.bare && version !== VERSION.committed))
     throw new PlonkKeyFormatError("not a PLONK proving key of this server");
   if (!isFieldOf(reader, curve.q, curve.fqBytes) || !isFieldOf(reader, curve.r, curve.frBytes))
     throw new PlonkKeyFormatError(`the key is not over ${curve.name}`);
@@ -90,8 +101,28 @@ export function readPlonkKey(bytes: Uint8Array, curve: CurveParameters): PlonkPr
     lagrange: reader.take(size * 2 * curve.fqBytes),
     tauG2,
   };
+  const key = { gates, domainPower: counts.domainPower, points, referenceString };
+  const whole = version === VERSION.bare ? key : { ...key, commitments: readCommitments(reader, curve) };
   reader.end();
-  return { gates, domainPower: counts.domainPower, points, referenceString };
+  return whole;
+}
+
+function encodeCommitments(commitments: PlonkCommitments, curve: CurveParameters): Uint8Array[] {
+  return FIXED_POLYNOMIALS.map((name) => {
+    const point = commitments[name];
+    return point === undefined ? new Uint8Array(2 * curve.fqBytes) : encodeG1(point, curve);
+  });
+}
+
+function readCommitments(reader: Reader, curve: CurveParameters): PlonkCommitments {
+  const entries = FIXED_POLYNOMIALS.map((name) => {
+    const bytes = reader.take(2 * curve.fqBytes);
+    const point = decodeG1(bytes, 0, curve);
+    if (point === undefined && bytes.some((byte) => byte !== 0))
+      throw new PlonkKeyFormatError("a commitment of the key is not on the curve");
+    return [name, point] as const;
+  });
+  return Object.fromEntries(entries) as Record<FixedPolynomial, G1Point | undefined>;
 }
 
 function readCounts(reader: Reader, curve: CurveParameters): Counts {

@@ -54,6 +54,15 @@ export interface PlonkVerifyingKey {
   readonly tauG2: G2Point;
 }
 
+/** Commitments to the polynomials that a circuit fixes, by their names. */
+export type PlonkCommitments = PlonkVerifyingKey["selectors"] &
+  Readonly<Record<"s1" | "s2" | "s3", G1Point | undefined>>;
+
+/** Returns the commitments to the circuit. */
+export function commitmentsOf({ selectors, s1, s2, s3 }: PlonkVerifyingKey): PlonkCommitments {
+  return { ...selectors, s1, s2, s3 };
+}
+
 /** snarkjs' factors: 2 and 3 are in no subgroup of a power of two, and neither is their ratio. */
 export const COLUMN_FACTORS = { k1: 2n, k2: 3n } as const;
 

@@ -8,11 +8,10 @@ import type { CurveParameters } from "../curves/curve-parameters.js";
 import { plonkVerifyingKeyToJson } from "../encoding/plonk-verifying-key.js";
 import { PUBLIC_SIGNALS_MAX } from "../groth16/proof.js";
 import { DOMAIN_POWER_MAX } from "../groth16/zkey-layout.js";
-import { buildPlonkKey } from "../kernels/plonk/build-plonk-key.js";
-import type { PlonkSetupPoints } from "../kernels/plonk/build-plonk-key.js";
+import { commitToCircuit } from "../kernels/plonk/build-plonk-key.js";
 import { EXTRA_POWERS } from "../kernels/plonk/resident-circuit.js";
 import type { MakeKeyOptions, MakeKeyResult } from "../proof-systems/proof-system.js";
-import { domainPowerOf } from "./key.js";
+import { commitmentsOf, domainPowerOf } from "./key.js";
 import type { PlonkVerifyingKey } from "./key.js";
 import { writePlonkKey } from "./key-file.js";
 import { gatesOf } from "./plonk-gates.js";
@@ -35,6 +34,7 @@ export async function makePlonkKey(
   const domainPower = domainPowerOf(gates.gateCount);
   if (domainPower > Math.min(DOMAIN_POWER_MAX, curve.twoAdicity))
     return { ok: false, code: "circuit_unsupported", message: "the circuit has too many gates" };
+  if (domainPower > (options.domainPowerMax ?? domainPower)) return { ok: false, code: "memory_required", domainPower };
   report(PROGRESS.gates);
   const string = options.referenceString?.(domainPower);
   if (string === undefined) return { ok: false, code: "reference_string_required", power: domainPower };
@@ -45,11 +45,15 @@ export async function makePlonkKey(
     },
   });
   const points = { powers: string.powersG1(2 ** domainPower + EXTRA_POWERS), lagrange, tauG2: string.tauG2 };
-  const built = buildOrRefuse(gates, points, curve);
-  if ("refusal" in built) return { ok: false, code: "circuit_unsupported", message: built.refusal };
-  const { verifyingKey } = built;
+  const onProgress = (share: number): void => {
+    report(PROGRESS.points + (PROGRESS.key - PROGRESS.points) * share);
+  };
+  const committed = commitOrRefuse(() => commitToCircuit(gates, points, { curve, onProgress }));
+  if ("refusal" in committed) return { ok: false, code: "circuit_unsupported", message: committed.refusal };
+  const { verifyingKey } = committed;
   report(PROGRESS.key);
-  const provingKey = writePlonkKey({ gates, domainPower, points, referenceString: string.sha256 }, curve);
+  const commitments = commitmentsOf(verifyingKey);
+  const provingKey = writePlonkKey({ gates, domainPower, points, referenceString: string.sha256, commitments }, curve);
   report(1);
   return {
     ok: true,
@@ -63,13 +67,11 @@ export async function makePlonkKey(
 }
 
 /** A circuit whose key no WebAssembly memory holds is a result, too. */
-function buildOrRefuse(
-  gates: PlonkGates,
-  points: PlonkSetupPoints,
-  curve: CurveParameters,
+function commitOrRefuse(
+  commit: () => PlonkVerifyingKey,
 ): { readonly verifyingKey: PlonkVerifyingKey } | { readonly refusal: string } {
   try {
-    return buildPlonkKey(gates, points, { curve, workspaces: 1 });
+    return { verifyingKey: commit() };
   } catch (error) {
     if (error instanceof RangeError) return { refusal: error.message };
     throw error;

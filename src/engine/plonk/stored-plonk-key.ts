@@ -19,22 +19,31 @@ import { EXTRA_POWERS } from "../kernels/plonk/resident-circuit.js";
 import { PlonkProver } from "../kernels/plonk/plonk-prover.js";
 import type { StoredKey, StoredKeyResult } from "../proof-systems/proof-system.js";
 import { honestWitness } from "../proof-systems/published-key.js";
+import { loadReferenceKernels } from "../reference/reference-kernels.js";
 import { PlonkKeyFormatError, readPlonkKey } from "./key-file.js";
 import type { PlonkProvingKey } from "./key-file.js";
+import { commitmentsOf } from "./key.js";
 import type { PlonkProof } from "./key.js";
 import { GateFailure, checkHonestProof, isSatisfied, passGates, randomAssignment } from "./key-gates.js";
+import { findStringFault } from "./own-string.js";
 import { gatesOf } from "./plonk-gates.js";
 import { preparePlonkKey, verifyPlonk } from "./verify-plonk.js";
 import type { PreparedPlonkKey } from "./verify-plonk.js";
+
+/** Shares of the whole at which the gates end. */
+const PROGRESS = { circuit: 0.2, verifyingKey: 0.6 } as const;
 
 /** Runs all gates; the first that fails is the result. */
 export async function checkPlonkKey(stored: StoredKey, pairing: PairingKernels): Promise<StoredKeyResult> {
   return await passGates(async () => {
     const { curve } = pairing;
+    const report = stored.onProgress ?? ((): void => undefined);
     const key = readKey(stored, curve);
-    await checkReferenceString(key, stored);
+    await checkReferenceString(key, stored, curve);
     checkCircuit(key, stored);
+    report(PROGRESS.circuit);
     const resident = checkVerifyingKey(key, stored, pairing);
+    report(PROGRESS.verifyingKey);
     const prepared = preparePlonkKey(pairing, resident.verifyingKey);
     const prove = (witness: Uint8Array): PlonkProof => {
       const blinding = Array.from({ length: BLINDING_COUNT }, () => randomNonZero(curve.r));
@@ -51,6 +60,13 @@ export async function checkPlonkKey(stored: StoredKey, pairing: PairingKernels):
   });
 }
 
+/** Returns what no key may take for a proof: all points are the generator, all values 0. */
+export function trivialPlonkProof({ name, generatorG1: point }: CurveParameters): PlonkProof {
+  const wires = { a: point, b: point, c: point, z: point };
+  const evaluations = { a: 0n, b: 0n, c: 0n, s1: 0n, s2: 0n, zOmega: 0n };
+  return { curve: name, ...wires, t1: point, t2: point, t3: point, wXi: point, wXiOmega: point, evaluations };
+}
+
 function readKey(stored: StoredKey, curve: CurveParameters): PlonkProvingKey {
   try {
     return readPlonkKey(stored.provingKey, curve);
@@ -60,12 +76,18 @@ function readKey(stored: StoredKey, curve: CurveParameters): PlonkProvingKey {
   }
 }
 
-/** The string itself was checked when it was kept. */
+/** The string itself was checked when it was kept; one that came with the key is checked now. */
 async function checkReferenceString(
   { points, domainPower, referenceString }: PlonkProvingKey,
   stored: StoredKey,
+  curve: CurveParameters,
 ): Promise<void> {
   const { referenceString: string, executeRows } = stored;
+  if (string === undefined && stored.isImported === true) {
+    const fault = findStringFault(await loadReferenceKernels(curve), { ...points, domainPower });
+    if (fault !== undefined) throw new GateFailure("reference_string", fault);
+    return;
+  }
   if (string === undefined) throw new GateFailure("reference_string", "the key's reference string is not at hand");
   const isSame =
     string.sha256 === referenceString &&
@@ -86,7 +108,7 @@ function checkCircuit({ gates }: PlonkProvingKey, { r1cs }: StoredKey): void {
 
 /** Commits to the circuit once more; returns the key in the form of the kernels on which that was done. */
 function checkVerifyingKey(
-  { gates, points }: PlonkProvingKey,
+  { gates, points, commitments }: PlonkProvingKey,
   stored: StoredKey,
   pairing: PairingKernels,
 ): ResidentPlonkKey {
@@ -97,6 +119,8 @@ function checkVerifyingKey(
   const resident = buildPlonkKey(gates, points, { curve, workspaces: 1, preferred: "integer" });
   if (!isDeepStrictEqual(published, plonkVerifyingKeyToJson(resident.verifyingKey, curve)))
     throw new GateFailure("verifying_key", "the verifying key is not the circuit's");
+  if (commitments !== undefined && !isDeepStrictEqual(commitments, commitmentsOf(resident.verifyingKey)))
+    throw new GateFailure("circuit", "the proving key's commitments are not the circuit's");
   return resident;
 }
 
@@ -107,23 +131,10 @@ function checkForgeries(
   prove: (witness: Uint8Array) => PlonkProof,
 ): void {
   const { curve } = prepared.kernels;
-  const { generatorG1 } = curve;
   const witness = randomAssignment(gates.systemWireCount, curve);
   const signals = publicSignalsOf({ curve, publicCount: gates.publicCount }, witness);
-  const trivial: PlonkProof = {
-    curve: curve.name,
-    a: generatorG1,
-    b: generatorG1,
-    c: generatorG1,
-    z: generatorG1,
-    t1: generatorG1,
-    t2: generatorG1,
-    t3: generatorG1,
-    wXi: generatorG1,
-    wXiOmega: generatorG1,
-    evaluations: { a: 0n, b: 0n, c: 0n, s1: 0n, s2: 0n, zOmega: 0n },
-  };
-  if (verifyPlonk(prepared, trivial, signals)) throw new GateFailure("canary", "a forged proof verifies");
+  if (verifyPlonk(prepared, trivialPlonkProof(curve), signals))
+    throw new GateFailure("canary", "a forged proof verifies");
   if (!isSatisfied(gates, witness, curve) && verifyPlonk(prepared, prove(witness), signals))
     throw new GateFailure("canary", "a proof of an unsatisfied assignment verifies");
 }

@@ -1,5 +1,5 @@
 /** Files and byte arrays that are read in ranges. */
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 import type { RangeFile } from "./file-layout.js";
 import { PowersOfTauError } from "./powers-of-tau-error.js";
 
@@ -17,6 +17,21 @@ export function openRangeFile(path: string): RangeFile & { close(): void } {
     },
     close: () => {
       closeSync(handle);
+    },
+  };
+}
+
+/** Reads from a file that is opened for each range, and need not be closed. */
+export function rangeOfPath(path: string): RangeFile {
+  return {
+    size: statSync(path).size,
+    read: (target, offset) => {
+      const file = openRangeFile(path);
+      try {
+        file.read(target, offset);
+      } finally {
+        file.close();
+      }
     },
   };
 }

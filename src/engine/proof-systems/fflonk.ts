@@ -3,6 +3,7 @@ import { BN254 } from "../curves/bn254.js";
 import { decodeFflonkProofs, encodeFflonkProofHex, fflonkProofToJson } from "../encoding/fflonk-proof.js";
 import { fflonkSolidityArguments, fflonkSolidityVerifier } from "../encoding/fflonk-solidity.js";
 import { fflonkVerifyingKeyFromJson } from "../encoding/fflonk-verifying-key.js";
+import { importFflonkKey, importFflonkVerifyingKey } from "../fflonk/import-fflonk-key.js";
 import { makeFflonkKey } from "../fflonk/make-fflonk-key.js";
 import type { FflonkProof } from "../fflonk/fflonk-values.js";
 import { readFflonkZkey, type FflonkZkey } from "../fflonk/read-zkey.js";
@@ -35,16 +36,20 @@ export function fflonkSystem(): FflonkSystem {
     curve: BN254,
     makeKey: (r1cs, options) => Promise.resolve(makeFflonkKey(r1cs, options)),
     checkKey: async (stored) => await checkFflonkKey(stored, await loadPairing("reference")),
+    importKey: importFflonkKey,
+    importVerifyingKey: importFflonkVerifyingKey,
     solidityVerifier: async (verifyingKey) => {
       const pairing = await loadPairing("reference");
       return await fflonkSolidityVerifier(publishedKey(fflonkVerifyingKeyFromJson(verifyingKey, pairing)));
     },
     readProvingKey: readFflonkZkey,
-    openKey: ({ gates, setup }, options) => buildFflonkKey(gates, setup, options),
+    openKey: ({ gates, setup, verifyingKey: { c0 } }, options) => buildFflonkKey(gates, setup, { ...options, c0 }),
     openProver,
     // There is no other implementation, but there is other arithmetic. The key is built for this proof alone.
-    proveOnReference: ({ gates, setup }, witness) =>
-      Promise.resolve(openProver(buildFflonkKey(gates, setup, { workspaces: 1, preferred: "integer" })).prove(witness)),
+    proveOnReference: ({ gates, setup, verifyingKey: { c0 } }, witness) =>
+      Promise.resolve(
+        openProver(buildFflonkKey(gates, setup, { workspaces: 1, preferred: "integer", c0 })).prove(witness),
+      ),
     encodeHex: encodeFflonkProofHex,
     toJson: fflonkProofToJson,
     solidityArguments: fflonkSolidityArguments,

@@ -5,6 +5,7 @@ import { decodeProofs, encodeProofHex, proofToJson } from "../encoding/groth16-p
 import { groth16SolidityArguments } from "../encoding/groth16-solidity.js";
 import { solidityVerifier, verifyingKeyFromJson } from "../encoding/groth16-verifying-key.js";
 import { randomNonZero } from "../field/bytes.js";
+import { importGroth16Key, importGroth16VerifyingKey } from "../groth16/import-groth16-key.js";
 import { makeGroth16Key } from "../groth16/make-key.js";
 import { loadPairing } from "../groth16/pairing-backend.js";
 import type { Groth16Proof } from "../groth16/proof.js";
@@ -50,6 +51,8 @@ export function groth16System(curve: CurveParameters): Groth16System {
       return { ok: true, provingKey: zkey, verifyingKey, gates, timings };
     },
     checkKey: async (stored) => await checkGroth16Key(curve, stored),
+    importKey: async (files) => await importGroth16Key(files, curve),
+    importVerifyingKey: async (text) => await importGroth16VerifyingKey(text, curve),
     ...(curve === BN254 ? SOLIDITY : {}),
     readProvingKey: (bytes) => {
       const key = readProvingKey(bytes);

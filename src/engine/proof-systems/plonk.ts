@@ -12,6 +12,8 @@ import type { ResidentPlonkKey } from "../kernels/plonk/plonk-key.js";
 import { PlonkProver } from "../kernels/plonk/plonk-prover.js";
 import { readPlonkKey, type PlonkProvingKey } from "../plonk/key-file.js";
 import type { PlonkProof } from "../plonk/key.js";
+import { exportPlonkZkey } from "../plonk/export-plonk-key.js";
+import { importPlonkKey, importPlonkVerifyingKey } from "../plonk/import-plonk-key.js";
 import { makePlonkKey } from "../plonk/make-plonk-key.js";
 import { checkPlonkKey } from "../plonk/stored-plonk-key.js";
 import { verifyPlonkBatch } from "../plonk/verify-plonk-batch.js";
@@ -46,15 +48,19 @@ export function plonkSystem(curve: CurveParameters): PlonkSystem {
     curve,
     makeKey: async (r1cs, options) => await makePlonkKey(r1cs, curve, options),
     checkKey: async (stored) => await checkPlonkKey(stored, await loadPairing("reference", curve)),
+    importKey: async (files) => await importPlonkKey(files, curve),
+    importVerifyingKey: async (text) => await importPlonkVerifyingKey(text, curve),
+    exportZkey: (provingKey) => exportPlonkZkey(provingKey, curve),
     ...(curve === BN254 ? SOLIDITY : {}),
     readProvingKey: (bytes) => readPlonkKey(bytes, curve),
-    openKey: ({ gates, points }, { workspaces }) => buildPlonkKey(gates, points, { curve, workspaces }),
+    openKey: ({ gates, points, commitments }, places) =>
+      buildPlonkKey(gates, points, { curve, ...places, commitments }),
     openProver,
     // There is no other implementation, but there is other arithmetic. The key is built for this proof alone.
-    proveOnReference: ({ gates, points }, witness) =>
-      Promise.resolve(
-        openProver(buildPlonkKey(gates, points, { curve, workspaces: 1, preferred: "integer" })).prove(witness),
-      ),
+    proveOnReference: ({ gates, points, commitments }, witness) => {
+      const options = { curve, workspaces: 1, preferred: "integer", commitments } as const;
+      return Promise.resolve(openProver(buildPlonkKey(gates, points, options)).prove(witness));
+    },
     encodeHex: (proof) => encodePlonkProofHex(proof, curve),
     toJson: (proof) => plonkProofToJson(proof, curve),
     decodeProofs: decodePlonkProofs,

@@ -6,14 +6,16 @@
  *
  * Callers know keys and proofs of a system as objects only, and give back what the same system has made.
  */
+import type { ImportProblem } from "../circuit/imported-circuit.js";
 import type { CircuitInterface } from "../circuit/interface.js";
 import type { PairingKernels } from "../curves/curve-kernels.js";
 import type { CurveParameters } from "../curves/curve-parameters.js";
 import type { Decoded } from "../encoding/decoded.js";
 import type { FixedBaseExecutor } from "../groth16/fixed-base-work.js";
+import type { PowersOfTau } from "../powers-of-tau/lagrange-points.js";
 import type { PointRowExecutor } from "../powers-of-tau/point-row-work.js";
 import type { SharedKey } from "../kernels/threads/shared-key.js";
-import type { PairingBackend, SnarkjsProof, SolidityArguments } from "../protocol.js";
+import type { OpenKeyPlaces, PairingBackend, SnarkjsProof, SolidityArguments } from "../protocol.js";
 import type { StructuredReferenceString } from "./reference-string.js";
 
 /** What makes and checks keys, proves and verifies. */
@@ -33,6 +35,18 @@ export interface ProofSystem<
   /** Runs all gates on a key as it lies in the artifact store. */
   checkKey(stored: StoredKey): Promise<StoredKeyResult>;
   /**
+   * Reads a key of snarkjs that was made elsewhere, and its verifying key. Whatever the files are is a result; the
+   * gates decide afterwards whether the key is sound.
+   */
+  importKey(files: ImportedKeyFiles): Promise<ImportedKeyResult>;
+  /** Reads a verifying key of snarkjs that comes without its proving key, and runs the gates that it has. */
+  importVerifyingKey(text: string): Promise<ImportedVerifyingKeyResult>;
+  /**
+   * Gives a proving key of the artifact store as snarkjs' `.zkey`, in pieces; absent where it is that already.
+   * @throws RangeError when the file would be too long to be sent
+   */
+  exportZkey?(provingKey: Uint8Array): Iterable<Uint8Array>;
+  /**
    * Returns the source of a Solidity contract that verifies the key's proofs; absent where the EVM has no precompiles.
    * @param verifyingKey snarkjs' verification_key.json, parsed
    */
@@ -42,9 +56,9 @@ export interface ProofSystem<
   readProvingKey(bytes: Uint8Array): ProvingKey;
   /**
    * Puts a key into memory that threads share, in the form of the kernels.
-   * @throws RangeError when a memory cannot hold the key with that many workspaces
+   * @throws RangeError when a memory cannot hold the key with these places
    */
-  openKey(key: ProvingKey, options: { readonly workspaces: number }): Opened;
+  openKey(key: ProvingKey, places: OpenKeyPlaces): Opened;
   /** Opens a key on the calling thread; about a millisecond. */
   openProver(opened: Opened): KernelProver<Proof>;
   /** Proves with fresh blinding and without an open key, where possible on other arithmetic than `openKey`. */
@@ -110,6 +124,8 @@ export interface MakeKeyOptions {
    * takes its phase 1 from it, and makes all secrets by itself where it is absent.
    */
   readonly referenceString?: (power: number) => StructuredReferenceString | undefined;
+  /** The largest domain for which the process has memory. */
+  readonly domainPowerMax?: number;
 }
 
 export type MakeKeyResult =
@@ -127,7 +143,47 @@ export type MakeKeyResult =
     }
   | { readonly ok: false; readonly code: "circuit_unsupported" | "gate_failed"; readonly message: string }
   /** No string at hand has the power that the circuit takes. */
-  | { readonly ok: false; readonly code: "reference_string_required"; readonly power: number };
+  | { readonly ok: false; readonly code: "reference_string_required"; readonly power: number }
+  /** The circuit has more gates than it was given memory for. */
+  | { readonly ok: false; readonly code: "memory_required"; readonly domainPower: number };
+
+/** A key of snarkjs as it was uploaded, with the circuit that it is said to be for. */
+export interface ImportedKeyFiles {
+  readonly r1cs: Uint8Array;
+  /** `.zkey`. */
+  readonly provingKey: Uint8Array;
+  /** verification_key.json, text; must be the proving key's own. */
+  readonly verifyingKey?: string;
+  /** The curve's strings that the server has, from one of which the key may follow. */
+  readonly strings: readonly CandidateString[];
+  /** The key must follow from one of the strings. */
+  readonly needsString?: boolean;
+}
+
+/** A string that the server has, opened when it is asked for. */
+export interface CandidateString {
+  readonly sha256: string;
+  readonly power: number;
+  /** Its part that universal keys follow from. */
+  open(): StructuredReferenceString;
+  /** Its part that keys with a setup of their own follow from; undefined where the file has none. */
+  openPowers(): PowersOfTau | undefined;
+}
+
+export type ImportedKeyResult =
+  | {
+      readonly ok: true;
+      /** verification_key.json of the proving key, text. */
+      readonly verifyingKey: string;
+      /** The key in the form of the artifact store; absent where that is the uploaded file. */
+      readonly provingKey?: Uint8Array;
+      /** SHA-256 of the string from which the key follows, where the server has it; the gates check that in full. */
+      readonly referenceString?: string;
+    }
+  | ImportProblem;
+
+export type ImportedVerifyingKeyResult =
+  { readonly ok: true; readonly verifyingKey: string; readonly publicCount: number } | ImportProblem;
 
 /** A key as it lies in the artifact store. */
 export interface StoredKey {
@@ -140,6 +196,10 @@ export interface StoredKey {
   readonly referenceString?: StructuredReferenceString;
   /** How sums of the string's points are computed; inline by default. */
   readonly executeRows?: PointRowExecutor;
+  /** Called with the share of the gates that is done, 0 to 1. */
+  readonly onProgress?: (share: number) => void;
+  /** The key comes from elsewhere: where its string is not at hand, its points are checked among themselves. */
+  readonly isImported?: boolean;
 }
 
 /**

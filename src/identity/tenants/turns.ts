@@ -4,7 +4,7 @@
  * organizations answer for themselves. An organization's founder does not: colleagues would wait for private work.
  */
 import { LRUCache } from "lru-cache";
-import { formatSubject, type Subject } from "../../platform/auth/principal.js";
+import { formatSubject, parseSubject, type Subject } from "../../platform/auth/principal.js";
 import type { TenantRepository } from "./tenant-repository.js";
 
 const KEPT_MAX = 10_000;
@@ -37,5 +37,13 @@ export class Turns {
             : name;
     this.#kept.set(name, accountable);
     return accountable;
+  }
+
+  /** The same for a subject as `formatSubject` writes it; another name takes its own turns. */
+  ofName(name: string): string {
+    const kept = this.#kept.get(name);
+    if (kept !== undefined) return kept;
+    const subject = parseSubject(name);
+    return subject === undefined ? name : this.of(subject);
   }
 }

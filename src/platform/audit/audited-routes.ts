@@ -35,6 +35,10 @@ export const AUDIT_MODES: Readonly<Record<string, AuditMode | "none">> = {
   bumpTransaction: "deferred",
   cancelTransaction: "deferred",
   deleteProver: "durable",
+  leaveSharedProver: "durable",
+  // They decide who may use what another owns.
+  createProverGrant: "durable",
+  deleteProverGrant: "durable",
 };
 
 /**

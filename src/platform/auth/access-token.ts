@@ -12,7 +12,7 @@ import { AppError } from "../errors.js";
 import { isUuid } from "../ids.js";
 import { PerTickCache } from "../concurrency/per-tick-cache.js";
 import { PERMISSIONS_MAX } from "./permissions.js";
-import { SUBJECT_KINDS, formatSubject, type Principal, type Subject, type SubjectKind } from "./principal.js";
+import { formatSubject, parseSubject, type Principal, type Subject } from "./principal.js";
 import { claimsOf, readOwnJws } from "./own-jws.js";
 import type { VerificationKeys } from "./signing-keys.js";
 import {
@@ -290,16 +290,6 @@ function isTimely(
 ): boolean {
   const [early, late] = [nowSec - CLOCK_TOLERANCE_SEC, nowSec + CLOCK_TOLERANCE_SEC];
   return exp > early && nbf <= late && iat <= late && iat >= early - TOKEN_LIFE_SEC_MAX;
-}
-
-function parseSubject(sub: unknown): Subject | undefined {
-  const [kind, id, ...rest] = typeof sub === "string" ? sub.split(":") : [];
-  if (rest.length > 0 || !isSubjectKind(kind) || !isId(id)) return undefined;
-  return { kind, id };
-}
-
-function isSubjectKind(value: string | undefined): value is SubjectKind {
-  return SUBJECT_KINDS.some((kind) => kind === value);
 }
 
 function isAudienceList(value: unknown): value is Audience[] {

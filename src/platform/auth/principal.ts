@@ -1,4 +1,5 @@
 /** The caller of a request. A principal holds what a verified access token says, and nothing else. */
+import { isUuid } from "../ids.js";
 
 /** The three kinds of subject that own things. */
 export const SUBJECT_KINDS = ["user", "application", "organization"] as const;
@@ -35,7 +36,18 @@ export function formatSubject(subject: Subject): string {
   return `${subject.kind}:${subject.id}`;
 }
 
+/** Returns the subject that `formatSubject` wrote so, or undefined for anything else. */
+export function parseSubject(name: unknown): Subject | undefined {
+  const [kind, id, ...rest] = typeof name === "string" ? name.split(":") : [];
+  if (rest.length > 0 || !isSubjectKind(kind) || id === undefined || !isUuid(id)) return undefined;
+  return { kind, id };
+}
+
 /** Returns the first parts of the key of a record that the subject owns. */
 export function ownerKey(subject: Subject): readonly [SubjectKind, string] {
   return [subject.kind, subject.id];
+}
+
+function isSubjectKind(value: string | undefined): value is SubjectKind {
+  return SUBJECT_KINDS.some((kind) => kind === value);
 }

@@ -4,7 +4,7 @@ import { PERMISSIONS } from "../auth/permissions.js";
 import { ERROR_STATUS, type ErrorCode } from "../errors.js";
 import { HEAD_BYTES_MAX, HEAD_FIELDS_MAX } from "./head-limits.js";
 import { pascalCase, SharedFailures, SharedSchemas, type Json, type JsonObject } from "./openapi-components.js";
-import type { Area, ResponseSpec, RouteSpec } from "./route.js";
+import type { Area, FilesBody, ResponseSpec, RouteSpec } from "./route.js";
 import { ErrorBody, publishedForm } from "./schemas.js";
 import { queryObject } from "./validate.js";
 
@@ -65,6 +65,7 @@ function errorCodes(route: RouteSpec): ErrorCode[] {
   // A POST without a schema accepts an empty object, so any other body is checked too.
   if (route.body !== undefined || route.method === "POST" || route.method === "PUT")
     codes.add("unsupported_media_type").add(route.streamedBody === true ? "length_required" : "malformed_json");
+  if (route.filesBody !== undefined) codes.add("files_invalid").add("files_too_large");
   if (route.creates === true) codes.add("idempotency_key_reused").add("idempotency_in_progress");
   return [...codes];
 }
@@ -174,10 +175,18 @@ function operation(route: RouteSpec, placing: Placing): JsonObject {
 function objectParameters(schema: TObject | undefined, place: "path" | "query"): Json[] {
   const required = new Set((schema as { required?: readonly string[] } | undefined)?.required ?? []);
   return Object.entries(schema?.properties ?? {}).map(([name, member]) => {
-    const { description, default: byDefault } = member as { description?: string; default?: unknown };
+    const {
+      description,
+      default: byDefault,
+      type,
+    } = member as Readonly<Record<string, unknown>> & {
+      readonly description?: string;
+    };
     return {
       name,
       in: place,
+      // `name[key]=value`
+      ...(type === "object" ? { style: "deepObject", explode: true } : {}),
       required: place === "path" || (required.has(name) && byDefault === undefined),
       ...(description === undefined ? {} : { description }),
       schema: plain(member),
@@ -252,7 +261,34 @@ function requestBody(route: RouteSpec, body: TSchema, placing: Placing): JsonObj
   return {
     ...(description === "" ? {} : { description }),
     required: route.bodyOptional !== true,
-    content: { [JSON_MEDIA]: media, ...(route.form === true ? { "application/x-www-form-urlencoded": media } : {}) },
+    content: {
+      [JSON_MEDIA]: media,
+      ...(route.form === true ? { "application/x-www-form-urlencoded": media } : {}),
+      ...(route.filesBody === undefined ? {} : filesMedia(route.filesBody, schema)),
+    },
+  };
+}
+
+function filesMedia({ member, part, extension }: FilesBody, body: Json): JsonObject {
+  const file = { type: "string", format: "binary" };
+  return {
+    "multipart/form-data": {
+      schema: {
+        type: "object",
+        description: `The members of the body as fields (texts as they are, others as JSON) or together as JSON in \`${part}\`; files as parts of any name with their relative path as filename, or a .tar.gz`,
+        properties: {
+          [part]: body,
+          [member]: { type: "array", items: file, description: `${extension} files, or a .tar.gz of them` },
+        },
+      },
+      encoding: { [part]: { contentType: JSON_MEDIA } },
+    },
+    "application/gzip": {
+      schema: {
+        ...file,
+        description: `A .tar.gz, whose ${extension} files become \`${member}\`; the other members are in the query`,
+      },
+    },
   };
 }
 

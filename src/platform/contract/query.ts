@@ -9,8 +9,11 @@ import { AppError, invalidMember } from "../errors.js";
 const MEMBERS_MAX = 64;
 /** Existing browser clients send this text for a value that they do not have; it means that the member is absent. */
 const ABSENT = "undefined";
+/** A member of a map. */
+const MAP_MEMBER = /^([a-z_]+)\[([^[\]]*)\]$/;
 
-type Kind = "string" | "integer" | "number" | "boolean" | "list";
+/** `map`: an object of texts, given as `name[key]=value`. */
+type Kind = "string" | "integer" | "number" | "boolean" | "list" | "map";
 
 interface KindSource {
   readonly type?: string;
@@ -67,8 +70,10 @@ export class QueryReader {
   read(pairs: readonly QueryPair[]): Record<string, unknown> {
     if (pairs.length === 0) return Object.fromEntries(this.#defaults);
     const members = new Map<string, unknown>(this.#defaults);
+    const maps = new Map<string, Map<string, string>>();
     const given = new Set<string>();
     for (const [name, text] of pairs) {
+      if (this.#readMapMember(name, text, maps)) continue;
       const known = this.#kinds.get(name) ?? { kind: "string", itemKind: "string" };
       if (known.kind === "list") {
         const list = given.has(name) ? (members.get(name) as unknown[]) : [];
@@ -82,7 +87,20 @@ export class QueryReader {
       }
       given.add(name);
     }
+    for (const [name, entries] of maps) if (!given.has(name)) members.set(name, Object.fromEntries(entries));
     return Object.fromEntries(members);
+  }
+
+  /** Returns false for what is no member of a map of the schema. */
+  #readMapMember(name: string, text: string, maps: Map<string, Map<string, string>>): boolean {
+    if (!name.endsWith("]")) return false;
+    const [, map, key] = MAP_MEMBER.exec(name) ?? [];
+    if (map === undefined || key === undefined || this.#kinds.get(map)?.kind !== "map") return false;
+    const entries = maps.get(map) ?? new Map<string, string>();
+    if (!entries.has(key)) entries.set(key, text);
+    else if (!this.#keepsFirst) throw repeated(map);
+    maps.set(map, entries);
+    return true;
   }
 }
 
@@ -120,6 +138,7 @@ function decode(text: string): string {
 function kindOf(schema: KindSource): Kind {
   const types = schema.anyOf === undefined ? [schema.type] : schema.anyOf.map((member) => member.type);
   if (types.includes("array")) return "list";
+  if (types.includes("object")) return "map";
   for (const kind of ["integer", "number", "boolean"] as const) {
     if (types.every((type) => type === kind || type === "null")) return kind;
   }
@@ -143,6 +162,7 @@ function coerce(kind: Kind, text: string): unknown {
       return text === "true" ? true : text === "false" ? false : text;
     case "string":
     case "list":
+    case "map":
       return text;
   }
 }

@@ -49,6 +49,23 @@ export interface ResponseSpec {
   readonly stream?: "text/event-stream";
 }
 
+/**
+ * A body that may also come as `multipart/form-data`, or as a `.tar.gz` of the type `application/gzip`. Both become the
+ * JSON body before its schema checks it. Members of the body are fields of the form, or parameters of the query beside
+ * an archive: texts as they are, anything else as JSON.
+ */
+export interface FilesBody {
+  /** Member of the body that is an object of path -> text; the files become it. */
+  readonly member: string;
+  /** Part of the form that may hold the body's other members as one JSON object. */
+  readonly part: string;
+  /** Files with other names are left out of an archive. */
+  readonly extension: string;
+  /** Bytes of all files together, unless `BodyLimits` says less. */
+  readonly bytesMax: number;
+  readonly filesMax: number;
+}
+
 /** OAuth's error code and status for each failure that a route answers in OAuth's form. */
 export type OAuthErrors = Readonly<Partial<Record<ErrorCode, { readonly status: 400 | 401; readonly error: string }>>>;
 
@@ -94,6 +111,8 @@ export interface RouteSpec {
    * memory. It needs a Content-Length; its media type does not matter.
    */
   readonly streamedBody?: true;
+  /** The body may also come as files: in a form, or as an archive. */
+  readonly filesBody?: FilesBody;
   /** Also accepts `application/x-www-form-urlencoded`, with text members only; for OAuth and plain HTML forms. */
   readonly form?: boolean;
   /** Also takes the token from the member `access_token` of a form (RFC 6750 section 2.2). */
@@ -297,6 +316,8 @@ export interface SiblingRoute {
 export interface BodyLimits {
   readonly bodyBytesMax: number;
   readonly jsonTokensMax: number;
+  /** Of a body that comes as files, after unpacking. */
+  readonly files?: Pick<FilesBody, "bytesMax" | "filesMax">;
 }
 
 /**

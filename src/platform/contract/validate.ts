@@ -5,11 +5,13 @@
 import Type, { type TArray, type TObject, type TSchema } from "typebox";
 import { Compile } from "typebox/compile";
 import { AppError, type ErrorDetail } from "../errors.js";
+import { isUuid } from "../ids.js";
 import { clientNames, type SentBody } from "./client-names.js";
 import { explainRefusal } from "./explain.js";
 import { RefusedItem } from "./refused-item.js";
 import { QueryReader, paramReader, parseQuery, repeatedNames, type QueryPair } from "./query.js";
 import type { RouteSpec } from "./route.js";
+import { archiveQuery } from "./body-members.js";
 import { PAGE_QUERY, closed } from "./schemas.js";
 
 /** The compiled schemas of a route. All UUIDs that it returns are in lower case. */
@@ -20,8 +22,8 @@ export interface RouteValidator {
    * @throws malformed_path
    */
   params(raw: Readonly<Record<string, string>>): Record<string, unknown>;
-  /** True when every path parameter is a UUID, so that a path cannot hold a secret. */
-  readonly takesIdsOnly: boolean;
+  /** True when every path parameter may be a UUID: a path that holds nothing else cannot hold a secret. */
+  readonly takesIds: boolean;
   /**
    * Checks a query, and returns its members with defaults, and its pairs as sent; where the route says so, also the
    * names that are given more than once.
@@ -63,16 +65,18 @@ export function compileRoute(route: RouteSpec): RouteValidator {
   const params = compileParams(route.params ?? NOTHING);
   const query = compileQuery(queryObject(route), { tellsRepeats: route.tellsRepeats });
   const body = compileBody(route);
-  const takesIdsOnly = Object.values<UuidSource>((route.params ?? NOTHING).properties).every(
-    ({ format }) => format === "uuid",
-  );
-  return { params, takesIdsOnly, query, body };
+  const takesIds = Object.values<UuidSource>((route.params ?? NOTHING).properties).every(isUuidSchema);
+  return { params, takesIds, query, body };
 }
 
-/** Returns the whole schema of a route's query: its own members, and `page` and `rpp` when it is a list. */
+/**
+ * Returns the whole schema of a route's query: its own members, `page` and `rpp` when it is a list, and the members of
+ * a body that may come as an archive.
+ */
 export function queryObject(route: RouteSpec): TObject {
-  if (route.list !== true) return route.query ?? NOTHING;
-  return Type.Object({ ...(route.query?.properties ?? {}), ...PAGE_QUERY }, { additionalProperties: false });
+  if (route.list !== true && route.filesBody === undefined) return route.query ?? NOTHING;
+  const more = route.list === true ? PAGE_QUERY : archiveQuery(route);
+  return Type.Object({ ...(route.query?.properties ?? {}), ...more }, { additionalProperties: false });
 }
 
 function compileParams(schema: TObject): RouteValidator["params"] {
@@ -172,7 +176,8 @@ function lowerCaseUuids(schema: TSchema): (value: Record<string, unknown>) => Re
   return (value) => {
     for (const name of names) {
       const text = value[name];
-      if (typeof text === "string") value[name] = text.toLowerCase();
+      // Where another text may stand in place of a UUID, its case has a meaning.
+      if (typeof text === "string" && isUuid(text.toLowerCase())) value[name] = text.toLowerCase();
     }
     return value;
   };

@@ -4,7 +4,7 @@
  * response.
  */
 import type { Clock } from "../clock.js";
-import type { BodyLimits, RouteSpec } from "../contract/route.js";
+import type { RouteSpec } from "../contract/route.js";
 import { AppError, type ErrorCode } from "../errors.js";
 import { newId } from "../ids.js";
 import type { Log } from "../log.js";
@@ -16,11 +16,12 @@ import { HandlerRunner } from "./limits/handler-runner.js";
 import type { IdempotencyStore } from "./limits/idempotency.js";
 import { InFlight } from "./limits/in-flight.js";
 import { UNUSED_BODY_MS, type HttpLimits } from "./limits/limits.js";
-import { formBearer, readBody, routeOfBody } from "./request/body-form.js";
+import { formBearer, readBody, routeOfBody, type ReadBody } from "./request/body-form.js";
 import { BodyStream, streamBody, streamedBodyOf } from "./request/body-stream.js";
+import { isOfFiles, readFilesBody, requireNoArchiveQuery, type SentFiles } from "./request/files-body.js";
 import { BodyBudget, collectBody, type BodyCollector } from "./request/body.js";
 import { CallerReader, type Authenticate } from "./request/caller.js";
-import { CheckedRequest, type CheckedInput } from "./request/checked-request.js";
+import { CheckedRequest } from "./request/checked-request.js";
 import { Exchange } from "./request/exchange.js";
 import { readHead, requireSoundHead, saneRequestId, type RequestHead } from "./request/request-head.js";
 import type { Answer } from "./response/answer.js";
@@ -302,18 +303,20 @@ export class Dispatcher {
       isAdmitted = true;
       const params = this.#routes.paramsOf(match, head.method, head.url);
       const ownLimits = body === undefined ? undefined : compiled.bodyLimits?.(principal, params);
-      if (body !== undefined && !(body instanceof BodyStream)) {
+      if (isCollected(body)) {
         if (ownLimits !== undefined) body.narrow(ownLimits.bodyBytesMax);
         if (unchecked.bytes === undefined) bytes = await body.whole();
       }
       const { members: query, pairs, repeated } = validator.query(head.query);
-      const sent = sentBody(compiled, head, { body, bytes, ownLimits });
+      const reading = sentBody(compiled, head, { body, bytes, query, ownLimits });
+      const sent = reading instanceof Promise ? await reading : reading;
       const input = { params, query, repeated, ...sent, principal };
       const request = new CheckedRequest(exchange, compiled, input);
       // The client left while its request was being checked: nothing may be changed for it any more.
       if (!exchange.isOpen) throw deadlineExceeded("the client left before its request was handled");
       const { path } = match;
-      const reply = await this.#runner.run({ exchange, compiled, path, bytes, request });
+      const meant = isOfFiles(route, head) ? () => Buffer.from(JSON.stringify(sent.body)) : bytes;
+      const reply = await this.#runner.run({ exchange, compiled, path, meant, request });
       if (isUnread(body)) await dropRest(exchange, body);
       const answer = replyAnswer(exchange, compiled, reply, { path, members: query, pairs });
       return answer instanceof Promise ? await answer : answer;
@@ -343,15 +346,18 @@ function isUnlistened({ head, body, isOpen, endsConnection }: Exchange): boolean
 function sentBody(
   compiled: CompiledRoute,
   head: RequestHead,
-  {
-    body,
-    bytes,
-    ownLimits,
-  }: Pick<Unchecked, "body"> & { readonly bytes: Buffer; readonly ownLimits: BodyLimits | undefined },
-): Pick<CheckedInput, "body" | "sentBack"> {
-  if (compiled.route.streamedBody !== true) return readBody(compiled, head, bytes, ownLimits);
+  { body, ...sent }: Pick<Unchecked, "body"> & Omit<SentFiles, "body">,
+): ReadBody | Promise<ReadBody> {
+  const { route } = compiled;
+  if (isOfFiles(route, head) && isCollected(body)) return readFilesBody(compiled, head, { body, ...sent });
+  if (route.filesBody !== undefined) requireNoArchiveQuery(sent.query);
+  if (route.streamedBody !== true) return readBody(compiled, head, sent.bytes, sent.ownLimits);
   const stream = body instanceof BodyStream ? body : undefined;
-  return { body: streamedBodyOf(head, stream, ownLimits ?? compiled), sentBack: {} };
+  return { body: streamedBodyOf(head, stream, sent.ownLimits ?? compiled), sentBack: {} };
+}
+
+function isCollected(body: Unchecked["body"]): body is BodyCollector {
+  return body !== undefined && !(body instanceof BodyStream);
 }
 
 function isUnread(body: Unchecked["body"]): body is NonNullable<Unchecked["body"]> {

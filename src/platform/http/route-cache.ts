@@ -5,6 +5,7 @@
 import { LRUCache } from "lru-cache";
 import { HTTP_METHODS, type HttpMethod } from "../contract/route.js";
 import { AppError } from "../errors.js";
+import { isUuid } from "../ids.js";
 import type { CompiledRoute } from "./compiled-route.js";
 import { canonicalPath } from "./request/request-path.js";
 import { MethodNotAllowed } from "./response/error-answer.js";
@@ -60,7 +61,8 @@ export class RouteCache {
     const { validator } = match.compiled;
     const params = validator.params(match.raw);
     // Frozen, because all requests with this path share it.
-    if (validator.takesIdsOnly) this.#cacheOf(method).set(url, { ...match, params: Object.freeze(params) });
+    if (validator.takesIds && Object.values(match.raw).every((text) => isUuid(text.toLowerCase())))
+      this.#cacheOf(method).set(url, { ...match, params: Object.freeze(params) });
     return params;
   }
 

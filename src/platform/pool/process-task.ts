@@ -59,10 +59,10 @@ export type ProcessTaskResult<Answer> = { readonly ok: true; readonly value: Ans
 const MEMORY_POLL_MS = 50;
 const STDERR_CHARS_KEPT = 8_192;
 /**
- * A folder of this age was left behind by a server that was killed during a task: the longest deadline (of a setup) is
- * ten minutes.
+ * A folder of this age was left behind by a server that was killed during a task: the longest deadline, of the largest
+ * setup, is a few hours.
  */
-const STALE_FOLDER_MS = 60 * 60 * 1000;
+const STALE_FOLDER_MS = 24 * 60 * 60 * 1000;
 /** Added to the size of the answer for the kernel's limit on file sizes: room for small files of Node itself. */
 const FILE_BYTES_SLACK = 1024 * 1024;
 const PROGRESS_LINE = /^(0\.\d{1,6}|1(\.0{1,6})?)$/;

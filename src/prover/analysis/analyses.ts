@@ -15,7 +15,7 @@ import type { StoreCommit } from "../../platform/store/store.js";
 import { mergeCommits } from "../../platform/store/tables.js";
 import type { AnalysisOutcome, CircuitAnalyzer } from "../compute/analysis-task.js";
 import { analysisFinished } from "../prover-events.js";
-import { proofSystemRow } from "../catalog.js";
+import { proofSystemRow } from "../providers/circom-systems.js";
 import type { SourceFiles } from "../provisioning/source-files.js";
 import type { BuiltInCircuits, CircuitSource } from "../provisioning/sources.js";
 import {

@@ -9,6 +9,8 @@ import type {
   CompileRequest,
   CompileResult,
 } from "../../engine/circuit/compile-circuit.js";
+import { readCompilerName } from "../../engine/circuit/toolchain.js";
+import type { NativeCompiler } from "../../engine/circuit/native-compiler.js";
 import { workerPath } from "../../platform/files/package-root.js";
 import { SANDBOX_INCOMPLETE } from "../../platform/pool/sandbox.js";
 import type { ProcessTaskFailure, ProcessTaskLimits, ProcessTasks } from "../../platform/pool/process-task.js";
@@ -25,6 +27,14 @@ interface CompileTaskOptions {
   readonly limits?: CompileLimits;
   readonly processLimits: ProcessTaskLimits;
   readonly signal?: AbortSignal;
+  /** The operator's own circom, in place of the one in WebAssembly. */
+  readonly compiler?: NativeCompiler;
+}
+
+interface CompileMessage {
+  readonly request: CompileRequest;
+  readonly limits: CompileLimits;
+  readonly compiler?: NativeCompiler;
 }
 
 /** The caller aborted, or the process died for a reason that is not the source's. */
@@ -42,13 +52,22 @@ const MIB = 1024 ** 2;
  */
 const WALL_PER_CPU_SECOND = 5;
 
+/** The R1CS of 2^20 constraints has some 200 MB, and the server reads it whole: a quarter of what made it. */
+const ANSWER_BYTES_MIN = 256 * MIB;
+const ANSWER_SHARE = 0.25;
+
+/** Returns the name of the compiler that the server ships, its version and flags. */
+export function circom2Name(): string {
+  return `${readCompilerName()} O2`;
+}
+
 /** Returns the limits of a compile process. The largest built-in circuit takes 8 s and 0.6 GB. */
 export function compileProcessLimits({ memoryMb, seconds }: CompileAllowance): ProcessTaskLimits {
   return {
     deadlineMs: seconds * WALL_PER_CPU_SECOND * 1000,
     cpuSeconds: seconds,
     memoryBytesMax: memoryMb * MIB,
-    answerBytesMax: 256 * MIB,
+    answerBytesMax: Math.max(ANSWER_BYTES_MIN, memoryMb * MIB * ANSWER_SHARE),
     openFilesMax: 64,
     heapMegabytesMax: 512,
     // The same as proving: both yield to the event loop, and a server that is busy proving still compiles.
@@ -66,9 +85,13 @@ export async function compileInProcess(
   options: CompileTaskOptions,
 ): Promise<CompileTaskResult> {
   const { processLimits } = options;
-  const outcome = await tasks.run<{ request: CompileRequest; limits: CompileLimits }, CompileResult>({
+  const outcome = await tasks.run<CompileMessage, CompileResult>({
     entry: workerPath("compile.process"),
-    request: { request, limits: options.limits ?? DEFAULT_COMPILE_LIMITS },
+    request: {
+      request,
+      limits: options.limits ?? DEFAULT_COMPILE_LIMITS,
+      ...(options.compiler === undefined ? {} : { compiler: options.compiler }),
+    },
     limits: processLimits,
     isUntrusted: true,
     ...(options.signal === undefined ? {} : { signal: options.signal }),

@@ -186,7 +186,9 @@ export class ComputePools {
     const { key } = openKey;
     if (key.domainPower < HELP_DOMAIN_POWER_MIN) return 0;
     const idle = this.#pools.prove.threads - this.#proveTasks - 1;
-    return Math.max(0, Math.min(idle, this.#helpersMax, key.workspaces.length - 1, this.#keyPlaces.freeOf(openKey)));
+    const places = key.helperPlaces?.length ?? 0;
+    const room = places > 0 ? places : Math.min(key.workspaces.length - 1, this.#keyPlaces.freeOf(openKey));
+    return Math.max(0, Math.min(idle, this.#helpersMax, room));
   }
 
   /** Resolves when the helper's thread is free again; never rejects. */
@@ -198,11 +200,11 @@ export class ComputePools {
     if (openKey === undefined) return;
     try {
       const turn = owner === undefined ? {} : { owner };
-      await this.#keyPlaces.run(
-        openKey,
-        turn,
-        async () => await this.run("prove", "help", { system, openKey, team }, { ...turn, retryOnCrash: false }),
-      );
+      const help = async (): Promise<unknown> =>
+        await this.run("prove", "help", { system, openKey, team }, { ...turn, retryOnCrash: false });
+      // Places of helpers are for this proof alone: the key has one workspace then, which it has taken.
+      if ((openKey.key.helperPlaces?.length ?? 0) > 0) await help();
+      else await this.#keyPlaces.run(openKey, turn, help);
     } catch {
       // The pool has logged the error. The helper's part may be half done, so the proof must not use it.
       failTeam(team);

@@ -9,6 +9,8 @@ import type {
   ProveMessage,
   ProveValue,
   TaskResult,
+  VerifierContractMessage,
+  VerifierContractValue,
   VerifyBatchMessage,
   VerifyBatchValue,
   VerifyMessage,
@@ -38,6 +40,8 @@ export interface Compilation {
   readonly sym: Uint8Array;
   readonly circuit: CircuitInterface;
   readonly warnings: readonly ProverDiagnostic[];
+  /** Name and version, such as `circom2 0.2.23`. */
+  readonly compiler: string;
 }
 
 export type CompileOutcome =
@@ -52,11 +56,15 @@ export type CompileOutcome =
 export interface CompileInput {
   readonly source: CircuitSource;
   readonly curve: CompileRequest["curve"];
+  /** Names the circuit: its source with the options, the curve and the compiler. */
+  readonly hash?: string;
 }
 
 export interface SetupInput {
   readonly system: ProofSystemName;
   readonly r1cs: Uint8Array;
+  /** The largest domain for which the process has memory; without it the compute tells it from the circuit. */
+  readonly domainPowerMax?: number;
   /** The curve's reference strings; the first that is large enough is taken. */
   readonly referenceStrings?: readonly ReferenceStringFile[];
 }
@@ -107,8 +115,12 @@ export interface GatesInput {
   readonly r1cs: StoredFile;
   readonly provingKey: StoredFile;
   readonly verifyingKey: StoredFile;
-  /** The string from which the key of a universal system follows. */
+  /** What the memory of the gates is told from; ordinary limits hold without it. */
+  readonly sizes?: { readonly circuit: CircuitInterface; readonly r1csBytes: number; readonly keyBytes: number };
+  /** The string from which the key of a universal system follows, or an imported key of another. */
   readonly referenceString?: ReferenceStringFile;
+  /** The key was made elsewhere. */
+  readonly isImported?: boolean;
   /** Inputs that satisfy a built-in circuit: an honest proof of them must verify, too. */
   readonly example?: {
     readonly circuit: CircuitInterface;
@@ -117,30 +129,47 @@ export interface GatesInput {
   };
 }
 
-/** The files of an import as they were uploaded. */
+/** The files of an import as they were uploaded: a circuit, with a key of its own or none, or a verifying key alone. */
 export interface ImportFiles {
-  readonly r1cs: StoredFile;
-  readonly witnessProgram: StoredFile;
-  readonly sym: StoredFile;
+  readonly r1cs?: StoredFile;
+  readonly witnessProgram?: StoredFile;
+  readonly sym?: StoredFile;
   readonly provingKey?: StoredFile;
   readonly verifyingKey?: StoredFile;
+}
+
+export interface ImportInput {
+  readonly system: ProofSystemName;
+  readonly files: ImportFiles;
+  /** Strings from one of which the key may follow. */
+  readonly strings?: readonly ReferenceStringFile[];
+  /** The key must follow from one of them. */
+  readonly needsString?: boolean;
 }
 
 /** What the files are, where they fit together. */
 export interface ImportedParts {
   readonly circuit: CircuitInterface;
-  /** WebAssembly, with a maximum of memory. */
-  readonly witnessProgram: Uint8Array;
+  /** WebAssembly, with a maximum of memory; absent without a circuit. */
+  readonly witnessProgram?: Uint8Array;
   /** Of the proving key, JSON text; absent without one. */
   readonly verifyingKey?: string;
+  /** The proving key in this server's form; absent where that is the uploaded file. */
+  readonly provingKey?: Uint8Array;
+  /** SHA-256 of the string from which the key says to follow; the gates check it. */
+  readonly referenceString?: string;
+}
+
+/** A proving key of the artifact store. */
+export interface ExportInput {
+  readonly system: ProofSystemName;
+  readonly provingKey: StoredFile;
 }
 
 export type ImportOutcome = { readonly ok: true; readonly value: ImportedParts } | StepFailure;
 
-export interface PassedGates {
-  /** Source of a Solidity contract that verifies proofs of this key; absent where the EVM has no precompiles. */
-  readonly verifierContract?: string;
-}
+/** Whether a key has passed all gates. */
+export type GatesOutcome = { readonly ok: true } | StepFailure;
 
 export interface ProverCompute {
   /**
@@ -150,7 +179,12 @@ export interface ProverCompute {
   /** Compiles untrusted source. Whatever the source does is a result, never a rejection. */
   compile(input: CompileInput, options?: ComputeOptions): Promise<CompileOutcome>;
   /** Reads a circuit, and a key if there is one, that were made elsewhere. Whatever the files are is a result. */
-  readImport(files: ImportFiles, options?: ComputeOptions): Promise<ImportOutcome>;
+  readImport(input: ImportInput, options?: ComputeOptions): Promise<ImportOutcome>;
+  /** Makes snarkjs' file of a proving key that is stored in another form. */
+  exportZkey(
+    input: ExportInput,
+    options?: ComputeOptions,
+  ): Promise<{ readonly ok: true; readonly value: Uint8Array } | StepFailure>;
   /** Makes keys: fresh, random ones, or those that follow from a reference string. */
   setup(input: SetupInput, options?: ComputeOptions): Promise<SetupOutcome>;
   /** Makes the file of a reference string whose secret nobody keeps; trusted only as far as this server is. */
@@ -159,14 +193,16 @@ export interface ProverCompute {
     options?: ComputeOptions,
   ): Promise<{ readonly ok: true; readonly value: Uint8Array } | StepFailure>;
   /** Runs all setup gates on the stored keys, forgeries among them. */
-  gates(
-    input: GatesInput,
-    options?: ComputeOptions,
-  ): Promise<{ readonly ok: true; readonly value: PassedGates } | StepFailure>;
+  gates(input: GatesInput, options?: ComputeOptions): Promise<GatesOutcome>;
   prove(message: ProveMessage, options?: ComputeOptions): Promise<TaskResult<ProveValue>>;
   verify(message: VerifyMessage, options?: ComputeOptions): Promise<TaskResult<VerifyValue>>;
   /** Verifies many proofs of one key on one thread. */
   verifyBatch(message: VerifyBatchMessage, options?: ComputeOptions): Promise<TaskResult<VerifyBatchValue>>;
   /** Hashes notes into their tree. */
   appendNotes(message: AppendNotesMessage, options?: ComputeOptions): Promise<AppendNotesValue>;
+  /** Writes the Solidity contract that verifies proofs of a key on a curve with precompiles in the EVM. */
+  verifierContract(
+    message: VerifierContractMessage,
+    options?: ComputeOptions,
+  ): Promise<TaskResult<VerifierContractValue>>;
 }

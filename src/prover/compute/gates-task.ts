@@ -2,14 +2,19 @@
  * Checks a stored key in a process of its own: seconds of work that must not delay proofs. The files are passed
  * by path and hash, so that tens of megabytes do not pass through the server's memory.
  */
-import type { GatesInput, PassedGates } from "./compute.js";
+import type { StoredKeyResult } from "../../engine/proof-systems/proof-system.js";
+import type { ExportInput, GatesInput } from "./compute.js";
 import { workerPath } from "../../platform/files/package-root.js";
 import type { ProcessTaskLimits, ProcessTaskResult, ProcessTasks } from "../../platform/pool/process-task.js";
 
-export type GatesAnswer = ({ readonly ok: true } & PassedGates) | { readonly ok: false; readonly message: string };
+export type ExportAnswer =
+  { readonly ok: true; readonly value: Uint8Array } | { readonly ok: false; readonly message: string };
 
-/** 65,536 constraints take 3 s and 0.6 GB; the rest is room for a busy machine. */
-const GATES_PROCESS_LIMITS: ProcessTaskLimits = {
+/** What the process is asked for. */
+export type GatesRequest = GatesInput | { readonly exported: ExportInput };
+
+/** Limits for circuits of up to 2^16 constraints: 3 s, and more room than others as it yields to all other work. */
+export const GATES_PROCESS_LIMITS: ProcessTaskLimits = {
   deadlineMs: 300_000,
   cpuSeconds: 600,
   memoryBytesMax: 3 * 1024 ** 3,
@@ -19,16 +24,42 @@ const GATES_PROCESS_LIMITS: ProcessTaskLimits = {
   niceness: 19,
 };
 
+/** A file of 1 GiB, held twice, and the key from which it is written. */
+const EXPORT_PROCESS_LIMITS: ProcessTaskLimits = {
+  ...GATES_PROCESS_LIMITS,
+  memoryBytesMax: 4 * 1024 ** 3,
+  answerBytesMax: 1024 ** 3 + 64 * 1024 ** 2,
+};
+
 /** Runs all gates on the files; rejects only when the server's own temporary folder fails. */
 export async function checkKeyInProcess(
   tasks: ProcessTasks,
   request: GatesInput,
-  options: { readonly signal?: AbortSignal } = {},
-): Promise<ProcessTaskResult<GatesAnswer>> {
-  return await tasks.run<GatesInput, GatesAnswer>({
+  options: {
+    readonly limits?: ProcessTaskLimits;
+    readonly signal?: AbortSignal;
+    readonly onProgress?: (share: number) => void;
+  } = {},
+): Promise<ProcessTaskResult<StoredKeyResult>> {
+  return await tasks.run<GatesRequest, StoredKeyResult>({
     entry: workerPath("gates.process"),
     request,
-    limits: GATES_PROCESS_LIMITS,
+    limits: options.limits ?? GATES_PROCESS_LIMITS,
+    ...(options.signal === undefined ? {} : { signal: options.signal }),
+    ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),
+  });
+}
+
+/** Makes snarkjs' file of a key that is stored in another form; rejects as `checkKeyInProcess`. */
+export async function exportZkeyInProcess(
+  tasks: ProcessTasks,
+  exported: ExportInput,
+  options: { readonly signal?: AbortSignal } = {},
+): Promise<ProcessTaskResult<ExportAnswer>> {
+  return await tasks.run<GatesRequest, ExportAnswer>({
+    entry: workerPath("gates.process"),
+    request: { exported },
+    limits: EXPORT_PROCESS_LIMITS,
     ...(options.signal === undefined ? {} : { signal: options.signal }),
   });
 }

@@ -5,10 +5,9 @@
 import type { ImportLimits, ImportProblem } from "../../engine/circuit/imported-circuit.js";
 import { workerPath } from "../../platform/files/package-root.js";
 import type { ProcessTaskLimits, ProcessTaskResult, ProcessTasks } from "../../platform/pool/process-task.js";
-import type { ImportedParts, ImportFiles } from "./compute.js";
+import type { ImportedParts, ImportInput } from "./compute.js";
 
-export interface ImportTaskRequest {
-  readonly files: ImportFiles;
+export interface ImportTaskRequest extends ImportInput {
   readonly limits: ImportLimits;
   /** Bytes that the files which stay in memory for proofs may have together. No limit unless given. */
   readonly residentBytesMax?: number;
@@ -16,12 +15,15 @@ export interface ImportTaskRequest {
 
 export type ImportTaskAnswer = { readonly ok: true; readonly value: ImportedParts } | ImportProblem;
 
-/** A key of 2^18 constraints takes 3 s and 1 GB; the rest is room for a busy machine. */
+/**
+ * A Groth16 key of 2^18 constraints takes 3 s and 1 GB, a PLONK key of 2^14 gates half a minute where its string is not
+ * at hand; the rest is room for a busy machine.
+ */
 export const IMPORT_PROCESS_LIMITS: ProcessTaskLimits = {
   deadlineMs: 300_000,
   cpuSeconds: 120,
   memoryBytesMax: 6 * 1024 ** 3,
-  answerBytesMax: 256 * 1024 ** 2,
+  answerBytesMax: 1024 ** 3,
   openFilesMax: 64,
   heapMegabytesMax: 1024,
   niceness: 15,

@@ -57,8 +57,8 @@ export class KeyPlaces {
   }
 }
 
-/** A signal that fires with the caller's, or when the deadline passes before `end` was called. */
-function waitOf(
+/** Returns a signal that fires with the caller's, or when the deadline passes before `end` was called. */
+export function waitOf(
   { signal, deadlineMs, sinceMs }: Pick<RunOptions, "signal" | "deadlineMs" | "sinceMs">,
   retryAfterSec: () => number,
 ): { readonly signal: AbortSignal; readonly end: () => void } {

@@ -1,80 +1,122 @@
 /**
  * Proving keys in the form that the WebAssembly kernels use: opened once by a thread of the pool `prove`, shared by all
- * threads, and dropped least recently used first. Where a key cannot be opened the reference backend proves, so that no
- * request fails because of it.
+ * threads, and dropped least recently used first. What a key and its workspaces take is known before it is opened, and
+ * is taken from the memory of all large work: a proof whose key does not fit beside the others waits until one of them
+ * is done with. Where a key cannot be opened the reference backend proves, so that no request fails because of it.
  */
 import { LRUCache } from "lru-cache";
 import { AppError } from "../../platform/errors.js";
+import type { MemoryBudget, MemoryShare } from "../../platform/concurrency/memory-budget.js";
 import { newId } from "../../platform/ids.js";
 import type { Log } from "../../platform/log.js";
-import type { OpenKey, ProveMessage } from "../../engine/protocol.js";
+import { announceDroppedKey } from "../../engine/process/dropped-keys.js";
+import { openKeyBytes, storedKeyNeeds } from "../../engine/proof-systems/memory-needs.js";
+import type { MemoryNeeds } from "../../engine/proof-systems/memory-needs.js";
+import { placesToTry } from "../../engine/proof-systems/open-with-room.js";
+import type { OpenKey, OpenKeyPlaces, ProveMessage } from "../../engine/protocol.js";
 import type { RunOptions } from "../../platform/pool/thread-pool.js";
 import type { ComputePools } from "./compute-pools.js";
+import { waitOf } from "./key-places.js";
 
 export interface OpenKeysOptions {
   /** Memory of all open keys together, workspaces included. One key may exceed it, but then it is the only one. */
   readonly budgetBytes: number;
   /** Proofs that may run with one key at once. */
   readonly workspaces: number;
+  /** The same with a key whose workspaces are large; as many as threads prove. Default: as `workspaces`. */
+  readonly largeWorkspaces?: number;
 }
 
 interface OpenKeysDependencies {
   readonly pools: Pick<ComputePools, "run">;
+  /** Memory that all large work shares; no limit unless given. */
+  readonly memory?: MemoryBudget;
   readonly log: Log;
 }
 
+/** A key that is in memory: kept for the next proof, or only until the last proof with it has ended. */
+interface Held {
+  readonly openKey: OpenKey;
+  readonly share: MemoryShare | undefined;
+  users: number;
+  isKept: boolean;
+}
+
+/** Room that a key was given before it is opened. */
+interface TakenMemory {
+  readonly places: OpenKeyPlaces;
+  readonly share: MemoryShare | undefined;
+}
+
+/** Proofs with keys so large that they wait for memory take seconds. */
+const RETRY_AFTER_SEC = 10;
 /** A key is too large for ever, or until the machine has memory again. */
 const TOO_LARGE_MS = 600_000;
 const TOO_LARGE_MAX = 1_000;
+/** A workspace of this size is not spared for threads that may be lost. */
+const LARGE_WORKSPACE_BYTES = 256 * 1024 ** 2;
 /** What says nothing of the key, only of the call that opened it. */
-const LIMIT_CODES: ReadonlySet<string> = new Set(["overloaded", "deadline_exceeded"]);
+const LIMIT_CODES: ReadonlySet<string> = new Set(["overloaded", "deadline_exceeded", "insufficient_memory"]);
 
-/** A proving key's file and its system. */
-type KeyFile = Pick<ProveMessage, "system" | "provingKey">;
+/** A proving key's file, its system, and the counts of its circuit. */
+type KeyFile = Pick<ProveMessage, "system" | "provingKey" | "circuit">;
 
 /** In whose turn a key is opened, and until when. */
 export type OpenCall = Pick<RunOptions, "owner" | "signal" | "deadlineMs" | "sinceMs">;
 
 export class OpenKeys {
-  readonly #workspaces: number;
+  readonly #options: OpenKeysOptions;
   readonly #with: OpenKeysDependencies;
   /** By the SHA-256 of the key's file. */
-  readonly #open: LRUCache<string, OpenKey>;
+  readonly #open: LRUCache<string, Held>;
+  /** By the id of the opening: what is kept, and what proofs still use. */
+  readonly #held = new Map<string, Held>();
   /** Keys that no memory could hold a while ago. */
   readonly #tooLarge = new LRUCache<string, true>({ max: TOO_LARGE_MAX, ttl: TOO_LARGE_MS });
   /** Keys that a thread is opening now, so that overlapping calls open a key once. */
-  readonly #opening = new Map<string, Promise<OpenKey | undefined>>();
+  readonly #opening = new Map<string, Promise<Held | undefined>>();
 
-  constructor({ budgetBytes, workspaces }: OpenKeysOptions, dependencies: OpenKeysDependencies) {
-    this.#workspaces = workspaces;
+  constructor(options: OpenKeysOptions, dependencies: OpenKeysDependencies) {
+    const { budgetBytes } = options;
+    this.#options = options;
     this.#with = dependencies;
-    this.#open = new LRUCache<string, OpenKey>({
+    this.#open = new LRUCache<string, Held>({
       maxSize: budgetBytes,
       // The cache refuses what is larger than the whole; a key that large takes the place of all others instead.
-      sizeCalculation: ({ key }) => Math.min(key.memory.buffer.byteLength, budgetBytes),
+      sizeCalculation: ({ openKey }) => Math.min(bytesOf(openKey), budgetBytes),
+      dispose: (held) => {
+        held.isKept = false;
+        this.#freeUnused(held);
+      },
     });
+    dependencies.memory?.onWant((bytes) => this.#dropUnused(bytes));
   }
 
   /**
-   * Returns the open key, or undefined when the reference backend has to prove. The first call for a key takes about a
-   * second per million points, in the owner's turn.
+   * Runs the work with the open key, or with undefined when the reference backend has to prove. The key stays in memory
+   * until the work ends. The first call for a key takes about a second per million points, in the owner's turn.
    * Overlapping calls share an opening; when it ends by the limits of the caller who started it, the others open the
    * key in their own turn.
-   * @throws overloaded when the queue is full: the proof would wait in the same one; deadline_exceeded, and the
-   *   signal's reason
+   * @throws overloaded when the queue is full: the proof would wait in the same one; insufficient_memory;
+   *   deadline_exceeded, the signal's reason, and what the work throws
    */
-  async get(file: KeyFile, call: OpenCall = {}): Promise<OpenKey | undefined> {
-    const { sha256 } = file.provingKey;
-    if (this.#tooLarge.has(sha256)) return undefined;
+  async use<Value>(
+    file: KeyFile,
+    call: OpenCall,
+    work: (openKey: OpenKey | undefined) => Promise<Value>,
+  ): Promise<Value> {
     for (;;) {
-      const open = this.#open.get(sha256);
-      if (open !== undefined) return open;
-      const others = this.#opening.get(sha256);
-      if (others === undefined) return await this.#share(file, call);
+      const held = await this.#find(file, call);
+      if (held === undefined) return await work(undefined);
+      // Other work may have taken its memory before this call resumed.
+      if (!this.#held.has(held.openKey.id)) continue;
+      held.users += 1;
       try {
-        return await others;
-      } catch {
-        call.signal?.throwIfAborted();
+        return await work(held.openKey);
+      } finally {
+        held.users -= 1;
+        this.#freeUnused(held);
+        if (held.users === 0) this.#with.memory?.wake();
       }
     }
   }
@@ -85,30 +127,61 @@ export class OpenKeys {
     this.#open.delete(sha256);
   }
 
+  async #find(file: KeyFile, call: OpenCall): Promise<Held | undefined> {
+    const { sha256 } = file.provingKey;
+    if (this.#tooLarge.has(sha256)) return undefined;
+    for (;;) {
+      const open = this.#open.get(sha256);
+      if (open !== undefined) return open;
+      const others = this.#opening.get(sha256);
+      if (others === undefined) return await this.#shareOpening(file, call);
+      try {
+        return await others;
+      } catch {
+        call.signal?.throwIfAborted();
+      }
+    }
+  }
+
   /** Opens a key for this call and those that come meanwhile. */
-  async #share(file: KeyFile, call: OpenCall): Promise<OpenKey | undefined> {
+  async #shareOpening(file: KeyFile, call: OpenCall): Promise<Held | undefined> {
     const { sha256 } = file.provingKey;
     const opening = this.#openNow(file, call);
     this.#opening.set(sha256, opening);
     try {
       const opened = await opening;
-      // Not kept when the key was dropped meanwhile.
-      if (opened !== undefined && this.#opening.get(sha256) === opening) this.#open.set(sha256, opened);
+      if (opened === undefined) return undefined;
+      this.#held.set(opened.openKey.id, opened);
+      // Not kept when the key was dropped meanwhile: the proofs that wait for it are its last.
+      if (this.#opening.get(sha256) === opening) {
+        opened.isKept = true;
+        this.#open.set(sha256, opened);
+      }
       return opened;
     } finally {
       if (this.#opening.get(sha256) === opening) this.#opening.delete(sha256);
     }
   }
 
-  async #openNow({ system, provingKey }: KeyFile, call: OpenCall): Promise<OpenKey | undefined> {
+  async #openNow(file: KeyFile, call: OpenCall): Promise<Held | undefined> {
+    const { system, provingKey } = file;
     try {
-      const message = { system, provingKey, workspaces: this.#workspaces };
-      const opened = await this.#with.pools.run("prove", "open_key", message, call);
-      if (!opened.ok) {
-        this.#tooLarge.set(provingKey.sha256, true);
-        throw new Error(opened.message);
+      const taken = this.#takeMemory(file, call);
+      const { places, share } = taken instanceof Promise ? await taken : taken;
+      try {
+        const message = { system, provingKey, ...places };
+        const opened = await this.#with.pools.run("prove", "open_key", message, call);
+        if (!opened.ok) {
+          this.#tooLarge.set(provingKey.sha256, true);
+          throw new Error(opened.message);
+        }
+        const openKey = { id: newId(), key: opened.value };
+        share?.shrink(bytesOf(openKey));
+        return { openKey, share, users: 0, isKept: false };
+      } catch (error) {
+        share?.release();
+        throw error;
       }
-      return { id: newId(), key: opened.value };
     } catch (error) {
       if (call.signal?.aborted === true || (error instanceof AppError && LIMIT_CODES.has(error.code))) throw error;
       // A kernel that cannot run here; the next request tries again, unless the key is too large.
@@ -119,4 +192,56 @@ export class OpenKeys {
       return undefined;
     }
   }
+
+  /** Waits for the memory of the key with as many places as there can be; where there is no limit, nothing waits. */
+  #takeMemory({ system, provingKey, circuit }: KeyFile, call: OpenCall): TakenMemory | Promise<TakenMemory> {
+    const { memory } = this.#with;
+    const { workspaces, largeWorkspaces = workspaces } = this.#options;
+    const needs = storedKeyNeeds(system, circuit, { keyBytes: provingKey.bytes.byteLength });
+    const places = { workspaces: needs.workspace < LARGE_WORKSPACE_BYTES ? workspaces : largeWorkspaces };
+    if (memory === undefined) return { places, share: undefined };
+    return this.#waitForMemory(memory, { needs, places: fittingPlaces(needs, places, memory.bytes) }, call);
+  }
+
+  async #waitForMemory(
+    memory: MemoryBudget,
+    { needs, places }: { readonly needs: MemoryNeeds; readonly places: OpenKeyPlaces },
+    call: OpenCall,
+  ): Promise<TakenMemory> {
+    const wait = waitOf(call, () => RETRY_AFTER_SEC);
+    try {
+      const share = await memory.take(openKeyBytes(needs, places), "proving with this circuit's key", wait.signal);
+      return { places, share };
+    } finally {
+      wait.end();
+    }
+  }
+
+  /** Drops keys that no proof uses, least recently used first, until so many bytes are free. */
+  #dropUnused(bytes: number): void {
+    let dropped = 0;
+    for (const sha256 of [...this.#open.rkeys()]) {
+      const held = this.#open.peek(sha256);
+      if (dropped >= bytes) return;
+      if (held === undefined || held.users > 0) continue;
+      dropped += bytesOf(held.openKey);
+      this.#open.delete(sha256);
+    }
+  }
+
+  #freeUnused(held: Held): void {
+    const { openKey, share, users, isKept } = held;
+    if (isKept || users > 0 || !this.#held.delete(openKey.id)) return;
+    announceDroppedKey({ id: openKey.id, bytes: bytesOf(openKey) });
+    share?.release();
+  }
+}
+
+/** Returns as many places as the whole memory has room for; one alone where there is not even that. */
+function fittingPlaces(needs: MemoryNeeds, wanted: OpenKeyPlaces, bytes: number): OpenKeyPlaces {
+  return placesToTry(wanted).find((places) => openKeyBytes(needs, places) <= bytes) ?? { workspaces: 1 };
+}
+
+function bytesOf({ key }: OpenKey): number {
+  return key.memory.buffer.byteLength + (key.sectionBytes ?? 0);
 }

@@ -3,41 +3,57 @@
  * proofs in the pool `prove`, verification and note hashing in `interactive`.
  */
 import { WASM_PAGE_BYTES } from "../../engine/circuit/wasm-memory.js";
+import {
+  circuitCounts,
+  memoryNeeds,
+  openKeyBytes,
+  referenceStringNeeds,
+  storedKeyNeeds,
+} from "../../engine/proof-systems/memory-needs.js";
+import type { CircuitCounts, MemoryNeeds } from "../../engine/proof-systems/memory-needs.js";
+import { MemoryBudget } from "../../platform/concurrency/memory-budget.js";
 import { AppError } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
-import { compileInProcess, compileProcessLimits, type CompileAllowance } from "./compile-task.js";
-import { checkKeyInProcess } from "./gates-task.js";
+import { circom2Name, compileInProcess, compileProcessLimits, type CompileAllowance } from "./compile-task.js";
+import { GATES_PROCESS_LIMITS, checkKeyInProcess, exportZkeyInProcess } from "./gates-task.js";
 import { readImportInProcess } from "./import-task.js";
 import type { ComputePools, ProveOptions } from "./compute-pools.js";
 import { OpenKeys, type OpenKeysOptions } from "./open-keys.js";
 import { GaveWay } from "../../platform/pool/thread-pool.js";
 import type { ProcessTaskFailure, ProcessTaskLimits, ProcessTasks } from "../../platform/pool/process-task.js";
-import { makeReferenceStringInProcess, setupInProcess } from "./setup-task.js";
+import { SETUP_PROCESS_LIMITS, limitsFor, makeReferenceStringInProcess, setupInProcess } from "./setup-task.js";
 import { DEFAULT_COMPILE_LIMITS, type CompileLimits } from "../../engine/circuit/compile-circuit.js";
 import type { Diagnostic } from "../../engine/circuit/diagnostics.js";
+import type { NativeCompiler } from "../../engine/circuit/native-compiler.js";
 import { readCircuitInterface } from "../../engine/circuit/interface.js";
-import { readR1csHeader } from "../../engine/circuit/r1cs.js";
+import { R1csFormatError, readR1csHeader } from "../../engine/circuit/r1cs.js";
 import { readCompilerName } from "../../engine/circuit/toolchain.js";
 import type {
   AppendNotesMessage,
   AppendNotesValue,
+  OpenKey,
   PairingBackend,
   ProveMessage,
   ProveValue,
   TaskResult,
+  VerifierContractMessage,
+  VerifierContractValue,
   VerifyBatchMessage,
   VerifyBatchValue,
   VerifyMessage,
   VerifyValue,
 } from "../../engine/protocol.js";
+import { findPreparedCircuit, type PreparedCircuit } from "./prepared-circuits.js";
 import type {
+  Compilation,
   CompileInput,
   CompileOutcome,
   ComputeOptions,
+  ExportInput,
   GatesInput,
-  ImportFiles,
+  GatesOutcome,
+  ImportInput,
   ImportOutcome,
-  PassedGates,
   ProverCompute,
   ReferenceStringInput,
   SetupInput,
@@ -51,8 +67,12 @@ interface PooledComputeOptions {
   readonly constraintsMax: number;
   /** Limits of one compilation. */
   readonly compile: CompileAllowance;
+  /** The operator's own circom; the one in WebAssembly unless given. */
+  readonly compiler?: NativeCompiler;
   /** Memory for resident keys: what an import may take of it at most. No limit unless given. */
   readonly residentBytesMax?: number;
+  /** Folder of the circuits that the build has compiled. None unless given. */
+  readonly preparedFolder?: string;
   /** For the WebAssembly kernels; without it the reference backend proves. */
   readonly openKeys?: OpenKeysOptions;
 }
@@ -60,6 +80,8 @@ interface PooledComputeOptions {
 interface PooledComputeDependencies {
   readonly pools: ComputePools;
   readonly tasks: ProcessTasks;
+  /** Memory that setups, gates and open keys share; no limit unless given. */
+  readonly memory?: MemoryBudget;
   readonly log: Log;
 }
 
@@ -72,35 +94,46 @@ const PAGES_MAX = 65_536;
 const NOTES_DEADLINE_MS = 30_000;
 
 export class PooledCompute implements ProverCompute {
-  readonly compilerName = `${readCompilerName()} O2`;
+  readonly compilerName: string;
+  readonly #compiler: NativeCompiler | undefined;
   readonly #compileLimits: CompileLimits;
   readonly #processLimits: ProcessTaskLimits;
+  readonly #preparedFolder: string | undefined;
   readonly #residentBytesMax: number | undefined;
   readonly #pools: ComputePools;
   readonly #log: Log;
   readonly #tasks: ProcessTasks;
   readonly #openKeys: OpenKeys | undefined;
+  readonly #memory: MemoryBudget;
 
   constructor(options: PooledComputeOptions, dependencies: PooledComputeDependencies) {
     const { memoryMb } = options.compile;
+    this.#compiler = options.compiler;
+    this.compilerName = options.compiler === undefined ? circom2Name() : `${options.compiler.name} O2`;
     const compilerPagesMax = Math.min(PAGES_MAX, Math.floor((memoryMb * MIB * COMPILER_SHARE) / WASM_PAGE_BYTES));
     this.#compileLimits = { ...DEFAULT_COMPILE_LIMITS, constraintsMax: options.constraintsMax, compilerPagesMax };
     this.#processLimits = compileProcessLimits(options.compile);
+    this.#preparedFolder = options.preparedFolder;
     this.#residentBytesMax = options.residentBytesMax;
     this.#pools = dependencies.pools;
     this.#tasks = dependencies.tasks;
     this.#log = dependencies.log;
+    this.#memory = dependencies.memory ?? new MemoryBudget({ bytes: Infinity });
     this.#openKeys = options.openKeys === undefined ? undefined : new OpenKeys(options.openKeys, dependencies);
   }
 
-  /** Compiles in a process; a source that does not compile is a result. */
-  async compile({ source, curve }: CompileInput, options: ComputeOptions = {}): Promise<CompileOutcome> {
+  /** Compiles in a process, unless the build has done so; a source that does not compile is a result. */
+  async compile({ source, curve, hash }: CompileInput, options: ComputeOptions = {}): Promise<CompileOutcome> {
+    const prepared = await this.#findPrepared(hash);
+    if (prepared !== undefined)
+      return { ok: true, value: compilationOf({ ...prepared, compiler: readCompilerName() }) };
     const outcome = await compileInProcess(
       this.#tasks,
       { sources: source.files, main: source.main, curve, ...source.options },
       {
         limits: this.#compileLimits,
         processLimits: this.#processLimits,
+        ...(this.#compiler === undefined ? {} : { compiler: this.#compiler }),
         ...signalOf(options),
       },
     );
@@ -111,20 +144,25 @@ export class PooledCompute implements ProverCompute {
         result.diagnostics.filter(({ severity }) => severity === wanted);
       return { ok: false, errors: ofSeverity("error"), warnings: ofSeverity("warning") };
     }
-    const { wasm, r1cs, sym, warnings } = result;
-    return {
-      ok: true,
-      value: { witnessProgram: wasm, r1cs, sym, circuit: readCircuitInterface(readR1csHeader(r1cs), sym), warnings },
-    };
+    return { ok: true, value: compilationOf(result) };
+  }
+
+  /** A circuit beyond the limit is left to the compiler, which refuses it. */
+  async #findPrepared(hash: string | undefined): Promise<PreparedCircuit | undefined> {
+    if (hash === undefined || this.#preparedFolder === undefined) return undefined;
+    const found = await findPreparedCircuit(this.#preparedFolder, hash);
+    if (found === undefined) return undefined;
+    const { constraintCount } = readR1csHeader(found.r1cs);
+    return constraintCount <= this.#compileLimits.constraintsMax ? found : undefined;
   }
 
   /** Reads the files in a process. */
-  async readImport(files: ImportFiles, options: ComputeOptions = {}): Promise<ImportOutcome> {
+  async readImport(input: ImportInput, options: ComputeOptions = {}): Promise<ImportOutcome> {
     const limits = {
       limits: this.#compileLimits,
       ...(this.#residentBytesMax === undefined ? {} : { residentBytesMax: this.#residentBytesMax }),
     };
-    const outcome = await readImportInProcess(this.#tasks, { files, ...limits }, signalOf(options));
+    const outcome = await readImportInProcess(this.#tasks, { ...input, ...limits }, signalOf(options));
     // The witness program and the key are the sender's: trying again would end the same way.
     if (!outcome.ok && outcome.code === "crashed" && options.signal?.aborted !== true) {
       this.#log.warn("process ended without an answer", { step: "import", code: outcome.code });
@@ -137,14 +175,45 @@ export class PooledCompute implements ProverCompute {
       : { ok: false, errors: [{ ...diagnostic(read.code, read.message), file: read.file }] };
   }
 
-  /** Makes keys in a process that ends afterwards. */
+  /**
+   * Makes keys in a process that ends afterwards, as soon as there is memory for it. A circuit whose key this server
+   * could not make or open is refused before that.
+   */
   async setup(input: SetupInput, options: ComputeOptions = {}): Promise<SetupOutcome> {
-    const outcome = await setupInProcess(this.#tasks, input, {
-      ...signalOf(options),
-      ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),
-    });
+    const counts = countsOf(input.r1cs);
+    let needs = counts === undefined ? undefined : memoryNeeds(input.system, counts);
+    for (;;) {
+      const outcome = await this.#setupOnce(input, needs, options);
+      if (!("domainPower" in outcome)) return outcome;
+      if (counts === undefined) throw new AppError("internal_error", { message: "a setup asks for memory again" });
+      needs = memoryNeeds(input.system, counts, outcome.domainPower);
+    }
+  }
+
+  async #setupOnce(
+    input: SetupInput,
+    needs: MemoryNeeds | undefined,
+    options: ComputeOptions,
+  ): Promise<SetupOutcome | { readonly ok: false; readonly domainPower: number }> {
+    const given =
+      needs === undefined
+        ? { bytes: SETUP_PROCESS_LIMITS.memoryBytesMax, limits: SETUP_PROCESS_LIMITS }
+        : {
+            bytes: needs.setup,
+            limits: limitsFor(SETUP_PROCESS_LIMITS, { ...needs, bytes: needs.setup, answerBytes: needs.keyFile }),
+          };
+    const refused = this.#refusal("the setup of this circuit", Math.max(given.bytes, leastOpenBytes(needs)));
+    if (refused !== undefined) return refused;
+    const domain = needs === undefined ? {} : { domainPowerMax: needs.domainPower };
+    const work = { bytes: given.bytes, what: "the setup of this circuit", signal: options.signal };
+    const outcome = await this.#memory.run(
+      work,
+      async () =>
+        await setupInProcess(this.#tasks, { ...input, ...domain }, { limits: given.limits, ...runOf(options) }),
+    );
     if (!outcome.ok) return this.#stepFailure("setup", outcome, options);
     const key = outcome.value;
+    if (!key.ok && key.code === "memory_required") return { ok: false, domainPower: key.domainPower };
     if (!key.ok && key.code === "reference_string_required") return { ok: false, referencePower: key.power };
     if (!key.ok) {
       const code = key.code === "gate_failed" ? "setup_gate_failed" : key.code;
@@ -166,21 +235,46 @@ export class PooledCompute implements ProverCompute {
     input: ReferenceStringInput,
     options: ComputeOptions = {},
   ): Promise<{ readonly ok: true; readonly value: Uint8Array } | StepFailure> {
-    const made = await makeReferenceStringInProcess(this.#tasks, input, signalOf(options));
+    const { bytes, file } = referenceStringNeeds(input.curve, input.power);
+    const what = "making a reference string of this size";
+    const refused = this.#refusal(what, bytes);
+    if (refused !== undefined) return refused;
+    const limits = limitsFor(SETUP_PROCESS_LIMITS, { bytes, domainPower: input.power, answerBytes: file });
+    const made = await this.#memory.run(
+      { bytes, what, signal: options.signal },
+      async () => await makeReferenceStringInProcess(this.#tasks, input, { limits, ...runOf(options) }),
+    );
     return made.ok ? made : this.#stepFailure("reference string", made, options);
   }
 
   /** Runs the gates on the stored files in a process. */
-  async gates(
-    input: GatesInput,
-    options: ComputeOptions = {},
-  ): Promise<{ readonly ok: true; readonly value: PassedGates } | StepFailure> {
-    const outcome = await checkKeyInProcess(this.#tasks, input, signalOf(options));
+  async gates(input: GatesInput, options: ComputeOptions = {}): Promise<GatesOutcome> {
+    const { sizes, ...request } = input;
+    const needs = sizes === undefined ? undefined : storedKeyNeeds(input.system, sizes.circuit, sizes);
+    const bytes = needs?.gates ?? GATES_PROCESS_LIMITS.memoryBytesMax;
+    const what = "the check of this circuit's key";
+    const refused = this.#refusal(what, bytes);
+    if (refused !== undefined) return refused;
+    const limits =
+      needs === undefined ? GATES_PROCESS_LIMITS : limitsFor(GATES_PROCESS_LIMITS, { ...needs, bytes, answerBytes: 0 });
+    const outcome = await this.#memory.run(
+      { bytes, what, signal: options.signal },
+      async () => await checkKeyInProcess(this.#tasks, request, { limits, ...runOf(options) }),
+    );
     if (!outcome.ok) return this.#stepFailure("gates", outcome, options);
     const checked = outcome.value;
-    return checked.ok
-      ? { ok: true, value: checked }
-      : { ok: false, errors: [diagnostic("setup_gate_failed", checked.message)] };
+    return checked.ok ? { ok: true } : { ok: false, errors: [diagnostic("setup_gate_failed", checked.message)] };
+  }
+
+  /** Makes the file in a process. */
+  async exportZkey(
+    input: ExportInput,
+    options: ComputeOptions = {},
+  ): Promise<{ readonly ok: true; readonly value: Uint8Array } | StepFailure> {
+    const outcome = await exportZkeyInProcess(this.#tasks, input, signalOf(options));
+    if (!outcome.ok) return this.#stepFailure("export", outcome, options);
+    const made = outcome.value;
+    return made.ok ? made : { ok: false, errors: [diagnostic("circuit_too_large", made.message)] };
   }
 
   /** Proves in the pool `prove`, with the key open for the kernels where possible. */
@@ -197,7 +291,16 @@ export class PooledCompute implements ProverCompute {
   }
 
   async #proveOnce(message: ProveMessage, options: ProveOptions): Promise<TaskResult<ProveValue>> {
-    const openKey = await this.#openKeys?.get(message, options);
+    const prove = async (openKey?: OpenKey): Promise<TaskResult<ProveValue>> =>
+      await this.#proveWith(openKey, message, options);
+    return this.#openKeys === undefined ? await prove() : await this.#openKeys.use(message, options, prove);
+  }
+
+  async #proveWith(
+    openKey: OpenKey | undefined,
+    message: ProveMessage,
+    options: ProveOptions,
+  ): Promise<TaskResult<ProveValue>> {
     // A thread that is lost during a proof never gives its workspace of the key back.
     const onThreadLost = (): void => {
       this.#openKeys?.drop(message.provingKey.sha256);
@@ -244,8 +347,27 @@ export class PooledCompute implements ProverCompute {
     return result.value;
   }
 
+  /** Writes the contract in the pool `prove`: of a key with many public signals it takes seconds. */
+  async verifierContract(
+    message: VerifierContractMessage,
+    options?: ComputeOptions,
+  ): Promise<TaskResult<VerifierContractValue>> {
+    return await this.#pools.run("prove", "verifier_contract", message, options);
+  }
+
   #pairingBackend(): PairingBackend {
     return this.#openKeys === undefined ? "reference" : "wasm";
+  }
+
+  /** What the server never has the memory for fails the prover at once. */
+  #refusal(what: string, bytes: number): StepFailure | undefined {
+    try {
+      this.#memory.require(bytes, what);
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      return { ok: false, errors: [diagnostic(error.code, error.message)] };
+    }
   }
 
   /** A limit that the circuit exceeded fails the prover; an aborted or crashed process throws, for another try. */
@@ -259,6 +381,39 @@ export class PooledCompute implements ProverCompute {
     this.#log.error("process ended without an answer", { step, code: failure.code });
     return new AppError("internal_error", { message: `${step}: the process ended without an answer`, cause: failure });
   }
+}
+
+function compilationOf({
+  wasm,
+  r1cs,
+  sym,
+  warnings,
+  compiler,
+}: PreparedCircuit & { readonly compiler: string }): Compilation {
+  const circuit = readCircuitInterface(readR1csHeader(r1cs), sym);
+  return { witnessProgram: wasm, r1cs, sym, circuit, warnings, compiler };
+}
+
+/** Undefined for what is no R1CS, which the process then says. */
+function countsOf(r1cs: Uint8Array): CircuitCounts | undefined {
+  try {
+    return circuitCounts(readR1csHeader(r1cs), r1cs.length);
+  } catch (error) {
+    if (error instanceof R1csFormatError) return undefined;
+    throw error;
+  }
+}
+
+/** A key that one thread can prove with. */
+function leastOpenBytes(needs: MemoryNeeds | undefined): number {
+  return needs === undefined ? 0 : openKeyBytes(needs, { workspaces: 1 });
+}
+
+function runOf(options: ComputeOptions): Pick<ComputeOptions, "signal" | "onProgress"> {
+  return {
+    ...signalOf(options),
+    ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),
+  };
 }
 
 function signalOf(options: ComputeOptions): { readonly signal?: AbortSignal } {

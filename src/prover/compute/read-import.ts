@@ -3,7 +3,13 @@ import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { readImportedCircuit } from "../../engine/circuit/imported-circuit.js";
 import type { ImportProblem } from "../../engine/circuit/imported-circuit.js";
-import { readImportedKey } from "../../engine/groth16/imported-key.js";
+import { verifierInterface } from "../../engine/circuit/interface.js";
+import { openPowersOfTau } from "../../engine/powers-of-tau/lagrange-points.js";
+import { PowersOfTauError } from "../../engine/powers-of-tau/powers-of-tau-error.js";
+import { rangeOfPath } from "../../engine/powers-of-tau/range-file.js";
+import type { CandidateString } from "../../engine/proof-systems/proof-system.js";
+import { openReferenceString } from "../../engine/proof-systems/reference-string-file.js";
+import { proofSystem } from "../../engine/proof-systems/table.js";
 import type { ImportFiles, StoredFile } from "./compute.js";
 import type { ImportTaskAnswer, ImportTaskRequest } from "./import-task.js";
 
@@ -25,24 +31,65 @@ const BYTES_MAX: Readonly<Partial<Record<keyof ImportFiles, number>>> = {
 const RESIDENT = ["r1cs", "witnessProgram", "provingKey"] as const satisfies readonly (keyof ImportFiles)[];
 
 /** Reads the files of an import. Whatever is wrong with them is a result. */
-export async function readImport({ files, limits, residentBytesMax }: ImportTaskRequest): Promise<ImportTaskAnswer> {
-  const tooLong = findTooLong(files) ?? findTooLarge(files, residentBytesMax);
+export async function readImport(request: ImportTaskRequest): Promise<ImportTaskAnswer> {
+  const { files, system, limits, residentBytesMax } = request;
+  const tooLong = findTooLong(files) ?? findTooLarge(request);
   if (tooLong !== undefined) return tooLong;
+  const { r1cs, witnessProgram, sym, provingKey, verifyingKey } = files;
+  const { curve } = proofSystem(system);
+  if (r1cs === undefined || witnessProgram === undefined) return await readVerifyingKey(request);
+  const r1csBytes = read(r1cs);
   const imported = await readImportedCircuit(
-    { r1cs: read(files.r1cs), witnessProgram: read(files.witnessProgram), sym: read(files.sym) },
-    limits,
+    {
+      r1cs: r1csBytes,
+      witnessProgram: read(witnessProgram),
+      ...(sym === undefined ? {} : { sym: read(sym) }),
+    },
+    { ...limits, curve: curve.name },
   );
   if (!imported.ok) return imported;
-  const { circuit, r1cs, witnessProgram } = imported;
-  if (files.provingKey === undefined) return { ok: true, value: { circuit, witnessProgram } };
-  const key = await readImportedKey(
-    {
-      provingKey: read(files.provingKey),
-      ...(files.verifyingKey === undefined ? {} : { verifyingKey: read(files.verifyingKey).toString("utf8") }),
+  const circuit = { circuit: imported.circuit, witnessProgram: imported.witnessProgram };
+  if (provingKey === undefined) return { ok: true, value: circuit };
+  const key = await proofSystem(system).importKey({
+    r1cs: r1csBytes,
+    provingKey: read(provingKey),
+    ...(verifyingKey === undefined ? {} : { verifyingKey: read(verifyingKey).toString("utf8") }),
+    strings: candidatesOf(request),
+    ...(request.needsString === undefined ? {} : { needsString: request.needsString }),
+  });
+  if (!key.ok) return key;
+  const { ok: _, ...value } = key;
+  const residentBytes = r1csBytes.length + circuit.witnessProgram.length + (key.provingKey?.length ?? 0);
+  if (residentBytes > (residentBytesMax ?? Infinity))
+    return tooLargeProblem("proving_key.zkey", "the key", { bytes: residentBytes, most: residentBytesMax });
+  return { ok: true, value: { ...circuit, ...value } };
+}
+
+async function readVerifyingKey({ files, system }: ImportTaskRequest): Promise<ImportTaskAnswer> {
+  if (files.verifyingKey === undefined) throw new Error("an import has a circuit or a verifying key");
+  const known = proofSystem(system);
+  const key = await known.importVerifyingKey(read(files.verifyingKey).toString("utf8"));
+  if (!key.ok) return key;
+  const { verifyingKey, publicCount } = key;
+  return { ok: true, value: { circuit: verifierInterface(known.curve.name, publicCount), verifyingKey } };
+}
+
+function candidatesOf({ system, strings = [] }: ImportTaskRequest): CandidateString[] {
+  const { curve } = proofSystem(system);
+  return strings.map((string) => ({
+    sha256: string.sha256,
+    power: string.power,
+    open: () => openReferenceString(string, curve),
+    openPowers: () => {
+      try {
+        return openPowersOfTau(rangeOfPath(string.path));
+      } catch (error) {
+        // A string for development has no powers of alpha and beta.
+        if (error instanceof PowersOfTauError) return undefined;
+        throw error;
+      }
     },
-    r1cs,
-  );
-  return key.ok ? { ok: true, value: { circuit, witnessProgram, verifyingKey: key.verifyingKey } } : key;
+  }));
 }
 
 function findTooLong(files: ImportFiles): ImportProblem | undefined {
@@ -61,18 +108,24 @@ function findTooLong(files: ImportFiles): ImportProblem | undefined {
 }
 
 /** What proofs load into the server's memory, whose limit the operator sets. */
-function findTooLarge(files: ImportFiles, residentBytesMax = Infinity): ImportProblem | undefined {
-  const resident = RESIDENT.flatMap((name) => files[name] ?? []);
-  const bytes = resident.reduce((sum, { path }) => sum + statSync(path).size, 0);
+function findTooLarge({ system, files, residentBytesMax = Infinity }: ImportTaskRequest): ImportProblem | undefined {
+  // A key that is kept in another form has another size.
+  const isConverted = proofSystem(system).exportZkey !== undefined;
+  const names = RESIDENT.filter((name) => files[name] !== undefined && !(isConverted && name === "provingKey"));
+  const bytes = names.reduce((sum, name) => sum + statSync(files[name]?.path ?? "").size, 0);
   if (bytes <= residentBytesMax) return undefined;
   const file = FILE_NAMES[files.provingKey === undefined ? "r1cs" : "provingKey"];
-  const names = RESIDENT.filter((name) => files[name] !== undefined).map((name) => FILE_NAMES[name]);
-  return {
-    ok: false,
-    code: "circuit_too_large",
-    file,
-    message: `${names.join(", ")} have ${String(bytes)} bytes together, more than the ${String(residentBytesMax)} that the server keeps for keys`,
-  };
+  const what = names.map((name) => FILE_NAMES[name]).join(", ");
+  return tooLargeProblem(file, what, { bytes, most: residentBytesMax });
+}
+
+function tooLargeProblem(
+  file: string,
+  what: string,
+  { bytes, most }: { readonly bytes: number; readonly most: number | undefined },
+): ImportProblem {
+  const message = `${what} have ${String(bytes)} bytes together, more than the ${String(most)} that the server keeps for keys`;
+  return { ok: false, code: "circuit_too_large", file, message };
 }
 
 function read({ path, sha256 }: StoredFile): Buffer {

@@ -7,10 +7,7 @@ import { workerPath } from "../../platform/files/package-root.js";
 import type { ReferenceStringInput, SetupInput } from "./compute.js";
 import type { ProcessTaskLimits, ProcessTaskResult, ProcessTasks } from "../../platform/pool/process-task.js";
 
-/**
- * 65,536 constraints (the compile limit) take 6 s of two cores and 0.7 GB; the rest is room for a busy machine and for
- * larger circuits.
- */
+/** Limits for circuits of up to 2^16 constraints, which take a hundredth of the time on a machine that is not busy. */
 export const SETUP_PROCESS_LIMITS: ProcessTaskLimits = {
   deadlineMs: 600_000,
   cpuSeconds: 1_200,
@@ -20,6 +17,30 @@ export const SETUP_PROCESS_LIMITS: ProcessTaskLimits = {
   heapMegabytesMax: 1024,
   niceness: 15,
 };
+
+/** Constraints for which the limits above are made. */
+const ORDINARY_POWER = 16;
+const MIB = 1024 ** 2;
+
+/** Returns the limits of a process whose memory is known beforehand; a large domain has more time as well. */
+export function limitsFor(
+  limits: ProcessTaskLimits,
+  {
+    bytes,
+    domainPower,
+    answerBytes,
+  }: { readonly bytes: number; readonly domainPower: number; readonly answerBytes: number },
+): ProcessTaskLimits {
+  const times = 2 ** Math.max(0, domainPower - ORDINARY_POWER);
+  return {
+    ...limits,
+    deadlineMs: limits.deadlineMs * times,
+    cpuSeconds: limits.cpuSeconds * times,
+    memoryBytesMax: bytes,
+    answerBytesMax: Math.max(limits.answerBytesMax, answerBytes + MIB),
+    heapMegabytesMax: Math.max(limits.heapMegabytesMax, Math.floor(bytes / 4 / MIB)),
+  };
+}
 
 interface SetupTaskOptions {
   readonly limits?: ProcessTaskLimits;

@@ -10,7 +10,7 @@ const ARTIFACT_OF = {
   "circuit.sym": "circuit.sym",
   "proving_key.zkey": "proving_key",
   "verification_key.json": "imported_verifying_key.json",
-} as const satisfies Readonly<Record<keyof ImportRequest, string>>;
+} as const satisfies Readonly<Record<Exclude<keyof ImportRequest, "reference_string">, string>>;
 
 export type ImportFileName = keyof typeof ARTIFACT_OF;
 type ImportArtifact = (typeof ARTIFACT_OF)[ImportFileName];
@@ -30,6 +30,16 @@ export interface FileState {
   /** SHA-256 that the file has or must have; undefined while neither is known. */
   readonly sha256: string | undefined;
   readonly stored: ArtifactReference | undefined;
+}
+
+/** Returns the names of the files that a request announces. */
+export function announcedFiles(request: ImportRequest): ImportFileName[] {
+  return (Object.keys(ARTIFACT_OF) as ImportFileName[]).filter((name) => request[name] !== undefined);
+}
+
+/** Returns whether the prover is the import of a verifying key alone, which can prove nothing. */
+export function isVerifierOnly({ build }: Pick<Importing, "build">): boolean {
+  return build.import !== undefined && build.import.files["circuit.r1cs"] === undefined;
 }
 
 /** Returns the artifact that a file becomes. */
@@ -72,13 +82,24 @@ export function expectedFile(prover: Importing, name: string): FileState {
 }
 
 /**
- * Checks which files an import announces.
- * @throws AppError `invalid_request` for a verifying key without its proving key
+ * Checks which files an import announces: a circuit, with a proving key and its verifying key or without, or a
+ * verifying key alone.
+ * @throws AppError `invalid_request`
  */
 export function requireWholeImport(files: ImportRequest): void {
+  const missing = (name: ImportFileName, message: string): void => {
+    if (files[name] === undefined) throw invalidMember(`import.${name}`, message);
+  };
+  const names = announcedFiles(files);
+  const isKeyAlone = names.length === 1 && names[0] === "verification_key.json";
+  if (files.reference_string !== undefined)
+    missing("proving_key.zkey", "reference_string is for a proving_key.zkey, which is missing");
+  if (isKeyAlone) return;
+  missing("circuit.r1cs", "circuit.r1cs is missing");
+  missing("circuit.wasm", "circuit.wasm is missing");
   if (files["verification_key.json"] !== undefined && files["proving_key.zkey"] === undefined)
     throw invalidMember(
       "import.verification_key.json",
-      "a verifying key belongs to proving_key.zkey, which is missing",
+      "a verifying key belongs to proving_key.zkey, which is missing, or stands alone",
     );
 }

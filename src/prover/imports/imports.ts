@@ -17,7 +17,14 @@ import type { StatusWatch } from "../provisioning/status-watch.js";
 import type { SourceFiles } from "../provisioning/source-files.js";
 import type { ArtifactSet, ProverRepository, StoredProver } from "../repository.js";
 import type { ImportRequest, ProverArtifact } from "../schemas.js";
-import { artifactOf, expectedFile, importFiles, isWaitingForFiles, requireWholeImport } from "./import-files.js";
+import {
+  announcedFiles,
+  artifactOf,
+  expectedFile,
+  importFiles,
+  isWaitingForFiles,
+  requireWholeImport,
+} from "./import-files.js";
 import type { ImportFileName } from "./import-files.js";
 import type { Uploads } from "./uploads.js";
 
@@ -77,7 +84,8 @@ export class Imports {
         message: `at most ${String(WAITING_PER_OWNER_MAX)} imports of one owner may wait for their files`,
         retryAfterSec: RETRY_SEC,
       });
-    const names = Object.keys(request) as ImportFileName[];
+    const names = announcedFiles(request);
+    const string = request.reference_string;
     const files = Object.fromEntries(names.map((name) => [name, { sha256: request[name]?.sha256 ?? null }]));
     const expiresAtMs = this.#with.clock.nowMs() + WAIT_HOURS * 3_600_000;
     const held = names.flatMap((name) => {
@@ -85,7 +93,11 @@ export class Imports {
       return sha256 !== undefined && this.#with.repository.hasArtifact(owner, sha256) ? [{ name, sha256 }] : [];
     });
     return await this.#holdAll(held, {}, async (artifacts) =>
-      use(artifacts, { files, expires_at: isoTimestamp(expiresAtMs) }),
+      use(artifacts, {
+        files,
+        expires_at: isoTimestamp(expiresAtMs),
+        ...(string === undefined ? {} : { reference_string: string.sha256 }),
+      }),
     );
   }
 

@@ -9,17 +9,20 @@ import type { RefusedItem } from "../../platform/contract/refused-item.js";
 import type { Events } from "../../platform/events/events.js";
 import { newId } from "../../platform/ids.js";
 import { mergeCommits } from "../../platform/store/commits.js";
-import type { StoreRecord } from "../../platform/store/store.js";
+import type { Artifacts } from "../../platform/store/artifacts.js";
 import type { ResidentBytes } from "../compute/resident-bytes.js";
-import { hasMoreValues } from "../../engine/circuit/inputs.js";
-import { valuesOf, type CircuitInterface } from "../../engine/circuit/interface.js";
-import { PROOF_SYSTEMS } from "../../engine/proof-systems/names.js";
-import type { ProveValue, TaskFailure, TaskResult, UncheckedClaim, VerifyValue } from "../../engine/protocol.js";
-import type { ProverCompute } from "../compute/compute.js";
-import { hasSolidityForm, proofSystemOf } from "../catalog.js";
+import type { ProveValue, TaskFailure, TaskResult, VerifyValue } from "../../engine/protocol.js";
+import { readyProver } from "../built-prover.js";
+import type { Catalog } from "../catalog.js";
+import { isVerifierOnly } from "../imports/import-files.js";
+import type { ProveRequest, ReadyProver } from "../providers/provider.js";
 import type { KeyPins } from "../provisioning/key-pins.js";
-import type { CircuitInterfaces } from "./circuit-interfaces.js";
 import type { NoteStores, StoredNote } from "./note-stores.js";
+import { boundedMeta } from "../labels/labels.js";
+import type { Meta } from "../labels/label-schemas.js";
+import type { Place, Places } from "../sharing/places.js";
+import type { Right } from "../sharing/grants.js";
+import type { Admission, ProverAccess } from "../sharing/prover-access.js";
 import { noteDeposited } from "../prover-events.js";
 import type { ProverRepository, StoredProver } from "../repository.js";
 import type { Note, ProofItem, ProofRecord, ProveResult } from "../schemas.js";
@@ -35,12 +38,15 @@ interface ProofsOptions {
 
 interface ProofsDependencies {
   readonly repository: ProverRepository;
+  readonly access: ProverAccess;
+  readonly places: Places;
   readonly notes: NoteStores;
-  readonly compute: ProverCompute;
+  /** The providers, which prove and verify. */
+  readonly catalog: Catalog;
+  readonly artifacts: Pick<Artifacts, "read" | "resolve">;
   /** The name under which a subject's work waits for its turn. */
   readonly turnOf: (subject: Subject) => string;
   readonly resident: ResidentBytes;
-  readonly interfaces: CircuitInterfaces;
   readonly pins: KeyPins;
   readonly vault: ProverVault;
   readonly events: Pick<Events, "commitOf">;
@@ -54,10 +60,8 @@ interface NoteContent {
   readonly public_signals: readonly string[];
 }
 
-/** Values beyond the circuit's that are checked one by one. */
-const SPARE_VALUES = 100;
-
 type Timings = ProofRecord["timings"];
+type NotePlace = Pick<Place, "vault_id" | "note_key_id" | "note_store_id">;
 
 export class Proofs {
   readonly #options: ProofsOptions;
@@ -71,54 +75,46 @@ export class Proofs {
   /**
    * Makes a proof, checks it and stores its note.
    * @param request.inputs the caller's named inputs, unchecked
-   * @param request.witnessFile in their place: a whole witness as snarkjs' `.wtns` file, unchecked
+   * @param request.witnessFile in their place: a whole witness, such as snarkjs' `.wtns` file, unchecked
+   * @param request.meta free data of the proof's record
    * @throws AppError `not_found`, `prover_not_provisioned`, `invalid_request`, `witness_missing`, `witness_invalid`,
-   *   `constraints_unsatisfied`, `proof_self_check_failed`, `artifact_corrupt`, and what pools, vault and store throw
+   *   `constraints_unsatisfied`, `proof_self_check_failed`, `artifact_corrupt`, `prover_verifies_only`, and what
+   *   pools, vault and store throw
    */
   async prove(
-    owner: Subject,
+    caller: Subject,
     id: string,
-    request: {
-      readonly inputs: unknown;
-      readonly witnessFile?: Uint8Array;
-      readonly format?: "snarkjs" | "solidity" | undefined;
-      readonly signal: AbortSignal;
-    },
+    { signal, meta: said, ...request }: ProveRequest & { readonly meta?: Meta; readonly signal: AbortSignal },
   ): Promise<ProveResult> {
-    const prover = this.#provisioned(owner, id);
-    if (request.format === "solidity" && !hasSolidityForm(prover))
-      throw invalidMember("format", `proofs over ${prover.curve} have no form for Solidity`);
+    const admission = this.#admit(caller, id, "prove");
+    const { prover } = admission;
+    const { owner } = prover.build;
+    const meta = boundedMeta(said);
+    this.#requireForm(prover, request.format);
+    if (isVerifierOnly(prover))
+      throw new AppError("prover_verifies_only", {
+        message: "the prover was made of a verifying key alone and proves nothing",
+      });
     const { inputs, witnessFile } = request;
     if (inputs === undefined && witnessFile === undefined)
       throw witnessMissing("witness required for proof generation");
     if (inputs !== undefined && witnessFile !== undefined)
       throw invalidMember("witness_file", "give either witness or witness_file, not both");
-    const circuit = await this.#with.interfaces.get(artifact(prover, "interface.json"));
-    requireFewValues(circuit, inputs);
     const [provingKeySha256, verifyingKeySha256] = await Promise.all([
       this.#with.pins.read(owner, prover, "proving_key"),
       this.#with.pins.read(owner, prover, "verifying_key"),
     ]);
-    const [witnessProgram, provingKey, verifyingKey] = await Promise.all([
-      this.#with.resident.get(artifact(prover, "circuit.wasm")),
-      this.#with.resident.get(provingKeySha256),
-      this.#with.resident.get(verifyingKeySha256),
-    ]);
-    // What comes from outside may be wrong, which is then its sender's fault and not that of this server's proof.
-    const isForeign = witnessFile !== undefined || prover.build.import !== undefined;
-    const result = await this.#with.compute.prove(
-      {
-        ...{ system: proofSystemOf(prover), circuit, witnessProgram, provingKey, verifyingKey, inputs },
-        ...(witnessFile === undefined ? {} : { witnessFile }),
-        ...(isForeign ? { r1cs: await this.#with.resident.get(artifact(prover, "circuit.r1cs")) } : {}),
-        form: request.format,
-      },
-      { owner: this.#with.turnOf(owner), signal: request.signal, deadlineMs: this.#options.proveDeadlineMs },
-    );
+    const pinned = { proving_key: provingKeySha256, "verifying_key.json": verifyingKeySha256 };
+    const result = await this.#with.catalog.providerOf(prover).prove(this.#ready(prover, pinned), request, {
+      owner: this.#with.turnOf(caller),
+      signal,
+      deadlineMs: this.#options.proveDeadlineMs,
+    });
     if (!result.ok) throw taskError(result);
     const { proof, publicSignals, timings } = result.value;
-    const record = await this.#store(owner, prover, {
+    const record = await this.#store(caller, admission, {
       proof,
+      meta,
       publicSignals,
       verifyingKeySha256,
       origin: "prove",
@@ -133,31 +129,35 @@ export class Proofs {
 
   /**
    * Returns whether the proof is valid for the public members of the inputs; with `store`, a valid proof gets a note.
-   * @throws AppError `proof_malformed`, `witness_missing`, `witness_invalid`, and as `prove`
+   * @throws AppError `forbidden` for `store` by one who may verify only, `proof_malformed`, `witness_missing`,
+   *   `witness_invalid`, and as `prove`
    */
   async verify(
-    owner: Subject,
+    caller: Subject,
     id: string,
     request: { readonly item: ProofItem; readonly store: boolean; readonly signal: AbortSignal },
   ): Promise<boolean> {
-    const prover = this.#provisioned(owner, id);
+    const verifying = this.#admit(caller, id, "verify");
+    const { prover } = verifying;
+    if (request.store && this.#with.access.find(caller, id, "prove") === undefined)
+      throw new AppError("forbidden", { message: "this prover is shared for verification, without storing" });
+    const admission = request.store ? this.#admit(caller, id, "prove") : verifying;
+    const meta = boundedMeta(request.store ? request.item.meta : undefined);
     const claim = readClaim(request.item, id);
     if (claim instanceof AppError) throw claim;
-    const verifyingKeySha256 = await this.#with.pins.read(owner, prover, "verifying_key");
-    const [circuit, verifyingKey] = await Promise.all([
-      this.#with.interfaces.get(artifact(prover, "interface.json")),
-      this.#with.resident.get(verifyingKeySha256),
-    ]);
-    requireFewValues(circuit, claim.inputs, claim.publicSignals);
-    const checked = await this.#with.compute.verify(
-      { system: proofSystemOf(prover), circuit, verifyingKey, ...claim },
-      { owner: this.#with.turnOf(owner), signal: request.signal, deadlineMs: this.#options.verifyDeadlineMs },
-    );
+    const verifyingKeySha256 = await this.#with.pins.read(prover.build.owner, prover, "verifying_key");
+    const ready = this.#ready(prover, { "verifying_key.json": verifyingKeySha256 });
+    const checked = await this.#with.catalog.providerOf(prover).verify(ready, claim, {
+      owner: this.#with.turnOf(caller),
+      signal: request.signal,
+      deadlineMs: this.#options.verifyDeadlineMs,
+    });
     if (!checked.ok) throw taskError(checked);
     const { result, proof, publicSignals } = checked.value;
     if (result && request.store) {
-      await this.#store(owner, prover, { proof, publicSignals, verifyingKeySha256, origin: "verify", timings: null });
-    }
+      const proven = { proof, publicSignals, verifyingKeySha256, meta, origin: "verify", timings: null } as const;
+      await this.#store(caller, admission, proven);
+    } else admission.requireStill();
     return result;
   }
 
@@ -168,29 +168,26 @@ export class Proofs {
    * @throws AppError what concerns the prover or the pool, and so all items
    */
   async verifyBatch(
-    owner: Subject,
+    caller: Subject,
     id: string,
     request: { readonly items: readonly (ProofItem | RefusedItem)[]; readonly signal: AbortSignal },
   ): Promise<(boolean | AppError)[]> {
-    const prover = this.#provisioned(owner, id);
-    const verifyingKeySha256 = await this.#with.pins.read(owner, prover, "verifying_key");
-    const [circuit, verifyingKey] = await Promise.all([
-      this.#with.interfaces.get(artifact(prover, "interface.json")),
-      this.#with.resident.get(verifyingKeySha256),
-    ]);
+    const { prover, requireStill } = this.#admit(caller, id, "verify");
+    const verifyingKeySha256 = await this.#with.pins.read(prover.build.owner, prover, "verifying_key");
+    const ready = this.#ready(prover, { "verifying_key.json": verifyingKeySha256 });
+    const provider = this.#with.catalog.providerOf(prover);
     const results: (boolean | AppError)[] = [];
-    const system = proofSystemOf(prover);
-    const { verifySliceItems } = PROOF_SYSTEMS[system];
+    const { verifySliceItems } = ready.system;
     for (let start = 0; start < request.items.length; start += verifySliceItems) {
-      const slice = request.items
-        .slice(start, start + verifySliceItems)
-        .map((item) => boundedClaim(circuit, readClaim(item, id)));
+      const slice = request.items.slice(start, start + verifySliceItems).map((item) => readClaim(item, id));
       request.signal.throwIfAborted();
       const claims = slice.flatMap((claim) => (claim instanceof AppError ? [] : [claim]));
-      const checked = await this.#with.compute.verifyBatch(
-        { system, circuit, verifyingKey, items: claims },
-        { owner: this.#with.turnOf(owner), signal: request.signal, deadlineMs: this.#options.verifyDeadlineMs },
-      );
+      const checked = await provider.verifyBatch(ready, claims, {
+        owner: this.#with.turnOf(caller),
+        signal: request.signal,
+        deadlineMs: this.#options.verifyDeadlineMs,
+      });
+      requireStill();
       if (!checked.ok) throw taskError(checked);
       const outcomes = checked.value.outcomes.values();
       results.push(...slice.map((claim) => (claim instanceof AppError ? claim : resultOf(outcomes.next().value))));
@@ -199,16 +196,16 @@ export class Proofs {
   }
 
   /**
-   * Returns a note of the prover's note store, decrypted, also one of another prover that shares the store.
+   * Returns a note of the caller's store for the prover, decrypted, also one of another prover that shares the store.
    * @param index from 0
    * @throws AppError `not_found`, `data_corrupt`
    */
-  async note(owner: Subject, id: string, index: number): Promise<Note> {
-    const prover = this.#find(owner, id).value;
-    const note = this.#with.notes.readNote(owner, prover.note_store_id, index);
-    const tree = this.#with.notes.read(owner, prover.note_store_id)?.tree;
-    if (note === undefined || tree === undefined) throw notFound("note");
-    const plaintext = await this.#decrypt(owner, prover.note_store_id, note);
+  async note(caller: Subject, id: string, index: number): Promise<Note> {
+    const storeId = this.#noteStoreOf(caller, id);
+    const note = storeId === undefined ? undefined : this.#with.notes.readNote(caller, storeId, index);
+    const tree = storeId === undefined ? undefined : this.#with.notes.read(caller, storeId)?.tree;
+    if (storeId === undefined || note === undefined || tree === undefined) throw notFound("note");
+    const plaintext = await this.#decrypt(caller, storeId, note);
     return {
       index,
       root: tree.root,
@@ -234,11 +231,20 @@ export class Proofs {
     }
   }
 
-  /** Writes the note and the record of a proof. */
+  /** Undefined for one who may prove with another's prover and has not yet. */
+  #noteStoreOf(caller: Subject, id: string): string | undefined {
+    const place = this.#with.places.find(caller, id)?.value;
+    if (place !== undefined) return place.note_store_id;
+    const { prover, isOwner } = this.#with.access.require(caller, id, "prove");
+    return isOwner ? prover.note_store_id : undefined;
+  }
+
+  /** Writes the note and the record of a proof, which are the caller's, whoever owns the prover. */
   async #store(
-    owner: Subject,
-    prover: StoredProver,
+    caller: Subject,
+    admission: Admission,
     proven: {
+      readonly meta: Meta;
       readonly proof: string;
       readonly publicSignals: readonly string[];
       readonly verifyingKeySha256: string;
@@ -246,17 +252,11 @@ export class Proofs {
       readonly timings: Timings;
     },
   ): Promise<ProofRecord> {
+    const { prover, checks } = admission;
     const proofHash = hashProof(proven.proof);
     const statementHash = hashStatement(prover.id, proven.verifyingKeySha256, proven.publicSignals);
     const content: NoteContent = { prover_id: prover.id, proof: proven.proof, public_signals: proven.publicSignals };
-    const storeId = prover.note_store_id;
-    const keyId = prover.build.note_key_id;
-    const ciphertext = await this.#with.vault.encrypt(
-      owner,
-      { vaultId: prover.vault_id, keyId },
-      Buffer.from(JSON.stringify(content)),
-      noteContext(storeId, prover.id),
-    );
+    const { place, ciphertext } = await this.#encrypt(caller, admission, Buffer.from(JSON.stringify(content)));
     const record: Omit<ProofRecord, "note_index"> = {
       id: newId(),
       created_at: isoTimestamp(this.#with.clock.nowMs()),
@@ -266,75 +266,75 @@ export class Proofs {
       public_signals: [...proven.publicSignals],
       bytes: proven.proof.length / 2,
       origin: proven.origin,
+      meta: proven.meta,
       timings: proven.timings,
     };
-    const noteIndex = await this.#with.notes.append(owner, storeId, {
+    const noteIndex = await this.#with.notes.append(caller, place.note_store_id, {
       digest: noteDigest(statementHash, proofHash),
       statementHash,
       proofHash,
-      note: { prover_id: prover.id, vault_id: prover.vault_id, key_id: keyId, ciphertext },
-      // Nothing is written for a prover that was deleted meanwhile.
-      checks: () => {
-        const { key, version } = this.#find(owner, prover.id);
-        return [{ key, version }];
-      },
+      note: { prover_id: prover.id, vault_id: place.vault_id, key_id: place.note_key_id, ciphertext },
+      // Nothing is written for a prover that was deleted meanwhile, nor for one whose right has ended.
+      checks,
       records: (index) =>
         mergeCommits(
-          this.#with.repository.insertProof(owner, { ...record, note_index: index }),
-          this.#with.events.commitOf([noteDeposited(owner, prover.id)]),
+          this.#with.repository.insertProof(caller, { ...record, note_index: index }),
+          this.#with.events.commitOf([noteDeposited(caller, prover.id)]),
         ),
     });
     return { ...record, note_index: noteIndex };
   }
 
-  #find(owner: Subject, id: string): StoreRecord<StoredProver> {
-    const found = this.#with.repository.find(owner, id);
-    if (found === undefined) throw notFound("prover");
-    return found;
+  /** Encrypts a note with the caller's own key for this prover, in the caller's own place. */
+  async #encrypt(
+    caller: Subject,
+    { prover, isOwner, checks }: Admission,
+    note: Uint8Array,
+  ): Promise<{ readonly place: NotePlace; readonly ciphertext: string }> {
+    const encrypt = async (place: NotePlace): Promise<{ place: NotePlace; ciphertext: string }> => {
+      const key = { vaultId: place.vault_id, keyId: place.note_key_id };
+      const context = noteContext(place.note_store_id, prover.id);
+      return { place, ciphertext: await this.#with.vault.encrypt(caller, key, note, context) };
+    };
+    const { vault_id, note_store_id, build } = prover;
+    if (isOwner) return await encrypt({ vault_id, note_store_id, note_key_id: build.note_key_id });
+    const place = await this.#with.places.open(caller, prover, { checks });
+    try {
+      return await encrypt(place);
+    } catch (error) {
+      // The caller has deleted the key or its vault; the owner's notes have a vault that is the prover's own.
+      if (!(error instanceof AppError) || error.code !== "not_found") throw error;
+      return await encrypt(await this.#with.places.open(caller, prover, { checks, lost: place.vault_id }));
+    }
   }
 
-  #provisioned(owner: Subject, id: string): StoredProver {
-    const prover = this.#find(owner, id).value;
-    if (prover.status !== "provisioned")
+  #ready(prover: StoredProver, pinned: Parameters<typeof readyProver>[2]["pinned"]): ReadyProver {
+    return readyProver(prover, this.#with.catalog.systemOf(prover), { ...this.#with, pinned });
+  }
+
+  #requireForm(prover: StoredProver, format: ProveRequest["format"]): void {
+    if (format === undefined || this.#with.catalog.systemOf(prover).forms.includes(format)) return;
+    const message =
+      format === "solidity"
+        ? `proofs over ${prover.curve} have no form for Solidity`
+        : `proofs of ${prover.proving_scheme} have no form of ${format}`;
+    throw invalidMember("format", message);
+  }
+
+  #admit(caller: Subject, id: string, right: Right): Admission {
+    const admission = this.#with.access.require(caller, id, right);
+    const { status } = admission.prover;
+    if (status !== "provisioned")
       throw new AppError("prover_not_provisioned", {
-        message: `the prover is not provisioned, its status is ${prover.status}`,
+        message: `the prover is not provisioned, its status is ${status}`,
       });
-    return prover;
+    return admission;
   }
 }
 
 /** Binds a note to its store and prover: elsewhere it does not decrypt. */
 function noteContext(storeId: string, proverId: string): string {
   return `pv/v1/note:${storeId}:${proverId}`;
-}
-
-function artifact(prover: StoredProver, name: "interface.json" | "circuit.wasm" | "circuit.r1cs"): string {
-  const found = prover.build.artifacts[name];
-  if (found === undefined) throw new AppError("artifact_corrupt", { message: `the prover has no ${name}` });
-  return found.sha256;
-}
-
-/** A body of a million values is refused before it is copied to a thread. */
-function requireFewValues(circuit: CircuitInterface, ...inputs: readonly unknown[]): void {
-  // A few too many are left to the check of the inputs, which names them.
-  const countMax = 2 * valuesOf(circuit) + SPARE_VALUES;
-  if (!inputs.some((each) => each !== undefined && hasMoreValues(each, countMax))) return;
-  throw invalidMember(
-    "witness",
-    `the witness has many more values than the circuit's outputs and inputs, which are ${String(valuesOf(circuit))}`,
-    "witness_invalid",
-  );
-}
-
-function boundedClaim(circuit: CircuitInterface, claim: UncheckedClaim | AppError): UncheckedClaim | AppError {
-  if (claim instanceof AppError) return claim;
-  try {
-    requireFewValues(circuit, claim.inputs, claim.publicSignals);
-    return claim;
-  } catch (error) {
-    if (error instanceof AppError) return error;
-    throw error;
-  }
 }
 
 function resultOf(outcome: TaskResult<VerifyValue> | undefined): boolean | AppError {

@@ -7,7 +7,7 @@ import { AppError } from "../../platform/errors.js";
 import type { Subject } from "../../platform/auth/principal.js";
 import type { ArtifactReference } from "../../platform/store/artifacts.js";
 import type { StoreCommit } from "../../platform/store/store.js";
-import { proofSystemRow } from "../catalog.js";
+import type { Catalog } from "../catalog.js";
 import type { StoredProver } from "../repository.js";
 import type { ProverVault } from "../vault-port.js";
 
@@ -26,9 +26,11 @@ type PinnedName = keyof typeof PINNED;
 
 export class KeyPins {
   readonly #vault: ProverVault;
+  readonly #catalog: Pick<Catalog, "systemOf">;
 
-  constructor(dependencies: { readonly vault: ProverVault }) {
+  constructor(dependencies: { readonly vault: ProverVault; readonly catalog: Pick<Catalog, "systemOf"> }) {
     this.#vault = dependencies.vault;
+    this.#catalog = dependencies.catalog;
   }
 
   /** Prepares the secret that pins one key; it exists once the commit is applied. */
@@ -38,7 +40,7 @@ export class KeyPins {
     name: PinnedName,
     artifact: ArtifactReference,
   ): Promise<{ readonly secretId: string; readonly commit: StoreCommit }> {
-    const { kind, format } = labelOf(prover, name);
+    const { kind, format } = this.#labelOf(prover, name);
     const pin: Pin = { kind, sha256: artifact.sha256, bytes: artifact.bytes, format };
     return await this.#vault.prepareSecret(owner, prover.vault_id, {
       name,
@@ -54,7 +56,7 @@ export class KeyPins {
    */
   async read(owner: Subject, prover: StoredProver, name: PinnedName): Promise<string> {
     const { artifact, member } = PINNED[name];
-    const { kind, format } = labelOf(prover, name);
+    const { kind, format } = this.#labelOf(prover, name);
     const secretId = prover[member];
     const recorded = prover.build.artifacts[artifact];
     if (secretId === null || recorded === undefined) throw corrupt(name);
@@ -62,6 +64,12 @@ export class KeyPins {
     if (pin.kind !== kind || pin.format !== format || pin.sha256 !== recorded.sha256 || pin.bytes !== recorded.bytes)
       throw corrupt(name);
     return pin.sha256;
+  }
+
+  /** Returns what a pin of the prover's key says beside the key itself. */
+  #labelOf(prover: StoredProver, name: PinnedName): Pick<Pin, "kind" | "format"> {
+    const { keyFormats } = this.#catalog.systemOf(prover);
+    return { kind: `${prover.proving_scheme}_${name}`, format: keyFormats[name] };
   }
 
   async #readPin(owner: Subject, vaultId: string, secretId: string, name: PinnedName): Promise<Partial<Pin>> {
@@ -76,12 +84,6 @@ export class KeyPins {
       });
     }
   }
-}
-
-/** Returns what a pin of the prover's key says beside the key itself. */
-function labelOf(prover: StoredProver, name: PinnedName): Pick<Pin, "kind" | "format"> {
-  const { scheme, provingKeyFormat } = proofSystemRow(prover);
-  return { kind: `${scheme}_${name}`, format: name === "proving_key" ? provingKeyFormat : "snarkjs-json" };
 }
 
 function corrupt(name: PinnedName, cause?: unknown): AppError {

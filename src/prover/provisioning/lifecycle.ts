@@ -70,8 +70,11 @@ export function isFinished(status: ProverStatus): boolean {
   return TRANSITIONS[status].length === 0;
 }
 
-/** How a prover's keys are made: by a setup of its circuit's own, or from a universal one while it is `compiled`. */
-type Setup = "own" | "universal";
+/**
+ * How a prover's keys are made: by a setup of its circuit's own, or while it is `compiled` from a universal one or from
+ * the circuit alone.
+ */
+type Setup = "own" | "universal" | "none";
 
 /**
  * Returns the progress of provisioning, 0 to 1.
@@ -88,5 +91,5 @@ export function stepOf(status: ProverStatus, setup: Setup = "own"): string {
 }
 
 function derivesKeys(status: ProverStatus, setup: Setup): boolean {
-  return status === "compiled" && setup === "universal";
+  return status === "compiled" && setup !== "own";
 }

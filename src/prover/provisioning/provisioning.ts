@@ -12,12 +12,17 @@ import type { Log } from "../../platform/log.js";
 import type { ArtifactReference, Artifacts } from "../../platform/store/artifacts.js";
 import { StoreConflict, type StoreCommit, type StoreRecord } from "../../platform/store/store.js";
 import { mergeCommits } from "../../platform/store/tables.js";
-import type { GatesInput, ImportFiles, ProverCompute, SetupKeys, StepFailure, StoredFile } from "../compute/compute.js";
-import { proofSystemOf, proofSystemRow } from "../catalog.js";
+import { builtProver } from "../built-prover.js";
+import type { Catalog } from "../catalog.js";
+import type { ImportFiles, ReferenceStringFile, SetupKeys, StepFailure, StoredFile } from "../compute/compute.js";
+import { isVerifierOnly } from "../imports/import-files.js";
 import { diagnostic, limitDiagnostics } from "./diagnostics.js";
 import type { KeyPins } from "./key-pins.js";
+import type { KnownKeys } from "./known-keys.js";
 import { isFinished, mayFollow, type ProverStatus } from "./lifecycle.js";
-import { valuesOf, type CircuitInterface } from "../../engine/circuit/interface.js";
+import { valuesOf } from "../../engine/circuit/interface.js";
+import type { CurveName } from "../../engine/curves/curve-parameters.js";
+import type { BuiltProver, ImportRequest, OfferedSystem, Provider } from "../providers/provider.js";
 import {
   scopeOf,
   type ArtifactName,
@@ -27,10 +32,9 @@ import {
   type StoredProver,
 } from "../repository.js";
 import { statusEvents } from "../prover-events.js";
-import type { ProverDiagnostic } from "../schemas.js";
+import type { ProverDiagnostic, UniversalSetup } from "../schemas.js";
 import type { ReferenceStrings } from "./reference-strings.js";
 import type { SourceFiles } from "./source-files.js";
-import { circuitHash, withOptions, type BuiltInCircuits, type CircuitSource } from "./sources.js";
 import type { ProverVault } from "../vault-port.js";
 
 export interface ProvisioningDependencies {
@@ -38,10 +42,11 @@ export interface ProvisioningDependencies {
   readonly artifacts: Artifacts;
   /** Holds what is made until the record names it, and removes the files of imports. */
   readonly files: SourceFiles;
-  readonly compute: ProverCompute;
-  readonly builtIns: BuiltInCircuits;
+  /** The providers, which do the work of the steps. */
+  readonly catalog: Catalog;
   readonly pins: KeyPins;
   readonly strings: ReferenceStrings;
+  readonly knownKeys: KnownKeys;
   readonly vault: ProverVault;
   readonly events: Pick<Events, "commitOf">;
   /** Prepares what begins when a prover is provisioned. */
@@ -72,8 +77,15 @@ class NothingToDo extends Error {
 
 /** More than the existing steps: reaching it means that a step did not move the record. */
 const STEPS_MAX = 16;
+/** Said of a key from outside whose string the server does not have. */
+const STRING_UNKNOWN = diagnostic(
+  "reference_string_unknown",
+  "the key's powers of tau are not among the files of this server: what the key shows by itself was checked, and not that each of its points follows from them",
+);
 /** Without a reference string, with it, and once more if another was deleted meanwhile. */
 const SETUP_TRIES_MAX = 3;
+/** Another prover that takes the same tags, or the owner who changes them. */
+const PIN_CONFLICTS_MAX = 8;
 
 export class Provisioning {
   readonly #with: ProvisioningDependencies;
@@ -143,7 +155,7 @@ export class Provisioning {
         await this.#compile(prover, lease);
         return;
       case "compiled":
-        if (proofSystemRow(prover).setup === "universal") await this.#deriveKeys(prover, lease);
+        if (this.#systemOf(prover).setup !== "own") await this.#deriveKeys(prover, lease);
         else await this.#move(prover, "pending_setup", lease);
         return;
       case "pending_setup":
@@ -178,34 +190,61 @@ export class Provisioning {
   /** Reads the files of an import, which take the place of a compilation's. */
   async #import(prover: StoredProver, lease: ProvisioningLease): Promise<void> {
     const { artifacts: uploaded } = prover.build;
-    const optional = (name: "provingKey" | "verifyingKey", artifact: ArtifactName): Partial<ImportFiles> =>
-      uploaded[artifact] === undefined ? {} : { [name]: this.#file(prover, artifact) };
-    const outcome = await this.#with.compute.readImport(
-      {
-        r1cs: this.#file(prover, "circuit.r1cs"),
-        witnessProgram: this.#file(prover, "circuit.wasm"),
-        sym: this.#file(prover, "circuit.sym"),
-        ...optional("provingKey", "proving_key"),
-        ...optional("verifyingKey", "imported_verifying_key.json"),
-      },
+    const { readImport } = this.#providerOf(prover);
+    assert(readImport !== undefined, "an import is registered with a provider that takes it");
+    const outcome = await readImport(
+      { system: this.#systemOf(prover), files: this.#importFiles(prover), ...(await this.#candidates(prover)) },
       { signal: lease.signal, onProgress: lease.progress },
     );
     if (!outcome.ok) {
       await this.#fail(prover, outcome.errors, lease);
       return;
     }
-    const { circuit, witnessProgram, verifyingKey } = outcome.value;
+    const { circuit, witnessProgram, verifyingKey, provingKey, referenceString } = outcome.value;
     const made = {
       "circuit.wasm": witnessProgram,
       "interface.json": Buffer.from(JSON.stringify(circuit)),
       "verifying_key.json": verifyingKey === undefined ? undefined : Buffer.from(verifyingKey),
+      proving_key: provingKey,
     };
     await this.#with.files.holdAll(made, async (files) => {
       const { "imported_verifying_key.json": _compared, ...kept } = uploaded;
-      const build = { ...prover.build, artifacts: { ...kept, ...files }, value_count: valuesOf(circuit) };
-      await this.#move({ ...prover, build }, "compiled", lease);
+      const { artifacts, setup } = this.#stringParts(this.#systemOf(prover).importCurve, referenceString);
+      const build = {
+        ...prover.build,
+        artifacts: { ...kept, ...files, ...artifacts },
+        value_count: valuesOf(circuit),
+        // A verifying key alone has passed its gates with its reading.
+        ...(isVerifierOnly(prover) ? { gates_passed: true } : {}),
+      };
+      const isUnchecked = kept.proving_key !== undefined && setup === null;
+      const warnings = isUnchecked ? [...prover.warnings, STRING_UNKNOWN] : prover.warnings;
+      await this.#move({ ...prover, setup, warnings, build }, "compiled", lease);
     });
     await this.#removeUnused(uploaded);
+  }
+
+  #importFiles(prover: StoredProver): ImportFiles {
+    const names: Readonly<Record<keyof ImportFiles, ArtifactName>> = {
+      r1cs: "circuit.r1cs",
+      witnessProgram: "circuit.wasm",
+      sym: "circuit.sym",
+      provingKey: "proving_key",
+      verifyingKey: "imported_verifying_key.json",
+    };
+    const present = Object.entries(names).filter(([, name]) => prover.build.artifacts[name] !== undefined);
+    return Object.fromEntries(present.map(([member, name]) => [member, this.#file(prover, name)]));
+  }
+
+  /** The strings from one of which an imported key may follow: the one that it names, else all of its curve. */
+  async #candidates(prover: StoredProver): Promise<Pick<ImportRequest, "strings" | "needsString">> {
+    const { importCurve } = this.#systemOf(prover);
+    if (prover.build.artifacts["proving_key"] === undefined || importCurve === undefined) return {};
+    const named = prover.build.import?.reference_string;
+    const kept = this.#with.strings.list(importCurve);
+    const wanted = kept.filter(({ sha256 }) => named === undefined || sha256 === named);
+    const strings = await Promise.all(wanted.map(({ sha256, power }) => this.#with.strings.file(sha256, power)));
+    return { strings, needsString: named !== undefined };
   }
 
   #file(prover: StoredProver, name: ArtifactName): StoredFile {
@@ -223,50 +262,47 @@ export class Provisioning {
     lease: ProvisioningLease,
     finish: (compiled: CompiledCircuit) => Promise<void>,
   ): Promise<void> {
-    const text = await this.#with.artifacts.read(required(prover, "source.json").sha256);
-    const outcome = await this.#with.compute.compile(
-      { source: JSON.parse(text.toString("utf8")) as CircuitSource, curve: proofSystemRow(prover).curve },
-      { signal: lease.signal, onProgress: lease.progress },
-    );
+    const options = { signal: lease.signal, onProgress: lease.progress };
+    const outcome = await this.#providerOf(prover).compile(this.#built(prover), options);
     if (!outcome.ok) {
       await this.#fail({ ...prover, warnings: limitDiagnostics(outcome.warnings) }, outcome.errors, lease);
       return;
     }
-    const { witnessProgram, r1cs, sym, circuit, warnings } = outcome.value;
-    const made = {
-      "circuit.wasm": witnessProgram,
-      "circuit.r1cs": r1cs,
-      "circuit.sym": sym,
-      "interface.json": Buffer.from(JSON.stringify(circuit)),
+    const { files, warnings, valueCount, compiler } = outcome;
+    const described = {
+      warnings: limitDiagnostics(warnings),
+      value_count: valueCount,
+      ...(compiler === undefined ? {} : { compiler }),
     };
-    const described = { warnings: limitDiagnostics(warnings), value_count: valuesOf(circuit) };
-    await this.#with.files.holdAll(made, async (artifacts) => {
-      await finish({ artifacts, ...described });
+    await this.#with.files.holdAll(files, async (artifacts) => {
+      await finish({ artifacts: storedOnly(artifacts), ...described });
     });
   }
 
   async #deriveKeys(prover: StoredProver, lease: ProvisioningLease): Promise<void> {
     const { artifacts, gates_passed } = prover.build;
-    if (artifacts.proving_key === undefined) await this.#setup(prover, lease);
+    if (isVerifierOnly(prover)) await this.#pinKeys(prover, lease);
+    else if (artifacts.proving_key === undefined) await this.#setup(prover, lease);
     else if (!gates_passed) await this.#passGates(prover, lease);
     else await this.#pinKeys(prover, lease);
   }
 
   async #setup(prover: StoredProver, lease: ProvisioningLease): Promise<void> {
-    const r1cs = await this.#with.artifacts.read(required(prover, "circuit.r1cs").sha256);
-    const made = await this.#makeKeys(prover, r1cs, lease);
+    const isTaken = await this.#with.knownKeys.take(prover, async ({ setup, artifacts: keys }) => {
+      const artifacts = { ...prover.build.artifacts, ...keys };
+      await this.#write(prover, { ...prover, setup, build: { ...prover.build, artifacts, gates_passed: true } }, lease);
+    });
+    if (!isTaken) await this.#setupAnew(prover, lease);
+  }
+
+  async #setupAnew(prover: StoredProver, lease: ProvisioningLease): Promise<void> {
+    const made = await this.#makeKeys(prover, lease);
     if (!made.ok) {
       await this.#fail(prover, made.errors, lease);
       return;
     }
     const { provingKey, verifyingKey, referenceString } = made.value;
-    const string =
-      referenceString === undefined
-        ? undefined
-        : this.#with.strings.find(proofSystemRow(prover).curve, referenceString);
-    assert((string === undefined) === (referenceString === undefined), "keys follow from a string that is kept");
-    const reference = string === undefined ? {} : { reference_string: { sha256: string.sha256, bytes: string.bytes } };
-    const setup = string === undefined ? null : { origin: string.origin, sha256: string.sha256, power: string.power };
+    const { artifacts: reference, setup } = this.#stringParts(this.#systemOf(prover).stringCurve, referenceString);
     const keys = { proving_key: provingKey, "verifying_key.json": Buffer.from(verifyingKey) };
     await this.#with.files.holdAll(keys, async (files) => {
       const artifacts: ArtifactSet = { ...prover.build.artifacts, ...files, ...reference };
@@ -274,26 +310,33 @@ export class Provisioning {
     });
   }
 
+  /** What the record of a prover has of the string from which its keys follow. */
+  #stringParts(
+    curve: CurveName | undefined,
+    sha256: string | undefined,
+  ): { readonly artifacts: ArtifactSet; readonly setup: UniversalSetup | null } {
+    if (sha256 === undefined) return { artifacts: {}, setup: null };
+    const string = curve === undefined ? undefined : this.#with.strings.find(curve, sha256);
+    assert(string !== undefined, "keys follow from a string that is kept");
+    const { origin, power, bytes } = string;
+    return { artifacts: { reference_string: { sha256, bytes } }, setup: { origin, sha256, power } };
+  }
+
   /** Makes the keys, and before that the reference string that they take, if there is none. */
   async #makeKeys(
     prover: StoredProver,
-    r1cs: Uint8Array,
     lease: ProvisioningLease,
   ): Promise<{ readonly ok: true; readonly value: SetupKeys } | StepFailure> {
-    const system = proofSystemOf(prover);
-    const { curve, setup } = proofSystemRow(prover);
+    const { stringCurve: curve } = this.#systemOf(prover);
+    const built = this.#built(prover);
     const options = { signal: lease.signal, onProgress: lease.progress };
     const { phase1 } = prover.build;
     const { strings } = this.#with;
     for (let tries = 0; tries < SETUP_TRIES_MAX; tries += 1) {
-      const referenceStrings =
-        phase1 !== undefined
-          ? { referenceStrings: await strings.phase1Files(curve, phase1) }
-          : setup === "universal"
-            ? { referenceStrings: await strings.files(curve, { isEnsured: tries > 0 }) }
-            : {};
-      const made = await this.#with.compute.setup({ system, r1cs, ...referenceStrings }, options);
+      const files = curve === undefined ? undefined : await this.#stringsFor(prover, curve, { isEnsured: tries > 0 });
+      const made = await this.#providerOf(prover).setup(built, files, options);
       if (!("referencePower" in made)) return made;
+      assert(curve !== undefined, "only keys that follow from a reference string take one");
       const power = made.referencePower;
       const { signal } = lease;
       const failure =
@@ -305,74 +348,65 @@ export class Provisioning {
     throw new AppError("internal_error", { message: "no reference string is large enough, though one was made" });
   }
 
+  /** The strings from which the keys may follow; undefined where the server makes all secrets by itself. */
+  async #stringsFor(
+    prover: StoredProver,
+    curve: CurveName,
+    ensured: { readonly isEnsured: boolean },
+  ): Promise<ReferenceStringFile[] | undefined> {
+    const { phase1 } = prover.build;
+    if (phase1 !== undefined) return await this.#with.strings.phase1Files(curve, phase1);
+    return this.#systemOf(prover).setup === "universal" ? await this.#with.strings.files(curve, ensured) : undefined;
+  }
+
   async #passGates(prover: StoredProver, lease: ProvisioningLease): Promise<void> {
-    const file = (name: ArtifactName): StoredFile => this.#file(prover, name);
-    const example = await this.#example(prover, file("circuit.wasm"));
-    const passed = await this.#with.compute.gates(
-      {
-        system: proofSystemOf(prover),
-        r1cs: file("circuit.r1cs"),
-        provingKey: file("proving_key"),
-        verifyingKey: file("verifying_key.json"),
-        ...(await this.#stringOf(prover)),
-        ...(example === undefined ? {} : { example }),
-      },
-      { signal: lease.signal, onProgress: lease.progress },
-    );
+    const options = { signal: lease.signal, onProgress: lease.progress };
+    const string = await this.#stringOf(prover);
+    const passed = await this.#providerOf(prover).gates(this.#built(prover), string, options);
     if (!passed.ok) {
       await this.#fail(prover, passed.errors, lease);
       return;
     }
-    const { verifierContract } = passed.value;
-    const contract = { "verifier.sol": verifierContract === undefined ? undefined : Buffer.from(verifierContract) };
-    await this.#with.files.holdAll(contract, async (files) => {
-      const artifacts: ArtifactSet = { ...prover.build.artifacts, ...files };
-      await this.#write(prover, { ...prover, build: { ...prover.build, artifacts, gates_passed: true } }, lease);
-    });
+    await this.#write(prover, { ...prover, build: { ...prover.build, gates_passed: true } }, lease);
   }
 
-  async #stringOf({ setup }: StoredProver): Promise<Pick<GatesInput, "referenceString">> {
-    if (setup === undefined || setup === null) return {};
-    return { referenceString: await this.#with.strings.file(setup.sha256, setup.power) };
+  async #stringOf({ setup }: StoredProver): Promise<ReferenceStringFile | undefined> {
+    if (setup === undefined || setup === null) return undefined;
+    return await this.#with.strings.file(setup.sha256, setup.power);
   }
 
-  /** The satisfying inputs of a built-in circuit; undefined when the prover has an older version of the circuit. */
-  async #example(prover: StoredProver, witnessProgram: StoredFile): Promise<GatesInput["example"]> {
-    if (!prover.build.is_built_in) return undefined;
-    const found = this.#with.builtIns.find(prover.identifier);
-    if (found?.satisfyingInputs === undefined) return undefined;
-    const { optimization, rounds } = prover.options ?? {};
-    const same = withOptions(found, {
-      ...(optimization === 0 || optimization === 1 ? { optimization } : {}),
-      ...(typeof rounds === "number" ? { rounds } : {}),
-    });
-    if (circuitHash(same, prover.curve, this.#with.compute.compilerName) !== prover.build.circuit_hash)
-      return undefined;
-    const text = await this.#with.artifacts.read(required(prover, "interface.json").sha256);
-    return {
-      circuit: JSON.parse(text.toString("utf8")) as CircuitInterface,
-      witnessProgram,
-      inputs: found.satisfyingInputs,
-    };
+  #providerOf(prover: StoredProver): Provider {
+    return this.#with.catalog.providerOf(prover);
+  }
+
+  #systemOf(prover: StoredProver): OfferedSystem {
+    return this.#with.catalog.systemOf(prover);
+  }
+
+  #built(prover: StoredProver): BuiltProver {
+    return builtProver(prover, this.#systemOf(prover), this.#with);
   }
 
   /** Waits until the vault is unsealed; all other steps are done by then. */
   async #pinKeys(prover: StoredProver, lease: ProvisioningLease): Promise<void> {
     const { owner } = prover.build;
-    for (;;) {
+    for (let conflicts = 0; ;) {
       await this.#with.vault.untilUnsealed(lease.signal);
       try {
-        const proving = await this.#with.pins.prepare(owner, prover, "proving_key", required(prover, "proving_key"));
-        const verifying = await this.#with.pins.prepare(
-          owner,
-          prover,
-          "verifying_key",
-          required(prover, "verifying_key.json"),
-        );
-        const pinned = { ...prover, proving_key_id: proving.secretId, verifying_key_id: verifying.secretId };
-        await this.#move(pinned, "provisioned", lease, mergeCommits(proving.commit, verifying.commit));
+        const pin = async (name: "proving_key" | "verifying_key", artifact: ArtifactName) =>
+          await this.#with.pins.prepare(owner, prover, name, required(prover, artifact));
+        const proving = isVerifierOnly(prover) ? undefined : await pin("proving_key", "proving_key");
+        const verifying = await pin("verifying_key", "verifying_key.json");
+        const pinned = {
+          ...prover,
+          proving_key_id: proving?.secretId ?? null,
+          verifying_key_id: verifying.secretId,
+        };
+        await this.#move(pinned, "provisioned", lease, mergeCommits(proving?.commit ?? {}, verifying.commit));
         return;
       } catch (error) {
+        conflicts += 1;
+        if (error instanceof StoreConflict && conflicts < PIN_CONFLICTS_MAX) continue;
         if (!(error instanceof AppError)) throw error;
         if (error.code === "not_found") {
           const reason = diagnostic("vault_gone", "the prover's vault was deleted before its keys could be pinned");
@@ -438,11 +472,17 @@ function withoutImport(prover: StoredProver): StoredProver {
   return prover.build.import === undefined ? prover : { ...prover, build: { ...prover.build, artifacts: {} } };
 }
 
+function storedOnly(files: Readonly<Partial<ArtifactSet>>): ArtifactSet {
+  return Object.fromEntries(
+    Object.entries(files).flatMap(([name, file]) => (file === undefined ? [] : [[name, file]])),
+  );
+}
+
 /** The step that comes next for a prover. */
 function phaseOf(prover: StoredProver): ProvisioningPhase {
   if (isFinished(prover.status)) return "end";
   if (prover.status === "init" || prover.status === "compiling") return "compile";
-  if (prover.build.artifacts.proving_key === undefined) return "setup";
+  if (prover.build.artifacts.proving_key === undefined && !isVerifierOnly(prover)) return "setup";
   return prover.build.gates_passed ? "keys" : "gates";
 }
 
@@ -451,6 +491,7 @@ export function withCompiled(prover: StoredProver, circuit: CompiledCircuit): St
   return {
     ...prover,
     warnings: [...circuit.warnings],
+    compiler: circuit.compiler ?? null,
     build: {
       ...prover.build,
       artifacts: { ...prover.build.artifacts, ...circuit.artifacts },

@@ -1,6 +1,6 @@
 /**
- * The structured reference strings from which the keys of universal systems, and phase 1 of Groth16 where it is asked
- * for, follow: kept as artifacts by their hash and shared by all provers of the server. Published ones come first; where
+ * The structured reference strings from which the keys of universal systems follow, and phase 1 of Groth16 where it is
+ * asked for: kept as artifacts by their hash and shared by all provers of the server. Published ones come first; where
  * none is large enough, a development string is made for a universal system, once for each size, on servers that may.
  */
 import type { CurveName } from "../../engine/curves/curve-parameters.js";
@@ -12,7 +12,7 @@ import type { Artifacts } from "../../platform/store/artifacts.js";
 import type { Store, StoreCommit } from "../../platform/store/store.js";
 import type { ComputeOptions, ProverCompute, ReferenceStringFile, StepFailure } from "../compute/compute.js";
 import type { PublishedStrings } from "../reference-strings/published-strings.js";
-import type { KeptReferenceString, ProverRepository } from "../repository.js";
+import type { KeptReferenceString, ProverRepository, StoredProver } from "../repository.js";
 import { diagnostic } from "./diagnostics.js";
 
 interface ReferenceStringsDependencies {
@@ -27,7 +27,7 @@ interface ReferenceStringsDependencies {
 }
 
 /** Asks for the best published string. */
-const PUBLISHED = "published";
+export const PUBLISHED = "published";
 /** Smaller circuits share one string of this power, which is made in less than a second. */
 const DEVELOPMENT_POWER_MIN = 10;
 /** More than provers can be in provisioning at once. */
@@ -84,7 +84,8 @@ export class ReferenceStrings {
     if (phase1 === PUBLISHED) {
       if (this.#with.published.hasFiles || this.#phase1Strings(curve, phase1).length > 0) return;
       throw new AppError("prover_unsupported", {
-        message: "no powers-of-tau file is published here: upload one, or name a folder of them in PROOFWRIGHT_PTAU_DIR",
+        message:
+          "no powers-of-tau file is published here: upload one, or name a folder of them in PROOFWRIGHT_PTAU_DIR",
       });
     }
     if (this.#phase1Strings(curve, phase1).length === 0)
@@ -112,6 +113,23 @@ export class ReferenceStrings {
     const which = phase1 === PUBLISHED ? "no published one has" : `that of ${phase1} does not have`;
     const message = `the circuit takes powers of tau of 2^${String(power)} over ${curve}, which ${which}`;
     return { ok: false, errors: [diagnostic("reference_string_missing", message)] };
+  }
+
+  /**
+   * Tells whether the keys of a prover still follow from the string that is to be taken: nothing that comes before its
+   * own has been published since.
+   */
+  isStillFirst(curve: CurveName, { setup, created_at }: Pick<StoredProver, "setup" | "created_at">): boolean {
+    const strings = this.list(curve);
+    const own = strings.findIndex(({ sha256 }) => sha256 === setup?.sha256);
+    const found = strings[own];
+    if (found === undefined || (found.origin === "development" && this.#with.published.hasFiles)) return false;
+    return strings.slice(0, own).every((string) => string.created_at < created_at);
+  }
+
+  /** Tells whether a published string is among those that are to be taken. */
+  isKept(curve: CurveName, sha256: string): boolean {
+    return this.#phase1Strings(curve, sha256).length > 0;
   }
 
   /** Finds a string by the SHA-256 of its file. */

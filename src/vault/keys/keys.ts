@@ -15,6 +15,7 @@ import type { VaultRepository } from "../repository.js";
 import type { CreateKeyInput, KeyFilters, KeyJson } from "../schemas.js";
 import type { VaultSeal } from "../seal/seal.js";
 import { workerKindFor } from "../threads/item-batches.js";
+import type { TurnOf } from "../threads/request-queue.js";
 import { listed, type Listed, type PrepareOptions, type Vaults } from "../vaults.js";
 import { keyJson, newKeyRecord, type WrittenKey } from "./key-records.js";
 
@@ -29,6 +30,8 @@ export interface KeysDependencies {
   readonly seal: VaultSeal;
   readonly clock: Clock;
   readonly vaults: Vaults;
+  /** See VaultDependencies.turnOf. */
+  readonly turnOf?: TurnOf | undefined;
 }
 
 /** RSA keys that may wait to be generated: each takes up to seconds of a core, and one is generated at a time. */
@@ -40,6 +43,7 @@ export class Keys {
   readonly #seal: VaultSeal;
   readonly #clock: Clock;
   readonly #vaults: Vaults;
+  readonly #turnOf: TurnOf;
   readonly #slowKeys = new Lane({ name: "RSA keys", places: 1, queueLengthMax: SLOW_KEYS_WAITING_MAX });
 
   constructor(dependencies: KeysDependencies) {
@@ -47,6 +51,7 @@ export class Keys {
     this.#seal = dependencies.seal;
     this.#clock = dependencies.clock;
     this.#vaults = dependencies.vaults;
+    this.#turnOf = dependencies.turnOf ?? ((owner) => owner);
   }
 
   /** Lists the keys of a vault, its master key among them, oldest first. Throws `not_found`. */
@@ -85,7 +90,7 @@ export class Keys {
       worker: workerKindFor(spec),
     };
     const generate = async (): Promise<WrittenKey> => await this.#seal.run("create_key", message, keyId);
-    const turn = { owner: formatSubject(owner) };
+    const turn = { owner: this.#turnOf(formatSubject(owner)) };
     const written = spec.isSlowToGenerate === true ? await this.#slowKeys.run(turn, generate) : await generate();
     const record = newKeyRecord(
       { id: keyId, created_at: isoTimestamp(this.#clock.nowMs()), vault_id: vaultId },

@@ -15,9 +15,20 @@ export interface WaitingRequest {
   readonly reject: (error: unknown) => void;
 }
 
-interface Timed extends WaitingRequest {
+/** A request that the queue has got: whose turn it takes, as it was said when it came. */
+export interface QueuedRequest extends WaitingRequest {
   readonly owner: string;
   readonly askedMs: number;
+}
+
+/** Returns under which name the requests of a subject, such as `application:<uuid>`, wait for their turn. */
+export type TurnOf = (owner: string) => string;
+
+export interface RequestQueueOptions {
+  readonly name: string;
+  readonly lengthMax: number;
+  /** The subject's own name unless given. */
+  readonly turnOf?: TurnOf | undefined;
 }
 
 /** Longest work of one message, whose first answer waits for the last. */
@@ -36,7 +47,8 @@ const EWMA_SHARE = 0.2;
 
 export class RequestQueue {
   readonly #name: string;
-  readonly #queue: FairQueue<Timed>;
+  readonly #turnOf: TurnOf;
+  readonly #queue: FairQueue<QueuedRequest>;
   /** Work that waits, in microseconds. */
   #waitingUs = 0;
   #running = 0;
@@ -47,8 +59,9 @@ export class RequestQueue {
   #averageMs: number | undefined;
   #lastEndedMs = 0;
 
-  constructor(options: { readonly name: string; readonly lengthMax: number }) {
+  constructor(options: RequestQueueOptions) {
     this.#name = options.name;
+    this.#turnOf = options.turnOf ?? ((owner) => owner);
     this.#queue = new FairQueue({ lengthMax: options.lengthMax });
   }
 
@@ -80,7 +93,8 @@ export class RequestQueue {
 
   /** Lets a request wait, or rejects it with `overloaded` when the queue is full; see FairQueue.add. */
   add(waiting: WaitingRequest): void {
-    const owner = ownerOf(waiting.request);
+    const named = ownerOf(waiting.request);
+    const owner = named === SERVER ? SERVER : this.#turnOf(named);
     const { place, displaced } = this.#queue.add(owner, { ...waiting, owner, askedMs: performance.now() });
     if (displaced !== undefined) {
       this.#waitingUs -= costOf(displaced.item.request);
@@ -91,11 +105,11 @@ export class RequestQueue {
   }
 
   /** Takes the next requests, about as much work as there is room for, each owner's together: they can be joined. */
-  take(roomUs: number): WaitingRequest[] {
-    const byOwner = new Map<string, Timed[]>();
+  take(roomUs: number): QueuedRequest[] {
+    const byOwner = new Map<string, QueuedRequest[]>();
     const nowMs = performance.now();
     for (let us = 0; us < roomUs;) {
-      const next: Place<Timed> | undefined = this.#queue.take();
+      const next: Place<QueuedRequest> | undefined = this.#queue.take();
       if (next === undefined) break;
       const costUs = costOf(next.item.request);
       us += costUs;
@@ -111,7 +125,7 @@ export class RequestQueue {
   }
 
   /** Counts the requests of a message as ended, and measures how long they took from when the thread was free. */
-  ended(requests: readonly WaitingRequest[], sentMs: number): void {
+  ended(requests: readonly QueuedRequest[], sentMs: number): void {
     if (requests.length === 0) return;
     const nowMs = performance.now();
     const eachMs = (nowMs - Math.max(sentMs, this.#lastEndedMs)) / requests.length;
@@ -119,7 +133,7 @@ export class RequestQueue {
     this.#averageMs =
       this.#averageMs === undefined ? eachMs : this.#averageMs + EWMA_SHARE * (eachMs - this.#averageMs);
     this.#running -= requests.length;
-    for (const { request } of requests) this.#queue.release(ownerOf(request));
+    for (const { owner } of requests) this.#queue.release(owner);
   }
 
   /** Rejects everything that waits. */
@@ -160,7 +174,7 @@ export function costOf({ task, message }: VaultRequest): number {
   }
 }
 
-/** Returns whose turn a request takes: the owner of its vault, or who asks where there is none. */
+/** Returns for whom a request is: the owner of its vault, or who asks where there is none. */
 function ownerOf({ task, message }: VaultRequest): string {
   if (message === null || SERVER_TASKS.has(task)) return SERVER;
   if ("vault" in message) return message.vault.owner;

@@ -8,7 +8,7 @@ import { workerPath } from "../../platform/files/package-root.js";
 import type { LaneFigures } from "../../platform/pool/lane.js";
 import { ThreadPool } from "../../platform/pool/thread-pool.js";
 import { splitResult, joinRequests, separateAfterFault, type JointRequest } from "./joint-requests.js";
-import { costOf, MESSAGE_US, RequestQueue, type WaitingRequest } from "./request-queue.js";
+import { costOf, MESSAGE_US, RequestQueue, type QueuedRequest, type TurnOf } from "./request-queue.js";
 import type { VaultRequest, VaultTaskResult } from "../protocol.js";
 
 export interface VaultWorkerOptions {
@@ -21,6 +21,8 @@ export interface VaultWorkerOptions {
    * thread has got, another owner's request waits for.
    */
   readonly messagesMax?: number;
+  /** See RequestQueueOptions.turnOf. */
+  readonly turnOf?: TurnOf | undefined;
 }
 
 /** So many that the thread does not wait for a round trip between two of them. */
@@ -47,7 +49,11 @@ export class VaultWorker {
 
   constructor(options: VaultWorkerOptions, dependencies: { log: Log }) {
     this.#messagesMax = options.messagesMax ?? MESSAGES_IN_THREAD;
-    this.#queue = new RequestQueue({ name: options.name, lengthMax: options.queueLengthMax });
+    this.#queue = new RequestQueue({
+      name: options.name,
+      lengthMax: options.queueLengthMax,
+      turnOf: options.turnOf,
+    });
     this.#log = dependencies.log;
     this.#pool = new ThreadPool(
       {
@@ -108,9 +114,9 @@ export class VaultWorker {
   }
 
   /** Never rejects. */
-  async #send(group: readonly JointRequest<WaitingRequest>[]): Promise<void> {
+  async #send(group: readonly JointRequest<QueuedRequest>[]): Promise<void> {
     const sentMs = performance.now();
-    const answered: WaitingRequest[] = [];
+    const answered: QueuedRequest[] = [];
     let done = 0;
     const workUs = group.reduce((sum, { request }) => sum + costOf(request), 0);
     this.#messages += 1;
@@ -142,7 +148,7 @@ export class VaultWorker {
   }
 
   /** Sends each alone. Logs the fault here, because it may occur only when they are joined. */
-  #sendAgain(separated: readonly JointRequest<WaitingRequest>[], result: VaultTaskResult<unknown> | undefined): void {
+  #sendAgain(separated: readonly JointRequest<QueuedRequest>[], result: VaultTaskResult<unknown> | undefined): void {
     const stack = result?.ok === false ? result.frames : undefined;
     this.#log.error("joined vault operations failed unexpectedly and are run one by one", {
       count: separated.length,
@@ -156,7 +162,7 @@ function stopped(): AppError {
   return new AppError("shutting_down", { message: "the server is stopping", retryAfterSec: 5 });
 }
 
-function settle(waiting: readonly WaitingRequest[], results: readonly (VaultTaskResult<unknown> | undefined)[]): void {
+function settle(waiting: readonly QueuedRequest[], results: readonly (VaultTaskResult<unknown> | undefined)[]): void {
   for (let index = 0; index < waiting.length; index += 1) {
     const result = results[index];
     if (result === undefined) waiting[index]?.reject(new Error("each request of a message has a result"));
@@ -165,8 +171,8 @@ function settle(waiting: readonly WaitingRequest[], results: readonly (VaultTask
 }
 
 /** Groups consecutive requests that together fit into one message; a long one goes alone. */
-function groupsOf(requests: readonly JointRequest<WaitingRequest>[]): JointRequest<WaitingRequest>[][] {
-  const groups: JointRequest<WaitingRequest>[][] = [];
+function groupsOf(requests: readonly JointRequest<QueuedRequest>[]): JointRequest<QueuedRequest>[][] {
+  const groups: JointRequest<QueuedRequest>[][] = [];
   let roomUs = 0;
   for (const one of requests) {
     const costUs = costOf(one.request);

@@ -32,6 +32,7 @@ import type {
   VaultTaskRunner,
 } from "../protocol.js";
 import { sharedCopy } from "../shared-bytes.js";
+import type { TurnOf } from "./request-queue.js";
 import { VaultWorker } from "./vault-worker.js";
 
 export interface VaultWorkersOptions {
@@ -39,6 +40,8 @@ export interface VaultWorkersOptions {
   readonly queueLengthMax: number;
   /** Threads for single quick operations. One unless given. */
   readonly promptThreads?: number;
+  /** See RequestQueueOptions.turnOf. */
+  readonly turnOf?: TurnOf | undefined;
 }
 
 /**
@@ -154,6 +157,7 @@ export class VaultWorkers implements VaultTaskRunner {
         name: `vault-${kind}`,
         queueLengthMax: this.#options.queueLengthMax,
         niceness: NICENESS[kind],
+        turnOf: this.#options.turnOf,
         ...(kind === "bulk" ? { messagesMax: BULK_MESSAGES_MAX } : {}),
       },
       { log: this.#log },

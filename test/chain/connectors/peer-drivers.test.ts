@@ -2,11 +2,9 @@
  * The probes of all protocols and the driver of rest, each against a peer on this machine. PostgreSQL is a real one
  * (PGlite).
  */
-import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import { createServer as createTcpServer, type AddressInfo } from "node:net";
-import { join } from "node:path";
 import { TLSSocket } from "node:tls";
 import { PGlite } from "@electric-sql/pglite";
 import { PGLiteSocketServer } from "@electric-sql/pglite-socket";
@@ -19,39 +17,16 @@ import {
   startRedis,
   type LineDouble,
 } from "../../support/line-doubles.js";
+import { makeSelfSigned } from "../../support/self-signed.js";
 import { newFolder, removeFolder } from "../../support/temporary-folder.js";
 import { detail, failureOf, never, openConnectors, PAGE, settled, type Draft, type TestConnectors } from "./support.js";
 
 const folder = newFolder("peers");
-const certFile = join(folder, "cert.pem");
-const keyFile = join(folder, "key.pem");
+const { certFile, keyFile } = makeSelfSigned(folder);
 const stops: (() => Promise<void>)[] = [];
 let test: TestConnectors;
 
 beforeAll(async () => {
-  execFileSync(
-    "openssl",
-    [
-      "req",
-      "-x509",
-      "-newkey",
-      "ec",
-      "-pkeyopt",
-      "ec_paramgen_curve:prime256v1",
-      "-nodes",
-      "-days",
-      "2",
-      "-subj",
-      "/CN=localhost",
-      "-addext",
-      "subjectAltName=DNS:localhost,IP:127.0.0.1",
-      "-keyout",
-      keyFile,
-      "-out",
-      certFile,
-    ],
-    { stdio: "ignore" },
-  );
   test = await openConnectors();
 });
 afterAll(async () => {

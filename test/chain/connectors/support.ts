@@ -3,7 +3,7 @@
  * machine.
  */
 import { randomBytes, randomUUID } from "node:crypto";
-import type { Subject } from "../../../src/platform/auth/principal.js";
+import { formatSubject, type Subject } from "../../../src/platform/auth/principal.js";
 import { systemClock } from "../../../src/platform/clock.js";
 import type { Egress } from "../../../src/platform/net/egress.js";
 import { AppError, notFound } from "../../../src/platform/errors.js";
@@ -92,6 +92,7 @@ export async function openConnectors(options: TestConnectorsOptions = {}): Promi
       requireTenant: (_principal, { kind }) => {
         throw notFound(kind);
       },
+      turnOf: formatSubject,
       egress: options.egress ?? loopbackEgress,
       clock: systemClock,
       log,

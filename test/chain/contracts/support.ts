@@ -11,7 +11,7 @@ import { contractRoutes } from "../../../src/chain/contracts/contract-routes.js"
 import { createTransactions, type Transactions } from "../../../src/chain/transactions/create-transactions.js";
 import type { NetworkRecord } from "../../../src/chain/networks/network-port.js";
 import { PERMISSIONS, permissionBits, type PermissionName } from "../../../src/platform/auth/permissions.js";
-import type { Principal, Subject, SubjectKind } from "../../../src/platform/auth/principal.js";
+import { formatSubject, type Principal, type Subject, type SubjectKind } from "../../../src/platform/auth/principal.js";
 import type { RequireTenant } from "../../../src/platform/auth/said-owner.js";
 import { systemClock } from "../../../src/platform/clock.js";
 import { bindRoutes } from "../../../src/platform/contract/route.js";
@@ -126,6 +126,7 @@ export async function startContractsServer(): Promise<ContractsServer> {
       networks: { find: (_subject, id) => record(id), rpc: () => rpc },
       references,
       requireTenant,
+      turnOf: formatSubject,
     },
   );
   transactions.start();

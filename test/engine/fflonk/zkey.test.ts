@@ -1,12 +1,13 @@
 /** FFLONK keys as snarkjs' files: byte for byte the same from here and there, and files that hold something else. */
 import { describe, expect, it } from "vitest";
 import { fflonkDomainPowerOf, fflonkPowerCount } from "../../../src/engine/fflonk/fflonk-values.js";
-import { FflonkZkeyError, readFflonkZkey } from "../../../src/engine/fflonk/read-zkey.js";
+import { readFflonkZkey } from "../../../src/engine/fflonk/read-zkey.js";
 import { HEADER_AT } from "../../../src/engine/fflonk/fflonk-zkey-layout.js";
 import { buildFflonkKey } from "../../../src/engine/kernels/fflonk/build-fflonk-key.js";
 import { writeFflonkZkey } from "../../../src/engine/kernels/fflonk/write-fflonk-zkey.js";
 import { makeDevelopmentPowers } from "../../../src/engine/plonk/development-setup.js";
 import { gatesOf } from "../../../src/engine/plonk/plonk-gates.js";
+import { ZkeyFormatError } from "../../../src/engine/plonk/zkey-parts.js";
 import { loadReferenceKernels } from "../../../src/engine/reference/reference-kernels.js";
 import { snarkjsFflonk, snarkjsFflonkKey } from "../../support/fflonk-fixtures.js";
 import { cancellingFixture, cubicFixture, mixedFixture } from "../../support/groth16-fixtures.js";
@@ -82,11 +83,11 @@ describe(`an FFLONK zkey, seed ${String(random.seed)}`, () => {
       changed(at(7) - 12, 8),
       changed(at(7) - 8, 32),
     ];
-    for (const each of wrong) expect(() => readFflonkZkey(each)).toThrow(FflonkZkeyError);
+    for (const each of wrong) expect(() => readFflonkZkey(each)).toThrow(ZkeyFormatError);
     // A selector's value that is no number of the field.
     const polynomial = Buffer.from(file);
     polynomial.fill(0xff, at(7) + 8 * 32, at(7) + 9 * 32);
-    expect(() => readFflonkZkey(polynomial)).toThrow(FflonkZkeyError);
+    expect(() => readFflonkZkey(polynomial)).toThrow(ZkeyFormatError);
   });
 
   it("with other gates than its commitment is found out when the key is built", async () => {

@@ -6,6 +6,8 @@ import { FairQueue } from "../../../src/platform/concurrency/fair-queue.js";
 import type { StoreKey } from "../../../src/platform/store/store.js";
 import { MemoryStore } from "../../support/memory-store.js";
 
+const APPLICATION = "5f0a3f0e-6d7f-4a52-9c41-0d1c3f7b8a10";
+
 const application = (id: string, more: Partial<ApplicationRecord>): ApplicationRecord => ({
   id,
   created_at: "2026-01-01T00:00:00.000Z",
@@ -47,6 +49,12 @@ it.each([
 ])("the turn %s", async (_what, members, name) => {
   const { turns } = await turnsOf(application("app", members));
   expect(turns.of({ kind: "application", id: "app" })).toBe(name);
+});
+
+it("are found by the name of the subject as by the subject, and a name that is none keeps its own", async () => {
+  const { turns } = await turnsOf(application(APPLICATION, { user_id: "ada" }));
+  expect(turns.ofName(`application:${APPLICATION}`)).toBe("user:ada");
+  for (const name of [`user:${APPLICATION}`, "application:app", "public"]) expect(turns.ofName(name)).toBe(name);
 });
 
 it("the turns of users, organizations and what is unknown are their own", async () => {

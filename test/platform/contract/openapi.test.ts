@@ -91,7 +91,19 @@ describe("the OpenAPI document", () => {
         (parameter) => `${parameter.in}:${parameter.name}${parameter.required ? "*" : ""}`,
       );
     expect(names("/api/v1/things/{id}", "get")).toEqual(["path:id*"]);
-    expect(names("/api/v1/things", "get")).toEqual(["query:name", "query:old", "query:tag", "query:page", "query:rpp"]);
+    expect(names("/api/v1/things", "get")).toEqual([
+      "query:name",
+      "query:old",
+      "query:tag",
+      "query:meta",
+      "query:page",
+      "query:rpp",
+    ]);
+    expect(operation("/api/v1/things", "get").parameters.find(({ name }) => name === "meta")).toMatchObject({
+      style: "deepObject",
+      explode: true,
+      schema: { type: "object" },
+    });
     expect(names("/api/v1/things", "post")).toEqual(["header:Idempotency-Key"]);
   });
 

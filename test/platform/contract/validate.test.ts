@@ -25,6 +25,12 @@ const validator = compileRoute(
       kind: Type.Optional(Type.Union([Type.Literal("a"), Type.Literal("b")])),
       limit: Type.Optional(nullable(Type.Integer())),
       ratio: Type.Optional(Type.Number({ minimum: 0 })),
+      meta: Type.Optional(
+        Type.Record(Type.String({ pattern: "^[a-z]+$" }), Type.String({ maxLength: 3 }), {
+          maxProperties: 2,
+          additionalProperties: false,
+        }),
+      ),
     }),
     body: closed({
       owner_id: Type.Optional(nullable(Uuid)),
@@ -73,7 +79,43 @@ describe("query members", () => {
     expect(validator.query("count=undefined&&").members).toEqual({ count: 3 });
   });
 
+  it("become maps by a name with a key", () => {
+    expect(validator.query("meta[a]=x&meta%5Bconstructor%5D=&count=1").members).toEqual({
+      count: 1,
+      meta: { a: "x", constructor: "" },
+    });
+  });
+
+  it("that may be a UUID or another text keep the case of the other", () => {
+    const either = compileRoute(
+      defineRoute({
+        id: "y",
+        area: "prover",
+        method: "GET",
+        path: "/y/:id",
+        summary: "y",
+        auth: "public",
+        params: closed({ id: Type.Union([Uuid, Type.String({ pattern: "^[A-Za-z]+:[A-Za-z]+$" })]) }),
+        responses: { 204: { description: "y" } },
+      }),
+    );
+    expect([either.params({ id: UPPER }), either.params({ id: "Name:Tag" })]).toEqual([
+      { id: UPPER.toLowerCase() },
+      { id: "Name:Tag" },
+    ]);
+  });
+
   it.each([
+    "meta=x",
+    "meta=x&meta[a]=y",
+    "meta[a]=x&meta[a]=x",
+    "meta[A]=x",
+    "meta[]=x",
+    "meta[__proto__]=x",
+    "meta[a]=long",
+    "meta[a]=1&meta[b]=1&meta[c]=1",
+    "meta[a][b]=x",
+    "flag[a]=true",
     "flag=1",
     "flag=TRUE",
     "flag=",

@@ -3,7 +3,7 @@ import net from "node:net";
 import Type from "typebox";
 import { vi } from "vitest";
 import type { Principal } from "../../../src/platform/auth/principal.js";
-import { permissionBits } from "../../../src/platform/auth/permissions.js";
+import { PERMISSIONS, permissionBits, type PermissionName } from "../../../src/platform/auth/permissions.js";
 import { systemClock, type Clock } from "../../../src/platform/clock.js";
 import {
   bindRoutes,
@@ -42,6 +42,7 @@ export const testRoutes = {
       name: Type.Optional(Type.String({ maxLength: 50 })),
       old: Type.Optional(Type.Boolean({ default: true })),
       tag: Type.Optional(Type.Array(Type.String(), { maxItems: 3 })),
+      meta: Type.Optional(Type.Record(Type.String(), Type.String())),
     }),
     responses: { 200: { description: "Things", schema: Type.Array(Thing) } },
   }),
@@ -310,9 +311,7 @@ function authenticate(token: string): Principal {
   const subjectKind = SUBJECTS.get(kind);
   if (subjectKind === undefined) throw new AppError("unauthorized", { message: "unauthorized" });
   const permissions = permissionBits(
-    names
-      .split("+")
-      .filter((name): name is "read" | "create" | "sudo" => name === "read" || name === "create" || name === "sudo"),
+    names.split("+").filter((name): name is PermissionName => Object.hasOwn(PERMISSIONS, name)),
   );
   return {
     subject: { kind: subjectKind, id: "7a4c1f2e-0000-4000-8000-00000000000a" },

@@ -1,42 +1,18 @@
 /** The front over TLS, with a certificate made for the test. */
-import { execFileSync } from "node:child_process";
 import { readFileSync, rmSync } from "node:fs";
 import https from "node:https";
 import { join } from "node:path";
 import tls from "node:tls";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { BEARER, startFront, type Front } from "./support.js";
+import { makeSelfSigned } from "../../support/self-signed.js";
 import { newFolder } from "../../support/temporary-folder.js";
 
 const folder = newFolder("front-tls");
-const certFile = join(folder, "cert.pem");
-const keyFile = join(folder, "key.pem");
+const { certFile, keyFile } = makeSelfSigned(folder);
 let front: Front;
 
 beforeAll(async () => {
-  execFileSync(
-    "openssl",
-    [
-      "req",
-      "-x509",
-      "-newkey",
-      "ec",
-      "-pkeyopt",
-      "ec_paramgen_curve:prime256v1",
-      "-nodes",
-      "-days",
-      "2",
-      "-subj",
-      "/CN=localhost",
-      "-addext",
-      "subjectAltName=DNS:localhost,IP:127.0.0.1",
-      "-keyout",
-      keyFile,
-      "-out",
-      certFile,
-    ],
-    { stdio: "ignore" },
-  );
   front = await startFront({ server: { tls: { certFile, keyFile } } });
 });
 afterAll(async () => {

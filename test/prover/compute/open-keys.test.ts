@@ -1,6 +1,9 @@
 /** Keys that several calls open at once, on a pool that answers when the test says so. */
 import { describe, expect, it } from "vitest";
+import { openKeyBytes, storedKeyNeeds } from "../../../src/engine/proof-systems/memory-needs.js";
 import { openWithRoom } from "../../../src/engine/proof-systems/open-with-room.js";
+import type { OpenKey, OpenKeyPlaces } from "../../../src/engine/protocol.js";
+import { MemoryBudget } from "../../../src/platform/concurrency/memory-budget.js";
 import { AppError } from "../../../src/platform/errors.js";
 import { OpenKeys, type OpenCall } from "../../../src/prover/compute/open-keys.js";
 import { recordedLog } from "../../support/silent-log.js";
@@ -8,8 +11,18 @@ import { recordedLog } from "../../support/silent-log.js";
 const KEY = {
   system: "groth16/BN254",
   provingKey: { sha256: "0".repeat(64), bytes: new SharedArrayBuffer(0) },
+  circuit: {
+    curve: "BN254",
+    ...{ wireCount: 4, constraintCount: 2, outputCount: 0, publicInputCount: 1, privateInputCount: 1 },
+    signals: [],
+  },
 } as const;
 const OPENED = { ok: true, value: { memory: { buffer: new SharedArrayBuffer(8) } } };
+
+/** What a key of this system and circuit is told to take with one workspace. */
+const LEAST_BYTES = openKeyBytes(storedKeyNeeds(KEY.system, KEY.circuit, { keyBytes: 0 }), { workspaces: 1 });
+/** A key in a memory as large as it was told. */
+const LARGE = { ok: true, value: { memory: { buffer: { byteLength: LEAST_BYTES } } } };
 
 class TestPool {
   readonly calls: {
@@ -17,37 +30,66 @@ class TestPool {
     readonly resolve: (value: object) => void;
     readonly reject: (error: Error) => void;
   }[] = [];
-  readonly keys = new OpenKeys(
-    { budgetBytes: 1024, workspaces: 1 },
-    {
-      pools: {
-        run: (_pool: string, _task: string, _message: object, call: OpenCall = {}) =>
-          new Promise<never>((resolve, reject) => {
-            this.calls.push({ call, resolve: resolve as (value: object) => void, reject });
-          }),
+  readonly keys: OpenKeys;
+
+  constructor(memory?: MemoryBudget) {
+    this.keys = new OpenKeys(
+      { budgetBytes: LEAST_BYTES, workspaces: 1 },
+      {
+        ...(memory === undefined ? {} : { memory }),
+        pools: {
+          run: (_pool: string, _task: string, _message: object, call: OpenCall = {}) =>
+            new Promise<never>((resolve, reject) => {
+              this.calls.push({ call, resolve: resolve as (value: object) => void, reject });
+            }),
+        },
+        log: recordedLog(),
       },
-      log: recordedLog(),
-    },
-  );
+    );
+  }
+
+  /** Opens the key, and lets it go at once. */
+  async open(file: typeof KEY, call: OpenCall = {}): Promise<OpenKey | undefined> {
+    return await this.keys.use(file, call, (openKey) => Promise.resolve(openKey));
+  }
+
+  /** Proves with a key until `end` is called. */
+  prove(
+    sha256: string,
+    call: OpenCall = {},
+  ): { readonly begun: () => boolean; readonly end: () => void; readonly done: Promise<void> } {
+    let end: () => void = () => undefined;
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    let isBegun = false;
+    const done = this.keys.use({ ...KEY, provingKey: { ...KEY.provingKey, sha256 } }, call, async () => {
+      isBegun = true;
+      await ended;
+    });
+    return { begun: () => isBegun, end, done };
+  }
 }
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 const overloaded = new AppError("overloaded", { message: "full", retryAfterSec: 1 });
 
 describe("a key that several calls open at once", () => {
   it("is opened once, and kept", async () => {
     const test = new TestPool();
-    const both = [test.keys.get(KEY, { owner: "user:a" }), test.keys.get(KEY, { owner: "user:b" })];
+    const both = [test.open(KEY, { owner: "user:a" }), test.open(KEY, { owner: "user:b" })];
     test.calls[0]!.resolve(OPENED);
     const [first, second] = await Promise.all(both);
-    expect([first === second, await test.keys.get(KEY), test.calls.length]).toEqual([true, first, 1]);
+    expect([first === second, await test.open(KEY), test.calls.length]).toEqual([true, first, 1]);
   });
 
   it("is opened in another's own turn when the first was refused, came too late or has gone", async () => {
     for (const refusal of [overloaded, new AppError("deadline_exceeded", { message: "late" }), new Error("gone")]) {
       const test = new TestPool();
       const gone = new AbortController();
-      const first = test.keys.get(KEY, { owner: "user:a", signal: gone.signal, deadlineMs: 5 });
-      const others = [test.keys.get(KEY, { owner: "user:b" }), test.keys.get(KEY, { owner: "user:c" })];
+      const first = test.open(KEY, { owner: "user:a", signal: gone.signal, deadlineMs: 5 });
+      const others = [test.open(KEY, { owner: "user:b" }), test.open(KEY, { owner: "user:c" })];
       gone.abort(refusal);
       test.calls[0]!.reject(refusal);
       await expect(first).rejects.toBe(refusal);
@@ -65,25 +107,80 @@ describe("a key that several calls open at once", () => {
 describe("a key that no memory can hold", () => {
   it("is not opened again by each proof", async () => {
     const test = new TestPool();
-    const first = test.keys.get(KEY);
+    const first = test.open(KEY);
     test.calls[0]!.resolve({ ok: false, code: "internal_error", message: "too large" });
-    expect([await first, await test.keys.get(KEY), test.calls.length]).toEqual([undefined, undefined, 1]);
+    expect([await first, await test.open(KEY), test.calls.length]).toEqual([undefined, undefined, 1]);
+  });
+});
+
+describe("keys that do not fit beside each other", () => {
+  it("are proved with one after the other", async () => {
+    const memory = new MemoryBudget({ bytes: 1.5 * LEAST_BYTES });
+    const test = new TestPool(memory);
+    const [first, second] = [test.prove("a"), test.prove("b")];
+    await turn();
+    test.calls[0]!.resolve(LARGE);
+    await turn();
+    expect([first.begun(), second.begun(), test.calls.length, memory.taken]).toEqual([true, false, 1, LEAST_BYTES]);
+    first.end();
+    await first.done;
+    await turn();
+    test.calls[1]!.resolve(LARGE);
+    await turn();
+    expect([second.begun(), memory.taken]).toEqual([true, LEAST_BYTES]);
+    second.end();
+    await second.done;
+    // Kept for the next proof, until other work wants the memory.
+    expect(memory.taken).toBe(LEAST_BYTES);
+    (await memory.take(LEAST_BYTES, "a setup")).release();
+    expect(memory.taken).toBe(0);
+  });
+
+  it("give their memory back when they are dropped, once the last proof with them has ended", async () => {
+    const memory = new MemoryBudget({ bytes: 4 * LEAST_BYTES });
+    const test = new TestPool(memory);
+    const proof = test.prove("a");
+    await turn();
+    test.calls[0]!.resolve(LARGE);
+    await turn();
+    test.keys.drop("a");
+    expect(memory.taken).toBe(LEAST_BYTES);
+    proof.end();
+    await proof.done;
+    expect(memory.taken).toBe(0);
+  });
+
+  it("wait no longer than their proofs may take, and are refused where they never fit", async () => {
+    const memory = new MemoryBudget({ bytes: LEAST_BYTES });
+    const held = await memory.take(LEAST_BYTES, "a setup");
+    const test = new TestPool(memory);
+    await expect(test.prove("a", { deadlineMs: 1 }).done).rejects.toMatchObject({ code: "deadline_exceeded" });
+    held.release();
+    const small = new TestPool(new MemoryBudget({ bytes: LEAST_BYTES - 1 }));
+    await expect(small.prove("a").done).rejects.toMatchObject({ code: "insufficient_memory" });
+    expect([test.calls.length, small.calls.length]).toEqual([0, 0]);
   });
 });
 
 describe("opening with the room there is", () => {
   it("takes fewer workspaces until the memory suffices", () => {
     const tried: number[] = [];
-    const holding = (max: number) => (workspaces: number) => {
-      tried.push(workspaces);
-      if (workspaces > max) throw new RangeError("the key does not fit");
-      return workspaces;
-    };
-    expect(openWithRoom(8, holding(3))).toBe(2);
+    const holding =
+      (max: number) =>
+      ({ workspaces, helpers = 0 }: OpenKeyPlaces) => {
+        // A helper takes a tenth of a workspace.
+        tried.push(workspaces + helpers / 10);
+        if (workspaces + helpers / 10 > max) throw new RangeError("the key does not fit");
+        return workspaces;
+      };
+    expect(openWithRoom({ workspaces: 8 }, holding(3))).toBe(2);
     expect(tried).toEqual([8, 4, 2]);
-    expect(() => openWithRoom(8, holding(0))).toThrow(RangeError);
+    tried.length = 0;
+    expect(openWithRoom({ workspaces: 8 }, holding(1.2))).toBe(1);
+    expect(tried).toEqual([8, 4, 2, 1.7, 1.3, 1.1]);
+    expect(() => openWithRoom({ workspaces: 8 }, holding(0))).toThrow(RangeError);
     expect(() =>
-      openWithRoom(8, () => {
+      openWithRoom({ workspaces: 8 }, () => {
         throw new TypeError("a bug");
       }),
     ).toThrow(TypeError);

@@ -1,8 +1,16 @@
 /** The registry on the server's own threads and processes, with small circuits and with hostile ones. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ProcessTasks, type ProcessTaskFailure } from "../../../src/platform/pool/process-task.js";
+import { readR1csHeader } from "../../../src/engine/circuit/r1cs.js";
+import { MemoryBudget } from "../../../src/platform/concurrency/memory-budget.js";
+import {
+  ProcessTasks,
+  type ProcessTask,
+  type ProcessTaskFailure,
+  type ProcessTaskResult,
+} from "../../../src/platform/pool/process-task.js";
 import { ComputePools } from "../../../src/prover/compute/compute-pools.js";
 import { PooledCompute } from "../../../src/prover/compute/pooled-compute.js";
+import { chainFixture, r1csFile } from "../../support/groth16-fixtures.js";
 import { removeFolder } from "../../support/temporary-folder.js";
 import { recordedLog } from "../../support/silent-log.js";
 import { subject } from "../../vault/support.js";
@@ -46,13 +54,70 @@ it("an import that ends its process is invalid, and not tried again", async () =
     { pools, tasks: new CrashingTasks(), log },
   );
   const file = { path: "/nowhere", sha256: "00" };
-  expect(await compute.readImport({ r1cs: file, witnessProgram: file, sym: file })).toMatchObject({
+  const input = { system: "groth16/BN254", files: { r1cs: file, witnessProgram: file, sym: file } } as const;
+  expect(await compute.readImport(input)).toMatchObject({
     ok: false,
     errors: [{ code: "import_invalid" }],
   });
   const stopped = AbortSignal.abort(new Error("the server stops"));
-  const ended = compute.readImport({ r1cs: file, witnessProgram: file, sym: file }, { signal: stopped });
+  const ended = compute.readImport(input, { signal: stopped });
   await expect(ended).rejects.toThrow("the server stops");
+});
+
+it("refuses a setup, a check of a key and a reference string that the server never has the memory for", async () => {
+  const compute = new PooledCompute(
+    { constraintsMax: 1000, compile: { memoryMb: 1024, seconds: 5 } },
+    { pools, tasks: new CrashingTasks(), memory: new MemoryBudget({ bytes: 2 ** 28 }), log },
+  );
+  const fixture = chainFixture(20);
+  const said = /GiB .* has 0\.3 GiB/;
+  const expectRefusal = (outcome: unknown): void => {
+    expect(outcome).toMatchObject({ ok: false, errors: [{ code: "insufficient_memory" }] });
+    expect((outcome as { errors: { message: string }[] }).errors[0]!.message).toMatch(said);
+  };
+  const r1cs = r1csFile(fixture);
+  expectRefusal(await compute.setup({ system: "groth16/BN254", r1cs }));
+  expectRefusal(await compute.makeReferenceString({ curve: "BN254", power: 20 }));
+  const file = { path: "/nowhere", sha256: "00" };
+  const circuit = { ...readR1csHeader(r1cs), curve: "BN254" as const, signals: [] };
+  const sizes = { circuit, r1csBytes: r1cs.length, keyBytes: 100_000 };
+  expectRefusal(
+    await compute.gates({ system: "groth16/BN254", r1cs: file, provingKey: file, verifyingKey: file, sizes }),
+  );
+});
+
+/** Says that a circuit has more gates than its constraints tell, and notes what it was given. */
+class CountingTasks extends ProcessTasks {
+  readonly given: { readonly domainPowerMax?: number; readonly memoryBytesMax: number }[] = [];
+
+  override run<Request, Answer>({ request, limits }: ProcessTask<Request>): Promise<ProcessTaskResult<Answer>> {
+    const { domainPowerMax } = request as { readonly domainPowerMax?: number };
+    this.given.push({
+      memoryBytesMax: limits.memoryBytesMax,
+      ...(domainPowerMax === undefined ? {} : { domainPowerMax }),
+    });
+    const value = {
+      ok: false,
+      ...(this.given.length === 1
+        ? { code: "memory_required", domainPower: 12 }
+        : { code: "gate_failed", message: "" }),
+    };
+    return Promise.resolve({ ok: true, value: value as Answer });
+  }
+}
+
+it("gives a setup more memory when the circuit has more gates than constraints, and takes it from the server's", async () => {
+  const tasks = new CountingTasks();
+  const memory = new MemoryBudget({ bytes: 2 ** 33 });
+  const compute = new PooledCompute(
+    { constraintsMax: 1000, compile: { memoryMb: 1024, seconds: 5 } },
+    { pools, tasks, memory, log },
+  );
+  const outcome = await compute.setup({ system: "plonk/BN254", r1cs: r1csFile(chainFixture(20)) });
+  expect(outcome).toMatchObject({ ok: false, errors: [{ code: "setup_gate_failed" }] });
+  expect(tasks.given.map(({ domainPowerMax }) => domainPowerMax)).toEqual([5, 12]);
+  expect(tasks.given[1]!.memoryBytesMax).toBeGreaterThan(tasks.given[0]!.memoryBytesMax);
+  expect(memory.taken).toBe(0);
 });
 
 describe("the registry on thread pools and processes", () => {

@@ -12,6 +12,7 @@ import { newFolder, removeFolder } from "../../support/temporary-folder.js";
 
 const SOURCE =
   "pragma circom 2.1.6; template M() { signal input a; signal output b; b <== a * a; } component main = M();";
+const SYSTEM = "groth16/BN254" as const;
 const START_SECTION = 8;
 const CODE_SECTION = 10;
 const folder = newFolder("import-process");
@@ -56,16 +57,20 @@ it("refuses more than proofs may keep in memory, and ends a program that loops w
     sym: stored("circuit.sym", compiled.sym),
   };
   const tasks = new ProcessTasks();
-  const read = await readImportInProcess(tasks, { files, limits: DEFAULT_COMPILE_LIMITS });
+  const read = await readImportInProcess(tasks, { system: SYSTEM, files, limits: DEFAULT_COMPILE_LIMITS });
   expect(read).toMatchObject({ ok: true, value: { ok: true, value: { circuit: { wireCount: 3 } } } });
   const bytes = compiled.r1cs.length + compiled.wasm.length;
-  const limited = { files, limits: DEFAULT_COMPILE_LIMITS, residentBytesMax: bytes - 1 };
+  const limited = { system: SYSTEM, files, limits: DEFAULT_COMPILE_LIMITS, residentBytesMax: bytes - 1 };
   expect(await readImportInProcess(tasks, limited)).toMatchObject({
     ok: true,
     value: { ok: false, code: "circuit_too_large", message: expect.stringContaining(String(bytes)) as string },
   });
   const endless = { ...files, witnessProgram: stored("endless.wasm", endlessProgram()) };
   const limits = { ...IMPORT_PROCESS_LIMITS, cpuSeconds: 2, deadlineMs: 3_000 };
-  const ended = await readImportInProcess(tasks, { files: endless, limits: DEFAULT_COMPILE_LIMITS }, { limits });
+  const ended = await readImportInProcess(
+    tasks,
+    { system: SYSTEM, files: endless, limits: DEFAULT_COMPILE_LIMITS },
+    { limits },
+  );
   expect(ended).toMatchObject({ ok: false, code: "deadline" });
 });

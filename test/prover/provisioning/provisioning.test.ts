@@ -131,11 +131,11 @@ describe("provisioning", () => {
     await proveAndVerify(test, owner, done.id);
   });
 
-  it("answers the second prover of a circuit as compiled at once, with keys of its own", async () => {
+  it("answers the second prover of a circuit as compiled at once, with keys of its own if it asks for them", async () => {
     const test = await boot({ idle: false });
     const owner = subject();
     const first = await provision(test.provers, owner);
-    const second = await register(test.provers, owner);
+    const second = await register(test.provers, owner, { fresh_setup: true });
     expect(second.status).toBe("compiled");
     await eventually("provisioned", () => test.provers.get(owner, second.id).status === "provisioned");
     const keys = await Promise.all(
@@ -305,6 +305,30 @@ describe("provisioning over crashes", () => {
       await proveAndVerify(second, owner, id);
     },
   );
+
+  // The first is the creation, the others are those of its job, which is started afterwards.
+  it.each([2, 3, 4, 5, 6, 7, 8])("finishes with the keys of another prover when it dies at commit %i", async (at) => {
+    const owner = subject();
+    const zeroth = await boot();
+    const { id: giver } = await provision(zeroth.provers, owner);
+    let isDead = false;
+    const first = await reboot(zeroth, {
+      idle: true,
+      wrapStore: dyingStore(at, "after", () => {
+        isDead = true;
+      }),
+    });
+    const { id } = await register(first.provers, owner);
+    await Promise.allSettled([first.jobs.start()]);
+    await eventually("death or end", () => isDead || first.provers.get(owner, id).status === "provisioned");
+    const second = await reboot(first);
+    await eventually("provisioned", () => second.provers.get(owner, id).status === "provisioned");
+    const keys = await Promise.all(
+      [giver, id].map(async (each) => (await second.provers.artifact(owner, each, "proving_key")).sha256),
+    );
+    expect(keys[0]).toBe(keys[1]);
+    await proveAndVerify(second, owner, id);
+  });
 
   it("finishes when the process dies once in every phase", async () => {
     const owner = subject();

@@ -1,6 +1,6 @@
 // The requests that wait for a vault worker: turns of the owners, room for what is next, and honest refusals.
 import { describe, expect, it } from "vitest";
-import { costOf, MESSAGE_US, RequestQueue } from "../../../src/vault/threads/request-queue.js";
+import { costOf, MESSAGE_US, RequestQueue, type TurnOf } from "../../../src/vault/threads/request-queue.js";
 import type { KeyReference, VaultRequest } from "../../../src/vault/protocol.js";
 
 const key: KeyReference = {
@@ -17,8 +17,8 @@ class TestQueue {
   readonly rejected: unknown[] = [];
   readonly #names = new Map<VaultRequest, string>();
 
-  constructor(lengthMax = 100) {
-    this.queue = new RequestQueue({ name: "vault-prompt", lengthMax });
+  constructor(lengthMax = 100, turnOf?: TurnOf) {
+    this.queue = new RequestQueue({ name: "vault-prompt", lengthMax, turnOf });
   }
 
   /** A request named `a1` is of owner `a`. */
@@ -56,6 +56,22 @@ describe("requests that wait for a vault worker", () => {
     expect([test.take(1), test.take(MESSAGE_US), test.take(MESSAGE_US)]).toEqual([["a3"], ["a4"], []]);
     expect([test.queue.waitingUs, test.queue.pending]).toEqual([0, 0]);
     expect(test.queue.figures).toMatchObject({ waiting: 0, running: 0, started: 7, refused: 0 });
+  });
+
+  it("of all applications of one person take that person's turns, also when it changes who answers for them", () => {
+    let answers = new Map([
+      ["user:a", "user:p"],
+      ["user:b", "user:p"],
+    ]);
+    const test = new TestQueue(4, (owner) => answers.get(owner) ?? owner);
+    for (const name of ["a1", "b1", "a2", "c1"]) test.add(name);
+    expect(test.take(2 * costOf(operate("a1")))).toEqual(["a1", "c1"]);
+    // A full queue makes room for who has less in it: all that waits is the person's.
+    for (const name of ["b2", "b3", "c2"]) test.add(name);
+    expect(test.rejected).toHaveLength(1);
+    answers = new Map();
+    expect(test.take(10 * MESSAGE_US).sort()).toEqual(["a2", "b1", "b2", "c2"]);
+    expect(test.queue.pending).toBe(0);
   });
 
   it("of the server itself take a turn of their own, apart from public verification", () => {

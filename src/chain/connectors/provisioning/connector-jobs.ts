@@ -1,5 +1,5 @@
 /** The durable jobs of connectors: how they are queued and waited for, and which code runs them. */
-import { formatSubject, type Subject } from "../../../platform/auth/principal.js";
+import type { Subject } from "../../../platform/auth/principal.js";
 import type { Job } from "../../../platform/jobs/job.js";
 import type { JobContext } from "../../../platform/jobs/job-runner.js";
 import type { Jobs } from "../../../platform/jobs/jobs.js";
@@ -74,10 +74,13 @@ export class ConnectorJobs {
 }
 
 /** Registers the runners of both kinds of job. Must be called before the jobs start. */
-export function registerConnectorJobs(jobs: Jobs, provisioning: Provisioning): void {
+export function registerConnectorJobs(
+  jobs: Jobs,
+  { provisioning, turnOf }: { readonly provisioning: Provisioning; readonly turnOf: (subject: Subject) => string },
+): void {
   const turns = {
     concurrency: JOBS_AT_ONCE,
-    ownerOf: (job: Job): string => formatSubject(connectorOfJob(job).owner),
+    ownerOf: (job: Job): string => turnOf(connectorOfJob(job).owner),
     giveWayMs: GIVE_WAY_MS,
   };
   jobs.register("provision_connector" satisfies ConnectorJobKind, {

@@ -3,7 +3,7 @@
  * Each contract's plan is stored beside its record until the job has settled it, so that a kill at any point costs one
  * compile and nothing else.
  */
-import { formatSubject, type Subject } from "../../../platform/auth/principal.js";
+import type { Subject } from "../../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../../platform/clock.js";
 import { AppError } from "../../../platform/errors.js";
 import type { Job } from "../../../platform/jobs/job.js";
@@ -33,6 +33,7 @@ interface BuildDependencies {
   readonly deployments: Deployments;
   readonly jobs: Jobs;
   readonly tasks: ProcessTasks;
+  readonly turnOf: (subject: Subject) => string;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -54,7 +55,7 @@ export class ContractBuilds {
     this.#dependencies = dependencies;
     dependencies.jobs.register(KIND, {
       concurrency: CONCURRENCY,
-      ownerOf: (job) => formatSubject(contractOf(job).owner),
+      ownerOf: (job) => dependencies.turnOf(contractOf(job).owner),
       giveWayMs: GIVE_WAY_MS,
       run: async (job, context) => {
         await this.#run(job, context);

@@ -1,6 +1,8 @@
 /**
- * The gate of a key whose phase 1 is a powers-of-tau file: that every point follows from the circuit and the file, and
- * that its contributions lead from there to the key's delta. It takes the powers themselves and never their Lagrange
+ * The gate of a key whose phase 1 is a powers-of-tau file, made here or elsewhere: that every point follows from the
+ * circuit and the file, as `snarkjs zkey verify` does it, and for keys of this server that the contributions lead from
+ * there to the key's delta. Without it a key can be sound and yet be no key of its circuit's C, or have an H that is
+ * not the domain's. It takes the powers themselves and never their Lagrange
  * points, so that it shares nothing with what made the key.
  *
  * Random weights of 128 bits for the wires make one sum of each section. The circuit turns the weights of wires into
@@ -40,21 +42,42 @@ export function findFaultAgainstPowers(
   program: CurveProgram,
   { key, r1cs, powers }: PowersGateSubject,
 ): string | undefined {
+  const foreign = findForeignHeader(kernels, key, powers);
+  if (foreign !== undefined) return foreign;
+  if (!equalG2(key.gammaG2, kernels.curve.generatorG2)) return "gamma is not the generator, as phase 2 leaves it";
+  const rows = new WeightedRows(program, key, r1cs);
+  const wrong = findWrongSection(kernels, key, { powers, rows });
+  return wrong === undefined ? undefined : `a point of ${wrong} does not follow from the circuit and the powers of tau`;
+}
+
+/** Returns what in the key's header is not that of the powers of tau; takes no time. */
+export function findForeignHeader(
+  kernels: CurveKernels,
+  key: Groth16ProvingKey,
+  powers: PowersOfTau,
+): string | undefined {
   if (powers.layout.curve !== key.curve) return "the powers of tau are over another curve";
   if (powers.layout.power < key.domainPower) return "the powers of tau are fewer than the circuit takes";
-  const header = headerOf(kernels, powers);
-  const { alphaG1, betaG1, betaG2, gammaG2 } = header;
-  if (
-    !equalG1(key.alphaG1, alphaG1) ||
-    !equalG1(key.betaG1, betaG1) ||
-    !equalG2(key.betaG2, betaG2) ||
-    !equalG2(key.gammaG2, gammaG2)
-  )
-    return "alpha, beta or gamma is not that of the powers of tau";
-  const rows = new WeightedRows(program, key, r1cs);
-  const fault = findWrongSection(kernels, key, { powers, rows });
-  if (fault !== undefined) return `the points of ${fault} do not follow from the circuit and the powers of tau`;
-  return findTranscriptFault(kernels, key);
+  const { alphaG1, betaG1, betaG2 } = headerOf(kernels, powers);
+  if (!equalG1(key.alphaG1, alphaG1)) return "alpha is not that of the powers of tau";
+  if (!equalG1(key.betaG1, betaG1) || !equalG2(key.betaG2, betaG2)) return "beta is not that of the powers of tau";
+  return undefined;
+}
+
+/**
+ * Returns why the contributions to phase 2 do not lead to the key's delta. The circuit's hash in the transcript is over
+ * C before any contribution: whoever makes the key anew compares it.
+ */
+export function findTranscriptFault(kernels: CurveKernels, key: Groth16ProvingKey): string | undefined {
+  try {
+    const transcript = readTranscript(key.contributions, kernels.curve);
+    if (transcript.contributions.length === 0) return "phase 2 has no contribution";
+    checkTranscript(kernels, transcript, { g1: key.deltaG1, g2: key.deltaG2 });
+    return undefined;
+  } catch (error) {
+    if (error instanceof Phase2Error) return error.message;
+    throw error;
+  }
 }
 
 function findWrongSection(
@@ -67,10 +90,9 @@ function findWrongSection(
   const list = { first: 0, count: size };
   const tau = readPowers(powers, "tauG1", list);
   const { a, b } = rows.all;
-  const own = { wires: rows.weights, h: rows.weightsOfH };
-  if (!isSame(kernels.msmG1(key.aPoints, own.wires), kernels.msmG1(tau, a))) return "A";
-  if (!isSame(kernels.msmG1(key.b1Points, own.wires), kernels.msmG1(tau, b))) return "B1";
-  if (!isSameG2(kernels.msmG2(key.b2Points, own.wires), kernels.msmG2(readPowers(powers, "tauG2", list), b)))
+  if (!isSame(kernels.msmG1(key.aPoints, rows.weights), kernels.msmG1(tau, a))) return "A";
+  if (!isSame(kernels.msmG1(key.b1Points, rows.weights), kernels.msmG1(tau, b))) return "B1";
+  if (!isSameG2(kernels.msmG2(key.b2Points, rows.weights), kernels.msmG2(readPowers(powers, "tauG2", list), b)))
     return "B2";
   const { generatorG2 } = curve;
   const [alpha, beta] = [readPowers(powers, "alphaTauG1", list), readPowers(powers, "betaTauG1", list)];
@@ -79,7 +101,7 @@ function findWrongSection(
     ["C", key.cPoints, key.publicCount + 1, rows.ofPrivate, key.deltaG2],
   ] as const) {
     const count = points.length / (2 * curve.fqBytes);
-    const sum = kernels.msmG1(points, own.wires.subarray(from * SCALAR_BYTES, (from + count) * SCALAR_BYTES));
+    const sum = kernels.msmG1(points, rows.weights.subarray(from * SCALAR_BYTES, (from + count) * SCALAR_BYTES));
     const expected = kernels.combineG1(
       [kernels.msmG1(beta, matrices.a), kernels.msmG1(alpha, matrices.b), kernels.msmG1(tau, matrices.c)].map(
         (point) => ({ point, scalar: 1n }),
@@ -87,22 +109,25 @@ function findWrongSection(
     );
     if (!isRatio(kernels, sum, { expected, g2 })) return name;
   }
-  const expectedH = kernels.msmG1(powersWithEnd(powers, size), rows.oddCoefficients());
-  if (!isRatio(kernels, kernels.msmG1(key.hPoints, own.h), { expected: expectedH, g2: key.deltaG2 })) return "H";
-  return undefined;
+  return isWrongQuotient(kernels, key, { powers, rows }) ? "H" : undefined;
 }
 
-/** The circuit's hash in the transcript is over C before any contribution: whoever makes the key anew compares it. */
-function findTranscriptFault(kernels: CurveKernels, key: Groth16ProvingKey): string | undefined {
-  try {
-    const transcript = readTranscript(key.contributions, kernels.curve);
-    if (transcript.contributions.length === 0) return "phase 2 has no contribution";
-    checkTranscript(kernels, transcript, { g1: key.deltaG1, g2: key.deltaG2 });
-    return undefined;
-  } catch (error) {
-    if (error instanceof Phase2Error) return error.message;
-    throw error;
-  }
+/**
+ * A key that was made from the same ceremony's file of exactly the domain's power has infinity for the last power,
+ * which that file has not got.
+ */
+function isWrongQuotient(
+  kernels: CurveKernels,
+  key: Groth16ProvingKey,
+  { powers, rows }: { readonly powers: PowersOfTau; readonly rows: WeightedRows },
+): boolean {
+  const points = powersWithEnd(powers, 2 ** key.domainPower);
+  const scalars = rows.oddCoefficients();
+  const sum = kernels.msmG1(key.hPoints, rows.weightsOfH);
+  const follows = (): boolean => isRatio(kernels, sum, { expected: kernels.msmG1(points, scalars), g2: key.deltaG2 });
+  if (follows()) return false;
+  scalars.fill(0, scalars.length - SCALAR_BYTES);
+  return !follows();
 }
 
 /** Tells whether delta, or gamma, times the sum is what follows from the powers. */

@@ -1,6 +1,7 @@
 /**
  * Builds a resident FFLONK key (fflonk-key.ts) from a circuit's gates and the powers of a universal setup, and commits
- * to the circuit on the way. Runs once for each key; the memory is then only read, but for its workspaces.
+ * to the circuit where its commitment is not known. Runs once for each opening; the memory is then only read, but for
+ * its workspaces.
  */
 import { BN254 } from "../../curves/bn254.js";
 import type { G1Point, G2Point } from "../../curves/points.js";
@@ -16,8 +17,8 @@ import { msmWorkspaceBytes } from "../msm/msm-lists.js";
 import { Msm } from "../msm/msm.js";
 import { COSET_VECTORS, CircuitTables, tableBytes, tableScratchBytes } from "../plonk/circuit-tables.js";
 import type { TabledCircuit } from "../plonk/circuit-tables.js";
-import { makeKeyMemory } from "../plonk/key-memory.js";
-import type { KeyBytes, KeyMemory, KeyMemoryOptions } from "../plonk/key-memory.js";
+import { makeKeyMemory } from "../threads/key-memory.js";
+import type { KeyBytes, KeyMemory, KeyMemoryOptions } from "../threads/key-memory.js";
 import { COSET_COUNT, FIXED_POLYNOMIALS, PERMUTATION_COLUMNS } from "../plonk/resident-circuit.js";
 import type { FixedPolynomial } from "../plonk/resident-circuit.js";
 import type { Arena } from "../wasm/arena.js";
@@ -31,6 +32,14 @@ export interface FflonkSetupPoints {
   readonly tauG2: G2Point;
 }
 
+export interface FflonkKeyOptions extends Omit<KeyMemoryOptions, "curve"> {
+  /**
+   * The commitment to the circuit, where the key's gates have compared it. It only goes into the verifying key: proofs
+   * with a wrong one do not verify.
+   */
+  readonly c0?: G1Point;
+}
+
 /** Returns the bytes of a key, and of each of its workspaces: all memory that setup and proofs take. */
 export function fflonkKeyBytes(kernels: Kernels, gates: PlonkGates): KeyBytes {
   const circuit = tabled(gates);
@@ -39,6 +48,7 @@ export function fflonkKeyBytes(kernels: Kernels, gates: PlonkGates): KeyBytes {
   const { bytes, elementBytes } = kernels.fr;
   const count = COMMITMENT_SIZES.c0 * size;
   const counts = { domainPower, wireCount: gates.systemWireCount + gates.additions.count };
+  const { workspace, helper } = fflonkWorkspaceBytes(kernels, counts);
   const selectors = FIXED_POLYNOMIALS.length - PERMUTATION_COLUMNS.length;
   return {
     key:
@@ -47,8 +57,9 @@ export function fflonkKeyBytes(kernels: Kernels, gates: PlonkGates): KeyBytes {
         vectors: COSET_COUNT * (COSET_VECTORS + PERMUTATION_COLUMNS.length) + 2 * selectors,
         points: COMMITMENT_SIZES.c2 * size,
       }),
+    helper,
     workspace: Math.max(
-      fflonkWorkspaceBytes(kernels, counts),
+      workspace,
       tableScratchBytes(kernels, circuit),
       count * bytes + msmWorkspaceBytes(kernels, "g1", count) + 65_536,
     ),
@@ -63,13 +74,13 @@ export function fflonkKeyBytes(kernels: Kernels, gates: PlonkGates): KeyBytes {
 export function buildFflonkKey(
   gates: PlonkGates,
   setup: FflonkSetupPoints,
-  options: Omit<KeyMemoryOptions, "curve">,
+  options: FflonkKeyOptions,
 ): ResidentFflonkKey {
   const pointBytes = 2 * BN254.fqBytes;
   if (setup.powers.length < fflonkPowerCount(fflonkDomainPowerOf(gates.gateCount)) * pointBytes)
     throw new RangeError("the setup has fewer points than the circuit takes");
   const memory = makeKeyMemory({ ...options, curve: BN254 }, (kernels) => fflonkKeyBytes(kernels, gates));
-  return fillKey(memory, tabled(gates), setup);
+  return fillKey(memory, tabled(gates), setup, options.c0);
 }
 
 function tabled(gates: PlonkGates): TabledCircuit {
@@ -77,8 +88,13 @@ function tabled(gates: PlonkGates): TabledCircuit {
   return { gates, domainPower, freeRows: BLINDING_ROWS, extraWires: BLINDING_ROWS };
 }
 
-function fillKey(memory: KeyMemory, circuit: TabledCircuit, setup: FflonkSetupPoints): ResidentFflonkKey {
-  const { kernels, arenas, workspaces, keyBytes } = memory;
+function fillKey(
+  memory: KeyMemory,
+  circuit: TabledCircuit,
+  setup: FflonkSetupPoints,
+  known: G1Point | undefined,
+): ResidentFflonkKey {
+  const { kernels, arenas, workspaces, helperPlaces, keyBytes } = memory;
   const writer = new CircuitTables(kernels, arenas, circuit);
   const count = COMMITMENT_SIZES.c2 * 2 ** circuit.domainPower;
   const powers = writer.importPoints([setup.powers.subarray(0, count * 2 * kernels.fq.bytes)]);
@@ -92,11 +108,12 @@ function fillKey(memory: KeyMemory, circuit: TabledCircuit, setup: FflonkSetupPo
     writer.coset(3, all, PERMUTATION_COLUMNS),
   ];
   const c0 = interleave(kernels, arenas.key, { fixed, places: tables.places, domainPower: circuit.domainPower });
-  const commitment = commit(kernels, arenas.scratch, { coefficients: c0, powers, circuit, writer });
+  const commitment = known ?? commit(kernels, arenas.scratch, { coefficients: c0, powers, circuit, writer });
   return {
     memory: kernels.memory,
     kind: kernels.kind,
     workspaces,
+    helperPlaces,
     keyBytes,
     verifyingKey: {
       curve: BN254.name,
@@ -110,7 +127,7 @@ function fillKey(memory: KeyMemory, circuit: TabledCircuit, setup: FflonkSetupPo
     gateCosets: [first, third],
     c0,
     powers,
-    workspaceFlags: writer.workspaceFlags(workspaces.length),
+    workspaceFlags: writer.workspaceFlags(workspaces.length + helperPlaces.length),
   };
 }
 

@@ -8,6 +8,7 @@ import { msmScratchBytes, takeMsmLists } from "../msm/msm-lists.js";
 import type { MsmLists } from "../msm/msm-lists.js";
 import { vectorBytes } from "../ntt/domain.js";
 import { COLUMNS } from "../plonk/columns.js";
+import { pieceScratchBytes } from "../plonk/sections.js";
 import { Arena, align } from "../wasm/arena.js";
 import { COMMITMENT_SIZES } from "./fflonk-key.js";
 
@@ -62,12 +63,16 @@ export interface FflonkLayout {
   readonly scratch: number;
 }
 
-/** Returns the bytes of a workspace: what the threads of a proof share, and the scratch of one thread. */
-export function fflonkWorkspaceBytes(kernels: Kernels, counts: Counts): number {
+/** Returns the bytes of a workspace, what the threads of a proof share and scratch, and of a helper's scratch alone. */
+export function fflonkWorkspaceBytes(
+  kernels: Kernels,
+  counts: Counts,
+): { readonly workspace: number; readonly helper: number } {
   const coset = COSET_SCRATCH_VECTORS * align(vectorBytes(kernels, counts.domainPower));
   const count = COMMITMENT_SIZES.c2 * 2 ** counts.domainPower;
-  const scratch = Math.max(coset, msmScratchBytes(kernels, "g1", count)) + SPARE_BYTES;
-  return layOutFflonk(kernels, counts, 0).scratch + scratch;
+  const most = Math.max(coset + pieceScratchBytes(kernels), msmScratchBytes(kernels, "g1", count));
+  const helper = most + SPARE_BYTES;
+  return { workspace: layOutFflonk(kernels, counts, 0).scratch + helper, helper };
 }
 
 /** Returns the addresses in a workspace that begins at `start`, a multiple of 64. */

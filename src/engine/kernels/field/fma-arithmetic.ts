@@ -1,7 +1,7 @@
 /**
- * Emits prime-field arithmetic on double-precision fused multiply-add: limbs of 51 bits, signed, as integers in f64x2,
- * two field elements side by side. Products are split exactly into a high and a low part with two roundings (Dekker
- * 1971; N. Emmart, J. Luitjens, C. Weems, "Faster modular exponentiation using double precision floating point
+ * Emits prime-field arithmetic on double-precision fused multiply-add: limbs of up to 51 bits, signed, as integers in
+ * f64x2, two field elements side by side. Products are split exactly into a high and a low part with two roundings
+ * (Dekker 1971; N. Emmart, J. Luitjens, C. Weems, "Faster modular exponentiation using double precision floating point
  * arithmetic on the GPU", 2018).
  *
  * Every emitted value carries a proven bound: the emitter computes, while it writes code, how large each limb and the
@@ -10,10 +10,10 @@
  */
 import { inverse } from "../../field/prime-field.js";
 import { balancedLimbs } from "./integers.js";
-import { f64x2, v128 } from "../wasm/wasm-ops.js";
+import { f64x2 } from "../wasm/wasm-ops.js";
 import type { Product } from "./field.js";
 import type { FunctionBuilder } from "../wasm/wasm-builder.js";
-import type { Expression, Local } from "../wasm/wasm-ops.js";
+import type { Expression, Local, Statement } from "../wasm/wasm-ops.js";
 
 type V128 = Expression<"v128">;
 type Vector = Local<"v128">;
@@ -36,25 +36,21 @@ export interface FmaFactor {
   readonly max: bigint;
 }
 
+/** Where the ends of a product's columns stand while it is computed: no other thread uses the places. */
+export interface ColumnPlaces {
+  write(column: number, value: V128): Statement;
+  read(column: number): V128;
+}
+
 interface FactorLimb {
   readonly local: V128;
   readonly max: bigint;
 }
 
-export const LIMB_BITS = 51;
-const LIMB = 1n << 51n;
-export const HALF_LIMB = 1n << 50n;
+const LIMB_BITS_MAX = 51;
 /** Integers up to here are exact in a double. */
 const EXACT_MAX = 1n << 53n;
-/**
- * A high-part accumulator starts at 1.5 * 2^103, whose unit in the last place is 2^51, and may move by 2^102 before
- * that changes.
- */
-const HIGH_ROOM = 1n << 102n;
-const VECTOR_BYTES = 16;
-const SPLIT = 1.5 * 2 ** 103;
 const ROUND_TO_INTEGER = 1.5 * 2 ** 52;
-const INVERSE_LIMB = 2 ** -51;
 /** A highest limb with fewer bits of the prime than this is too coarse to read a quotient off. */
 const HEAD_BITS_MIN = 20n;
 
@@ -65,11 +61,18 @@ interface Column {
   carries: { local: Vector; max: bigint }[];
 }
 
-/** The constants of one prime and the arithmetic over it. */
+/**
+ * The constants of one prime and the arithmetic over it. Limbs have no more bits than their number asks for: with 48
+ * instead of 51 a column of BLS12-381's Fq takes one chain of high parts instead of four and no carry on the way, and a
+ * product 15 % less time.
+ */
 export class FmaArithmetic {
   readonly limbCount: number;
+  readonly limbBits: number;
+  /** Bound of every limb but the highest of a normalised element. */
+  readonly halfLimb: bigint;
   readonly prime: bigint;
-  /** The factor that elements carry: Montgomery's 2^(51 * limbCount). */
+  /** The factor that elements carry: Montgomery's 2^(limbBits * limbCount). */
   readonly radix: bigint;
   /** Bound of |element| for a reduced element. */
   readonly reducedMax: bigint;
@@ -79,17 +82,31 @@ export class FmaArithmetic {
   readonly #negativeInverse: bigint;
   /** Limbs that `reduce` reads the quotient off: two where the prime leaves few bits in the highest. */
   readonly headLimbs: 1 | 2;
+  readonly #limb: bigint;
+  /** 1.5 * 2^52 limbs: adding it rounds to a multiple of a limb. A chain of high parts starts there. */
+  readonly #splitter: number;
+  /** How far a chain may move before the unit in its last place is no longer a limb. */
+  readonly #highRoom: bigint;
+  readonly #inverseLimb: number;
 
   constructor(prime: bigint) {
     this.prime = prime;
     // One bit of room: with a prime below half the radix, a product of two values up to p is again at most p.
-    this.limbCount = Math.ceil((prime.toString(2).length + 1) / LIMB_BITS);
-    this.radix = 1n << BigInt(LIMB_BITS * this.limbCount);
-    this.primeLimbs = balancedLimbs(prime, LIMB_BITS, this.limbCount);
+    const bits = prime.toString(2).length + 1;
+    this.limbCount = Math.ceil(bits / LIMB_BITS_MAX);
+    this.limbBits = Math.ceil(bits / this.limbCount);
+    this.#limb = 1n << BigInt(this.limbBits);
+    this.halfLimb = this.#limb / 2n;
+    this.#splitter = 1.5 * 2 ** (52 + this.limbBits);
+    this.#highRoom = 1n << BigInt(51 + this.limbBits);
+    this.#inverseLimb = 2 ** -this.limbBits;
+    this.radix = 1n << BigInt(this.limbBits * this.limbCount);
+    this.primeLimbs = balancedLimbs(prime, this.limbBits, this.limbCount);
     this.headLimbs = (this.primeLimbs[this.limbCount - 1] ?? 0n) >> HEAD_BITS_MIN > 0n ? 1 : 2;
-    this.#negativeInverse = balanced(LIMB - inverse(prime % LIMB, LIMB));
+    const negativeInverse = this.#limb - inverse(prime % this.#limb, this.#limb);
+    this.#negativeInverse = negativeInverse > this.halfLimb ? negativeInverse - this.#limb : negativeInverse;
     // The quotient of a reduction is read off the head: a few units of its last limb may stay, and its own rounding.
-    this.reducedMax = prime / 2n + (prime >> 32n) + (8n << BigInt(LIMB_BITS * (this.limbCount - this.headLimbs)));
+    this.reducedMax = prime / 2n + (prime >> 32n) + (8n << BigInt(this.limbBits * (this.limbCount - this.headLimbs)));
     this.productMax = prime;
   }
 
@@ -122,8 +139,8 @@ export class FmaArithmetic {
         carry === undefined
           ? limb
           : this.#exact({
-              local: f.let(f64x2.relaxedMadd(carry.local, c(f, INVERSE_LIMB), limb.local)),
-              max: limb.max + ceilDiv(carry.max, LIMB),
+              local: f.let(f64x2.relaxedMadd(carry.local, c(f, this.#inverseLimb), limb.local)),
+              max: limb.max + ceilDiv(carry.max, this.#limb),
             });
       if (j === this.limbCount - 1) {
         limbs.push({ local: sum.local, max: min(sum.max, this.#topMax(a.max)) });
@@ -139,16 +156,16 @@ export class FmaArithmetic {
   /** Subtracts the nearest multiple of p: the result is normalised and within p/2 plus p / 2^40. */
   reduce(f: FunctionBuilder, a: FmaElement): FmaElement {
     const top = last(a.limbs);
-    const topUnit = 1n << BigInt(LIMB_BITS * (this.limbCount - 1));
+    const topUnit = 1n << BigInt(this.limbBits * (this.limbCount - 1));
     const scale = Number(topUnit) / Number(this.prime);
     const head =
       this.headLimbs === 1
         ? top.local
-        : f.let(f64x2.relaxedMadd(at(a.limbs, this.limbCount - 2).local, c(f, INVERSE_LIMB), top.local));
+        : f.let(f64x2.relaxedMadd(at(a.limbs, this.limbCount - 2).local, c(f, this.#inverseLimb), top.local));
     const q = f.let(f64x2.sub(f64x2.relaxedMadd(head, c(f, scale), c(f, ROUND_TO_INTEGER)), c(f, ROUND_TO_INTEGER)));
     const qMax = BigInt(Math.ceil((Number(top.max) + (this.headLimbs - 1)) * scale + 0.5));
     // The quotient was read off the head alone: what the other limbs hold is the error that stays.
-    const max = this.prime / 2n + lowerSum(a.limbs, this.headLimbs) + (this.prime >> 40n);
+    const max = this.prime / 2n + lowerSum(a.limbs, this.limbBits, this.headLimbs) + (this.prime >> 40n);
     const limbs: BoundedLimb[] = [];
     for (const [j, limb] of a.limbs.entries()) {
       const p = this.primeLimbs[j] ?? 0n;
@@ -159,7 +176,7 @@ export class FmaArithmetic {
       limbs.push(
         this.#exact({
           local,
-          max: isTop ? (max + lowerSum([...limbs, limb])) / topUnit + 1n : limb.max + qMax * abs(p),
+          max: isTop ? (max + lowerSum([...limbs, limb], this.limbBits)) / topUnit + 1n : limb.max + qMax * abs(p),
         }),
       );
     }
@@ -169,13 +186,12 @@ export class FmaArithmetic {
   /**
    * Returns the Montgomery product (a1 b1 + a2 b2 + ...) / R with one reduction; the result is normalised.
    *
-   * With `columns`, an address of `columnBytes` bytes, each column's end is stored there and loaded where it is needed.
-   * V8 places pure operations without stores between them as late as it can, so that all columns of a long sum end up
-   * interleaved in more registers than there are: of a sum of six products in Fq2 half the instructions were spills.
-   * Stores keep the columns apart: a product in Fq2 takes 8 % less time, and a sum of six about a fifth less. A lone
-   * product in Fq gains nothing.
+   * With `columns` each column's end is written there and read where it is needed. V8 places pure operations without
+   * stores between them as late as it can, so that all columns of a long sum end up interleaved in more registers than
+   * there are: of a sum of six products in Fq2 half the instructions were spills. Stores keep the columns apart: a
+   * product in BN254's Fq2 takes 15 % less time, one in BLS12-381's a third less. A lone product in Fq gains nothing.
    */
-  sumOfProducts(f: FunctionBuilder, products: readonly Product<FmaFactor>[], columns?: Expression<"i32">): FmaElement {
+  sumOfProducts(f: FunctionBuilder, products: readonly Product<FmaFactor>[], columns?: ColumnPlaces): FmaElement {
     const n = this.limbCount;
     const max = products.reduce((total, { a, b }) => total + a.max * b.max, 0n);
     return this.#reduceColumns(
@@ -192,9 +208,9 @@ export class FmaArithmetic {
     );
   }
 
-  /** Bytes of the scratch that `sumOfProducts` may keep its columns in. */
-  get columnBytes(): number {
-    return (2 * this.limbCount - 1) * VECTOR_BYTES;
+  /** Number of the columns that `sumOfProducts` may keep. */
+  get columnCount(): number {
+    return 2 * this.limbCount - 1;
   }
 
   /** As `sumOfProducts` of a with itself, with each mixed product of limbs computed once. */
@@ -215,7 +231,7 @@ export class FmaArithmetic {
     f: FunctionBuilder,
     sumMax: bigint,
     fill: (column: Column, k: number) => void,
-    columns?: Expression<"i32">,
+    columns?: ColumnPlaces,
   ): FmaElement {
     const n = this.limbCount;
     const quotient: FactorLimb[] = [];
@@ -234,11 +250,11 @@ export class FmaArithmetic {
       if (k === 0) for (const carry of incoming) this.#addCarry(f, column, carry);
       this.#closeChains(f, column);
       const end = k < n ? this.#reduceColumn(f, column) : this.#closeColumn(f, column);
-      (k < n ? quotient : result).push(columns === undefined ? end : keptApart(f, end, columns, k * VECTOR_BYTES));
+      (k < n ? quotient : result).push(columns === undefined ? end : keptApart(f, end, columns, k));
       incoming = column.carries;
     }
     result.push(this.#sumOfCarries(f, incoming));
-    const quotientMax = quotient.reduce((total, digit, i) => total + (digit.max << BigInt(LIMB_BITS * i)), 0n);
+    const quotientMax = quotient.reduce((total, digit, i) => total + (digit.max << BigInt(this.limbBits * i)), 0n);
     const max = ceilDiv(sumMax + quotientMax * this.prime, this.radix);
     const limbs = result.map((limb, j) => ({
       local: asLocal(f, limb.local),
@@ -253,11 +269,11 @@ export class FmaArithmetic {
    */
   #multiplyInto(f: FunctionBuilder, column: Column, { a: x, b: y, negate = false }: Product<FactorLimb>): void {
     const fused = negate ? f64x2.relaxedNmadd : f64x2.relaxedMadd;
-    const max = ceilDiv(x.max * y.max, LIMB) * LIMB;
-    let chain = column.chains.find((each) => each.max + max <= HIGH_ROOM);
+    const max = ceilDiv(x.max * y.max, this.#limb) * this.#limb;
+    let chain = column.chains.find((each) => each.max + max <= this.#highRoom);
     if (chain === undefined) {
-      if (max > HIGH_ROOM) throw new Error("a product of limbs is too large to split");
-      chain = { local: c(f, SPLIT), max: 0n };
+      if (max > this.#highRoom) throw new Error("a product of limbs is too large to split");
+      chain = { local: c(f, this.#splitter), max: 0n };
       column.chains.push(chain);
     }
     const before = chain.local;
@@ -266,7 +282,7 @@ export class FmaArithmetic {
     const low = f.let(fused(left, right, f64x2.sub(before, after)));
     chain.local = after;
     chain.max += max;
-    this.#addLow(f, column, { local: low, max: HALF_LIMB });
+    this.#addLow(f, column, { local: low, max: this.halfLimb });
   }
 
   #addLow(f: FunctionBuilder, column: Column, low: BoundedLimb): void {
@@ -284,14 +300,14 @@ export class FmaArithmetic {
 
   /** A carry from the column below, a multiple of a limb there, joins as an integer. */
   #addCarry(f: FunctionBuilder, column: Column, carry: { readonly local: Vector; readonly max: bigint }): void {
-    const max = ceilDiv(carry.max, LIMB);
+    const max = ceilDiv(carry.max, this.#limb);
     if (column.low !== undefined && column.low.max + max > EXACT_MAX) {
       const [kept, high] = this.#split(f, column.low);
       column.carries.push(high);
       column.low = kept;
     }
     if (column.low === undefined || column.low.max + max > EXACT_MAX) {
-      const whole = this.#exact({ local: f.let(f64x2.mul(carry.local, c(f, INVERSE_LIMB))), max });
+      const whole = this.#exact({ local: f.let(f64x2.mul(carry.local, c(f, this.#inverseLimb))), max });
       if (column.low === undefined) {
         column.low = whole;
         return;
@@ -301,13 +317,13 @@ export class FmaArithmetic {
       this.#addLow(f, column, kept);
       return;
     }
-    const local = f.let(f64x2.relaxedMadd(carry.local, c(f, INVERSE_LIMB), column.low.local));
+    const local = f.let(f64x2.relaxedMadd(carry.local, c(f, this.#inverseLimb), column.low.local));
     column.low = this.#exact({ local, max: column.low.max + max });
   }
 
   #closeChains(f: FunctionBuilder, column: Column): void {
     for (const chain of column.chains)
-      column.carries.push({ local: f.let(f64x2.sub(chain.local, c(f, SPLIT))), max: chain.max });
+      column.carries.push({ local: f.let(f64x2.sub(chain.local, c(f, this.#splitter))), max: chain.max });
     column.chains = [];
     this.#mergeCarries(f, column);
   }
@@ -317,7 +333,7 @@ export class FmaArithmetic {
     const merged: Column["carries"] = [];
     for (const carry of column.carries) {
       const before = merged.at(-1);
-      if (before !== undefined && before.max + carry.max <= EXACT_MAX * LIMB) {
+      if (before !== undefined && before.max + carry.max <= EXACT_MAX * this.#limb) {
         merged[merged.length - 1] = { local: f.let(f64x2.add(before.local, carry.local)), max: before.max + carry.max };
       } else {
         merged.push(carry);
@@ -332,19 +348,19 @@ export class FmaArithmetic {
    */
   #reduceColumn(f: FunctionBuilder, column: Column): BoundedLimb {
     let low = must(column.low);
-    if (low.max * abs(this.#negativeInverse) > HIGH_ROOM) {
+    if (low.max * abs(this.#negativeInverse) > this.#highRoom) {
       const [kept, carry] = this.#split(f, low);
       column.carries.push(carry);
       this.#mergeCarries(f, column);
       low = kept;
     }
     const inverse = c(f, Number(this.#negativeInverse));
-    const high = f.let(f64x2.relaxedMadd(low.local, inverse, c(f, SPLIT)));
-    const digit = f.let(f64x2.relaxedMadd(low.local, inverse, f64x2.sub(c(f, SPLIT), high)));
+    const high = f.let(f64x2.relaxedMadd(low.local, inverse, c(f, this.#splitter)));
+    const digit = f.let(f64x2.relaxedMadd(low.local, inverse, f64x2.sub(c(f, this.#splitter), high)));
     const p = this.#primeLimb(f, 0);
     const cleared = f.let(f64x2.relaxedMadd(digit, p.local, low.local));
-    column.carries.push({ local: cleared, max: HALF_LIMB * p.max + low.max });
-    return { local: digit, max: HALF_LIMB };
+    column.carries.push({ local: cleared, max: this.halfLimb * p.max + low.max });
+    return { local: digit, max: this.halfLimb };
   }
 
   #closeColumn(f: FunctionBuilder, column: Column): BoundedLimb {
@@ -362,11 +378,11 @@ export class FmaArithmetic {
 
   /** value = low + high, high a multiple of a limb, |low| at most half a limb. */
   #split(f: FunctionBuilder, value: BoundedLimb): [BoundedLimb, BoundedLimb] {
-    const high = f.let(f64x2.sub(f64x2.add(value.local, c(f, SPLIT)), c(f, SPLIT)));
+    const high = f.let(f64x2.sub(f64x2.add(value.local, c(f, this.#splitter)), c(f, this.#splitter)));
     const low = f.let(f64x2.sub(value.local, high));
     return [
-      { local: low, max: min(HALF_LIMB, value.max) },
-      { local: high, max: ((value.max + HALF_LIMB) / LIMB) * LIMB },
+      { local: low, max: min(this.halfLimb, value.max) },
+      { local: high, max: ((value.max + this.halfLimb) / this.#limb) * this.#limb },
     ];
   }
 
@@ -384,11 +400,11 @@ export class FmaArithmetic {
   }
 
   #storedMax(j: number, max: bigint): bigint {
-    return j < this.limbCount - 1 ? HALF_LIMB : this.#topMax(max);
+    return j < this.limbCount - 1 ? this.halfLimb : this.#topMax(max);
   }
 
   #topMax(max: bigint): bigint {
-    return (max >> BigInt(LIMB_BITS * (this.limbCount - 1))) + 1n;
+    return (max >> BigInt(this.limbBits * (this.limbCount - 1))) + 1n;
   }
 
   #exact(limb: BoundedLimb): BoundedLimb {
@@ -397,9 +413,9 @@ export class FmaArithmetic {
   }
 }
 
-function keptApart(f: FunctionBuilder, limb: BoundedLimb, address: Expression<"i32">, offset: number): FactorLimb {
-  f.run(v128.store(address, limb.local, offset));
-  return { local: v128.load(address, offset), max: limb.max };
+function keptApart(f: FunctionBuilder, limb: BoundedLimb, columns: ColumnPlaces, k: number): FactorLimb {
+  f.run(columns.write(k, limb.local));
+  return { local: columns.read(k), max: limb.max };
 }
 
 function asLocal(f: FunctionBuilder, value: V128): Vector {
@@ -411,17 +427,13 @@ function isLocal(value: V128): value is Vector {
 }
 
 /** The most that all limbs but the highest can add up to. */
-function lowerSum(limbs: readonly BoundedLimb[], headLimbs = 1): bigint {
-  return limbs.slice(0, -headLimbs).reduce((sum, limb, j) => sum + (limb.max << BigInt(LIMB_BITS * j)), 0n);
+function lowerSum(limbs: readonly BoundedLimb[], limbBits: number, headLimbs = 1): bigint {
+  return limbs.slice(0, -headLimbs).reduce((sum, limb, j) => sum + (limb.max << BigInt(limbBits * j)), 0n);
 }
 
 /** The same number in both lanes, loaded once for each function. */
 function c(f: FunctionBuilder, value: number): V128 {
   return f.once(`f64x2 ${value}`, f64x2.constSplat(value));
-}
-
-function balanced(value: bigint): bigint {
-  return value > HALF_LIMB ? value - LIMB : value;
 }
 
 function at<T>(items: readonly T[], index: number): T {

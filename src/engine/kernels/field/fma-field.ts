@@ -3,15 +3,14 @@
  * memory, constants, tests and conversions). At rest a limb is a double: element = limb 0 || ... || limb n-1, block =
  * the limbs of two elements interleaved. A mark is a NaN in the highest limb.
  */
-import { FmaArithmetic, HALF_LIMB, LIMB_BITS } from "./fma-arithmetic.js";
+import { FmaArithmetic } from "./fma-arithmetic.js";
 import { balancedLimbs } from "./integers.js";
 import { f64, f64x2, i32, i64, i64x2, v128 } from "../wasm/wasm-ops.js";
-import type { BoundedLimb, FmaElement, FmaFactor } from "./fma-arithmetic.js";
+import type { BoundedLimb, ColumnPlaces, FmaElement, FmaFactor } from "./fma-arithmetic.js";
 import type { Address, LanePlace, PrimeField, Product } from "./field.js";
-import type { FunctionBuilder } from "../wasm/wasm-builder.js";
+import type { FunctionBuilder, Global, ModuleBuilder } from "../wasm/wasm-builder.js";
 import type { Expression, Local, ValueType } from "../wasm/wasm-ops.js";
 
-const LIMB_MASK = (1n << BigInt(LIMB_BITS)) - 1n;
 const MARK_BITS = 0x7ff8_0000_0000_0000n;
 const LOW_LANES = [0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23];
 const HIGH_LANES = [8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31];
@@ -24,22 +23,31 @@ export class FmaField implements PrimeField<FmaElement> {
   readonly localCount: number;
   readonly prime: bigint;
   readonly radix: bigint;
-  readonly limbBits = LIMB_BITS;
+  readonly limbBits: number;
   readonly limbCount: number;
   readonly elementBytes: number;
   readonly reducedMax: bigint;
   readonly productMax: bigint;
   readonly #arithmetic: FmaArithmetic;
+  readonly #columns: ColumnPlaces | undefined;
 
-  constructor(prime: bigint) {
+  /** @param module of the code that will be emitted, which then keeps the columns of sums apart; else they are not. */
+  constructor(prime: bigint, module?: ModuleBuilder) {
     this.#arithmetic = new FmaArithmetic(prime);
+    this.#columns = module === undefined ? undefined : columnsIn(module, this.#arithmetic.columnCount);
     this.prime = prime;
     this.radix = this.#arithmetic.radix;
+    this.limbBits = this.#arithmetic.limbBits;
     this.limbCount = this.#arithmetic.limbCount;
     this.localCount = this.limbCount;
     this.elementBytes = this.limbCount * 8;
     this.reducedMax = this.#arithmetic.reducedMax;
     this.productMax = this.#arithmetic.productMax;
+  }
+
+  /** Bound of every limb but the highest of a normalised element. */
+  get halfLimb(): bigint {
+    return this.#arithmetic.halfLimb;
   }
 
   /**
@@ -177,17 +185,9 @@ export class FmaField implements PrimeField<FmaElement> {
     return this.#arithmetic.square(f, a);
   }
 
-  /**
-   * Adds up products with one reduction; `columns` is the address of `columnBytes` bytes of scratch: see
-   * `FmaArithmetic`.
-   */
-  sumOfProducts(f: FunctionBuilder, products: readonly Product<FmaFactor>[], columns?: Address): FmaElement {
-    return this.#arithmetic.sumOfProducts(f, products, columns);
-  }
-
-  /** Bytes of the `columns` of `sumOfProducts`. */
-  get columnBytes(): number {
-    return this.#arithmetic.columnBytes;
+  /** Adds up products with one reduction, and with kept columns where it pays: see `FmaArithmetic`. */
+  sumOfProducts(f: FunctionBuilder, products: readonly Product<FmaFactor>[]): FmaElement {
+    return this.#arithmetic.sumOfProducts(f, products, products.length > 1 ? this.#columns : undefined);
   }
 
   /**
@@ -254,16 +254,18 @@ export class FmaField implements PrimeField<FmaElement> {
     return this.add(f, a, swapped);
   }
 
-  /** Cuts each integer into limbs of 51 bits and makes doubles of them. */
+  /** Cuts each integer into limbs and makes doubles of them. */
   unpack(f: FunctionBuilder, addresses: readonly Address[], bytes: number): FmaElement {
     const lanes = addresses.map((address) =>
       Array.from({ length: bytes / 8 }, (_, i) => f.let(i64.load(address, 8 * i))),
     );
     const limbs = this.#limbIndices().map((j): BoundedLimb => {
       const isTop = j === this.limbCount - 1;
-      const parts = lanes.map((words) => f64.convertI64S(extractLimb(words, { from: j * LIMB_BITS, isTop })));
+      const parts = lanes.map((words) =>
+        f64.convertI64S(extractLimb(words, { from: j * this.limbBits, bits: this.limbBits, isTop })),
+      );
       const [first, second] = pair(parts);
-      const max = isTop ? 1n << BigInt(Math.max(0, 8 * bytes - j * LIMB_BITS)) : LIMB_MASK;
+      const max = isTop ? 1n << BigInt(Math.max(0, 8 * bytes - j * this.limbBits)) : maskOf(this.limbBits);
       return { local: f.let(f64x2.replaceLane(1, f64x2.splat(first), second)), max };
     });
     return this.#arithmetic.normalize(f, { limbs, max: (1n << BigInt(8 * bytes)) - 1n });
@@ -276,6 +278,7 @@ export class FmaField implements PrimeField<FmaElement> {
       const signed = carryDigits(
         f,
         reduced.limbs.map((limb) => f.let(i64.truncF64S(f64.extractLane(lane, limb.local)))),
+        this.limbBits,
       );
       const top = signed[signed.length - 1];
       if (top === undefined) throw new Error("no limbs");
@@ -286,16 +289,17 @@ export class FmaField implements PrimeField<FmaElement> {
         signed.map((digit, j) =>
           f.let(i64.add(digit, i64.and(negative, i64.const(this.#arithmetic.primeLimbs[j] ?? 0n)))),
         ),
+        this.limbBits,
       );
       for (let word = 0; word < bytes / 8; word += 1)
-        f.run(i64.store(address, gatherBits(digits, word * 64), 8 * word));
+        f.run(i64.store(address, gatherBits(digits, { from: word * 64, limbBits: this.limbBits }), 8 * word));
     }
   }
 
   #reducedLimbs(value: bigint): number[] {
     const residue = ((value % this.prime) + this.prime) % this.prime;
     const centred = residue > this.prime / 2n ? residue - this.prime : residue;
-    return balancedLimbs(centred, LIMB_BITS, this.limbCount).map(Number);
+    return balancedLimbs(centred, this.limbBits, this.limbCount).map(Number);
   }
 
   #limbIndices(): number[] {
@@ -309,27 +313,27 @@ export class FmaField implements PrimeField<FmaElement> {
   }
 
   #requireNormal(a: FmaElement): void {
-    if (a.limbs.slice(0, -1).some((limb) => limb.max > HALF_LIMB))
+    if (a.limbs.slice(0, -1).some((limb) => limb.max > this.halfLimb))
       throw new Error("only normalised elements are stored");
   }
 }
 
-/** LIMB_BITS bits of a little-endian multiword integer from bit `from`; the highest limb takes all that is left. */
+/** Some bits of a little-endian multiword integer from bit `from`; the highest limb takes all that is left. */
 function extractLimb(
   words: readonly Local<"i64">[],
-  { from, isTop }: { readonly from: number; readonly isTop: boolean },
+  { from, bits: count, isTop }: { readonly from: number; readonly bits: number; readonly isTop: boolean },
 ): Expression<"i64"> {
   const shift = from % 64;
   const low = words[Math.floor(from / 64)];
   const high = words[Math.floor(from / 64) + 1];
   if (low === undefined) return i64.const(0n);
   let bits: Expression<"i64"> = shift === 0 ? low : i64.shrU(low, i64.const(BigInt(shift)));
-  if (high !== undefined && shift + LIMB_BITS > 64) bits = i64.or(bits, i64.shl(high, i64.const(BigInt(64 - shift))));
-  return isTop ? bits : i64.and(bits, i64.const(LIMB_MASK));
+  if (high !== undefined && shift + count > 64) bits = i64.or(bits, i64.shl(high, i64.const(BigInt(64 - shift))));
+  return isTop ? bits : i64.and(bits, i64.const(maskOf(count)));
 }
 
-/** Carries so that every digit but the highest is between 0 and 2^LIMB_BITS - 1. */
-function carryDigits(f: FunctionBuilder, digits: readonly Local<"i64">[]): Local<"i64">[] {
+/** Carries so that every digit but the highest is between 0 and 2^limbBits - 1. */
+function carryDigits(f: FunctionBuilder, digits: readonly Local<"i64">[], limbBits: number): Local<"i64">[] {
   const result: Local<"i64">[] = [];
   let carry: Local<"i64"> | undefined;
   for (const [j, digit] of digits.entries()) {
@@ -337,23 +341,41 @@ function carryDigits(f: FunctionBuilder, digits: readonly Local<"i64">[]): Local
     if (j === digits.length - 1) {
       result.push(sum);
     } else {
-      result.push(f.let(i64.and(sum, i64.const(LIMB_MASK))));
-      carry = f.let(i64.shrS(sum, i64.const(BigInt(LIMB_BITS))));
+      result.push(f.let(i64.and(sum, i64.const(maskOf(limbBits)))));
+      carry = f.let(i64.shrS(sum, i64.const(BigInt(limbBits))));
     }
   }
   return result;
 }
 
 /** 64 bits of the integer that non-negative digits make, from bit `from`. */
-function gatherBits(digits: readonly Local<"i64">[], from: number): Expression<"i64"> {
+function gatherBits(
+  digits: readonly Local<"i64">[],
+  { from, limbBits }: { readonly from: number; readonly limbBits: number },
+): Expression<"i64"> {
   let word: Expression<"i64"> = i64.const(0n);
   for (const [j, digit] of digits.entries()) {
-    const shift = j * LIMB_BITS - from;
+    const shift = j * limbBits - from;
     if (shift <= -64 || shift >= 64) continue;
     const part = shift >= 0 ? i64.shl(digit, i64.const(BigInt(shift))) : i64.shrU(digit, i64.const(BigInt(-shift)));
     word = i64.or(word, part);
   }
   return word;
+}
+
+/** Places of columns in variables of the module's instances. */
+function columnsIn(module: ModuleBuilder, count: number): ColumnPlaces {
+  const places = Array.from({ length: count }, () => module.vectorGlobal());
+  const at = (column: number): Global<"v128"> => {
+    const place = places[column];
+    if (place === undefined) throw new Error("there is no such column");
+    return place;
+  };
+  return { write: (column, value) => at(column).set(value), read: at };
+}
+
+function maskOf(bits: number): bigint {
+  return (1n << BigInt(bits)) - 1n;
 }
 
 function pair<T>(items: readonly T[]): readonly [T, T] {

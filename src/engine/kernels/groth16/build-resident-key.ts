@@ -2,19 +2,18 @@
  * Builds a resident key (resident-key.ts) from the sections of a zkey. Runs once for each key; the memory is then only
  * read, but for its workspaces.
  */
-import { Arena, align } from "../wasm/arena.js";
+import type { Arena } from "../wasm/arena.js";
 import { vectorBytes, writeCosetScale, writeDomainTables } from "../ntt/domain.js";
 import type { CurveParameters } from "../../curves/curve-parameters.js";
 import { rootOfUnity } from "../../curves/curve-parameters.js";
 import { inverse } from "../../field/prime-field.js";
-import { KERNEL_RESERVED_BYTES, loadKernels } from "../kernels.js";
 import { CoefficientDictionary } from "./coefficient-dictionary.js";
 import { proveWorkspaceBytes } from "./proof-steps.js";
 import { EXTRA_SCALARS } from "./resident-key.js";
 import type { PointSection, ResidentKey, RowSection } from "./resident-key.js";
 import { TERM_BYTES } from "../ntt/quotient.js";
-import { wasmHost } from "../wasm/wasm-host.js";
-import type { KernelKind } from "../kernel-module.js";
+import { makeKeyMemory } from "../threads/key-memory.js";
+import type { KeyBytes, KeyMemoryOptions } from "../threads/key-memory.js";
 import type { Kernels } from "../kernels.js";
 
 /**
@@ -41,69 +40,79 @@ interface KeySource {
   readonly deltaG2: Uint8Array;
 }
 
-const PAGE_BYTES = 65_536;
+/** The header's points, flags and alignment. */
+const SPARE_BYTES = 65_536;
 const COEFFICIENT_ENTRY_BYTES = 44;
 /** Points converted at a time: the raw bytes pass through a workspace. */
 const CHUNK_POINTS = 4096;
 
 /**
  * Builds the key in a new memory; the source is not needed afterwards. Takes about a second per million points.
- * @param options.workspaces number of threads that may prove or help with the key at the same time.
  * @throws RangeError when the key does not fit into the 4 GiB that a WebAssembly memory can have, or its sections
  *   contradict each other.
  */
-export function buildResidentKey(
-  source: KeySource,
-  options: { readonly workspaces: number; readonly preferred?: KernelKind },
-): ResidentKey {
+export function buildResidentKey(source: KeySource, options: Omit<KeyMemoryOptions, "curve">): ResidentKey {
   const { curve } = source;
-  const sizing = loadKernels({
-    pages: 1,
-    curve,
-    ...(options.preferred === undefined ? {} : { preferred: options.preferred }),
-  });
-  const keyBytes = estimateKeyBytes(sizing, source);
-  const workspaceBytes = align(proveWorkspaceBytes(sizing, source));
-  const start = align(KERNEL_RESERVED_BYTES + keyBytes);
-  const pages = Math.ceil((start + options.workspaces * workspaceBytes) / PAGE_BYTES);
-  const memory = new wasmHost.Memory({ initial: pages, maximum: pages, shared: true });
-  const kernels = loadKernels({ memory, curve, preferred: sizing.kind });
-  const workspaces = Array.from({ length: options.workspaces }, (_, i) => ({
-    start: start + i * workspaceBytes,
-    end: start + (i + 1) * workspaceBytes,
-  }));
-  const builder = new KeyBuilder(
-    kernels,
-    new Arena(KERNEL_RESERVED_BYTES, start),
-    new Arena(start, start + workspaceBytes),
+  const numbered = numberCoefficients(source.coefficients);
+  const { kernels, arenas, ...places } = makeKeyMemory({ ...options, curve }, (sizing) =>
+    groth16KeyBytes(sizing, { ...countsOf(source), distinctCount: numbered.dictionary.size }),
   );
-  const place = { memory, kind: kernels.kind, curve: curve.name, workspaces, keyBytes: start };
-  return { ...place, ...builder.build(source, options.workspaces) };
+  const built = new KeyBuilder(kernels, arenas.key, arenas.scratch).build(
+    { ...source, numbered },
+    places.workspaces.length + places.helperPlaces.length,
+  );
+  return { memory: kernels.memory, kind: kernels.kind, curve: curve.name, ...places, ...built };
 }
 
-function estimateKeyBytes(kernels: Kernels, source: KeySource): number {
+/** What the bytes of a key follow from. */
+interface KeyCounts {
+  readonly wireCount: number;
+  readonly domainPower: number;
+  readonly termCount: number;
+  /** Different coefficients of the terms; any number unless given. */
+  readonly distinctCount?: number;
+  /** Of the points in a zkey, in each group. */
+  readonly g1Bytes: number;
+  readonly g2Bytes: number;
+}
+
+/** Returns the bytes of a key, and of each of its places: all memory that proofs take. */
+export function groth16KeyBytes(kernels: Kernels, counts: KeyCounts): KeyBytes {
   const { fq, fr, g1, g2 } = kernels;
-  const g1Bytes = [source.aPoints, source.b1Points, source.cPoints, source.hPoints].reduce(
-    (sum, each) => sum + each.length,
-    0,
-  );
-  const points =
-    (g1Bytes / (2 * fq.bytes)) * (g1.pointBytes + 4) + (source.b2Points.length / (4 * fq.bytes)) * (g2.pointBytes + 4);
-  const terms = source.coefficients.length / COEFFICIENT_ENTRY_BYTES;
-  const rows = 2 ** source.domainPower;
-  // Rows may be padded by one term each, and every coefficient may be distinct.
-  return (
-    Math.ceil(
-      points +
-        (terms + 2 * rows) * TERM_BYTES +
-        2 * (rows + 1) * 4 +
-        (terms + 1) * fr.elementBytes +
-        2 * vectorBytes(kernels, source.domainPower),
-    ) + PAGE_BYTES
-  );
+  const { termCount, distinctCount = termCount, g1Bytes, g2Bytes } = counts;
+  const points = (g1Bytes / (2 * fq.bytes)) * (g1.pointBytes + 4) + (g2Bytes / (4 * fq.bytes)) * (g2.pointBytes + 4);
+  const rows = 2 ** counts.domainPower;
+  // Rows may be padded by one term each.
+  const matrices = (termCount + 2 * rows) * TERM_BYTES + 2 * (rows + 1) * 4 + (distinctCount + 1) * fr.elementBytes;
+  const tables = 2 * vectorBytes(kernels, counts.domainPower);
+  return { key: Math.ceil(points + matrices + tables) + SPARE_BYTES, ...proveWorkspaceBytes(kernels, counts) };
 }
 
-type Built = Omit<ResidentKey, "memory" | "kind" | "curve" | "workspaces" | "keyBytes">;
+/** The coefficients as numbers, so that there is room for the different ones alone. */
+interface NumberedSource extends KeySource {
+  readonly numbered: { readonly dictionary: CoefficientDictionary; readonly numbers: Uint32Array };
+}
+
+function numberCoefficients(entries: Uint8Array): NumberedSource["numbered"] {
+  const dictionary = new CoefficientDictionary(entries);
+  const numbers = new Uint32Array(entries.length / COEFFICIENT_ENTRY_BYTES);
+  for (let i = 0; i < numbers.length; i += 1) numbers[i] = dictionary.numberOf(i * COEFFICIENT_ENTRY_BYTES + 12);
+  return { dictionary, numbers };
+}
+
+function countsOf(source: KeySource): KeyCounts {
+  const { wireCount, domainPower } = source;
+  const sections = [source.aPoints, source.b1Points, source.cPoints, source.hPoints];
+  return {
+    wireCount,
+    domainPower,
+    termCount: source.coefficients.length / COEFFICIENT_ENTRY_BYTES,
+    g1Bytes: sections.reduce((sum, each) => sum + each.length, 0),
+    g2Bytes: source.b2Points.length,
+  };
+}
+
+type Built = Omit<ResidentKey, "memory" | "kind" | "curve" | "workspaces" | "helperPlaces" | "keyBytes">;
 
 class KeyBuilder {
   readonly #kernels: Kernels;
@@ -116,7 +125,7 @@ class KeyBuilder {
     this.#scratch = scratch;
   }
 
-  build(source: KeySource, workspaceCount: number): Built {
+  build(source: NumberedSource, placeCount: number): Built {
     const { wireCount, publicCount, domainPower } = source;
     const extra = (name: keyof typeof EXTRA_SCALARS): number => wireCount + EXTRA_SCALARS[name];
     const wires = (count: number, first = 0): number[] => Array.from({ length: count }, (_, i) => first + i);
@@ -153,8 +162,8 @@ class KeyBuilder {
       writeDomainTables(this.#kernels, domainPower, { target: domainTables, scratch });
       writeCosetScale(this.#kernels, { log: domainPower, shift: root }, { target: cosetScale, scratch });
     });
-    const workspaceFlags = this.#arena.take(4 * workspaceCount);
-    this.#kernels.words(workspaceFlags, workspaceCount).fill(0);
+    const workspaceFlags = this.#arena.take(4 * placeCount);
+    this.#kernels.words(workspaceFlags, placeCount).fill(0);
     return {
       wireCount,
       publicCount,
@@ -217,14 +226,10 @@ class KeyBuilder {
     return { points, indices: address, count };
   }
 
-  #rowSections(source: KeySource): { rowsA: RowSection; rowsB: RowSection; coefficients: number } {
-    const { coefficients } = source;
+  #rowSections(source: NumberedSource): { rowsA: RowSection; rowsB: RowSection; coefficients: number } {
+    const { coefficients, numbered } = source;
+    const { dictionary, numbers } = numbered;
     const view = new DataView(coefficients.buffer, coefficients.byteOffset, coefficients.byteLength);
-    const count = coefficients.length / COEFFICIENT_ENTRY_BYTES;
-    const dictionary = new CoefficientDictionary(coefficients);
-    const numbers = Uint32Array.from({ length: count }, (_, i) =>
-      dictionary.numberOf(i * COEFFICIENT_ENTRY_BYTES + 12),
-    );
     const address = this.#arena.take(dictionary.size * this.#kernels.fr.elementBytes);
     const rowsOf = (matrix: number): RowSection => this.#rowSection(view, numbers, matrix, 2 ** source.domainPower);
     const result = { rowsA: rowsOf(0), rowsB: rowsOf(1), coefficients: address };

@@ -41,14 +41,17 @@ export interface ProofLayout {
 /** Elements of one task of `import`: about a millisecond of work. */
 const CHUNK = 8192;
 
-/** Returns the bytes of a workspace: what the threads of a proof share, and the scratch of one thread. */
-export function proveWorkspaceBytes(kernels: Kernels, counts: Counts): number {
+/** Returns the bytes of a workspace, what the threads of a proof share and scratch, and of a helper's scratch alone. */
+export function proveWorkspaceBytes(
+  kernels: Kernels,
+  counts: Counts,
+): { readonly workspace: number; readonly helper: number } {
   const [wires, size] = [counts.wireCount + EXTRA_SCALAR_COUNT, 2 ** counts.domainPower];
   const scratch = Math.max(
     msmScratchBytes(kernels, "g1", Math.max(wires, size)),
     msmScratchBytes(kernels, "g2", wires),
   );
-  return layOut(kernels, counts, 0).scratch + scratch;
+  return { workspace: layOut(kernels, counts, 0).scratch + scratch, helper: scratch };
 }
 
 /** Returns the addresses in a workspace that begins at `start`, a multiple of 64. */

@@ -16,7 +16,7 @@ import { layOut, proofSteps } from "./proof-steps.js";
 import { EXTRA_SCALARS, EXTRA_SCALAR_COUNT } from "./resident-key.js";
 import { ThreadTeam, createTeam } from "../threads/thread-team.js";
 import type { Kernels } from "../kernels.js";
-import { takeWorkspace } from "../threads/workspaces.js";
+import { takeHelperPlace, takeWorkspace } from "../threads/workspaces.js";
 import type { ProofLayout } from "./proof-steps.js";
 import type { ResidentKey } from "./resident-key.js";
 
@@ -111,12 +111,12 @@ export class ResidentProver {
     try {
       // Taken only when the leader has its own: a helper that held one while it waits could take the last one from the
       // proof that it was sent to.
-      const own = takeWorkspace(key);
+      const own = takeHelperPlace(key, (start) => layOut(kernels, key, start).scratch);
       if (own === undefined) return;
       try {
         const shared = key.workspaces[joined.place];
         if (shared === undefined) throw new RangeError("the team works in a workspace that the key does not have");
-        const scratch = new Arena(layOut(kernels, key, own.start).scratch, own.end);
+        const scratch = new Arena(own.start, own.end);
         member.help(proofSteps(kernels, key, layOut(kernels, key, shared.start), scratch));
       } finally {
         own.release();

@@ -7,14 +7,10 @@ import { buildResidentKey } from "./build-resident-key.js";
 import type { Groth16Proof } from "../../groth16/proof.js";
 import type { Groth16ProvingKey } from "../../groth16/proving-key.js";
 import type { Blinding, ResidentProver } from "./resident-prover.js";
-import type { KernelKind } from "../kernel-module.js";
+import type { KeyMemoryOptions } from "../threads/key-memory.js";
 import type { ResidentKey } from "./resident-key.js";
 
-interface ResidentOptions {
-  /** Number of threads that may prove or help with the key at the same time. */
-  readonly workspaces: number;
-  readonly preferred?: KernelKind;
-}
+type ResidentOptions = Omit<KeyMemoryOptions, "curve">;
 
 /** Makes a key resident; see `buildResidentKey` for cost and errors. The zkey's bytes are not needed afterwards. */
 export function makeKeyResident(key: Groth16ProvingKey, options: ResidentOptions): ResidentKey {

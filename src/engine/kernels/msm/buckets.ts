@@ -12,8 +12,8 @@ import type { Expression, Local } from "../wasm/wasm-ops.js";
 type I32 = Expression<"i32">;
 type I64 = Local<"i64">;
 
-/** Widest window: a digit and its sign take 16 bits at rest. */
-export const WINDOW_BITS_MAX = 15;
+/** Widest window: a signed digit takes 16 bits at rest. */
+export const WINDOW_BITS_MAX = 16;
 
 /**
  * Defines `classify`, `recode`, `count_digits`, `scatter` and `pair_round`; their parameters stand at each of them. All
@@ -86,7 +86,7 @@ function defineClassify(module: ModuleBuilder, scalarPrime: bigint, scalarBytes:
 
 /**
  * Defines recode(...): writes the signed digits of the scalars that `kept` lists, centred as in `classify`, at
- * digits[window * count + i] as |digit| * 2 + sign, 16 bits each; |digit| is at most 2^(windowBits - 1).
+ * digits[window * count + i], signed numbers of 16 bits from -2^(windowBits - 1) to 2^(windowBits - 1) - 1.
  *
  * `offset` is the address of an integer of scalarBytes + 8 bytes, the sum of 2^(windowBits - 1) at every window. Added
  * first, it makes every digit a plain field of bits minus half the window, with no carry from one window to the next.
@@ -115,10 +115,7 @@ function defineRecode(module: ModuleBuilder, scalarPrime: bigint, scalarBytes: n
       f.set(bit, i32.const(0));
       f.for(i32.const(0), windows, 1, () => {
         const bits = i32.shrU(i32.load(i32.add(scratch, i32.shrU(bit, i32.const(3)))), i32.and(bit, i32.const(7)));
-        const digit = f.let(i32.sub(i32.and(bits, mask), half));
-        const negative = f.let(i32.shrU(digit, i32.const(31)));
-        const magnitude = i32.add(i32.xor(digit, i32.sub(i32.const(0), negative)), negative);
-        f.run(i32.store16(target, i32.or(i32.shl(magnitude, i32.const(1)), negative)));
+        f.run(i32.store16(target, i32.sub(i32.and(bits, mask), half)));
         f.set(target, i32.add(target, i32.mul(count, i32.const(2))));
         f.set(bit, i32.add(bit, windowBits));
       });
@@ -177,14 +174,20 @@ function defineCount(module: ModuleBuilder): void {
     const end = f.let(i32.add(digits, i32.mul(count, i32.const(2))));
     const at = f.let(digits);
     f.while(i32.ltU(at, end), () => {
-      const digit = f.let(i32.shrU(i32.load16U(at), i32.const(1)));
+      const digit = f.let(i32.load16S(at));
       f.if(digit, () => {
-        const slot = f.let(i32.add(counts, i32.shl(i32.sub(digit, i32.const(1)), i32.const(2))));
+        const slot = f.let(i32.add(counts, bucketOffset(digit, f.let(i32.shrU(digit, i32.const(31))))));
         f.run(i32.store(slot, i32.add(i32.load(slot), i32.const(1))));
       });
       f.set(at, i32.add(at, i32.const(2)));
     });
   });
+}
+
+/** Bytes from the first bucket's word to that of |digit|; `negative` is the digit's sign, 0 or 1. */
+function bucketOffset(digit: I32, negative: I32): I32 {
+  const magnitude = i32.add(i32.xor(digit, i32.sub(i32.const(0), negative)), negative);
+  return i32.shl(i32.sub(magnitude, i32.const(1)), i32.const(2));
 }
 
 /**
@@ -199,18 +202,13 @@ function defineScatter(module: ModuleBuilder): void {
       const at = f.let(digits);
       const source = f.let(sources);
       f.while(i32.ltU(at, end), () => {
-        const word = f.let(i32.load16U(at));
-        const digit = f.let(i32.shrU(word, i32.const(1)));
+        const digit = f.let(i32.load16S(at));
         f.if(digit, () => {
-          const slot = f.let(i32.add(cursors, i32.shl(i32.sub(digit, i32.const(1)), i32.const(2))));
+          const negative = f.let(i32.shrU(digit, i32.const(31)));
+          const slot = f.let(i32.add(cursors, bucketOffset(digit, negative)));
           const cursor = f.let(i32.load(slot));
           f.run(i32.store(slot, i32.add(cursor, i32.const(1))));
-          f.run(
-            i32.store(
-              i32.add(items, i32.shl(cursor, i32.const(2))),
-              i32.xor(i32.load(source), i32.and(word, i32.const(1))),
-            ),
-          );
+          f.run(i32.store(i32.add(items, i32.shl(cursor, i32.const(2))), i32.xor(i32.load(source), negative)));
         });
         f.set(at, i32.add(at, i32.const(2)));
         f.set(source, i32.add(source, i32.const(4)));

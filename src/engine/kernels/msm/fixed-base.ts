@@ -7,6 +7,7 @@ import { recodeScratchBytes } from "./buckets.js";
 import { LIST_ENTRY_BYTES } from "../point/point-batch.js";
 import { GROUP_ITEMS, PointTrees } from "../point/point-tree.js";
 import { windowPlans } from "./window-plan.js";
+import { scratchBytesFor } from "../wasm/scratch-bytes.js";
 import type { Arena } from "../wasm/arena.js";
 import type { GroupLayout } from "../kernel-module.js";
 import type { Kernels } from "../kernels.js";
@@ -127,7 +128,7 @@ export class FixedBase {
       offset,
       scratch,
     );
-    const digits = new Uint16Array(kernels.memory.buffer, digitsAddress, count * plan.windows);
+    const digits = new Int16Array(kernels.memory.buffer, digitsAddress, count * plan.windows);
     const sources = kernels.words(input.sources, count);
     const items = arena.take(4 * count * plan.windows);
     const trees = new PointTrees(kernels, this.#group, arena);
@@ -139,8 +140,9 @@ export class FixedBase {
       tree.starts[i] = next;
       for (let w = 0; w < plan.windows; w += 1) {
         const digit = digits[w * count + i] ?? 0;
-        if (digit < 2) continue;
-        words[next] = (this.#table + (w * this.#half + (digit >>> 1) - 1) * layout.pointBytes) | ((digit & 1) ^ sign);
+        if (digit === 0) continue;
+        const entry = this.#table + (w * this.#half + Math.abs(digit) - 1) * layout.pointBytes;
+        words[next] = entry | ((digit < 0 ? 1 : 0) ^ sign);
         next += 1;
       }
       tree.counts[i] = next - (tree.starts[i] ?? 0);
@@ -176,7 +178,7 @@ export class FixedBase {
       }
       const entriesMax = Math.max(1, half / 2) + layout.entriesPerStep;
       const list = arena.take(entriesMax * LIST_ENTRY_BYTES);
-      const scratch = arena.take(layout.batchScratchBytes(entriesMax));
+      const scratch = arena.take(scratchBytesFor(layout.batchScratch, entriesMax));
       for (let n = 1; n < half; n *= 2) {
         for (let w = 0; w < plan.windows; w += 1) {
           const words = kernels.words(list, 3 * n);
@@ -203,7 +205,7 @@ export function fixedBaseBytes(kernels: Kernels, group: "g1" | "g2", expectedCou
   const { windows, windowBits } = tablePlan(kernels.curve.r, expectedCount);
   const half = 2 ** (windowBits - 1);
   const entriesMax = Math.max(half, GROUP_ITEMS) / 2 + points.entriesPerStep;
-  const batch = entriesMax * LIST_ENTRY_BYTES + points.batchScratchBytes(entriesMax);
+  const batch = entriesMax * LIST_ENTRY_BYTES + scratchBytesFor(points.batchScratch, entriesMax);
   // Per scalar: itself, its place in three lists and in a tree, its sum, its result and that result's bytes; per window
   // a digit and a point word.
   const perScalar = kernels.fr.bytes + 5 * 4 + 3 * pointBytes + 6 * windows;

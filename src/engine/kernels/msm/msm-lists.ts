@@ -3,10 +3,10 @@
  * threads may work on one sum; they agree on the addresses because each computes them from the same count in the same
  * order. The work itself is in msm.ts.
  */
-import { WINDOW_BITS_MAX } from "./buckets.js";
 import { LIST_ENTRY_BYTES } from "../point/point-batch.js";
 import { GROUP_ITEMS } from "../point/point-tree.js";
 import { BATCH_ITEMS, cheapestPlan, windowPlans } from "./window-plan.js";
+import { scratchBytesFor } from "../wasm/scratch-bytes.js";
 import type { Arena } from "../wasm/arena.js";
 import type { Kernels } from "../kernels.js";
 
@@ -27,8 +27,10 @@ export interface MsmLists {
 
 /** Points with scalar one or minus one that make a part: some ten milliseconds of work. */
 export const ONES_PER_PART = 4 * GROUP_ITEMS;
-/** Bound of the buckets of all trees that exist at the same time. */
-const BUCKETS_MAX = 3 << (WINDOW_BITS_MAX - 1);
+/** Trees of this many windows exist at the same time: one and the two that fold it. */
+const TREES_AT_ONCE = 3;
+/** Narrower windows are handled several at a time, with as many buckets between them. */
+const BATCHED_WINDOW_BITS = 15;
 /** The narrowest window has two bits, and a scalar at most 256. */
 const WINDOWS_MAX = 130;
 /** Alignment, offsets, and the projective points of folded windows. */
@@ -56,11 +58,12 @@ export function msmScratchBytes(kernels: Kernels, group: "g1" | "g2", count: num
   const layout = kernels[group];
   const itemsMax = Math.max(GROUP_ITEMS, count);
   const tree =
-    itemsMax * (layout.pointBytes + LIST_ENTRY_BYTES) + layout.batchScratchBytes(itemsMax / 2 + layout.entriesPerStep);
+    itemsMax * (layout.pointBytes + LIST_ENTRY_BYTES) +
+    scratchBytesFor(layout.batchScratch, itemsMax / 2 + layout.entriesPerStep);
   return (
     tree +
     4 * Math.max(BATCH_ITEMS, count) +
-    BUCKETS_MAX * (layout.pointBytes + layout.projectiveBytes + 16) +
+    bucketsMax(kernels, count) * (layout.pointBytes + layout.projectiveBytes + 16) +
     FIXED_SCRATCH_BYTES
   );
 }
@@ -68,6 +71,12 @@ export function msmScratchBytes(kernels: Kernels, group: "g1" | "g2", count: num
 /** Returns the bytes of workspace of a whole sum of up to `count` points on one thread, for any scalars. */
 export function msmWorkspaceBytes(kernels: Kernels, group: "g1" | "g2", count: number): number {
   return msmListBytes(kernels, group, count) + msmScratchBytes(kernels, group, count);
+}
+
+/** Bound of the buckets of all trees that exist at the same time; fewer scalars take no wider windows. */
+function bucketsMax(kernels: Kernels, count: number): number {
+  const { windowBits } = cheapestPlan(windowPlans(kernels.curve.r), Math.max(1, count));
+  return TREES_AT_ONCE << (Math.max(windowBits, BATCHED_WINDOW_BITS) - 1);
 }
 
 function listSizes(kernels: Kernels, group: "g1" | "g2", count: number): number[] {

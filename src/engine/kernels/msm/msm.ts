@@ -11,6 +11,7 @@ import { ONES_PER_PART, takeMsmLists } from "./msm-lists.js";
 import { LIST_ENTRY_BYTES } from "../point/point-batch.js";
 import { GROUP_ITEMS, PointTrees } from "../point/point-tree.js";
 import { BATCH_ITEMS, TAIL_SIZE, cheapestPlan, windowPlans } from "./window-plan.js";
+import { scratchBytesFor } from "../wasm/scratch-bytes.js";
 import type { Arena } from "../wasm/arena.js";
 import type { GroupLayout } from "../kernel-module.js";
 import type { Kernels } from "../kernels.js";
@@ -324,7 +325,7 @@ export class Msm {
     arena.scoped(() => {
       const entriesMax = sets.length + layout.entriesPerStep;
       const list = arena.take(entriesMax * LIST_ENTRY_BYTES);
-      const scratch = arena.take(layout.batchScratchBytes(entriesMax));
+      const scratch = arena.take(scratchBytesFor(layout.batchScratch, entriesMax));
       const running = sets.map(() => arena.take(layout.pointBytes));
       const totals = sets.map(() => arena.take(layout.pointBytes));
       const add = (pairs: readonly (readonly [into: number, word: number])[]): void => {

@@ -13,6 +13,7 @@ import { LIST_ENTRY_BYTES } from "../point/point-batch.js";
 import { GROUP_ITEMS, PointTrees } from "../point/point-tree.js";
 import type { PointTree } from "../point/point-tree.js";
 import { Arena } from "../wasm/arena.js";
+import { scratchBytesFor } from "../wasm/scratch-bytes.js";
 
 /** Sums over one list of points; row i has the terms starts[i] to starts[i + 1] - 1. */
 export interface PointRows {
@@ -234,7 +235,7 @@ export class PointRowSums {
     this.#arena.scoped(() => {
       const room = entries.length + layout.entriesPerStep;
       const list = this.#arena.take(room * LIST_ENTRY_BYTES);
-      const scratch = this.#arena.take(layout.batchScratchBytes(room));
+      const scratch = this.#arena.take(scratchBytesFor(layout.batchScratch, room));
       const words = this.#kernels.words(list, 3 * entries.length);
       for (const [i, entry] of entries.entries()) words.set(entry, 3 * i);
       this.#kernels.addBatch(group, list, entries.length, scratch);
@@ -271,6 +272,6 @@ function roomBytes(kernels: Kernels, group: "g1" | "g2", itemsMax: number): numb
   const layout = kernels[group];
   const entries = Math.max(itemsMax, GROUP_ITEMS) + 2 * layout.entriesPerStep;
   const points = (TABLE_SIZE + 6) * (itemsMax + 1) + Math.max(itemsMax, GROUP_ITEMS);
-  const batch = 2 * (entries * LIST_ENTRY_BYTES + layout.batchScratchBytes(entries));
+  const batch = 2 * (entries * LIST_ENTRY_BYTES + scratchBytesFor(layout.batchScratch, entries));
   return points * layout.pointBytes + itemsMax * (4 * kernels.fq.bytes + 6 * 4) + batch;
 }

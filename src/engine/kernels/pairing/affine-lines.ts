@@ -12,9 +12,10 @@
  * Record of a point: x || y || flag (16 bytes, 1 for a point that had such a denominator).
  */
 import type { Address } from "../field/field.js";
+import type { ScratchBytes } from "../wasm/scratch-bytes.js";
 import type { FunctionBuilder, FunctionHandle, ModuleBuilder } from "../wasm/wasm-builder.js";
 import { i32 } from "../wasm/wasm-ops.js";
-import { blockInversionScratchBytes, defineBlockInversion } from "./block-inversion.js";
+import { blockInversionScratch, defineBlockInversion } from "./block-inversion.js";
 import type { BlockOperations } from "./block-inversion.js";
 import type { TowerField } from "./tower-field.js";
 
@@ -23,8 +24,8 @@ const FLAG_BYTES = 16;
 interface AffineLines {
   /** Bytes of the record of a point. */
   readonly recordBytes: number;
-  /** Returns the bytes of scratch of a step over so many points. */
-  scratchBytes(points: number): number;
+  /** The scratch of a step, by points. */
+  readonly scratch: ScratchBytes;
 }
 
 /**
@@ -57,9 +58,10 @@ export function defineAffineLines<E>(module: ModuleBuilder, tower: TowerField<E>
   defineDoubleLines(module, tower, helpers);
   defineAddLines(module, tower, helpers);
   defineEnd(module, tower);
+  const inverted = blockInversionScratch(operations);
   return {
     recordBytes: recordBytesOf(tower),
-    scratchBytes: (points) => (2 + points) * blockBytes + blockInversionScratchBytes(operations, points),
+    scratch: { ...inverted, base: 2 * blockBytes + inverted.base, perStep: blockBytes + inverted.perStep },
   };
 }
 

@@ -4,6 +4,7 @@
  * may be zero: a zero would make all of them zero.
  */
 import type { Address } from "../field/field.js";
+import type { ScratchBytes } from "../wasm/scratch-bytes.js";
 import type { FunctionBuilder, FunctionHandle, ModuleBuilder } from "../wasm/wasm-builder.js";
 import { i32, memoryCopy } from "../wasm/wasm-ops.js";
 
@@ -24,7 +25,7 @@ export interface BlockOperations {
   ): void;
 }
 
-/** Defines (blocks, count, scratch): inverts in place, with `blockInversionScratchBytes` bytes of scratch. */
+/** Defines (blocks, count, scratch): inverts in place, with the scratch that `blockInversionScratch` says. */
 export function defineBlockInversion(module: ModuleBuilder, operations: BlockOperations): FunctionHandle {
   const { name, blockBytes, product } = operations;
   return module.define(
@@ -55,10 +56,10 @@ export function defineBlockInversion(module: ModuleBuilder, operations: BlockOpe
   );
 }
 
-/** Returns the bytes of scratch that the inversion of `count` blocks needs. */
-export function blockInversionScratchBytes(
-  { blockBytes, inversionScratchBytes }: Pick<BlockOperations, "blockBytes" | "inversionScratchBytes">,
-  count: number,
-): number {
-  return (count + 2) * blockBytes + inversionScratchBytes;
+/** Returns the scratch that the inversion takes, by blocks. */
+export function blockInversionScratch({
+  blockBytes,
+  inversionScratchBytes,
+}: Pick<BlockOperations, "blockBytes" | "inversionScratchBytes">): ScratchBytes {
+  return { base: 2 * blockBytes + inversionScratchBytes, perStep: blockBytes, itemsPerStep: 1 };
 }

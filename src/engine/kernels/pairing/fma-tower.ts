@@ -4,7 +4,6 @@
  * reduction. At rest limb by limb, c0 beside c1: the block of fma-field.ts.
  */
 import { f64x2, i32, v128 } from "../wasm/wasm-ops.js";
-import { HALF_LIMB } from "../field/fma-arithmetic.js";
 import type { FmaElement } from "../field/fma-arithmetic.js";
 import type { FmaField } from "../field/fma-field.js";
 import type { Address, Product } from "../field/field.js";
@@ -37,7 +36,7 @@ const SUM_MAX = 6;
 
 /** Returns the bytes of scratch that a tower over this field needs. */
 export function fmaTowerScratchBytes(base: FmaField): number {
-  return base.columnBytes + 2 * SUM_MAX * 2 * base.elementBytes;
+  return 2 * SUM_MAX * 2 * base.elementBytes;
 }
 
 /** Fq2 with c0 in the low lane and c1 in the high one. */
@@ -86,7 +85,8 @@ export class FmaTower implements TowerField<FmaElement> {
 
   /** Reduces, unless the bounds of the element show that it is reduced. */
   reduce(f: FunctionBuilder, a: FmaElement): FmaElement {
-    const isReduced = a.max <= this.#base.reducedMax && a.limbs.slice(0, -1).every((limb) => limb.max <= HALF_LIMB);
+    const { reducedMax, halfLimb } = this.#base;
+    const isReduced = a.max <= reducedMax && a.limbs.slice(0, -1).every((limb) => limb.max <= halfLimb);
     return isReduced ? a : this.#base.reduce(f, a);
   }
 
@@ -101,11 +101,11 @@ export class FmaTower implements TowerField<FmaElement> {
     );
   }
 
-  /** Adds up with the columns stored: see `FmaArithmetic.sumOfProducts`. */
+  /** Adds up with factors that are loaded where they are used. */
   sumOfStoredProducts(f: FunctionBuilder, products: readonly StoredProduct[]): FmaElement {
     const base = this.#base;
     const { scratch } = this.#options;
-    const place = (i: number): Address => i32.const(scratch + base.columnBytes + i * this.blockBytes);
+    const place = (i: number): Address => i32.const(scratch + i * this.blockBytes);
     // u b of each product, and 2 b where it counts twice, lie in scratch.
     const factors = products.flatMap(({ a, b, isDouble }, i) => {
       const loaded = this.load(f, b, 0);
@@ -118,7 +118,7 @@ export class FmaTower implements TowerField<FmaElement> {
         { a: base.factor(a, base.reducedMax, 1), b: base.factor(turned, right.max) },
       ];
     });
-    return base.sumOfProducts(f, factors, i32.const(scratch));
+    return base.sumOfProducts(f, factors);
   }
 
   /** Multiplies and reduces. */

@@ -3,6 +3,7 @@
  * test is made for each point: a random combination of points would miss parts of small order, which the cofactor has.
  */
 import type { G2Point } from "../../curves/points.js";
+import { scratchBytesFor } from "../wasm/scratch-bytes.js";
 import type { PairingMemory } from "./pairing-memory.js";
 import type { AddedPoint, PairingPlan } from "./pairing-plan.js";
 
@@ -63,7 +64,7 @@ function affineLines(memory: PairingMemory, plan: PairingPlan, points: readonly 
       stride = plan.steps.length * lineBytes;
     const lines = memory.take(count * stride),
       records = memory.take(count * recordBytes),
-      scratch = memory.take(memory.layout.lineScratchBytes(count));
+      scratch = memory.take(scratchBytesFor(memory.layout.lineScratch, count));
     const elements = memory.take(4 * count * elementBytes);
     memory.writeElements(
       elements,

@@ -5,6 +5,7 @@
 import type { G1Point } from "../../curves/points.js";
 import type { CurveName, CurveParameters } from "../../curves/curve-parameters.js";
 import { MULTIPLES, NEGATIVE, WINDOW_BITS } from "./lane-multiples.js";
+import { scratchBytesFor } from "../wasm/scratch-bytes.js";
 import type { PairingMemory } from "./pairing-memory.js";
 import { scalarHalves } from "./scalar-halves.js";
 import type { ScalarHalves } from "./scalar-halves.js";
@@ -164,7 +165,13 @@ function toAffine(memory: PairingMemory, points: number, count: number): (G1Poin
   const { elementBytes } = memory.layout;
   return memory.scoped(() => {
     const affine = memory.take(count * 2 * elementBytes);
-    memory.call("g1_all_to_affine", affine, points, count, memory.take(memory.layout.pointScratchBytes(count)));
+    memory.call(
+      "g1_all_to_affine",
+      affine,
+      points,
+      count,
+      memory.take(scratchBytesFor(memory.layout.pointScratch, count)),
+    );
     const coordinates = memory.readElements(affine, 2 * count);
     return Array.from({ length: count }, (_, i) => {
       const [x = 0n, y = 0n] = coordinates.slice(2 * i, 2 * i + 2);

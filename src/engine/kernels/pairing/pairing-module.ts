@@ -2,6 +2,7 @@
  * Assembles the WebAssembly module of one curve's pairing, on either field arithmetic: the tower, the Miller steps,
  * small multiples in G1 and roots. pairing.ts calls them.
  */
+import type { CurveParameters } from "../../curves/curve-parameters.js";
 import { defineConversions } from "../field/conversion.js";
 import { FmaField } from "../field/fma-field.js";
 import type { PrimeField } from "../field/field.js";
@@ -12,6 +13,7 @@ import type { KernelKind } from "../kernel-module.js";
 import { outlinePrime } from "../field/outlined-field.js";
 import { defineSinglePoint } from "../point/point-single.js";
 import { QuadraticField } from "../field/quadratic-field.js";
+import type { ScratchBytes } from "../wasm/scratch-bytes.js";
 import { ModuleBuilder } from "../wasm/wasm-builder.js";
 import { defineAffineLines } from "./affine-lines.js";
 import { FmaTower, fmaTowerScratchBytes } from "./fma-tower.js";
@@ -24,6 +26,7 @@ import type { TowerField } from "./tower-field.js";
 import type { PairingPlan } from "./pairing-plan.js";
 import { defineTransfers } from "./transfers.js";
 
+/** Plain data: prepared modules are kept as files. */
 export interface PairingModule {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly lanes: 1 | 2;
@@ -38,16 +41,21 @@ export interface PairingModule {
   readonly affineScratchBytes: number;
   /** Bytes of the record of a point in `g2_lines_double` and `g2_lines_add`. */
   readonly recordBytes: number;
-  /** Returns the bytes of scratch of both for so many points. */
-  lineScratchBytes(points: number): number;
-  /** Returns the bytes of scratch of `g1_divided_line_factors` and `g1_all_to_affine`. */
-  pointScratchBytes(points: number): number;
+  /** The scratch of both, by points. */
+  readonly lineScratch: ScratchBytes;
+  /** The scratch of `g1_divided_line_factors` and `g1_all_to_affine`, by points. */
+  readonly pointScratch: ScratchBytes;
   /** First byte that callers may use. */
   readonly reservedBytes: number;
 }
 
 /** The memory starts with scratch of the kernels; address 0 stays unused. */
 const SCRATCH = 64;
+
+/** Returns the name of a prepared module. */
+export function pairingModuleName(curve: CurveParameters, kind: KernelKind): string {
+  return `pairing-${curve.name}-${kind}`;
+}
 
 /**
  * Generates the module, in about 0.3 s, most of which the bounds of limbs take. Its memory has at most `pagesMax` pages
@@ -61,7 +69,7 @@ export function buildPairingModule(
   const { curve } = plan;
   const nonResidue = Number(plan.nonResidue.c0);
   if (options.kind === "fma") {
-    const fq = new FmaField(curve.q);
+    const fq = new FmaField(curve.q, module);
     const inversion = defineInversion(module, fq, curve.fqBytes, "fq");
     const tower = new FmaTower(fq, { nonResidue, inversion, scratch: SCRATCH });
     return assemble(module, {
@@ -117,8 +125,8 @@ function assemble<E, T>(
     rootScratchBytes: rootPowerScratchBytes(fq),
     affineScratchBytes: fq.elementBytes * fq.lanes + inversion.scratchBytes,
     recordBytes: lines.recordBytes,
-    lineScratchBytes: (points) => lines.scratchBytes(points),
-    pointScratchBytes: (points) => transfers.scratchBytes(points),
+    lineScratch: lines.scratch,
+    pointScratch: transfers.scratch,
     reservedBytes: millerScratch + MILLER_SCRATCH_BLOCKS * tower.blockBytes,
   };
 }

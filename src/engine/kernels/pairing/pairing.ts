@@ -15,11 +15,12 @@ import type { Lines } from "./lines.js";
 import { LINE_ENTRY_BYTES } from "./miller-steps.js";
 import { areMembers, eachMultiple, sumOfMultiples } from "./multiples.js";
 import { PAIRING_PAGES, PairingMemory } from "./pairing-memory.js";
-import { buildPairingModule } from "./pairing-module.js";
+import { buildPairingModule, pairingModuleName } from "./pairing-module.js";
 import { pairingPlanOf } from "./pairing-plan.js";
 import type { PairingPlan } from "./pairing-plan.js";
 import type { PairingModule } from "./pairing-module.js";
 import { ModuleCache } from "../wasm/module-cache.js";
+import { scratchBytesFor } from "../wasm/scratch-bytes.js";
 import type { CompiledModule } from "../wasm/module-cache.js";
 import { COEFFICIENTS } from "./target-field.js";
 
@@ -32,14 +33,14 @@ const POWERS_MAX = 1024;
 const modules = new ModuleCache<PairingModule>();
 
 /**
- * Returns new kernels of a curve's pairing, BN254 by default. Takes about 0.3 s once per thread, curve and kind, then a
- * millisecond.
+ * Returns new kernels of a curve's pairing, BN254 by default. Takes about 0.3 s once per thread, curve and kind where
+ * the module is not prepared, then a millisecond.
  * @param preferred "integer" forces the fallback; fused multiply-add is only taken where the machine fuses it.
  */
 export function loadKernelPairing(preferred?: KernelKind, curve: CurveParameters = BN254): KernelPairing {
   const kind: KernelKind = preferred !== "integer" && hasFusedMultiplyAdd() ? "fma" : "integer";
   const plan = pairingPlanOf(curve);
-  const compiled = modules.get(`${curve.name} ${kind}`, () =>
+  const compiled = modules.get(pairingModuleName(curve, kind), () =>
     buildPairingModule(plan, { kind, pagesMax: PAIRING_PAGES }),
   );
   return new KernelPairing(compiled, plan, kind);
@@ -240,7 +241,13 @@ export class KernelPairing implements PairingKernels {
         points,
         loops.flatMap(({ g1 }) => [g1.x, g1.y]),
       );
-      this.#call("g1_divided_line_factors", factors, points, count, this.#memory.take(layout.pointScratchBytes(count)));
+      this.#call(
+        "g1_divided_line_factors",
+        factors,
+        points,
+        count,
+        this.#memory.take(scratchBytesFor(layout.pointScratch, count)),
+      );
     });
     return table;
   }

@@ -6,14 +6,15 @@
 import { everyLane } from "../field/field.js";
 import type { Address, PrimeField } from "../field/field.js";
 import type { Inversion } from "../field/inversion.js";
+import type { ScratchBytes } from "../wasm/scratch-bytes.js";
 import type { FunctionBuilder, FunctionHandle, ModuleBuilder } from "../wasm/wasm-builder.js";
 import { i32, memoryCopy } from "../wasm/wasm-ops.js";
-import { blockInversionScratchBytes, defineBlockInversion } from "./block-inversion.js";
+import { blockInversionScratch, defineBlockInversion } from "./block-inversion.js";
 import type { BlockOperations } from "./block-inversion.js";
 
 interface PointTransfers {
-  /** Returns the bytes of scratch of the functions that take many points. */
-  scratchBytes(points: number): number;
+  /** The scratch of the functions that take many points. */
+  readonly scratch: ScratchBytes;
 }
 
 /**
@@ -37,7 +38,8 @@ export function defineTransfers<E>(module: ModuleBuilder, field: PrimeField<E>, 
   defineDividedLineFactors(module, field, invertBlocks);
   defineAllToAffine(module, field, invertBlocks);
   const { blockBytes } = operations;
-  return { scratchBytes: (points) => points * blockBytes + blockInversionScratchBytes(operations, points) };
+  const inverted = blockInversionScratch(operations);
+  return { scratch: { ...inverted, perStep: blockBytes + inverted.perStep } };
 }
 
 function defineGatherAndScatter<E>(module: ModuleBuilder, field: PrimeField<E>): void {

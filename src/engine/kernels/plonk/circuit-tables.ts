@@ -166,12 +166,54 @@ export class CircuitTables {
     tables: Tables & Pick<ResidentCircuit, "fixed">,
     names: readonly Name[],
   ): CircuitCoset<Name> {
+    return this.#evaluate({ number, names }, tables, () => this.vector());
+  }
+
+  /**
+   * As `coset` and `firstLagrange`, with the values outside of the key's memory. Takes scratch for as many vectors as
+   * there are names, and three.
+   */
+  sectionedCoset<Name extends FixedPolynomial>(
+    number: number,
+    tables: Tables & Pick<ResidentCircuit, "fixed">,
+    names: readonly Name[],
+  ): CircuitCoset<Name, SharedArrayBuffer> & { readonly firstLagrange: SharedArrayBuffer } {
+    const bytes = vectorBytes(this.#kernels, this.#circuit.domainPower);
+    const outside = (address: number): SharedArrayBuffer => {
+      const section = new SharedArrayBuffer(bytes);
+      new Uint8Array(section).set(this.#kernels.bytes(address, bytes));
+      return section;
+    };
+    return this.#scratch.scoped(() => {
+      const take = (): number => this.#scratch.take(bytes);
+      const { shift, scale, inverseScale, fixed } = this.#evaluate({ number, names }, tables, take);
+      const firstLagrange = outside(this.#firstLagrange(tables, scale, take()));
+      const values = names.map((name) => [name, outside(fixed[name])] as const);
+      const sections = Object.fromEntries(values) as Record<Name, SharedArrayBuffer>;
+      return { shift, scale: outside(scale), inverseScale: outside(inverseScale), fixed: sections, firstLagrange };
+    });
+  }
+
+  /** Evaluates the first Lagrange polynomial on a coset: all its coefficients are 1 / n. */
+  firstLagrange(tables: Tables, { scale }: CircuitCoset): number {
+    return this.#firstLagrange(tables, scale, this.vector());
+  }
+
+  get #blocks(): number {
+    return this.#size / this.#kernels.fr.lanes;
+  }
+
+  #evaluate<Name extends FixedPolynomial>(
+    { number, names }: { readonly number: number; readonly names: readonly Name[] },
+    tables: Tables & Pick<ResidentCircuit, "fixed">,
+    take: () => number,
+  ): CircuitCoset<Name> {
     const kernels = this.#kernels;
     const { domainPower } = this.#circuit;
     const { r } = kernels.curve;
     const root = rootOfUnity(kernels.curve, domainPower + Math.log2(COSET_COUNT));
     const shift = (COSET_SHIFT * power(root, BigInt(number), r)) % r;
-    const [scale, inverseScale] = [this.vector(), this.vector()];
+    const [scale, inverseScale] = [take(), take()];
     this.#withScratch((scratch) => {
       writePowers(kernels, { log: domainPower, base: shift, factor: 1n }, { target: scale, scratch });
       const back = { log: domainPower, base: inverse(shift, r), factor: inverse(BigInt(this.#size), r) };
@@ -179,7 +221,7 @@ export class CircuitTables {
     });
     const domain = this.#domain(tables);
     const values = names.map((name) => {
-      const target = this.vector();
+      const target = take();
       kernels.call("fr_mul_blocks", target, tables.fixed[name], scale, this.#blocks);
       domain.backward(target);
       return [name, target] as const;
@@ -187,16 +229,10 @@ export class CircuitTables {
     return { shift, scale, inverseScale, fixed: Object.fromEntries(values) as Record<Name, number> };
   }
 
-  /** Evaluates the first Lagrange polynomial on a coset: all its coefficients are 1 / n. */
-  firstLagrange(tables: Tables, { scale }: CircuitCoset): number {
-    const target = this.vector();
+  #firstLagrange(tables: Tables, scale: number, target: number): number {
     this.#kernels.call("fr_scale_blocks", target, scale, this.#blocks, tables.inverseSize);
     this.#domain(tables).backward(target);
     return target;
-  }
-
-  get #blocks(): number {
-    return this.#size / this.#kernels.fr.lanes;
   }
 
   #domain({ domainTables }: Tables): Domain {

@@ -10,7 +10,8 @@ import { identityBlock } from "./columns.js";
 import { CONSTRAINT_CONSTANTS } from "./constraints.js";
 import type { ConstraintConstant } from "./constraints.js";
 import { EXTRA_POWERS, blocksOf } from "./resident-circuit.js";
-import type { CircuitContext, CircuitCoset } from "./resident-circuit.js";
+import type { CircuitContext, CircuitCoset, VectorPlace } from "./resident-circuit.js";
+import { forEachPiece } from "./sections.js";
 
 /** Blocks of one task that joins residues. */
 const CHUNK_BLOCKS = 8192;
@@ -26,14 +27,14 @@ export function takeVector({ kernels, key, scratch }: CircuitContext): number {
  */
 export function valuesOnCoset(
   context: CircuitContext,
-  coset: CircuitCoset,
+  coset: CircuitCoset<never, VectorPlace>,
   coefficients: number,
   blinding: readonly bigint[] = [],
 ): number {
   const { kernels, key, memory, domain } = context;
   const order = kernels.curve.r;
   const values = takeVector(context);
-  kernels.call("fr_mul_blocks", values, coefficients, coset.scale, blocksOf(context));
+  multiply(context, values, [coefficients, coset.scale]);
   // On the coset B (X^n - 1) is a constant times B.
   const places = kernels.words(key.places, EXTRA_POWERS);
   let factor = power(coset.shift, 2n ** BigInt(key.domainPower), order) - 1n;
@@ -52,18 +53,37 @@ export function rotated(context: CircuitContext, values: number): number {
   return target;
 }
 
+/** target := the product of two vectors, value by value. */
+function multiply(context: CircuitContext, target: number, factors: readonly [number, VectorPlace]): void {
+  forEachPiece(context, [target, ...factors], ({ count, addresses: [to = 0, one = 0, other = 0] }) => {
+    context.kernels.call("fr_mul_blocks", to, one, other, count);
+  });
+}
+
+/** Writes, into scratch, the first points of a piece of a coset's vectors, which begins with a block, times beta. */
+export function cosetIdentity(
+  context: CircuitContext,
+  { shift }: Pick<CircuitCoset, "shift">,
+  { beta, block }: { readonly beta: bigint; readonly block: number },
+): number {
+  const { kernels, key } = context;
+  const order = kernels.curve.r;
+  // The way back visits the coset against the powers of the root.
+  const ratio = inverse(rootOfUnity(kernels.curve, key.domainPower), order);
+  const first = (((beta * shift) % order) * power(ratio, BigInt(block * kernels.fr.lanes), order)) % order;
+  return identityBlock(context, [first, (first * ratio) % order]);
+}
+
 /** Writes, into scratch, the constants of the constraints' kernels (constraints.ts) and their first block of points. */
 export function cosetConstants(
   context: CircuitContext,
-  { shift }: CircuitCoset,
+  { shift }: Pick<CircuitCoset, "shift">,
   challenges: { readonly beta: bigint; readonly gamma: bigint; readonly alpha: bigint },
 ): { readonly constants: number; readonly identity: number } {
   const { kernels, key, memory, scratch } = context;
   const order = kernels.curve.r;
   const { beta, gamma, alpha } = challenges;
-  // The way back visits the coset against the powers of the root.
   const ratio = inverse(rootOfUnity(kernels.curve, key.domainPower), order);
-  const first = (beta * shift) % order;
   const values: Record<ConstraintConstant, bigint> = {
     beta,
     gamma,
@@ -78,13 +98,13 @@ export function cosetConstants(
     constants,
     CONSTRAINT_CONSTANTS.map((name) => values[name]),
   );
-  return { constants, identity: identityBlock(context, [first, (first * ratio) % order]) };
+  return { constants, identity: cosetIdentity(context, { shift }, { beta, block: 0 }) };
 }
 
 /** Turns values on a coset, in reversed order, into the polynomial's residue modulo X^n minus the coset's constant. */
-export function residueOf(context: CircuitContext, coset: CircuitCoset, values: number): void {
+export function residueOf(context: CircuitContext, coset: CircuitCoset<never, VectorPlace>, values: number): void {
   context.domain.forward(values);
-  context.kernels.call("fr_mul_blocks", values, values, coset.inverseScale, blocksOf(context));
+  multiply(context, values, [values, coset.inverseScale]);
 }
 
 /** Returns the number of tasks that join residues. */

@@ -4,11 +4,11 @@
  * workspaces only.
  */
 import type { PlonkVerifyingKey } from "../../plonk/key.js";
-import type { CircuitCoset, FixedPolynomial, ResidentCircuit } from "./resident-circuit.js";
+import type { CircuitCoset, FixedPolynomial, ResidentCircuit, VectorPlace } from "./resident-circuit.js";
 
 /** Vectors of one coset, and the constants that belong to it. */
-export interface PlonkCoset extends CircuitCoset<FixedPolynomial> {
-  readonly firstLagrange: number;
+export interface PlonkCoset extends CircuitCoset<FixedPolynomial, VectorPlace> {
+  readonly firstLagrange: VectorPlace;
 }
 
 /**

@@ -9,6 +9,7 @@ import { vectorBytes } from "../ntt/domain.js";
 import { Arena, align } from "../wasm/arena.js";
 import { BLINDING_POINTS } from "./plonk-key.js";
 import { COSET_COUNT, EXTRA_POWERS } from "./resident-circuit.js";
+import { pieceScratchBytes } from "./sections.js";
 
 interface Counts {
   readonly domainPower: number;
@@ -55,7 +56,7 @@ export interface PlonkLayout {
   readonly quotient: readonly [number, number, number, number];
   /** Coefficients of the quotient's parts beyond the domain, canonical integers: EXTRA_POWERS for each of three. */
   readonly tails: number;
-  /** Powers of xi, and of xi times the domain's root. */
+  /** Powers of xi, and of xi times the domain's root: in the place of values that are no longer used. */
   readonly powers: { readonly xi: number; readonly xiOmega: number };
   /** Canonical scalars of up to three sums over the setup's powers. */
   readonly sums: readonly [number, number, number];
@@ -73,13 +74,17 @@ export interface PlonkLayout {
   readonly scratch: number;
 }
 
-/** Returns the bytes of a workspace: what the threads of a proof share, and the scratch of one thread. */
-export function plonkWorkspaceBytes(kernels: Kernels, counts: Counts): number {
+/** Returns the bytes of a workspace, what the threads of a proof share and scratch, and of a helper's scratch alone. */
+export function plonkWorkspaceBytes(
+  kernels: Kernels,
+  counts: Counts,
+): { readonly workspace: number; readonly helper: number } {
   const size = 2 ** counts.domainPower + EXTRA_POWERS;
   const coset = COSET_SCRATCH_VECTORS * align(vectorBytes(kernels, counts.domainPower));
   const opening = align(vectorBytes(kernels, counts.domainPower)) + align(size * kernels.fr.elementBytes);
-  const scratch = Math.max(coset, opening, msmScratchBytes(kernels, "g1", size)) + 65_536;
-  return layOutPlonk(kernels, counts, 0).scratch + scratch;
+  const most = Math.max(coset + pieceScratchBytes(kernels), opening, msmScratchBytes(kernels, "g1", size));
+  const helper = most + 65_536;
+  return { workspace: layOutPlonk(kernels, counts, 0).scratch + helper, helper };
 }
 
 /** Returns the addresses in a workspace that begins at `start`, a multiple of 64. */
@@ -89,6 +94,7 @@ export function layOutPlonk(kernels: Kernels, counts: Counts, start: number): Pl
   const arena = new Arena(start, Number.MAX_SAFE_INTEGER);
   const vector = (): number => arena.take(vectorBytes(kernels, counts.domainPower));
   const sum = (): number => arena.take(size * bytes);
+  const values = { a: vector(), b: vector(), c: vector(), z: vector() };
   const shared = Array.from({ length: SUMS_TOGETHER }, () => takeMsmLists(kernels, "g1", arena, size));
   const lists = COMMITMENTS.map((name, i) => {
     const [first] = shared;
@@ -100,11 +106,11 @@ export function layOutPlonk(kernels: Kernels, counts: Counts, start: number): Pl
     scalars: arena.take((counts.wireCount + 3 * BLINDING_POINTS) * bytes),
     blinding: arena.take(BLINDING_COUNT * bytes),
     wires: arena.take(counts.wireCount * elementBytes),
-    values: { a: vector(), b: vector(), c: vector(), z: vector() },
+    values,
     coefficients: { a: vector(), b: vector(), c: vector(), z: vector(), publicInputs: vector() },
     quotient: [vector(), vector(), vector(), vector()],
     tails: arena.take((COSET_COUNT - 1) * EXTRA_POWERS * bytes),
-    powers: { xi: vector(), xiOmega: vector() },
+    powers: { xi: values.a, xiOmega: values.b },
     sums: [sum(), sum(), sum()],
     lists: Object.fromEntries(lists) as Record<Commitment, MsmLists>,
     points: arena.take(COMMITMENTS.length * kernels.g1.pointBytes),

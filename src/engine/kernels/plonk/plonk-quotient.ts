@@ -1,8 +1,11 @@
 /** The quotient polynomial of a PLONK proof: on four cosets, then joined and cut into three parts. */
 import { QUOTIENT_VECTORS } from "./constraints.js";
-import { cosetConstants, joinResidues, residueOf, rotated, valuesOnCoset } from "./coset-values.js";
+import { cosetConstants, cosetIdentity, joinResidues, residueOf, rotated, valuesOnCoset } from "./coset-values.js";
 import type { PlonkContext } from "./plonk-context.js";
 import { EXTRA_POWERS, blocksOf } from "./resident-circuit.js";
+import type { VectorPlace } from "./resident-circuit.js";
+import { forEachPiece } from "./sections.js";
+import type { Piece } from "./sections.js";
 
 /** The tasks of the quotient's steps. */
 export class PlonkQuotient {
@@ -23,7 +26,7 @@ export class PlonkQuotient {
       valuesOnCoset(this.#context, coset, coefficients[name], memory.blinding(name));
     scratch.scoped(() => {
       const values = { a: blinded("a"), b: blinded("b"), c: blinded("c"), z: blinded("z") };
-      const places: Readonly<Record<(typeof QUOTIENT_VECTORS)[number], number>> = {
+      const places: Readonly<Record<(typeof QUOTIENT_VECTORS)[number], VectorPlace>> = {
         ...values,
         zOmega: rotated(this.#context, values.z),
         publicInputs: valuesOnCoset(this.#context, coset, coefficients.publicInputs),
@@ -31,15 +34,45 @@ export class PlonkQuotient {
         firstLagrange: coset.firstLagrange,
       };
       const vectors = scratch.take(4 * QUOTIENT_VECTORS.length);
-      kernels.words(vectors, QUOTIENT_VECTORS.length).set(QUOTIENT_VECTORS.map((name) => places[name]));
-      const { constants, identity } = cosetConstants(this.#context, coset, {
-        beta: memory.challenges.get("beta"),
+      const blockBytes = kernels.fr.lanes * kernels.fr.elementBytes;
+      const beta = memory.challenges.get("beta");
+      const { constants } = cosetConstants(this.#context, coset, {
+        beta,
         gamma: memory.challenges.get("gamma"),
         alpha: memory.challenges.get("alpha"),
       });
-      kernels.call("fr_plonk_quotient", target, vectors, blocksOf(this.#context), constants, identity);
+      let first: bigint | undefined;
+      forEachPiece(
+        this.#context,
+        QUOTIENT_VECTORS.map((name) => places[name]),
+        (piece) => {
+          kernels.words(vectors, piece.addresses.length).set(piece.addresses);
+          const identity = cosetIdentity(this.#context, coset, { beta, block: piece.first });
+          const isWhole = piece.count === blocksOf(this.#context);
+          const to = isWhole ? target : scratch.take(piece.count * blockBytes);
+          kernels.call("fr_plonk_quotient", to, vectors, piece.count, constants, identity);
+          if (isWhole) return;
+          first ??= memory.scalars.readAt(to, 0);
+          this.#placePiece(to, target, piece);
+        },
+      );
+      if (first !== undefined) memory.scalars.writeAt(target, 0, first);
     });
     residueOf(this.#context, coset, target);
+  }
+
+  /**
+   * Puts the quotient on a piece, which stands in reversed order but for its first value, where it belongs in the
+   * reversed order of the whole. The place before it then has a wrong value: it is that of the next piece's first.
+   */
+  #placePiece(from: number, target: number, { first, count }: Pick<Piece, "first" | "count">): void {
+    const { kernels, memory } = this.#context;
+    const { lanes, elementBytes } = kernels.fr;
+    const end = blocksOf(this.#context) - first;
+    const bytes = count * lanes * elementBytes;
+    const value = memory.scalars.readAt(from, 0);
+    kernels.bytes(target + (end - count) * lanes * elementBytes, bytes).set(kernels.bytes(from, bytes));
+    if (first > 0) memory.scalars.writeAt(target, end * lanes, value);
   }
 
   /** Joins one task's share of the residues into the parts of the quotient. */

@@ -18,14 +18,17 @@ export const FIXED_POLYNOMIALS = ["m", "l", "r", "o", "k", ...PERMUTATION_COLUMN
 
 export type FixedPolynomial = (typeof FIXED_POLYNOMIALS)[number];
 
+/** The address of a vector, or the vector itself where it lies outside of the key's memory (sections.ts). */
+export type VectorPlace = number | SharedArrayBuffer;
+
 /** Vectors of one coset, and the constants that belong to it. */
-export interface CircuitCoset<Name extends FixedPolynomial = never> {
+export interface CircuitCoset<Name extends FixedPolynomial = never, Place extends VectorPlace = number> {
   readonly shift: bigint;
   /** Powers of the shift, and of its inverse divided by the domain's size, for coefficients. */
-  readonly scale: number;
-  readonly inverseScale: number;
+  readonly scale: Place;
+  readonly inverseScale: Place;
   /** Values of some fixed polynomials. */
-  readonly fixed: Readonly<Record<Name, number>>;
+  readonly fixed: Readonly<Record<Name, Place>>;
 }
 
 /** What a thread needs to open the circuit; it may be posted to one. Numbers are addresses, but for the counts. */
@@ -44,7 +47,7 @@ export interface ResidentCircuit extends SharedKey {
   readonly fixed: Readonly<Record<FixedPolynomial, number>>;
   /** Values of the permutation's columns on the domain, in natural order. */
   readonly sigma: Readonly<Record<(typeof PERMUTATION_COLUMNS)[number], number>>;
-  readonly cosets: readonly CircuitCoset[];
+  readonly cosets: readonly CircuitCoset<never, VectorPlace>[];
   /** Factors of `_join_cosets`. */
   readonly joinFactors: number;
   /** 1 / 2^domainPower. */

@@ -7,7 +7,7 @@ import { openKernels } from "../kernels.js";
 import type { Kernels } from "../kernels.js";
 import { ThreadTeam, createTeam } from "../threads/thread-team.js";
 import type { TeamStep } from "../threads/thread-team.js";
-import { takeWorkspace } from "../threads/workspaces.js";
+import { takeHelperPlace, takeWorkspace } from "../threads/workspaces.js";
 import type { Workspace } from "../threads/workspaces.js";
 import { Arena } from "../wasm/arena.js";
 import type { ResidentCircuit } from "./resident-circuit.js";
@@ -100,12 +100,12 @@ export class TeamProver {
     const joined = member.join();
     if (joined === undefined) return;
     try {
-      const own = takeWorkspace(key);
+      const own = takeHelperPlace(key, (start) => scheme.layOut(kernels, start).scratch);
       if (own === undefined) return;
       try {
         const shared = key.workspaces[joined.place];
         if (shared === undefined) throw new RangeError("the team works in a workspace that the key does not have");
-        const scratch = new Arena(scheme.layOut(kernels, own.start).scratch, own.end);
+        const scratch = new Arena(own.start, own.end);
         member.help(scheme.steps({ kernels, layout: scheme.layOut(kernels, shared.start), scratch }));
       } finally {
         wipe(kernels, own);

@@ -12,6 +12,7 @@ import { everyLane, lanesOf } from "../field/field.js";
 import type { Address, Field } from "../field/field.js";
 import type { Inversion } from "../field/inversion.js";
 import type { FunctionBuilder, FunctionHandle, ModuleBuilder } from "../wasm/wasm-builder.js";
+import type { ScratchBytes } from "../wasm/scratch-bytes.js";
 import type { Local } from "../wasm/wasm-ops.js";
 
 export const LIST_ENTRY_BYTES = 12;
@@ -31,8 +32,8 @@ const KIND = { plain: 0, double: 1, infinity: 2, left: 3, right: 4 } as const;
 export interface PointBatch {
   readonly entriesPerStep: number;
   readonly pointBytes: number;
-  /** Returns the bytes of scratch that `entries` additions need. */
-  scratchBytes(entries: number): number;
+  /** The scratch of the additions, by entries. */
+  readonly scratch: ScratchBytes;
 }
 
 /**
@@ -77,7 +78,7 @@ export function definePointBatch<E>(
   return {
     entriesPerStep,
     pointBytes: 2 * field.elementBytes,
-    scratchBytes: (entries) => layout.records + Math.ceil(entries / field.lanes) * layout.record,
+    scratch: { base: layout.records, perStep: layout.record, itemsPerStep: field.lanes },
   };
 }
 

@@ -4,6 +4,7 @@
  * points alone, not on how they are spread over the lists.
  */
 import { LIST_ENTRY_BYTES } from "./point-batch.js";
+import { scratchBytesFor } from "../wasm/scratch-bytes.js";
 import type { Arena } from "../wasm/arena.js";
 import type { GroupLayout } from "../kernel-module.js";
 import type { Kernels } from "../kernels.js";
@@ -74,7 +75,7 @@ export class PointTrees {
       const entriesMax = Math.ceil(tree.itemsMax / 2) + layout.entriesPerStep;
       const list = arena.take(entriesMax * LIST_ENTRY_BYTES);
       const temporary = arena.take((tree.itemsMax + 1) * layout.pointBytes);
-      const scratch = arena.take(layout.batchScratchBytes(entriesMax));
+      const scratch = arena.take(scratchBytesFor(layout.batchScratch, entriesMax));
       for (let from = 0; from < tree.size;) {
         let to = from;
         let items = 0;

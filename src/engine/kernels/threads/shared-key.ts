@@ -6,9 +6,13 @@ export interface SharedKey {
   readonly memory: WebAssembly.Memory;
   readonly kind: KernelKind;
   readonly domainPower: number;
-  /** Address of one 32-bit flag per workspace: 1 while a thread has it. */
+  /** Address of one 32-bit flag per workspace, then per helper's place: 1 while a thread has it. */
   readonly workspaceFlags: number;
   readonly workspaces: readonly { readonly start: number; readonly end: number }[];
+  /** Scratch for threads that only help, where the memory has no room for a workspace each. */
+  readonly helperPlaces?: readonly { readonly start: number; readonly end: number }[];
   /** Bytes of the memory without the workspaces. */
   readonly keyBytes: number;
+  /** Bytes that lie outside of the memory. */
+  readonly sectionBytes?: number;
 }

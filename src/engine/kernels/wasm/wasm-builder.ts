@@ -3,7 +3,7 @@
  * (WebAssembly Core Specification 2.0, chapter 5) and structured control; it knows nothing about fields or curves.
  */
 import { ByteWriter } from "./wasm-bytes.js";
-import { i32 } from "./wasm-ops.js";
+import { i32, v128 } from "./wasm-ops.js";
 import type { Expression, Local, Statement, ValueType } from "./wasm-ops.js";
 
 /**
@@ -36,8 +36,14 @@ type NamedTypes = Readonly<Record<string, ValueType>>;
 type NamedLocals<P extends NamedTypes> = { readonly [K in keyof P]: Local<P[K]> };
 
 const TYPE_CODE: Record<ValueType, number> = { i32: 0x7f, i64: 0x7e, f64: 0x7c, v128: 0x7b };
-const SECTION = { type: 1, import: 2, function: 3, export: 7, code: 10 } as const;
+const SECTION = { type: 1, import: 2, function: 3, global: 6, export: 7, code: 10 } as const;
 const NO_RESULT = 0x40;
+
+/** A variable of a module's instance: each thread has its own, unlike places in a shared memory. */
+export interface Global<T extends ValueType> extends Expression<T> {
+  /** Assigns a value to it. */
+  set(value: Expression<T>): Statement;
+}
 
 interface DefinedFunction {
   readonly handle: FunctionHandle;
@@ -49,6 +55,27 @@ interface DefinedFunction {
 /** Collects functions and writes the module. */
 export class ModuleBuilder {
   readonly #functions: DefinedFunction[] = [];
+  #vectorGlobals = 0;
+
+  /** Adds a vector of each instance, zero at first. */
+  vectorGlobal(): Global<"v128"> {
+    const index = this.#vectorGlobals;
+    this.#vectorGlobals += 1;
+    return {
+      type: "v128",
+      emit: (code) => {
+        code.byte(0x23);
+        code.unsigned(index);
+      },
+      set: (value) => ({
+        emit: (code) => {
+          value.emit(code);
+          code.byte(0x24);
+          code.unsigned(index);
+        },
+      }),
+    };
+  }
 
   /**
    * Adds a function of a few parameters, or of a list of them whose length is computed.
@@ -95,6 +122,7 @@ export class ModuleBuilder {
       w.unsigned(memoryPagesMax);
     });
     out.section(SECTION.function, (w) => w.vector(this.#functions, (each) => w.unsigned(each.handle.index)));
+    if (this.#vectorGlobals > 0) out.section(SECTION.global, (w) => this.#writeGlobals(w));
     out.section(SECTION.export, (w) => {
       w.vector(
         this.#functions.filter((each) => each.exported),
@@ -113,6 +141,16 @@ export class ModuleBuilder {
       });
     });
     return out.finish();
+  }
+
+  /** All are mutable and start with the vector constant 0. */
+  #writeGlobals(w: ByteWriter): void {
+    w.unsigned(this.#vectorGlobals);
+    for (let i = 0; i < this.#vectorGlobals; i += 1) {
+      w.raw([TYPE_CODE.v128, 0x01]);
+      v128.const(0n, 0n).emit(w);
+      w.byte(0x0b);
+    }
   }
 
   #add(

@@ -63,7 +63,7 @@ export const i32 = {
   wrap: unary("i64", "i32", 0xa7),
   load: load("i32", 0x28, 2),
   load8U: load("i32", 0x2d, 0),
-  load16U: load("i32", 0x2f, 1),
+  load16S: load("i32", 0x2e, 1),
   store: store("i32", 0x36, 2),
   store8: store("i32", 0x3a, 0),
   store16: store("i32", 0x3b, 1),

@@ -11,8 +11,8 @@ export interface HandlerCall {
   readonly compiled: CompiledRoute;
   /** Canonical path. */
   readonly path: string;
-  /** The body as sent. */
-  readonly bytes: Uint8Array;
+  /** The body as sent, or what it means where its bytes differ with each try: a form's boundary, an archive's time. */
+  readonly meant: Uint8Array | (() => Uint8Array);
   readonly request: CheckedRequest;
 }
 
@@ -33,12 +33,13 @@ export class HandlerRunner {
    * Runs the handler, or returns the stored answer of the same request.
    * @throws malformed_request, idempotency_key_reused or idempotency_in_progress beside the handler's own failures
    */
-  run({ exchange, compiled, path, bytes, request }: HandlerCall): AnyReply | Promise<AnyReply> {
+  run({ exchange, compiled, path, meant, request }: HandlerCall): AnyReply | Promise<AnyReply> {
     const key = exchange.head.headers["idempotency-key"];
     const { subject } = exchange;
     if (key === undefined || compiled.route.creates !== true || this.#store === undefined || subject === undefined)
       return compiled.handler(request as never);
-    const requestHash = hashRequest(this.#requestHashKey, { path, query: exchange.head.query, body: bytes });
+    const body = typeof meant === "function" ? meant() : meant;
+    const requestHash = hashRequest(this.#requestHashKey, { path, query: exchange.head.query, body });
     const claim = { subject, routeId: compiled.route.id, key: checkedIdempotencyKey(key), requestHash };
     return runOnce(this.#store, claim, () => compiled.handler(request as never));
   }

@@ -91,16 +91,20 @@ export function routeOfBody(compiled: CompiledRoute, head: RequestHead, bytes: B
   });
 }
 
+/**
+ * Returns the value of JSON text.
+ * @throws malformed_json
+ */
+export function parseChecked(bytes: Buffer, limits: JsonLimits): unknown {
+  const fault = findJsonFault(bytes, limits);
+  if (fault !== undefined) throw new AppError("malformed_json", { message: `malformed JSON: ${fault}` });
+  return parseJson(bytes);
+}
+
 /** Undefined for what is no JSON: whichever route reads it says why. */
 function looselyRead(head: RequestHead, bytes: Buffer, limits: JsonLimits): unknown {
   const isPlain = head.headers["content-encoding"] === undefined && !isForm(head);
   return isPlain && findJsonFault(bytes, limits) === undefined ? parseJson(bytes) : undefined;
-}
-
-function parseChecked(bytes: Buffer, limits: JsonLimits): unknown {
-  const fault = findJsonFault(bytes, limits);
-  if (fault !== undefined) throw new AppError("malformed_json", { message: `malformed JSON: ${fault}` });
-  return parseJson(bytes);
 }
 
 function isForm({ headers }: RequestHead): boolean {

@@ -192,6 +192,16 @@ export class BodyCollector implements IncomingBody {
     });
   }
 
+  /**
+   * Takes memory for what the body unpacks to, until `release`.
+   * @throws overloaded
+   */
+  reserve(bytes: number): void {
+    if (!this.#budget.take(bytes))
+      throw new AppError("overloaded", { message: "too many request bodies at once; try again" });
+    this.#bytes += bytes;
+  }
+
   /** Returns the memory to the budget. Further chunks are dropped. */
   release(): void {
     this.#settled = true;

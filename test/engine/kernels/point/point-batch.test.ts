@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { BN254 } from "../../../../src/engine/curves/bn254.js";
 import { LIST_ENTRY_BYTES } from "../../../../src/engine/kernels/point/point-batch.js";
+import { scratchBytesFor } from "../../../../src/engine/kernels/wasm/scratch-bytes.js";
 import { KERNEL_KINDS, kernelSetup, nobleMultiple, readPoint, writeMultiples } from "../../../support/kernels.js";
 import type { Group, KernelSetup } from "../../../support/kernels.js";
 import { seededRandom } from "../../../support/seeded.js";
@@ -58,7 +59,7 @@ describe.each(KERNEL_KINDS.flatMap((kind) => GROUPS.map((group) => ({ kind, grou
             own + 2 * pointBytes,
             own + 2 * pointBytes,
           ]);
-        kernels.addBatch(group, list, 3, arena.take(kernels[group].batchScratchBytes(8)));
+        kernels.addBatch(group, list, 3, arena.take(scratchBytesFor(kernels[group].batchScratch, 8)));
       });
       expect([0, 1, 2].map((i) => readPoint(setup, group, own + i * pointBytes))).toEqual(
         [4n, 8n, 6n].map((log) => nobleMultiple(group, log)),
@@ -122,7 +123,12 @@ function addAll(setup: KernelSetup, group: Group, points: number, pairs: readonl
           results + i * pointBytes,
         ]);
     }
-    kernels.addBatch(group, list, pairs.length, arena.take(kernels[group].batchScratchBytes(pairs.length + 8)));
+    kernels.addBatch(
+      group,
+      list,
+      pairs.length,
+      arena.take(scratchBytesFor(kernels[group].batchScratch, pairs.length + 8)),
+    );
     return pairs.map((_, i) => readPoint(setup, group, results + i * pointBytes));
   });
 }

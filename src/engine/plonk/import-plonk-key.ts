@@ -1,0 +1,135 @@
+/**
+ * Reads a PLONK key of snarkjs that was made elsewhere. All of it but the powers of its reference string follows from
+ * the circuit, so it is made again from both and compared byte for byte; what is kept is this server's own form.
+ */
+import { lagrangePointsOf } from "../backends/snarkjs.js";
+import { areCanonical } from "../curves/canonical-points.js";
+import type { CurveParameters } from "../curves/curve-parameters.js";
+import { equalG2 } from "../curves/points.js";
+import { plonkVerifyingKeyFromJson, plonkVerifyingKeyToJson } from "../encoding/plonk-verifying-key.js";
+import { buildPlonkKey } from "../kernels/plonk/build-plonk-key.js";
+import type { PlonkSetupPoints } from "../kernels/plonk/build-plonk-key.js";
+import type { ResidentPlonkKey } from "../kernels/plonk/plonk-key.js";
+import { writePlonkZkey } from "../kernels/zkey/write-plonk-zkey.js";
+import {
+  FOREIGN_STRING,
+  findForeignVerifyingKey,
+  findString,
+  keyProblem,
+  parsedJson,
+  verifyingKeyProblem,
+} from "../proof-systems/imported-keys.js";
+import type { ImportedKeyFiles, ImportedKeyResult, ImportedVerifyingKeyResult } from "../proof-systems/proof-system.js";
+import { loadReferenceKernels } from "../reference/reference-kernels.js";
+import { writePlonkKey } from "./key-file.js";
+import { commitmentsOf, domainPowerOf } from "./key.js";
+import { readCircuitGates } from "./make-plonk-key.js";
+import type { PlonkGates } from "./plonk-gates.js";
+import { readPlonkZkey } from "./plonk-zkey.js";
+import type { PlonkZkey } from "./plonk-zkey.js";
+import { trivialPlonkProof } from "./stored-plonk-key.js";
+import { preparePlonkKey, verifyPlonk } from "./verify-plonk.js";
+import { ZkeyFormatError, findDifference } from "./zkey-parts.js";
+
+/** Of a key whose string the server does not have. */
+const NO_STRING = "00".repeat(32);
+/** Beyond it the Lagrange points take minutes to compute; with the string at hand they need not be. */
+const OWN_STRING_POWER_MAX = 14;
+
+/** Reads the key; whether its powers are those of one secret is left to the gates. About 1 s for 2^12 gates. */
+export async function importPlonkKey(files: ImportedKeyFiles, curve: CurveParameters): Promise<ImportedKeyResult> {
+  try {
+    const zkey = readPlonkZkey(files.provingKey, curve);
+    const circuit = readCircuitGates(files.r1cs, curve);
+    if ("refusal" in circuit)
+      return { ok: false, code: "import_invalid", file: "circuit.r1cs", message: circuit.refusal };
+    const { gates } = circuit;
+    if (!isOf(gates, zkey)) return keyProblem("the key is of another circuit: its counts are not the R1CS's");
+    return await convert(files, zkey, { gates, curve });
+  } catch (error) {
+    if (error instanceof ZkeyFormatError) return keyProblem(error.message);
+    throw error;
+  }
+}
+
+/** Reads a verifying key alone, and runs the gates that it has. */
+export async function importPlonkVerifyingKey(
+  text: string,
+  curve: CurveParameters,
+): Promise<ImportedVerifyingKeyResult> {
+  const kernels = await loadReferenceKernels(curve);
+  const decoded = plonkVerifyingKeyFromJson(parsedJson(text), kernels);
+  if (!decoded.ok) return verifyingKeyProblem(decoded.message);
+  const { publicCount, tauG2 } = decoded.value;
+  if (equalG2(tauG2, curve.generatorG2))
+    return verifyingKeyProblem("the reference string has no contribution: anyone can forge proofs");
+  const zeros = new Array<bigint>(publicCount).fill(0n);
+  if (verifyPlonk(preparePlonkKey(kernels, decoded.value), trivialPlonkProof(curve), zeros))
+    return verifyingKeyProblem("a forged proof verifies");
+  return { ok: true, verifyingKey: JSON.stringify(plonkVerifyingKeyToJson(decoded.value, curve)), publicCount };
+}
+
+async function convert(
+  files: ImportedKeyFiles,
+  { counts: { domainPower }, powers, tauG2 }: PlonkZkey,
+  { gates, curve }: { readonly gates: PlonkGates; readonly curve: CurveParameters },
+): Promise<ImportedKeyResult> {
+  const kernels = await loadReferenceKernels(curve);
+  const { infinities, isOnCurve } = kernels.surveyG1(powers);
+  if (infinities > 0 || !isOnCurve || !areCanonical(powers, curve))
+    return keyProblem("a power of the key is infinity or not on the curve");
+  const string = findString(files.strings, { powers, tauG2, power: domainPower });
+  if (string === undefined && files.needsString === true) return keyProblem(FOREIGN_STRING);
+  if (string === undefined && domainPower > OWN_STRING_POWER_MAX)
+    return keyProblem(
+      `a key of more than 2^${String(OWN_STRING_POWER_MAX)} gates takes its powers-of-tau file, which this server does not have`,
+    );
+  const domainBytes = 2 ** domainPower * 2 * curve.fqBytes;
+  const lagrange =
+    string === undefined
+      ? await lagrangePointsOf(curve.name, powers.subarray(0, domainBytes))
+      : await string.lagrangeG1(domainPower);
+  const points = { powers, lagrange, tauG2 };
+  const resident = buildOrRefuse(gates, points, curve);
+  if ("refusal" in resident) return keyProblem(resident.refusal);
+  const difference = findDifference(writePlonkZkey(resident, { gates, points }, curve), files.provingKey);
+  if (difference !== undefined) return keyProblem(`the key is not the circuit's: ${difference}`);
+  const own = plonkVerifyingKeyToJson(resident.verifyingKey, curve);
+  const foreign = findForeignVerifyingKey(files.verifyingKey, own, (value) => {
+    const decoded = plonkVerifyingKeyFromJson(value, kernels);
+    return decoded.ok ? { ok: true, value: plonkVerifyingKeyToJson(decoded.value, curve) } : decoded;
+  });
+  if (foreign !== undefined) return foreign;
+  const referenceString = string?.sha256 ?? NO_STRING;
+  const commitments = commitmentsOf(resident.verifyingKey);
+  return {
+    ok: true,
+    verifyingKey: JSON.stringify(own),
+    provingKey: writePlonkKey({ gates, domainPower, points, referenceString, commitments }, curve),
+    ...(string === undefined ? {} : { referenceString: string.sha256 }),
+  };
+}
+
+/** A degenerate string, or a key that no WebAssembly memory holds, is the sender's. */
+function buildOrRefuse(
+  gates: PlonkGates,
+  points: PlonkSetupPoints,
+  curve: CurveParameters,
+): ResidentPlonkKey | { readonly refusal: string } {
+  try {
+    return buildPlonkKey(gates, points, { curve, workspaces: 1 });
+  } catch (error) {
+    if (error instanceof RangeError) return { refusal: error.message };
+    throw error;
+  }
+}
+
+function isOf(gates: PlonkGates, { counts }: PlonkZkey): boolean {
+  return (
+    counts.wireCount === gates.systemWireCount + gates.additions.count &&
+    counts.publicCount === gates.publicCount &&
+    counts.additionCount === gates.additions.count &&
+    counts.gateCount === gates.gateCount &&
+    counts.domainPower === domainPowerOf(gates.gateCount)
+  );
+}

@@ -1,0 +1,29 @@
+/** Run by the build: emits the programs of all curves and writes them where `preparedProgram` finds them. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { serialize } from "node:v8";
+import { curveProgramName, emitCurveProgram } from "../backends/snarkjs.js";
+import { BLS12_381 } from "../curves/bls12-381.js";
+import { BN254 } from "../curves/bn254.js";
+import { buildKernelModule, kernelModuleName } from "../kernels/kernel-module.js";
+import { PAIRING_PAGES } from "../kernels/pairing/pairing-memory.js";
+import { buildPairingModule, pairingModuleName } from "../kernels/pairing/pairing-module.js";
+import { pairingPlanOf } from "../kernels/pairing/pairing-plan.js";
+
+/** Writes all programs into a folder, which exists. About 3 s. */
+export async function writePrograms(folder: string): Promise<void> {
+  const write = (name: string, program: object): void => {
+    writeFileSync(join(folder, name), serialize(program));
+  };
+  for (const curve of [BN254, BLS12_381]) {
+    write(curveProgramName(curve.name), await emitCurveProgram(curve.name));
+    // A machine without fused multiply-add may run what another has built.
+    for (const kind of ["fma", "integer"] as const) {
+      write(kernelModuleName(curve, kind), buildKernelModule(curve, kind));
+      write(
+        pairingModuleName(curve, kind),
+        buildPairingModule(pairingPlanOf(curve), { kind, pagesMax: PAIRING_PAGES }),
+      );
+    }
+  }
+}

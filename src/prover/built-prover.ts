@@ -1,0 +1,71 @@
+/** A stored prover as its provider sees it: its system, its program and its files, without its owner and its vault. */
+import { AppError, assert } from "../platform/errors.js";
+import type { ArtifactReference, Artifacts } from "../platform/store/artifacts.js";
+import type { ResidentBytes } from "./compute/resident-bytes.js";
+import type { BuiltProver, OfferedSystem, ReadyProver } from "./providers/provider.js";
+import type { StoredProver } from "./repository.js";
+
+/** Names of the keys among a prover's files. */
+type KeyName = "proving_key" | "verifying_key.json";
+
+/** Returns what a provider sees of a prover. */
+export function builtProver(
+  prover: StoredProver,
+  system: OfferedSystem,
+  { artifacts }: { readonly artifacts: Pick<Artifacts, "read" | "resolve"> },
+): BuiltProver {
+  return {
+    ...describe(prover, system),
+    file: (name) => {
+      const { sha256, bytes } = fileOf(prover, name);
+      return { sha256, bytes, path: artifacts.resolve(sha256) };
+    },
+    read: async (name) => await artifacts.read(fileOf(prover, name).sha256),
+  };
+}
+
+/**
+ * Returns what a provider sees of a prover that proves or verifies.
+ * @param pinned SHA-256 of the keys as the prover's vault has pinned them; others are not given out
+ */
+export function readyProver(
+  prover: StoredProver,
+  system: OfferedSystem,
+  {
+    artifacts,
+    resident,
+    pinned,
+  }: {
+    readonly artifacts: Pick<Artifacts, "read" | "resolve">;
+    readonly resident: Pick<ResidentBytes, "get">;
+    readonly pinned: { readonly [Name in KeyName]?: string };
+  },
+): ReadyProver {
+  return {
+    ...builtProver(prover, system, { artifacts }),
+    shared: async (name) => {
+      if (name !== "proving_key" && name !== "verifying_key.json")
+        return await resident.get(fileOf(prover, name).sha256);
+      const sha256 = pinned[name];
+      assert(sha256 !== undefined, "a key is read only after its pin");
+      return await resident.get(sha256);
+    },
+  };
+}
+
+function describe(
+  { identifier, options = null, trusted_setup, build }: StoredProver,
+  system: OfferedSystem,
+): Pick<BuiltProver, "system" | "program"> {
+  const { circuit_hash, is_built_in } = build;
+  const isImported = build.import !== undefined;
+  const isKeyImported = trusted_setup === "imported";
+  const program = { identifier, options, hash: circuit_hash, isBuiltIn: is_built_in, isImported, isKeyImported };
+  return { system, program };
+}
+
+function fileOf({ build }: StoredProver, name: string): ArtifactReference {
+  const found = build.artifacts[name];
+  if (found === undefined) throw new AppError("artifact_corrupt", { message: `the prover has no ${name}` });
+  return found;
+}

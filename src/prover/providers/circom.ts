@@ -1,0 +1,232 @@
+/**
+ * The provider circom: circuits in circom's language, proven with Groth16, PLONK or FFLONK in snarkjs' formats. What it
+ * computes runs in the pools and processes behind `ProverCompute`.
+ */
+import { hasMoreValues } from "../../engine/circuit/inputs.js";
+import { valuesOf, type CircuitInterface } from "../../engine/circuit/interface.js";
+import type { CurveName } from "../../engine/curves/curve-parameters.js";
+import type {
+  TaskFailure,
+  TaskResult,
+  UncheckedClaim,
+  VerifyBatchMessage,
+  VerifyBatchValue,
+  VerifyValue,
+} from "../../engine/protocol.js";
+import { assert } from "../../platform/errors.js";
+import type { GatesInput, ProverCompute } from "../compute/compute.js";
+import { CircuitInterfaces } from "../proofs/circuit-interfaces.js";
+import { circuitHash, requireCurve, sourceOf, withOptions, type CircuitSource } from "../provisioning/sources.js";
+import { CIRCOM_SYSTEMS, proofSystemOf, proofSystemRow, requirePrime } from "./circom-systems.js";
+import type { BuiltProver, Provider, ProviderDependencies, ProviderFactory, ReadyProver } from "./provider.js";
+
+const DOWNLOADS: Provider["downloads"] = {
+  "verifying_key.json": { artifact: "verifying_key.json", contentType: "application/json" },
+  proving_key: { artifact: "proving_key", contentType: "application/octet-stream" },
+  "proving_key.zkey": { artifact: "proving_key.zkey", contentType: "application/octet-stream" },
+  "circuit.wasm": { artifact: "circuit.wasm", contentType: "application/wasm" },
+  "circuit.r1cs": { artifact: "circuit.r1cs", contentType: "application/octet-stream" },
+  "circuit.sym": { artifact: "circuit.sym", contentType: "text/plain; charset=UTF-8" },
+  "interface.json": { artifact: "interface.json", contentType: "application/json" },
+  "verifier.sol": { artifact: "verifier.sol", contentType: "text/plain; charset=UTF-8" },
+  "source.json": { artifact: "source.json", contentType: "application/json" },
+};
+
+/** Values beyond the circuit's that are checked one by one. */
+const SPARE_VALUES = 100;
+
+/** Returns the provider circom. */
+export const circomProvider: ProviderFactory = (dependencies) => {
+  const { compute, builtIns, sourceLimits, readArtifact } = dependencies;
+  return {
+    name: "circom",
+    systems: CIRCOM_SYSTEMS,
+    downloads: DOWNLOADS,
+    isAnalyzed: true,
+    readProgram: (request, system) => {
+      const { curve } = proofSystemRow(system);
+      const { prime, ...asked } = request.options ?? {};
+      requirePrime(prime, curve);
+      const named = sourceOf(request, { builtIns, limits: sourceLimits });
+      requireCurve(named, curve);
+      const circuit = withOptions(named, asked);
+      const { optimization = 2, rounds = null } = circuit.source.options ?? {};
+      return {
+        identifier: circuit.identifier,
+        options: { optimization, rounds },
+        isBuiltIn: circuit.isBuiltIn,
+        hash: circuitHash(circuit, curve, compute.compilerName),
+        sourceHash: circuit.hash,
+        content: Buffer.from(JSON.stringify(circuit.source)),
+      };
+    },
+    compile: async (prover, options) => {
+      const input = { source: await sourceText(prover), curve: curveOf(prover), hash: prover.program.hash };
+      const outcome = await compute.compile(input, options);
+      if (!outcome.ok) return outcome;
+      const { witnessProgram, r1cs, sym, circuit, warnings, compiler } = outcome.value;
+      const files = {
+        "circuit.wasm": witnessProgram,
+        "circuit.r1cs": r1cs,
+        "circuit.sym": sym,
+        "interface.json": Buffer.from(JSON.stringify(circuit)),
+      };
+      return { ok: true, files, warnings, valueCount: valuesOf(circuit), compiler };
+    },
+    sourceFiles: (content) => readSource(content).files,
+    ...circomKeyFiles(compute),
+    setup: async (prover, referenceStrings, options) => {
+      const r1cs = await prover.read("circuit.r1cs");
+      const strings = referenceStrings === undefined ? {} : { referenceStrings };
+      return await compute.setup({ system: proofSystemOf(prover.system), r1cs, ...strings }, options);
+    },
+    gates: async (prover, referenceString, options) => {
+      const example = await exampleOf(prover, dependencies);
+      const input: GatesInput = {
+        system: proofSystemOf(prover.system),
+        r1cs: prover.file("circuit.r1cs"),
+        provingKey: prover.file("proving_key"),
+        verifyingKey: prover.file("verifying_key.json"),
+        sizes: {
+          circuit: await storedInterface(prover),
+          r1csBytes: prover.file("circuit.r1cs").bytes,
+          keyBytes: prover.file("proving_key").bytes,
+        },
+        ...(referenceString === undefined ? {} : { referenceString }),
+        ...(prover.program.isKeyImported ? { isImported: true } : {}),
+        ...(example === undefined ? {} : { example }),
+      };
+      return await compute.gates(input, options);
+    },
+    verifierContract: async (prover, options) => {
+      const verifyingKey = await prover.shared("verifying_key.json");
+      return await compute.verifierContract({ system: proofSystemOf(prover.system), verifyingKey }, options);
+    },
+    ...circomProofs(compute, new CircuitInterfaces({ read: readArtifact })),
+  };
+};
+
+function circomKeyFiles(compute: ProverCompute): Pick<Provider, "readImport" | "exportZkey"> {
+  return {
+    readImport: async (request, options) =>
+      await compute.readImport({ ...request, system: proofSystemOf(request.system) }, options),
+    exportZkey: async (prover, options) =>
+      await compute.exportZkey(
+        { system: proofSystemOf(prover.system), provingKey: prover.file("proving_key") },
+        options,
+      ),
+  };
+}
+
+function circomProofs(
+  compute: ProverCompute,
+  interfaces: CircuitInterfaces,
+): Pick<Provider, "prove" | "verify" | "verifyBatch"> {
+  const interfaceOf = async (prover: ReadyProver): Promise<CircuitInterface> =>
+    await interfaces.get(prover.file("interface.json").sha256);
+  return {
+    prove: async (prover, { inputs, witnessFile, format }, options) => {
+      const circuit = await interfaceOf(prover);
+      const failure = tooManyValues(circuit, inputs);
+      if (failure !== undefined) return failure;
+      const [witnessProgram, provingKey, verifyingKey] = await Promise.all(
+        ["circuit.wasm", "proving_key", "verifying_key.json"].map(async (name) => await prover.shared(name)),
+      );
+      assert(witnessProgram && provingKey && verifyingKey, "each file is loaded");
+      // What comes from outside may be wrong, which is then its sender's fault and not that of this server's proof.
+      const isForeign = witnessFile !== undefined || prover.program.isImported;
+      const system = proofSystemOf(prover.system);
+      const message = {
+        ...{ system, circuit, witnessProgram, provingKey, verifyingKey, inputs },
+        ...(witnessFile === undefined ? {} : { witnessFile }),
+        ...(isForeign ? { r1cs: await prover.shared("circuit.r1cs") } : {}),
+        form: format,
+      };
+      return await compute.prove(message, options);
+    },
+    verify: async (prover, claim, options): Promise<TaskResult<VerifyValue>> => {
+      const circuit = await interfaceOf(prover);
+      const failure = tooManyValues(circuit, claim.inputs, claim.publicSignals);
+      if (failure !== undefined) return failure;
+      const verifyingKey = await prover.shared("verifying_key.json");
+      return await compute.verify({ system: proofSystemOf(prover.system), circuit, verifyingKey, ...claim }, options);
+    },
+    verifyBatch: async (prover, claims, options) => {
+      const circuit = await interfaceOf(prover);
+      const verifyingKey = await prover.shared("verifying_key.json");
+      const message = { system: proofSystemOf(prover.system), circuit, verifyingKey };
+      return await verifyBounded(message, claims, async (bounded) => await compute.verifyBatch(bounded, options));
+    },
+  };
+}
+
+/** Verifies the claims that have about as many values as the circuit; the others are failures of their own. */
+async function verifyBounded(
+  message: Omit<VerifyBatchMessage, "items">,
+  claims: readonly UncheckedClaim[],
+  verify: (message: VerifyBatchMessage) => Promise<TaskResult<VerifyBatchValue>>,
+): Promise<TaskResult<VerifyBatchValue>> {
+  const failures = claims.map(({ inputs, publicSignals }) => tooManyValues(message.circuit, inputs, publicSignals));
+  const items = claims.filter((_, i) => failures[i] === undefined);
+  const checked = await verify({ ...message, items });
+  if (!checked.ok) return checked;
+  const outcomes = checked.value.outcomes.values();
+  const merged = failures.map((failure) => {
+    const outcome = failure ?? outcomes.next().value;
+    assert(outcome !== undefined, "each item has an outcome");
+    return outcome;
+  });
+  return { ok: true, value: { outcomes: merged } };
+}
+
+function curveOf({ system }: BuiltProver): CurveName {
+  return proofSystemRow(system).curve;
+}
+
+async function sourceText(prover: BuiltProver): Promise<CircuitSource> {
+  return readSource(await prover.read("source.json"));
+}
+
+function readSource(content: Uint8Array): CircuitSource {
+  return JSON.parse(Buffer.from(content).toString("utf8")) as CircuitSource;
+}
+
+async function storedInterface(prover: BuiltProver): Promise<CircuitInterface> {
+  return JSON.parse(Buffer.from(await prover.read("interface.json")).toString("utf8")) as CircuitInterface;
+}
+
+/** The satisfying inputs of a built-in circuit; undefined when the prover has an older version of the circuit. */
+async function exampleOf(
+  prover: BuiltProver,
+  { builtIns, compute }: ProviderDependencies,
+): Promise<GatesInput["example"]> {
+  const { identifier, isBuiltIn, options, hash } = prover.program;
+  if (!isBuiltIn) return undefined;
+  const found = builtIns.find(identifier);
+  if (found?.satisfyingInputs === undefined) return undefined;
+  const { optimization, rounds } = options ?? {};
+  const same = withOptions(found, {
+    ...(optimization === 0 || optimization === 1 ? { optimization } : {}),
+    ...(typeof rounds === "number" ? { rounds } : {}),
+  });
+  if (circuitHash(same, prover.system.curve, compute.compilerName) !== hash) return undefined;
+  return {
+    circuit: await storedInterface(prover),
+    witnessProgram: prover.file("circuit.wasm"),
+    inputs: found.satisfyingInputs,
+  };
+}
+
+/** A body of a million values is refused before it is copied to a thread. */
+function tooManyValues(circuit: CircuitInterface, ...inputs: readonly unknown[]): TaskFailure | undefined {
+  // A few too many are left to the check of the inputs, which names them.
+  const countMax = 2 * valuesOf(circuit) + SPARE_VALUES;
+  if (!inputs.some((each) => each !== undefined && hasMoreValues(each, countMax))) return undefined;
+  const message = `the witness has many more values than the circuit's outputs and inputs, which are ${String(valuesOf(circuit))}`;
+  return {
+    ok: false,
+    code: "witness_invalid",
+    message,
+    details: [{ message, code: "witness_invalid", path: "witness" }],
+  };
+}

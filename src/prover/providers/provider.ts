@@ -1,0 +1,210 @@
+/**
+ * The port between the registry and a provider: a toolchain and its proof systems, as `provider` in the API names it. A
+ * provider reads programs, compiles them, makes and checks keys, proves and verifies. It never sees records, owners or
+ * vaults, and stores nothing: it gets files and gives files back, and the registry keeps them by their hash.
+ */
+import type { CurveName } from "../../engine/curves/curve-parameters.js";
+import type {
+  ProveValue,
+  SharedBytes,
+  TaskResult,
+  UncheckedClaim,
+  VerifierContractValue,
+  VerifyBatchValue,
+  VerifyValue,
+} from "../../engine/protocol.js";
+import type {
+  ComputeOptions,
+  GatesOutcome,
+  ImportInput,
+  ImportOutcome,
+  ProverCompute,
+  ReferenceStringFile,
+  SetupOutcome,
+  StepFailure,
+  StoredFile,
+} from "../compute/compute.js";
+import type { BuiltInCircuits, SourceLimits } from "../provisioning/sources.js";
+import type { CreateProver, Prover, ProverDiagnostic } from "../schemas.js";
+
+/** A proving scheme on a curve, as a provider offers it. */
+export interface OfferedSystem {
+  /** Lower case. */
+  readonly proving_scheme: string;
+  readonly curve: string;
+  /**
+   * How keys come to be: by a secret setup of each program, from a structured reference string, or from the program
+   * alone.
+   */
+  readonly setup: "own" | "universal" | "none";
+  /** The curve over whose scalar field the tree of a prover's notes hashes. */
+  readonly noteCurve: CurveName;
+  /**
+   * The curve of the reference strings: present where `setup` is `universal`, and where it is `own` and the first phase
+   * may come from a published string.
+   */
+  readonly stringCurve?: CurveName;
+  /** The curve of the strings against which a key from elsewhere can be checked; absent where none is taken. */
+  readonly importCurve?: CurveName;
+  /** Formats of the two keys, as the vault's pins name them. */
+  readonly keyFormats: { readonly proving_key: string; readonly verifying_key: string };
+  /** Forms of a proof, beside the hex one, that `?format=` may ask for. */
+  readonly forms: readonly ProofForm[];
+  /** Proofs of a batch that are verified in one go while others wait, some 15 to 30 ms. */
+  readonly verifySliceItems: number;
+}
+
+export type ProofForm = "snarkjs" | "solidity";
+
+/** A file that can be downloaded. */
+export interface Download {
+  /** Name among the prover's files. */
+  readonly artifact: string;
+  readonly contentType: string;
+}
+
+/** What a body says of the program to prove, read and checked. */
+export interface Program {
+  /** Name of a built-in program, or `source-` and the start of a hash. */
+  readonly identifier: string;
+  /** Options of the compiler, all of them; null for a provider without any. */
+  readonly options: Prover["options"];
+  /** Whether it ships with the server: all owners share what was compiled from it. */
+  readonly isBuiltIn: boolean;
+  /**
+   * Names what compiling makes: a hash of the program, the curve, the provider, and its compiler with its version.
+   * Programs with one name are compiled once.
+   */
+  readonly hash: string;
+  /** SHA-256 of the program as it was sent, lower-case hex, whatever compiles it. */
+  readonly sourceHash?: string;
+  /** What `compile` reads, in a form of the provider's own; kept as `source.json`. */
+  readonly content: Uint8Array;
+}
+
+/** A prover as its provider sees it. */
+export interface BuiltProver {
+  readonly system: OfferedSystem;
+  readonly program: Pick<Program, "identifier" | "options" | "isBuiltIn" | "hash"> & {
+    /** Whether its files were made elsewhere. */
+    readonly isImported: boolean;
+    /** Whether its keys were. */
+    readonly isKeyImported: boolean;
+  };
+  /**
+   * Returns where a file of the prover lies.
+   * @throws AppError `artifact_corrupt` when the prover has no such file, as `read`
+   */
+  file(name: string): StoredFile & { readonly bytes: number };
+  /** Returns a file's content, checked against its hash. */
+  read(name: string): Promise<Uint8Array>;
+}
+
+/** A prover whose keys are ready. */
+export interface ReadyProver extends BuiltProver {
+  /**
+   * Returns a file in memory that threads share; least recently used ones are dropped. `proving_key` and
+   * `verifying_key.json` are those that the prover's vault has pinned; verifying has no proving key.
+   */
+  shared(name: string): Promise<SharedBytes>;
+}
+
+export type CompiledProgram =
+  | {
+      readonly ok: true;
+      /** By the names under which the prover keeps them. */
+      readonly files: Readonly<Record<string, Uint8Array>>;
+      readonly warnings: readonly ProverDiagnostic[];
+      /** Outputs and inputs of the program, in field elements: bodies with inputs are bounded by it. */
+      readonly valueCount: number;
+      /** Name and version of the compiler; with the program and its options, the same files can be made again. */
+      readonly compiler?: string;
+    }
+  | (StepFailure & { readonly warnings: readonly ProverDiagnostic[] });
+
+/** What a request wants proven, unchecked: named inputs, or a whole witness in a file of the provider's format. */
+export interface ProveRequest {
+  readonly inputs: unknown;
+  readonly witnessFile?: Uint8Array;
+  /** One of the system's `forms`. */
+  readonly format?: ProofForm | undefined;
+}
+
+/** Files of a circuit, and its keys, from elsewhere. */
+export interface ImportRequest extends Omit<ImportInput, "system"> {
+  readonly system: OfferedSystem;
+}
+
+/**
+ * What a program, its inputs or a proof are to blame for is a result. Methods reject for capacity (`overloaded`), time
+ * (`deadline_exceeded`), the caller's abort, or a fault; provisioning then tries the step again.
+ */
+export interface Provider {
+  /** As the API names it, lower case. */
+  readonly name: string;
+  readonly systems: readonly OfferedSystem[];
+  /** By the name in the path. `verifying_key.json` and `proving_key` are the names of the keys. */
+  readonly downloads: Readonly<Partial<Record<string, Download>>>;
+  /** Whether programs are circom circuits, which the server can analyse; without it `strict` is refused. */
+  readonly isAnalyzed: boolean;
+
+  /**
+   * Reads the program of a body: built in or the caller's own. Members that the provider does not know are refused.
+   * @throws AppError `source_invalid`, `identifier_unknown`, `prover_unsupported`, `invalid_request`
+   */
+  readProgram(request: CreateProver, system: OfferedSystem): Program;
+  /** Compiles `source.json`. */
+  compile(prover: BuiltProver, options: ComputeOptions): Promise<CompiledProgram>;
+  /** Returns the files of a program, path -> text, from its `source.json`; absent where programs have none. */
+  readonly sourceFiles?: (content: Uint8Array) => Readonly<Record<string, string>>;
+  /** Reads a compiled circuit, and its keys, from elsewhere; absent where `import` is refused. */
+  readonly readImport?: (request: ImportRequest, options: ComputeOptions) => Promise<ImportOutcome>;
+  /** Makes snarkjs' file of a proving key that is stored in another form; absent where there is none. */
+  readonly exportZkey?: (
+    prover: BuiltProver,
+    options: ComputeOptions,
+  ) => Promise<{ readonly ok: true; readonly value: Uint8Array } | StepFailure>;
+  /**
+   * Makes the keys from what was compiled.
+   * @param strings those of `stringCurve` from the first of which that is large enough the keys must follow; undefined
+   *   where the setup takes none, and makes all its secrets by itself
+   */
+  setup(
+    prover: BuiltProver,
+    strings: readonly ReferenceStringFile[] | undefined,
+    options: ComputeOptions,
+  ): Promise<SetupOutcome>;
+  /**
+   * Checks the keys as they are stored, before any proof is made with them.
+   * @param string the reference string from which they follow, if any
+   */
+  gates(prover: BuiltProver, string: ReferenceStringFile | undefined, options: ComputeOptions): Promise<GatesOutcome>;
+  /** Makes a proof and verifies it. */
+  prove(prover: ReadyProver, request: ProveRequest, options: ComputeOptions): Promise<TaskResult<ProveValue>>;
+  /** Verifies a proof in any of its forms; one that is well-formed and wrong is false. */
+  verify(prover: ReadyProver, claim: UncheckedClaim, options: ComputeOptions): Promise<TaskResult<VerifyValue>>;
+  /** The same for as many as the system's `verifySliceItems` at most. */
+  verifyBatch(
+    prover: ReadyProver,
+    claims: readonly UncheckedClaim[],
+    options: ComputeOptions,
+  ): Promise<TaskResult<VerifyBatchValue>>;
+  /** Writes the Solidity contract that verifies proofs of a key; present where a system has the form `solidity`. */
+  readonly verifierContract?: (
+    prover: ReadyProver,
+    options: ComputeOptions,
+  ) => Promise<TaskResult<VerifierContractValue>>;
+}
+
+/** What the server has for providers. */
+export interface ProviderDependencies {
+  /** The pools and processes for circom's circuits. */
+  readonly compute: ProverCompute;
+  readonly builtIns: BuiltInCircuits;
+  /** What the settings allow of a source. */
+  readonly sourceLimits: SourceLimits;
+  /** Reads a stored file and checks its hash. */
+  readonly readArtifact: (sha256: string) => Promise<Uint8Array>;
+}
+
+export type ProviderFactory = (dependencies: ProviderDependencies) => Provider;

@@ -1,0 +1,107 @@
+/**
+ * Where a subject keeps what it makes with another's prover: a vault whose key encrypts its notes, and stores, all of
+ * its own. Made with the first proof, and kept when the right to the prover ends.
+ */
+import { ownerKey, type Subject } from "../../platform/auth/principal.js";
+import { isoTimestamp, type Clock } from "../../platform/clock.js";
+import { mergeCommits, retryOnConflict } from "../../platform/store/commits.js";
+import type { Store, StoreCheck, StoreCommit, StoreKey, StoreRecord } from "../../platform/store/store.js";
+import type { Catalog } from "../catalog.js";
+import type { NoteStores } from "../proofs/note-stores.js";
+import type { StoredProver } from "../repository.js";
+import type { ProverVault } from "../vault-port.js";
+
+/** A subject's own things for one prover of another. */
+export type Place = {
+  readonly created_at: string;
+  readonly vault_id: string;
+  readonly note_key_id: string;
+  readonly note_store_id: string;
+  readonly nullifier_store_id: string;
+};
+
+interface PlacesDependencies {
+  readonly store: Store;
+  readonly vault: ProverVault;
+  readonly notes: NoteStores;
+  readonly catalog: Pick<Catalog, "systemOf">;
+  readonly clock: Clock;
+}
+
+const TABLE = "prover_place";
+const NAME_LENGTH_MAX = 200;
+
+export class Places {
+  readonly #with: PlacesDependencies;
+
+  constructor(dependencies: PlacesDependencies) {
+    this.#with = dependencies;
+  }
+
+  /** Finds the subject's place for a prover. */
+  find(subject: Subject, proverId: string): StoreRecord<Place> | undefined {
+    return this.#with.store.get<Place>(placeKey(subject, proverId));
+  }
+
+  /** Returns the provers for which the subject has a place. */
+  proversOf(subject: Subject): string[] {
+    return this.#with.store.range([TABLE, ...ownerKey(subject)]).map(({ key }) => String(key.at(-1)));
+  }
+
+  /**
+   * Returns the subject's place for a prover; makes it when there is none, and a new vault in it in place of a deleted
+   * one.
+   * @param options.checks of the subject's right to the prover, as `Admission.checks`
+   * @param options.lost the vault that turned out to be deleted
+   * @throws AppError `not_found` when the right has ended, `vault_sealed`, and what vault and store throw
+   */
+  async open(
+    subject: Subject,
+    prover: StoredProver,
+    { checks, lost }: { readonly checks: () => readonly StoreCheck[]; readonly lost?: string },
+  ): Promise<Place> {
+    const { id, name } = prover;
+    return await retryOnConflict(async () => {
+      const found = this.find(subject, id);
+      if (found !== undefined && found.value.vault_id !== lost) return found.value;
+      const { vaultId, noteKeyId, commit } = await this.#with.vault.prepareProverVault(subject, {
+        vault: `shared prover ${name}`.slice(0, NAME_LENGTH_MAX),
+        noteKey: "notes",
+      });
+      const curve = this.#with.catalog.systemOf(prover).noteCurve;
+      const stores = this.#with.notes.prepare(subject, {
+        ...{ proverId: id, curve },
+        notes: found?.value.note_store_id,
+        nullifiers: found?.value.nullifier_store_id,
+      });
+      const place: Place = {
+        created_at: found?.value.created_at ?? isoTimestamp(this.#with.clock.nowMs()),
+        vault_id: vaultId,
+        note_key_id: noteKeyId,
+        note_store_id: stores.noteStoreId,
+        nullifier_store_id: stores.nullifierStoreId,
+      };
+      const key = placeKey(subject, id);
+      await this.#with.store.commit(
+        mergeCommits(commit, stores.commit, {
+          checks: [{ key, version: found?.version ?? "absent" }, ...checks()],
+          puts: [{ key, value: place }],
+        }),
+      );
+      return place;
+    });
+  }
+
+  /** Prepares the deletion of a place with its vault, its notes and its stores. */
+  deletion(subject: Subject, proverId: string, { key, version, value }: StoreRecord<Place>): StoreCommit {
+    return mergeCommits(
+      { checks: [{ key, version }], deletes: [key] },
+      this.#with.vault.prepareDeletion(subject, value.vault_id),
+      this.#with.notes.prepareRelease(subject, proverId, [value.note_store_id, value.nullifier_store_id]),
+    );
+  }
+}
+
+function placeKey(subject: Subject, proverId: string): StoreKey {
+  return [TABLE, ...ownerKey(subject), proverId];
+}

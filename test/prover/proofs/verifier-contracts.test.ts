@@ -1,0 +1,110 @@
+/** The Solidity contract of a prover, which is made when it is first asked for. */
+import { readFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Subject } from "../../../src/platform/auth/principal.js";
+import { AppError } from "../../../src/platform/errors.js";
+import { removeFolder } from "../../support/temporary-folder.js";
+import { subject } from "../../vault/support.js";
+import { LocalCompute } from "../local-compute.js";
+import { failureOf, openTestRegistry, provision, register, type TestRegistry } from "../support.js";
+
+/** Counts the contracts, and can hold or refuse the next one. */
+class CountedCompute extends LocalCompute {
+  contracts = 0;
+  before: () => Promise<void> = async () => undefined;
+
+  override async verifierContract(
+    ...args: Parameters<LocalCompute["verifierContract"]>
+  ): ReturnType<LocalCompute["verifierContract"]> {
+    this.contracts += 1;
+    await this.before();
+    return await super.verifierContract(...args);
+  }
+}
+
+const compute = new CountedCompute();
+let test: TestRegistry;
+let owner: Subject;
+
+beforeAll(async () => {
+  test = await openTestRegistry({ compute });
+  owner = subject();
+});
+afterAll(async () => {
+  await test.close({ keep: true });
+  removeFolder(test.folder);
+});
+
+const listed = (id: string) => test.provers.artifacts(owner, id).find(({ name }) => name === "verifier.sol");
+const download = (id: string) => test.provers.artifact(owner, id, "verifier.sol");
+
+describe("the verifier contract", () => {
+  it("is listed without a hash until it is first downloaded, by two at once, and is made once", async () => {
+    const { id } = await provision(test.provers, owner);
+    expect(compute.contracts).toBe(0);
+    expect(listed(id)).toEqual({ name: "verifier.sol", sha256: null, bytes: null, received: 0, complete: false });
+    const before = test.provers.get(owner, id);
+    const [one, other] = await Promise.all([download(id), download(id)]);
+    expect(compute.contracts).toBe(1);
+    expect(other).toEqual(one);
+    expect(readFileSync(one.path, "utf8")).toContain("function verifyProof(");
+    expect(await download(id)).toEqual(one);
+    expect(compute.contracts).toBe(1);
+    expect(listed(id)).toEqual({
+      ...{ name: "verifier.sol", sha256: one.sha256, bytes: one.bytes },
+      ...{ received: one.bytes, complete: true },
+    });
+    expect(test.provers.get(owner, id)).toEqual(before);
+  });
+
+  it("is not there before the prover is provisioned, nor for others", async () => {
+    const failed = await provision(test.provers, owner, { source: "template A() {" });
+    expect(listed(failed.id)).toBeUndefined();
+    expect(await failureOf(() => download(failed.id))).toMatchObject({ code: "not_found" });
+    const { id } = await provision(test.provers, owner);
+    expect(await failureOf(() => test.provers.artifact(subject(), id, "verifier.sol"))).toMatchObject({
+      code: "not_found",
+    });
+  });
+
+  it("is asked for again after a failure", async () => {
+    const { id } = await provision(test.provers, owner, { fresh_setup: true });
+    compute.before = async () => {
+      compute.before = async () => undefined;
+      throw new AppError("overloaded", { message: "no thread is free" });
+    };
+    expect(await failureOf(() => download(id))).toMatchObject({ code: "overloaded" });
+    expect((await download(id)).bytes).toBeGreaterThan(1000);
+  });
+
+  it("leaves no file when its prover is deleted meanwhile", async () => {
+    const { id } = await provision(test.provers, owner, { fresh_setup: true });
+    compute.before = async () => {
+      compute.before = async () => undefined;
+      await test.provers.delete(owner, id);
+    };
+    const before = await filesOf(test);
+    expect(await failureOf(() => download(id))).toMatchObject({ code: "not_found" });
+    const after = await filesOf(test);
+    expect([...after].filter((hash) => !before.has(hash))).toEqual([]);
+  });
+
+  it("stays with the other prover of the same keys when one is deleted", async () => {
+    const [one, other] = [await provision(test.provers, owner), await provision(test.provers, owner)];
+    expect(listed(other.id)).toMatchObject({ complete: true });
+    const [file] = [await download(one.id), await download(other.id)];
+    await test.provers.delete(owner, one.id);
+    expect((await download(other.id)).sha256).toBe(file.sha256);
+    expect(readFileSync(file.path, "utf8")).toContain("function verifyProof(");
+  });
+
+  it("is not made for a prover that is still in provisioning", async () => {
+    await test.jobs.stop();
+    const waiting = await register(test.provers, owner);
+    expect(await failureOf(() => download(waiting.id))).toMatchObject({ code: "not_found" });
+  });
+});
+
+async function filesOf({ artifacts }: TestRegistry): Promise<Set<string>> {
+  return new Set((await artifacts.orphans(new Set(), -1)).map(({ sha256 }) => sha256));
+}
