@@ -28,6 +28,7 @@ import { proverBodyLimits, proverHandlers } from "./handlers.js";
 import { KnownKeys } from "./provisioning/known-keys.js";
 import { KeyPins } from "./provisioning/key-pins.js";
 import { NoteStores } from "./proofs/note-stores.js";
+import { ProverFiles } from "./prover-files.js";
 import { Proofs } from "./proofs/proofs.js";
 import { mergeCommits } from "../platform/store/commits.js";
 import { Labelling } from "./labels/labelling.js";
@@ -169,6 +170,7 @@ export function createProverRegistry(
   const imports = createImports({ ...parts, store, artifacts, events, clock, log, queue }, uploadBytesMax);
   const origins = new CircuitOrigins({ catalog, files, imports, strings });
   const exports = new ExportedKeys({ store, repository, artifacts, files, catalog, turnOf });
+  const downloads = new ProverFiles({ ...parts, access, artifacts, imports, contracts, exports });
   const service = new ProverService(
     {
       pendingPerOwnerMax: options.pendingPerOwnerMax ?? PENDING_PER_OWNER_MAX,
@@ -177,7 +179,7 @@ export function createProverRegistry(
     },
     {
       ...{ store, repository, artifacts, vault, catalog, origins, notes, proofs, watch, clock, queue, analyses },
-      ...{ files, imports, strings, contracts, exports, access, places },
+      ...{ files, imports, strings, downloads, access, places },
       requireTenant: dependencies.requireTenant,
     },
   );
