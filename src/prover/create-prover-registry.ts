@@ -28,6 +28,7 @@ import { proverBodyLimits, proverHandlers } from "./handlers.js";
 import { KnownKeys } from "./provisioning/known-keys.js";
 import { KeyPins } from "./provisioning/key-pins.js";
 import { NoteStores } from "./proofs/note-stores.js";
+import { ProverFiles } from "./prover-files.js";
 import { Proofs } from "./proofs/proofs.js";
 import { mergeCommits } from "../platform/store/commits.js";
 import { Labelling } from "./labels/labelling.js";
@@ -161,8 +162,7 @@ export function createProverRegistry(
   const pins = new KeyPins({ vault, catalog });
   const powers = new PowersRecords({ store });
   const files = usedFiles(artifacts, { repository, powers });
-  const published = openReferenceStrings(options, dependencies, { repository, powers, files });
-  const { strings, handlers: referenceStrings } = published;
+  const { strings, ...published } = openReferenceStrings(options, dependencies, { repository, powers, files });
   const watch = new StatusWatch();
   const { access, places, labelling, sharing } = createUse({ store, repository, catalog, vault, notes, clock });
   const proofs = new Proofs(
@@ -176,9 +176,10 @@ export function createProverRegistry(
   const imports = createImports({ ...parts, store, artifacts, events, clock, log, queue }, uploadBytesMax);
   const origins = new CircuitOrigins({ catalog, files, imports, strings });
   const exports = new ExportedKeys({ store, repository, artifacts, files, catalog, turnOf });
+  const downloads = new ProverFiles({ ...parts, access, artifacts, imports, contracts, exports });
   const service = new ProverService(serviceLimits(options), {
     ...{ store, repository, artifacts, vault, catalog, origins, notes, proofs, watch, clock, queue, analyses },
-    ...{ files, imports, strings, contracts, exports, access, places },
+    ...{ files, imports, strings, downloads, access, places },
     requireTenant: dependencies.requireTenant,
   });
   return {
@@ -188,7 +189,7 @@ export function createProverRegistry(
       provers: service,
       labelling,
       sharing: sharingHandlers(sharing),
-      referenceStrings,
+      referenceStrings: published.handlers,
       requireTenant: dependencies.requireTenant,
     }),
     bodyLimits: proverBodyLimits(

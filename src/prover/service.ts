@@ -4,7 +4,6 @@
  */
 import { AppError, invalidMember, notFound } from "../platform/errors.js";
 import { PERMISSIONS, holdsAll } from "../platform/auth/permissions.js";
-import { writeTarGz } from "../platform/archive/write-tar.js";
 import type { Principal, Subject } from "../platform/auth/principal.js";
 import { requireSaidOwner, type RequireTenant } from "../platform/auth/said-owner.js";
 import { isoTimestamp, type Clock } from "../platform/clock.js";
@@ -12,12 +11,11 @@ import type { WithRefusedItems } from "../platform/contract/refused-item.js";
 import type { FileAnswer } from "../platform/contract/route.js";
 import type { StreamedBody } from "../platform/contract/streamed-body.js";
 import { newId } from "../platform/ids.js";
-import type { ArtifactReference, Artifacts } from "../platform/store/artifacts.js";
+import type { Artifacts } from "../platform/store/artifacts.js";
 import { StoreConflict, type Store, type StoreCommit, type StoreRecord } from "../platform/store/store.js";
 import { mergeCommits, type Page } from "../platform/store/tables.js";
 import { DEFAULT_PROVIDER, type Catalog } from "./catalog.js";
 import { bringsKey, type CircuitOrigins } from "./circuit-origins.js";
-import type { ExportedKeys } from "./exported-keys.js";
 import { isWaitingForFiles } from "./imports/import-files.js";
 import type { Imports } from "./imports/imports.js";
 import { givenLabels, type GivenLabels } from "./labels/labels.js";
@@ -26,16 +24,8 @@ import { readAnalysis } from "./analysis/analyses.js";
 import type { CircuitAnalysis } from "./analysis/analysis-schemas.js";
 import type { NoteStores } from "./proofs/note-stores.js";
 import type { Proofs } from "./proofs/proofs.js";
-import type { VerifierContracts } from "./proofs/verifier-contracts.js";
 import { withCompiled } from "./provisioning/provisioning.js";
-import {
-  scopeOf,
-  type AnalysisArtifactName,
-  type AnalysisResult,
-  type Listed,
-  type ProverRepository,
-  type StoredProver,
-} from "./repository.js";
+import { scopeOf, type AnalysisResult, type Listed, type ProverRepository, type StoredProver } from "./repository.js";
 import {
   SINGLE_PROOF_MEMBERS,
   type CreateProver,
@@ -52,10 +42,11 @@ import {
   type VerifyBody,
   type VerifyResult,
 } from "./schemas.js";
+import { SETUP_ARTIFACTS, type ProverFiles } from "./prover-files.js";
 import { requireSaidPlace, requireSaidProver } from "./said-prover.js";
 import type { Places } from "./sharing/places.js";
 import type { ProverAccess } from "./sharing/prover-access.js";
-import type { Download, OfferedSystem, Provider } from "./providers/provider.js";
+import type { OfferedSystem } from "./providers/provider.js";
 import type { ReferenceStrings } from "./provisioning/reference-strings.js";
 import type { SourceFiles } from "./provisioning/source-files.js";
 import type { StatusWatch } from "./provisioning/status-watch.js";
@@ -98,7 +89,6 @@ interface ProverServiceDependencies {
   readonly vault: ProverVault;
   readonly notes: NoteStores;
   readonly proofs: Proofs;
-  readonly contracts: VerifierContracts;
   readonly access: ProverAccess;
   readonly places: Places;
   readonly watch: StatusWatch;
@@ -110,32 +100,13 @@ interface ProverServiceDependencies {
   readonly files: SourceFiles;
   readonly imports: Imports;
   readonly strings: Pick<ReferenceStrings, "requirePhase1" | "requireSource">;
-  readonly exports: Pick<ExportedKeys, "has" | "get">;
+  readonly downloads: ProverFiles;
 }
 
 type WantedStores = Parameters<NoteStores["prepare"]>[1];
 /** A prover before its stores are known. */
 type NewProver = Omit<StoredProver, "created_at" | "updated_at" | "note_store_id" | "nullifier_store_id">;
 
-/** Artifacts of the analysis, which exist whether the prover is provisioned or not. */
-const ANALYSIS_DOWNLOADS: Readonly<Partial<Record<string, { artifact: AnalysisArtifactName; contentType: string }>>> = {
-  "analysis.json": { artifact: "analysis.json", contentType: "application/json" },
-  "witness_1.wtns": { artifact: "witness_1.wtns", contentType: "application/octet-stream" },
-  "witness_2.wtns": { artifact: "witness_2.wtns", contentType: "application/octet-stream" },
-  "analysis.r1cs": { artifact: "analysis.r1cs", contentType: "application/octet-stream" },
-  "analysis.sym": { artifact: "analysis.sym", contentType: "text/plain; charset=UTF-8" },
-};
-const CONTRACT_TO_MAKE: ProverArtifact = {
-  name: "verifier.sol",
-  sha256: null,
-  bytes: null,
-  received: 0,
-  complete: false,
-};
-/** The proving key as snarkjs' file. */
-const ZKEY = "proving_key.zkey";
-/** Downloaded only when all gates have passed; the artifacts of compilation can be downloaded at once. */
-const SETUP_ARTIFACTS: ReadonlySet<string> = new Set(["proving_key", ZKEY, "verifying_key.json", "verifier.sol"]);
 /** Another request may change a store at the same time (a proof appends to it); a few tries are enough. */
 const CREATE_TRIES_MAX = 8;
 /** What every prover has before its provisioning begins. */
@@ -147,9 +118,6 @@ const NEW_PROVER = {
   errors: [],
   warnings: [],
 } as const satisfies Partial<StoredProver>;
-const SOURCE_FILE = "source.json";
-/** What the server sends of an answer that is no stored file; source packs to a third as a rule. */
-const ARCHIVE_BYTES_MAX = 8 * 1024 * 1024;
 const NAME_LENGTH_MAX = 200;
 const PENDING_RETRY_SEC = 10;
 
@@ -333,71 +301,30 @@ export class ProverService {
     };
   }
 
-  /**
-   * Returns a file of the prover after checking its content against its hash. Makes the verifier contract when it is
-   * first asked for.
-   * @param name as in the path of the download
-   * @throws AppError `not_found`, `artifact_corrupt`, and what `VerifierContracts.make` throws
-   */
+  /** See `ProverFiles.get`. */
   async artifact(caller: Subject, id: string, name: string): Promise<FileAnswer> {
-    const { mayRead, prover: asked } = this.#with.access.files(caller, id);
-    const { contracts } = this.#with;
-    if (name === CONTRACT_TO_MAKE.name && contracts.isAwaited(asked)) await contracts.make(asked, caller);
-    const { prover } = this.#with.access.files(caller, id);
-    const found = mayRead(name)
-      ? (this.#download(prover, name) ?? this.#analysisDownload(prover, name) ?? (await this.#exported(prover, name)))
-      : undefined;
-    if (found === undefined) throw new AppError("not_found", { message: `the prover has no artifact ${name}` });
-    const { sha256, bytes } = await this.#with.artifacts.verify(found.sha256);
-    return { path: this.#with.artifacts.resolve(sha256), bytes, sha256, contentType: found.contentType };
+    return await this.#with.downloads.get(caller, id, name);
   }
 
-  /**
-   * Returns the source of the owner's prover, whoever else may use the prover.
-   * @throws AppError `not_found` for a circuit from outside too, `artifact_corrupt`
-   */
+  /** See `ProverFiles.source`. */
   async source(owner: Subject, id: string): Promise<FileAnswer> {
-    return await this.artifact(owner, id, SOURCE_FILE);
+    return await this.#with.downloads.source(owner, id);
   }
 
-  /**
-   * Returns the same as a `.tar.gz`.
-   * @throws AppError as `source`, and `conflict` for one that is longer than an answer may be
-   */
+  /** See `ProverFiles.sourceArchive`. */
   async sourceArchive(owner: Subject, id: string): Promise<Uint8Array> {
-    const { sha256 } = await this.source(owner, id);
-    const { sourceFiles } = this.#with.catalog.providerOf(this.#find(owner, id).value);
-    if (sourceFiles === undefined) throw new AppError("not_found", { message: "the prover's source has no files" });
-    const archive = await writeTarGz(sourceFiles(await this.#with.artifacts.read(sha256)));
-    if (archive.length <= ARCHIVE_BYTES_MAX) return archive;
-    throw new AppError("conflict", { message: "the archive is too long for one answer: read the source as JSON" });
+    return await this.#with.downloads.sourceArchive(owner, id);
+  }
+
+  /** See `ProverFiles.list`. */
+  artifacts(caller: Subject, id: string): ProverArtifact[] {
+    return this.#with.downloads.list(caller, id);
   }
 
   /** Returns the analysis of the prover's circuit; see `readAnalysis`. */
   async analysis(owner: Subject, id: string): Promise<CircuitAnalysis> {
     this.#find(owner, id);
     return await readAnalysis({ owner, proverId: id }, this.#with);
-  }
-
-  /**
-   * Returns the files that can be downloaded, or those that an import waits for. The verifier contract is not complete
-   * until it is first downloaded.
-   */
-  artifacts(caller: Subject, id: string): ProverArtifact[] {
-    const { prover, mayRead } = this.#with.access.files(caller, id);
-    const waiting = this.#with.imports.progress(prover);
-    if (waiting !== undefined) return waiting.filter(({ name }) => mayRead(name));
-    const made = Object.entries(this.#downloadsOf(prover)).flatMap(([name, download]): ProverArtifact[] => {
-      if (!mayRead(name)) return [];
-      const found = download === undefined ? undefined : this.#downloadable(prover, name, download);
-      if (found === undefined && name === ZKEY && this.#with.exports.has(prover))
-        return [{ name, sha256: null, bytes: null, received: 0, complete: false }];
-      // The same file by its other name.
-      const isTwice = name === "proving_key" && found?.sha256 === this.#download(prover, ZKEY)?.sha256;
-      if (found === undefined || isTwice) return [];
-      return [{ name, ...found, received: found.bytes, complete: true }];
-    });
-    return this.#with.contracts.isAwaited(prover) ? [...made, CONTRACT_TO_MAKE] : made;
   }
 
   /** Takes a file of an import, or a part of it; see `Imports.take`. */
@@ -558,42 +485,6 @@ export class ProverService {
         : Object.values(artifacts);
     for (const { sha256 } of [...own, ...analyzed.flatMap((files) => Object.values(files))])
       await this.#with.files.removeUnused(sha256);
-  }
-
-  /** Undefined for what the prover has not got, or not yet. */
-  #downloadable(prover: StoredProver, name: string, { artifact }: Download): ArtifactReference | undefined {
-    const isReady = prover.status === "provisioned" || !SETUP_ARTIFACTS.has(artifact);
-    if (!isReady) return undefined;
-    const isStoredAsZkey = this.#with.catalog.systemOf(prover).keyFormats.proving_key === "snarkjs-zkey";
-    return prover.build.artifacts[name === ZKEY && isStoredAsZkey ? "proving_key" : artifact];
-  }
-
-  /** A proving key as snarkjs' file, where it is stored in another form and nobody has asked for it before. */
-  async #exported(prover: StoredProver, name: string): Promise<{ sha256: string; contentType: string } | undefined> {
-    if (name !== ZKEY || !this.#with.exports.has(prover)) return undefined;
-    const { sha256 } = await this.#with.exports.get(prover.build.owner, prover.id);
-    return { sha256, contentType: "application/octet-stream" };
-  }
-
-  #downloadsOf(prover: StoredProver): Provider["downloads"] {
-    return this.#with.catalog.providerOf(prover).downloads;
-  }
-
-  #download(prover: StoredProver, name: string): { sha256: string; contentType: string } | undefined {
-    const download = this.#downloadsOf(prover)[name];
-    const stored = download === undefined ? undefined : this.#downloadable(prover, name, download);
-    if (download === undefined || stored === undefined) return undefined;
-    return { sha256: stored.sha256, contentType: download.contentType };
-  }
-
-  #analysisDownload({ id, build }: StoredProver, name: string): { sha256: string; contentType: string } | undefined {
-    const download = ANALYSIS_DOWNLOADS[name];
-    const stored =
-      download === undefined
-        ? undefined
-        : this.#with.repository.findAnalysis(build.owner, id)?.value.artifacts[download.artifact];
-    if (download === undefined || stored === undefined) return undefined;
-    return { sha256: stored.sha256, contentType: download.contentType };
   }
 
   /** Who has proved with another's prover keeps the records when the right has ended. */

@@ -8,7 +8,7 @@ import { randomBytes } from "node:crypto";
 import type { CurveProgram } from "../backends/snarkjs.js";
 import type { R1cs } from "../circuit/r1cs.js";
 import { areCanonical } from "../curves/canonical-points.js";
-import type { CurveKernels, PairingKernels } from "../curves/curve-kernels.js";
+import type { CurveKernels } from "../curves/curve-kernels.js";
 import { equalG1, equalG2 } from "../curves/points.js";
 import type { G1Point, G2Point } from "../curves/points.js";
 import type { PowersOfTau } from "../powers-of-tau/lagrange-points.js";

@@ -4,8 +4,8 @@
  * JavaScript heap, the size of the answer and an empty environment.
  *
  * No tool here restricts which files the process may read, how many processes it may start, or its user id: the
- * compilers run as WebAssembly or JavaScript on files in memory, and a native one gets only sources that cannot lead out
- * of its folder (engine/circuit/included-files.ts).
+ * compilers run as WebAssembly or JavaScript on files in memory, and a native one gets only sources that cannot lead
+ * out of its folder (engine/circuit/included-files.ts).
  */
 import { execFile } from "node:child_process";
 import { accessSync, constants, readFileSync } from "node:fs";

@@ -75,6 +75,18 @@ export const circomProvider: ProviderFactory = (dependencies) => {
     },
     sourceFiles: (content) => readSource(content).files,
     ...circomKeyFiles(compute),
+    ...circomKeys(dependencies),
+    verifierContract: async (prover, options) => {
+      const verifyingKey = await prover.shared("verifying_key.json");
+      return await compute.verifierContract({ system: proofSystemOf(prover.system), verifyingKey }, options);
+    },
+    ...circomProofs(compute, new CircuitInterfaces({ read: readArtifact })),
+  };
+};
+
+function circomKeys(dependencies: ProviderDependencies): Pick<Provider, "setup" | "gates"> {
+  const { compute } = dependencies;
+  return {
     setup: async (prover, referenceStrings, options) => {
       const r1cs = await prover.read("circuit.r1cs");
       const strings = referenceStrings === undefined ? {} : { referenceStrings };
@@ -98,13 +110,8 @@ export const circomProvider: ProviderFactory = (dependencies) => {
       };
       return await compute.gates(input, options);
     },
-    verifierContract: async (prover, options) => {
-      const verifyingKey = await prover.shared("verifying_key.json");
-      return await compute.verifierContract({ system: proofSystemOf(prover.system), verifyingKey }, options);
-    },
-    ...circomProofs(compute, new CircuitInterfaces({ read: readArtifact })),
   };
-};
+}
 
 function circomKeyFiles(compute: ProverCompute): Pick<Provider, "readImport" | "exportZkey"> {
   return {
