@@ -44,7 +44,12 @@ const CONTRACT_TO_MAKE: ProverArtifact = {
 /** The proving key as snarkjs' file. */
 const ZKEY = "proving_key.zkey";
 /** Downloaded only when all gates have passed; the artifacts of compilation can be downloaded at once. */
-export const SETUP_ARTIFACTS: ReadonlySet<string> = new Set(["proving_key", ZKEY, "verifying_key.json", "verifier.sol"]);
+export const SETUP_ARTIFACTS: ReadonlySet<string> = new Set([
+  "proving_key",
+  ZKEY,
+  "verifying_key.json",
+  "verifier.sol",
+]);
 const SOURCE_FILE = "source.json";
 /** What the server sends of an answer that is no stored file; source packs to a third as a rule. */
 const ARCHIVE_BYTES_MAX = 8 * 1024 * 1024;

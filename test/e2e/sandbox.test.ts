@@ -7,6 +7,8 @@ import { startServer, type TestServer } from "../support/server.js";
 import { newFolder, removeFolder } from "../support/temporary-folder.js";
 
 const MISSING = ["network", "privileges", "resources", "priority"];
+const SOURCE =
+  "pragma circom 2.1.0; template T() { signal input a; signal output c; c <== a * a; } component main = T();";
 const PASSWORD = "correct horse battery staple";
 
 let emptyFolder: string;
@@ -58,7 +60,8 @@ describe("a server that requires a sandbox which the system does not offer", () 
   it("compiles no circuit, and names the reason in the prover's errors", async () => {
     const { api } = await server.newUser();
     const created = await api.createProver({
-      body: { identifier: "cubic", proving_scheme: "groth16", curve: "BN254", provider: "circom", name: "cubic" },
+      // The circuits of the server come compiled, so it has to be one of the user's own.
+      body: { source: SOURCE, proving_scheme: "groth16", curve: "BN254", provider: "circom", name: "own" },
     });
     await eventually(async () => {
       const { body } = await api.getProver({ params: { id: created.body.id } });
