@@ -7,7 +7,7 @@ import { makePowersOfTau } from "../../bench/full-powers-of-tau.js";
 import { provisioned, startServer, type Api, type TestServer } from "../support/server.js";
 import { newFolder, removeFolder } from "../support/temporary-folder.js";
 
-/** 300 rounds: with its domains of 2^9 and 2^10, the points of an unprepared file are made on several threads. */
+/** 300 rounds, with domains of 2^9 and 2^10. */
 const CHAIN =
   "pragma circom 2.1.0; template Chain() { signal input a; signal input b; signal output c; signal x[301]; x[0] <== a; for (var i = 0; i < 300; i++) { x[i + 1] <== x[i] * x[i] + b; } c <== x[300]; } component main { public [b] } = Chain();";
 const CIRCUIT = { curve: "BN254", provider: "circom", name: "chain", source: CHAIN } as const;

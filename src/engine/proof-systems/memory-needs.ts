@@ -64,6 +64,8 @@ const SPARE = 4 * MIB;
 /** A Node process with the code and ffjavascript's program; and a thread of a setup with the generators' tables. */
 const PROCESS = 384 * MIB;
 const SETUP_THREAD = 96 * MIB;
+/** More than the points, in both groups and by three lists, and the terms of a row with a few of them. */
+const PHASE1_ROW = 4096;
 /** Threads of a setup's process at most. */
 export const SETUP_THREADS_MAX = 8;
 /** Terms of the constraint system as a file: wire and coefficient. */
@@ -138,6 +140,14 @@ export function storedKeyNeeds(
   const row = scheme === "plonk" ? 4 * fq : fflonkFileRow(publicCount);
   const power = Math.max(least, Math.floor(Math.log2(Math.max(1, keyBytes / row))));
   return memoryNeeds(name, { ...counts, termCount: 5 * 2 ** power, r1csBytes: r1csBytes ?? 0 }, power);
+}
+
+/**
+ * Returns what the process of a Groth16 setup or its gates takes beside the rest where phase 1 comes from a string: the
+ * points of four lists, twice while they are transformed, and the terms of the rows.
+ */
+export function phase1Bytes(domainPower: number): number {
+  return PHASE1_ROW * 2 ** domainPower;
 }
 
 /** Returns what the process takes that makes a reference string for development. */

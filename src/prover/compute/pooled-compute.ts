@@ -7,10 +7,12 @@ import {
   circuitCounts,
   memoryNeeds,
   openKeyBytes,
+  phase1Bytes,
   referenceStringNeeds,
   storedKeyNeeds,
 } from "../../engine/proof-systems/memory-needs.js";
 import type { CircuitCounts, MemoryNeeds } from "../../engine/proof-systems/memory-needs.js";
+import { PROOF_SYSTEMS } from "../../engine/proof-systems/names.js";
 import { MemoryBudget } from "../../platform/concurrency/memory-budget.js";
 import { AppError } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
@@ -195,13 +197,17 @@ export class PooledCompute implements ProverCompute {
     needs: MemoryNeeds | undefined,
     options: ComputeOptions,
   ): Promise<SetupOutcome | { readonly ok: false; readonly domainPower: number }> {
-    const given =
+    const bytes =
       needs === undefined
-        ? { bytes: SETUP_PROCESS_LIMITS.memoryBytesMax, limits: SETUP_PROCESS_LIMITS }
-        : {
-            bytes: needs.setup,
-            limits: limitsFor(SETUP_PROCESS_LIMITS, { ...needs, bytes: needs.setup, answerBytes: needs.keyFile }),
-          };
+        ? SETUP_PROCESS_LIMITS.memoryBytesMax
+        : needs.setup + stringBytes(input.system, input.referenceStrings, needs);
+    const given = {
+      bytes,
+      limits:
+        needs === undefined
+          ? SETUP_PROCESS_LIMITS
+          : limitsFor(SETUP_PROCESS_LIMITS, { ...needs, bytes, answerBytes: needs.keyFile }),
+    };
     const refused = this.#refusal("the setup of this circuit", Math.max(given.bytes, leastOpenBytes(needs)));
     if (refused !== undefined) return refused;
     const domain = needs === undefined ? {} : { domainPowerMax: needs.domainPower };
@@ -251,7 +257,10 @@ export class PooledCompute implements ProverCompute {
   async gates(input: GatesInput, options: ComputeOptions = {}): Promise<GatesOutcome> {
     const { sizes, ...request } = input;
     const needs = sizes === undefined ? undefined : storedKeyNeeds(input.system, sizes.circuit, sizes);
-    const bytes = needs?.gates ?? GATES_PROCESS_LIMITS.memoryBytesMax;
+    const bytes =
+      needs === undefined
+        ? GATES_PROCESS_LIMITS.memoryBytesMax
+        : needs.gates + stringBytes(input.system, input.referenceString, needs);
     const what = "the check of this circuit's key";
     const refused = this.#refusal(what, bytes);
     if (refused !== undefined) return refused;
@@ -418,4 +427,13 @@ function runOf(options: ComputeOptions): Pick<ComputeOptions, "signal" | "onProg
 
 function signalOf(options: ComputeOptions): { readonly signal?: AbortSignal } {
   return options.signal === undefined ? {} : { signal: options.signal };
+}
+
+/** What the powers of tau of a Groth16 key take; the needs of a universal system have its string in them. */
+function stringBytes(
+  system: SetupInput["system"],
+  string: SetupInput["referenceStrings"] | GatesInput["referenceString"],
+  { domainPower }: Pick<MemoryNeeds, "domainPower">,
+): number {
+  return string !== undefined && PROOF_SYSTEMS[system].setup === "own" ? phase1Bytes(domainPower) : 0;
 }
