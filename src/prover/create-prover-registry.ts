@@ -25,6 +25,7 @@ import { CircuitOrigins } from "./circuit-origins.js";
 import { ExportedKeys } from "./exported-keys.js";
 import type { ProverCompute } from "./compute/compute.js";
 import { proverBodyLimits, proverHandlers } from "./handlers.js";
+import { MADE_FILES, MadeFiles } from "./made-files.js";
 import { KnownKeys } from "./provisioning/known-keys.js";
 import { KeyPins } from "./provisioning/key-pins.js";
 import { NoteStores } from "./proofs/note-stores.js";
@@ -45,7 +46,7 @@ import { createReferenceStrings } from "./reference-strings/create-reference-str
 import { PowersRecords } from "./reference-strings/powers-records.js";
 import type { PublishedStringsDependencies } from "./reference-strings/published-strings.js";
 import { ProverRepository } from "./repository.js";
-import { PROVE_DEADLINE_MS, WAIT_SEC_MAX, type proverRoutes } from "./routes.js";
+import { MADE_FILE_WAIT_MS, PROVE_DEADLINE_MS, WAIT_SEC_MAX, type proverRoutes } from "./routes.js";
 import { ProverService, type AnalysisQueue, type ProvisioningQueue } from "./service.js";
 import { BuiltInCircuits, type SourceLimits } from "./provisioning/sources.js";
 import { Imports } from "./imports/imports.js";
@@ -142,6 +143,16 @@ const VERIFY_DEADLINE_MS = 15_000;
 /** A file is written before the record that names it, so that a young file may still get its record. */
 const ORPHAN_AGE_MS = 3_600_000;
 
+/** Contracts are written in the pool of proofs, which has turns of its own. */
+const CONTRACTS = { name: MADE_FILES.contract, makeMs: PROVE_DEADLINE_MS, waitMs: MADE_FILE_WAIT_MS } as const;
+/** Each makes a file of up to a gigabyte, in up to 300 s, after others that hold the memory for it. */
+const EXPORTS = {
+  name: MADE_FILES.zkey,
+  makeMs: 900_000,
+  waitMs: MADE_FILE_WAIT_MS,
+  lane: { places: 1, queueLengthMax: 64 },
+} as const;
+
 /** Builds the registry and registers the runner of its jobs; call it before `jobs.start`. */
 export function createProverRegistry(
   options: ProverRegistryOptions,
@@ -170,13 +181,12 @@ export function createProverRegistry(
     { repository, access, places, notes, catalog, artifacts, turnOf, resident, pins, vault, events, clock },
   );
   const parts = { repository, files, catalog, builtIns, pins, strings, vault, watch, turnOf };
-  const contracts = new VerifierContracts({ deadlineMs: PROVE_DEADLINE_MS }, { ...parts, store, artifacts, resident });
   const { queue, analyses } = createProvisioning(options, dependencies, parts);
   const uploadBytesMax = options.uploadBytesMax ?? UPLOAD_BYTES_MAX;
   const imports = createImports({ ...parts, store, artifacts, events, clock, log, queue }, uploadBytesMax);
   const origins = new CircuitOrigins({ catalog, files, imports, strings });
-  const exports = new ExportedKeys({ store, repository, artifacts, files, catalog, turnOf });
-  const downloads = new ProverFiles({ ...parts, access, artifacts, imports, contracts, exports });
+  const made = createMadeFiles({ ...parts, store, artifacts, resident });
+  const downloads = new ProverFiles({ ...parts, access, artifacts, imports, ...made });
   const service = new ProverService(serviceLimits(options), {
     ...{ store, repository, artifacts, vault, catalog, origins, notes, proofs, watch, clock, queue, analyses },
     ...{ files, imports, strings, downloads, access, places },
@@ -221,6 +231,20 @@ function usedFiles(
     artifacts,
     isUsed: (sha256) => repository.needsFile(sha256) || powers.isUploaded(sha256),
   });
+}
+
+/** Files that are made when they are first downloaded. */
+function createMadeFiles(
+  parts: Omit<ConstructorParameters<typeof VerifierContracts>[1], "made"> &
+    Omit<ConstructorParameters<typeof ExportedKeys>[0], "made"> &
+    ConstructorParameters<typeof MadeFiles>[1],
+): { readonly contracts: VerifierContracts; readonly exports: ExportedKeys } {
+  const contracts = new MadeFiles(CONTRACTS, parts);
+  const exports = new MadeFiles(EXPORTS, parts);
+  return {
+    contracts: new VerifierContracts({ deadlineMs: PROVE_DEADLINE_MS }, { ...parts, made: contracts }),
+    exports: new ExportedKeys({ ...parts, made: exports }),
+  };
 }
 
 /** What provers are called, and who may use them. */

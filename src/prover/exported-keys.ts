@@ -1,37 +1,27 @@
 /**
  * Proving keys as snarkjs' `.zkey`, of systems whose keys are stored in another form: made when one is asked for first,
- * one at a time, and kept with the prover.
+ * one at a time by turns of the askers, and kept with the prover.
  */
 import { AppError, notFound } from "../platform/errors.js";
-import type { Subject } from "../platform/auth/principal.js";
-import { KeyedMutex } from "../platform/concurrency/keyed-mutex.js";
 import type { Artifacts, ArtifactReference } from "../platform/store/artifacts.js";
-import { StoreConflict, type Store } from "../platform/store/store.js";
 import { builtProver } from "./built-prover.js";
 import type { Catalog } from "./catalog.js";
-import type { SourceFiles } from "./provisioning/source-files.js";
-import type { ProverRepository, StoredProver } from "./repository.js";
+import type { Asker, MadeFiles, MakeOptions } from "./made-files.js";
+import type { KeyPins } from "./provisioning/key-pins.js";
+import type { StoredProver } from "./repository.js";
 
 interface ExportedKeysDependencies {
-  readonly store: Store;
-  readonly repository: ProverRepository;
+  readonly made: Pick<MadeFiles, "get">;
   readonly artifacts: Pick<Artifacts, "verify" | "resolve" | "read">;
-  readonly files: SourceFiles;
+  readonly pins: Pick<KeyPins, "read">;
   readonly catalog: Pick<Catalog, "providerOf" | "systemOf">;
-  /** The name under which a subject's work waits for its turn. */
-  readonly turnOf: (subject: Subject) => string;
 }
 
 /** As providers name snarkjs' format. */
 const ZKEY_FORMAT = "snarkjs-zkey";
-const NAME = "proving_key.zkey";
-/** Each makes a file of up to a gigabyte. */
-const WAITING_MAX = 64;
-const WRITE_TRIES_MAX = 8;
 
 export class ExportedKeys {
   readonly #with: ExportedKeysDependencies;
-  readonly #making = new KeyedMutex({ waitingMax: WAITING_MAX });
 
   constructor(dependencies: ExportedKeysDependencies) {
     this.#with = dependencies;
@@ -48,48 +38,23 @@ export class ExportedKeys {
   }
 
   /**
-   * Returns the file, after making it if nobody has asked before.
-   * @throws AppError `not_found`, `overloaded`, `artifact_corrupt`, `storage_full`, `prover_unsupported` for a key that
-   *   is too large for a file
+   * Returns the file of a prover that `has` it, after making it if nobody has asked before.
+   * @throws AppError `prover_unsupported` for a key that is too large for a file, `insufficient_memory`,
+   *   `prover_keys_missing`, `artifact_corrupt`, and what `MadeFiles.get` throws
    */
-  async get(owner: Subject, proverId: string): Promise<ArtifactReference> {
-    return await this.#making.run("export", async () => {
-      const prover = this.#find(owner, proverId);
-      const kept = prover.build.artifacts[NAME];
-      const stored = prover.build.artifacts["proving_key"];
-      const { exportZkey } = this.#with.catalog.providerOf(prover);
-      if (kept !== undefined) return kept;
-      if (stored === undefined || exportZkey === undefined) throw notFound("artifact");
-      await this.#with.artifacts.verify(stored.sha256);
-      const built = builtProver(prover, this.#with.catalog.systemOf(prover), this.#with);
-      const made = await exportZkey(built, { owner: this.#with.turnOf(owner) });
-      if (!made.ok) throw new AppError("prover_unsupported", { message: made.errors[0]?.message ?? "no file" });
-      return await this.#with.files.hold(made.value, async (file) => {
-        await this.#write(owner, proverId, file);
-        return file;
-      });
-    });
+  async get(prover: StoredProver, asker: Asker): Promise<ArtifactReference> {
+    return await this.#with.made.get(prover, asker, async (options) => await this.#make(prover, options));
   }
 
-  async #write(owner: Subject, proverId: string, file: ArtifactReference): Promise<void> {
-    for (let tries = 0; tries < WRITE_TRIES_MAX; tries += 1) {
-      const record = this.#with.repository.find(owner, proverId);
-      if (record === undefined) throw notFound("prover");
-      const { build } = record.value;
-      const next = { ...record.value, build: { ...build, artifacts: { ...build.artifacts, [NAME]: file } } };
-      try {
-        await this.#with.store.commit(this.#with.repository.update(record, next));
-        return;
-      } catch (error) {
-        if (!(error instanceof StoreConflict)) throw error;
-      }
-    }
-    throw new AppError("prover_busy", { message: "the prover keeps changing; ask again" });
-  }
-
-  #find(owner: Subject, id: string): StoredProver {
-    const found = this.#with.repository.find(owner, id);
-    if (found === undefined) throw notFound("prover");
-    return found.value;
+  async #make(prover: StoredProver, options: MakeOptions): Promise<Uint8Array> {
+    const { artifacts, catalog, pins } = this.#with;
+    const { exportZkey } = catalog.providerOf(prover);
+    if (exportZkey === undefined) throw notFound("artifact");
+    await artifacts.verify(await pins.read(prover.build.owner, prover, "proving_key"));
+    const made = await exportZkey(builtProver(prover, catalog.systemOf(prover), this.#with), options);
+    if (made.ok) return made.value;
+    const [error] = made.errors;
+    const code = error?.code === "insufficient_memory" ? "insufficient_memory" : "prover_unsupported";
+    throw new AppError(code, { message: error?.message ?? "the key has no such file" });
   }
 }

@@ -152,9 +152,9 @@ function artifactHandlers(
       status: 200,
       bytes: await provers.sourceArchive(subject, labelling.idOf(subject, params.id)),
     }),
-    getProverArtifact: async ({ principal: { subject }, params }) => ({
+    getProverArtifact: async ({ principal: { subject }, params, signal }) => ({
       status: 200,
-      file: await provers.artifact(subject, labelling.idOf(subject, params.id), params.name),
+      file: await provers.artifact(subject, labelling.idOf(subject, params.id), params.name, signal),
     }),
     listProverArtifacts: ({ principal: { subject }, params }) => ({
       status: 200,

@@ -10,6 +10,7 @@ import type { ArtifactReference, Artifacts } from "../platform/store/artifacts.j
 import type { Catalog } from "./catalog.js";
 import type { ExportedKeys } from "./exported-keys.js";
 import type { Imports } from "./imports/imports.js";
+import { MADE_FILES, type Asker } from "./made-files.js";
 import type { VerifierContracts } from "./proofs/verifier-contracts.js";
 import type { Download, Provider } from "./providers/provider.js";
 import type { AnalysisArtifactName, ProverRepository, StoredProver } from "./repository.js";
@@ -35,20 +36,19 @@ const ANALYSIS_DOWNLOADS: Readonly<Partial<Record<string, { artifact: AnalysisAr
   "analysis.sym": { artifact: "analysis.sym", contentType: "text/plain; charset=UTF-8" },
 };
 const CONTRACT_TO_MAKE: ProverArtifact = {
-  name: "verifier.sol",
+  name: MADE_FILES.contract,
   sha256: null,
   bytes: null,
   received: 0,
   complete: false,
 };
-/** The proving key as snarkjs' file. */
-const ZKEY = "proving_key.zkey";
+const ZKEY = MADE_FILES.zkey;
 /** Downloaded only when all gates have passed; the artifacts of compilation can be downloaded at once. */
 export const SETUP_ARTIFACTS: ReadonlySet<string> = new Set([
   "proving_key",
   ZKEY,
   "verifying_key.json",
-  "verifier.sol",
+  MADE_FILES.contract,
 ]);
 const SOURCE_FILE = "source.json";
 /** What the server sends of an answer that is no stored file; source packs to a third as a rule. */
@@ -62,18 +62,21 @@ export class ProverFiles {
   }
 
   /**
-   * Returns a file of the prover after checking its content against its hash. Makes the verifier contract when it is
-   * first asked for.
+   * Returns a file of the prover after checking its content against its hash. Makes the files that are made when
+   * they are first asked for.
    * @param name as in the path of the download
-   * @throws AppError `not_found`, `artifact_corrupt`, and what `VerifierContracts.make` throws
+   * @throws AppError `not_found`, `artifact_corrupt`, and what `VerifierContracts.make` and `ExportedKeys.get` throw
    */
-  async get(caller: Subject, id: string, name: string): Promise<FileAnswer> {
+  async get(asker: Asker, id: string, name: string): Promise<FileAnswer> {
+    const caller = asker.subject;
     const { mayRead, prover: asked } = this.#with.access.files(caller, id);
     const { contracts } = this.#with;
-    if (name === CONTRACT_TO_MAKE.name && contracts.isAwaited(asked)) await contracts.make(asked, caller);
+    if (name === CONTRACT_TO_MAKE.name && contracts.isAwaited(asked)) await contracts.make(asked, asker);
     const { prover } = this.#with.access.files(caller, id);
     const found = mayRead(name)
-      ? (this.#download(prover, name) ?? this.#analysisDownload(prover, name) ?? (await this.#exported(prover, name)))
+      ? (this.#download(prover, name) ??
+        this.#analysisDownload(prover, name) ??
+        (await this.#exported(prover, name, asker)))
       : undefined;
     if (found === undefined) throw new AppError("not_found", { message: `the prover has no artifact ${name}` });
     const { sha256, bytes } = await this.#with.artifacts.verify(found.sha256);
@@ -85,7 +88,7 @@ export class ProverFiles {
    * @throws AppError `not_found` for a circuit from outside too, `artifact_corrupt`
    */
   async source(owner: Subject, id: string): Promise<FileAnswer> {
-    return await this.get(owner, id, SOURCE_FILE);
+    return await this.get({ subject: owner }, id, SOURCE_FILE);
   }
 
   /**
@@ -131,9 +134,13 @@ export class ProverFiles {
   }
 
   /** A proving key as snarkjs' file, where it is stored in another form and nobody has asked for it before. */
-  async #exported(prover: StoredProver, name: string): Promise<{ sha256: string; contentType: string } | undefined> {
+  async #exported(
+    prover: StoredProver,
+    name: string,
+    asker: Asker,
+  ): Promise<{ sha256: string; contentType: string } | undefined> {
     if (name !== ZKEY || !this.#with.exports.has(prover)) return undefined;
-    const { sha256 } = await this.#with.exports.get(prover.build.owner, prover.id);
+    const { sha256 } = await this.#with.exports.get(prover, asker);
     return { sha256, contentType: "application/octet-stream" };
   }
 

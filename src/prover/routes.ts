@@ -53,6 +53,9 @@ const CREATE_TOKENS = 100;
 const CREATE_BODY_BYTES_MAX = 2 * SOURCE_BYTES_MAX + CREATE_SPARE_BYTES;
 /** A proof may wait for a thread and take a minute on a large circuit. */
 export const PROVE_DEADLINE_MS = 120_000;
+/** A file that is made when it is first downloaded; its asker hears before the end that it is still being made. */
+const DOWNLOAD_DEADLINE_MS = 300_000;
+export const MADE_FILE_WAIT_MS = DOWNLOAD_DEADLINE_MS - 10_000;
 /** The longest wait, in seconds, of `Prefer: wait=N`; the deadline of create leaves room for it. */
 export const WAIT_SEC_MAX = 60;
 const CREATE_DEADLINE_MS = (WAIT_SEC_MAX + 15) * 1000;
@@ -329,12 +332,13 @@ export const proverRoutes = {
     auth: READ,
     needsUnsealed: true,
     description:
-      "verifying_key.json, proving_key, proving_key.zkey (the proving key as snarkjs' file), circuit.wasm, circuit.r1cs, circuit.sym, interface.json, verifier.sol, source.json; of the analysis analysis.json and, when two witnesses differ, witness_1.wtns, witness_2.wtns, analysis.r1cs, analysis.sym. ETag is the SHA-256. verifier.sol, and proving_key.zkey of PLONK, are made when they are first downloaded, which takes a moment.",
+      "verifying_key.json, proving_key, proving_key.zkey (the proving key as snarkjs' file), circuit.wasm, circuit.r1cs, circuit.sym, interface.json, verifier.sol, source.json; of the analysis analysis.json and, when two witnesses differ, witness_1.wtns, witness_2.wtns, analysis.r1cs, analysis.sym. ETag is the SHA-256. verifier.sol, and proving_key.zkey of PLONK, are made when they are first downloaded, which takes a moment, of large circuits minutes: 503 `deadline_exceeded` with Retry-After means that the file is still being made, ask again.",
+    deadlineMs: DOWNLOAD_DEADLINE_MS,
     params: ArtifactParams,
     responses: { 200: { description: "The file", file: "application/octet-stream" } },
     errors: [
-      ...(["not_found", "artifact_corrupt", "vault_sealed", "prover_keys_missing", "prover_busy"] as const),
-      ...(["prover_unsupported", "overloaded", "deadline_exceeded", "storage_full"] as const),
+      ...(["not_found", "artifact_corrupt", "vault_sealed", "prover_keys_missing", "conflict"] as const),
+      ...(["prover_unsupported", "insufficient_memory", "overloaded", "deadline_exceeded", "storage_full"] as const),
     ],
   }),
   listProverArtifacts: defineRoute({

@@ -302,8 +302,9 @@ export class ProverService {
   }
 
   /** See `ProverFiles.get`. */
-  async artifact(caller: Subject, id: string, name: string): Promise<FileAnswer> {
-    return await this.#with.downloads.get(caller, id, name);
+  async artifact(caller: Subject, id: string, name: string, signal?: AbortSignal): Promise<FileAnswer> {
+    const asker = { subject: caller, ...(signal === undefined ? {} : { signal }) };
+    return await this.#with.downloads.get(asker, id, name);
   }
 
   /** See `ProverFiles.source`. */

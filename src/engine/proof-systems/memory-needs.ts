@@ -88,6 +88,12 @@ const PLONK_COSETS = 44;
 const PLONK_PROOF_VECTORS = 13;
 const PLONK_SCRATCH_VECTORS = 6;
 
+/** Polynomials of snarkjs' file beside those of the public signals, each with its coefficients and four values. */
+const PLONK_FILE_POLYNOMIALS = 8;
+const PLONK_VALUES = 5;
+/** Longer files are not written. */
+const ZKEY_BYTES_MAX = 1024 * MIB;
+
 /** Returns the counts of a constraint system from its header and the length of its file. */
 export function circuitCounts(header: R1csHeader, r1csBytes: number): CircuitCounts {
   const { constraintCount, wireCount, outputCount, publicInputCount } = header;
@@ -148,6 +154,24 @@ export function storedKeyNeeds(
  */
 export function phase1Bytes(domainPower: number): number {
   return PHASE1_ROW * 2 ** domainPower;
+}
+
+/**
+ * Returns what the process takes that writes a stored PLONK key as snarkjs' file: what opens the key, and the file
+ * three times, in pieces, whole, and as the answer.
+ */
+export function exportNeeds(
+  name: ProofSystemName,
+  circuit: Parameters<typeof storedKeyNeeds>[1],
+  { keyBytes }: { readonly keyBytes: number },
+): { readonly bytes: number; readonly file: number; readonly domainPower: number } {
+  const { fq } = CURVE_BYTES[PROOF_SYSTEMS[name].curve];
+  const needs = storedKeyNeeds(name, circuit, { keyBytes });
+  const polynomials = PLONK_FILE_POLYNOMIALS + Math.max(1, circuit.outputCount + circuit.publicInputCount);
+  const row = PLONK_VALUES * polynomials * SCALAR + 2 * fq;
+  // Additions and maps are not longer than the key that they are read from.
+  const file = Math.min(ZKEY_BYTES_MAX, 2 ** needs.domainPower * row + 2 * keyBytes);
+  return { bytes: needs.gates + 3 * file, file, domainPower: needs.domainPower };
 }
 
 /** Returns what the process takes that makes a reference string for development. */

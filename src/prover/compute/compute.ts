@@ -164,6 +164,8 @@ export interface ImportedParts {
 export interface ExportInput {
   readonly system: ProofSystemName;
   readonly provingKey: StoredFile;
+  /** Tell the memory that the file takes. */
+  readonly sizes?: { readonly circuit: CircuitInterface; readonly keyBytes: number };
 }
 
 export type ImportOutcome = { readonly ok: true; readonly value: ImportedParts } | StepFailure;

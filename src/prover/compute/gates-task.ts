@@ -25,7 +25,7 @@ export const GATES_PROCESS_LIMITS: ProcessTaskLimits = {
 };
 
 /** A file of 1 GiB, held twice, and the key from which it is written. */
-const EXPORT_PROCESS_LIMITS: ProcessTaskLimits = {
+export const EXPORT_PROCESS_LIMITS: ProcessTaskLimits = {
   ...GATES_PROCESS_LIMITS,
   memoryBytesMax: 4 * 1024 ** 3,
   answerBytesMax: 1024 ** 3 + 64 * 1024 ** 2,
@@ -54,12 +54,12 @@ export async function checkKeyInProcess(
 export async function exportZkeyInProcess(
   tasks: ProcessTasks,
   exported: ExportInput,
-  options: { readonly signal?: AbortSignal } = {},
+  options: { readonly limits?: ProcessTaskLimits; readonly signal?: AbortSignal } = {},
 ): Promise<ProcessTaskResult<ExportAnswer>> {
   return await tasks.run<GatesRequest, ExportAnswer>({
     entry: workerPath("gates.process"),
     request: { exported },
-    limits: EXPORT_PROCESS_LIMITS,
+    limits: options.limits ?? EXPORT_PROCESS_LIMITS,
     ...(options.signal === undefined ? {} : { signal: options.signal }),
   });
 }

@@ -5,6 +5,7 @@
 import { WASM_PAGE_BYTES } from "../../engine/circuit/wasm-memory.js";
 import {
   circuitCounts,
+  exportNeeds,
   memoryNeeds,
   openKeyBytes,
   phase1Bytes,
@@ -17,7 +18,7 @@ import { MemoryBudget } from "../../platform/concurrency/memory-budget.js";
 import { AppError } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
 import { circom2Name, compileInProcess, compileProcessLimits, type CompileAllowance } from "./compile-task.js";
-import { GATES_PROCESS_LIMITS, checkKeyInProcess, exportZkeyInProcess } from "./gates-task.js";
+import { EXPORT_PROCESS_LIMITS, GATES_PROCESS_LIMITS, checkKeyInProcess, exportZkeyInProcess } from "./gates-task.js";
 import { readImportInProcess } from "./import-task.js";
 import type { ComputePools, ProveOptions } from "./compute-pools.js";
 import { OpenKeys, type OpenKeysOptions } from "./open-keys.js";
@@ -280,7 +281,20 @@ export class PooledCompute implements ProverCompute {
     input: ExportInput,
     options: ComputeOptions = {},
   ): Promise<{ readonly ok: true; readonly value: Uint8Array } | StepFailure> {
-    const outcome = await exportZkeyInProcess(this.#tasks, input, signalOf(options));
+    const { sizes, ...request } = input;
+    const needs = sizes === undefined ? undefined : exportNeeds(input.system, sizes.circuit, sizes);
+    const bytes = needs?.bytes ?? EXPORT_PROCESS_LIMITS.memoryBytesMax;
+    const what = "writing this key as snarkjs' file";
+    const refused = this.#refusal(what, bytes);
+    if (refused !== undefined) return refused;
+    const limits =
+      needs === undefined
+        ? EXPORT_PROCESS_LIMITS
+        : limitsFor(EXPORT_PROCESS_LIMITS, { ...needs, answerBytes: needs.file });
+    const outcome = await this.#memory.run(
+      { bytes, what, signal: options.signal },
+      async () => await exportZkeyInProcess(this.#tasks, request, { limits, ...signalOf(options) }),
+    );
     if (!outcome.ok) return this.#stepFailure("export", outcome, options);
     const made = outcome.value;
     return made.ok ? made : { ok: false, errors: [diagnostic("circuit_too_large", made.message)] };

@@ -119,7 +119,11 @@ function circomKeyFiles(compute: ProverCompute): Pick<Provider, "readImport" | "
       await compute.readImport({ ...request, system: proofSystemOf(request.system) }, options),
     exportZkey: async (prover, options) =>
       await compute.exportZkey(
-        { system: proofSystemOf(prover.system), provingKey: prover.file("proving_key") },
+        {
+          system: proofSystemOf(prover.system),
+          provingKey: prover.file("proving_key"),
+          sizes: { circuit: await storedInterface(prover), keyBytes: prover.file("proving_key").bytes },
+        },
         options,
       ),
   };

@@ -6,6 +6,7 @@
 import { AppError } from "../../platform/errors.js";
 import type { Artifacts } from "../../platform/store/artifacts.js";
 import type { Catalog } from "../catalog.js";
+import { MADE_FILES } from "../made-files.js";
 import type { ArtifactName, ArtifactSet, ProverRepository, StoredProver } from "../repository.js";
 import type { Prover } from "../schemas.js";
 import type { KeyPins } from "./key-pins.js";
@@ -35,7 +36,7 @@ class KeysGone extends Error {
 /** Provers that are looked at, the latest first: one of the first few has the keys. */
 const LOOKED_AT_MAX = 16;
 /** Files that belong to a key. A reference string has a record of its own, which keeps it. */
-const KEY_FILES = ["proving_key", "verifying_key.json", "verifier.sol"] as const satisfies readonly ArtifactName[];
+const KEY_FILES: readonly ArtifactName[] = ["proving_key", "verifying_key.json", ...Object.values(MADE_FILES)];
 
 export class KnownKeys {
   readonly #with: KnownKeysDependencies;

@@ -44,8 +44,7 @@ export class SourceFiles {
    * @throws storage_full, storage_failed, and what `use` throws
    */
   async hold<Result>(content: Uint8Array, use: (source: ArtifactReference) => Promise<Result>): Promise<Result> {
-    const sha256 = createHash("sha256").update(content).digest("hex");
-    return await this.holdFile(sha256, async () => await this.#with.artifacts.put(content), use);
+    return await this.holdFile(await sha256Of(content), async () => await this.#with.artifacts.put(content), use);
   }
 
   /**

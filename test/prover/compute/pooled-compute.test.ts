@@ -64,7 +64,7 @@ it("an import that ends its process is invalid, and not tried again", async () =
   await expect(ended).rejects.toThrow("the server stops");
 });
 
-it("refuses a setup, a check of a key and a reference string that the server never has the memory for", async () => {
+it("refuses a setup, a check or file of a key and a reference string that the server never has the memory for", async () => {
   const compute = new PooledCompute(
     { constraintsMax: 1000, compile: { memoryMb: 1024, seconds: 5 } },
     { pools, tasks: new CrashingTasks(), memory: new MemoryBudget({ bytes: 2 ** 28 }), log },
@@ -84,6 +84,7 @@ it("refuses a setup, a check of a key and a reference string that the server nev
   expectRefusal(
     await compute.gates({ system: "groth16/BN254", r1cs: file, provingKey: file, verifyingKey: file, sizes }),
   );
+  expectRefusal(await compute.exportZkey({ system: "plonk/BN254", provingKey: file, sizes }));
 });
 
 /** Says that a circuit has more gates than its constraints tell, and notes what it was given. */

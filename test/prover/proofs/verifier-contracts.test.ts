@@ -77,6 +77,26 @@ describe("the verifier contract", () => {
     expect((await download(id)).bytes).toBeGreaterThan(1000);
   });
 
+  it("is made in the turn of one who waits, when the first asker's own has failed", async () => {
+    const { id } = await provision(test.provers, owner, { fresh_setup: true });
+    const stranger = subject();
+    await test.registry.sharing.grant(owner, id, { user_id: stranger.id, may: "verify" });
+    let open = (): void => undefined;
+    const gate = new Promise<void>((resolve) => (open = resolve));
+    compute.before = async () => {
+      compute.before = async () => undefined;
+      await gate;
+      throw new AppError("overloaded", { message: "no thread is free" });
+    };
+    const before = compute.contracts;
+    const theirs = failureOf(() => test.provers.artifact(stranger, id, "verifier.sol"));
+    const mine = download(id);
+    open();
+    expect(await theirs).toMatchObject({ code: "overloaded" });
+    expect((await mine).bytes).toBeGreaterThan(1000);
+    expect(compute.contracts - before).toBe(2);
+  });
+
   it("leaves no file when its prover is deleted meanwhile", async () => {
     const { id } = await provision(test.provers, owner, { fresh_setup: true });
     compute.before = async () => {
