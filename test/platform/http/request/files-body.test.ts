@@ -61,6 +61,8 @@ function part(disposition: string, content: string, more = ""): string {
   return `--x\r\nContent-Disposition: form-data; ${disposition}\r\n${more}\r\n${content}\r\n`;
 }
 const NAMED = part('name="name"', "n");
+/** Within the limit of one part. */
+const LONG_HEADER = `X: a${" ".repeat(3900)}b\r\n`;
 const RAW_FORM = { "Content-Type": "multipart/form-data; boundary=x" };
 
 describe.each(DRIVERS)("files in a body on $name", (driver) => {
@@ -223,6 +225,15 @@ describe.each(DRIVERS)("files in a body on $name", (driver) => {
     expect(await send(`${NAMED}${lines}--x--`, RAW_FORM)).toMatchObject({
       status: 201,
       body: { source: { "main.circom": "\r\n--y\r\n-\r\n--" } },
+    });
+  });
+
+  it("are read from forms whose headers have many blanks, at either end of a value or within", async () => {
+    const blanks = `X: ${" \t".repeat(900)}a${" \t".repeat(900)}\r\nContent-Type:${" ".repeat(200)}text/plain \t\r\n`;
+    const file = part('name="f"; filename="main.circom"  \t', MAIN, LONG_HEADER);
+    expect(await send(`${part('name="name"', "n", blanks)}${file}--x--`, RAW_FORM)).toEqual({
+      status: 201,
+      body: { name: "n", source: { "main.circom": MAIN } },
     });
   });
 
