@@ -16,10 +16,16 @@ export interface FileLimits {
 interface CollectedFilesOptions extends FileLimits {
   /** Files with other names are left out: an archive of a project has more than its source. */
   readonly extension: string;
-  /** Called with the bytes of each file before it is kept; may throw. */
+  /** Called with the bytes of each name, and of each content that is kept, before they are; may throw. */
   readonly reserve: (bytes: number) => void;
 }
 
+/** Of a path: what the source of a circuit may have, and an archive of a project needs. */
+const PATH_CHARACTERS_MAX = 200;
+const TOO_LONG = `has more than ${String(PATH_CHARACTERS_MAX)} characters`;
+/** Of a path in memory: up to two bytes a character, and an entry that refers to it. */
+const PATH_CHARACTER_BYTES = 2;
+const PATH_ENTRY_BYTES = 64;
 /** Characters of a name that an answer repeats. */
 const NAME_SHOWN_LENGTH_MAX = 64;
 /** What macOS adds to archives beside each file. */
@@ -46,11 +52,12 @@ export class CollectedFiles {
    * @param path as `requireSafePath` returns it
    * @param bytes length of its content
    * @returns whether it is kept
-   * @throws AppError `files_invalid` for a second file of the name, `files_too_large`
+   * @throws AppError `files_invalid` for a second file of the name, `files_too_large`, or what `reserve` throws
    */
   announce(path: string, bytes: number): boolean {
     const { bytesMax, filesMax, extension, reserve } = this.#options;
     if (this.#paths.has(path)) throw filesInvalid(`the file ${shownName(path)} is there twice`);
+    reserve(PATH_CHARACTER_BYTES * path.length + PATH_ENTRY_BYTES);
     this.#paths.add(path);
     const base = path.slice(path.lastIndexOf("/") + 1);
     if (!path.endsWith(extension) || base.startsWith(METADATA_PREFIX)) return false;
@@ -75,13 +82,14 @@ export class CollectedFiles {
 /**
  * Returns the path of a file within the folder that an archive or a form stands for, without a leading `./`; empty for
  * that folder itself.
- * @throws AppError `files_invalid` for a name that is absolute or leads out of the folder, or that systems read in
- *   different ways
+ * @throws AppError `files_invalid` for a name that is absolute or leads out of the folder, that systems read in
+ *   different ways, or of more than 200 characters
  */
 export function requireSafePath(name: string): string {
-  const fault = nameFault(name);
+  const path = name.replace(/^(\.\/)+/, "");
+  const fault = path.length > PATH_CHARACTERS_MAX ? TOO_LONG : nameFault(name);
   if (fault !== undefined) throw filesInvalid(`the name ${shownName(name)} ${fault}`);
-  const parts = name.replace(/^(\.\/)+/, "").split("/");
+  const parts = path.split("/");
   if (parts.length === 1 && parts[0] === ".") return "";
   if (parts.some((part) => part === "." || part === ".."))
     throw filesInvalid(`the name ${shownName(name)} has a part '.' or '..'`);

@@ -20,6 +20,7 @@ export async function* gunzip(
   packed: Uint8Array,
   { bytesMax }: { readonly bytesMax: number },
 ): AsyncGenerator<Buffer, void> {
+  if (packed.length === 0) throw filesInvalid("the archive is empty");
   const unpacker = createGunzip();
   const limit = Math.min(bytesMax, Math.max(RATIO_FREE_BYTES, packed.length * RATIO_MAX));
   let bytes = 0;

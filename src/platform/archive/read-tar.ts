@@ -14,7 +14,7 @@ export interface ArchiveLimits {
   readonly bytesMax: number;
 }
 
-/** Of a pax header or a long name: paths are of 200 characters at most, and times and owners are short. */
+/** Of a pax header or a long name: attributes of a file may be long, its path, times and owner are short. */
 const EXTENSION_BYTES_MAX = 64 * 1024;
 const FILE_TYPES: ReadonlySet<string> = new Set(["0", "\0", "7"]);
 const FOLDER_TYPE = "5";

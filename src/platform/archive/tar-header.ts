@@ -37,6 +37,8 @@ const POSIX_MAGIC = "ustar\u000000";
 const MAGICS: ReadonlySet<string> = new Set([POSIX_MAGIC, "ustar  \0", "\0".repeat(8)]);
 const OCTAL = /^ *([0-7]*)[ \0]*$/;
 const PAX_RECORD = /^([1-9][0-9]{0,4}) ([\x21-\x3c\x3e-\x7e]{1,200})=/;
+/** Of one header: a path, a length, times, owners and a file's attributes. */
+const PAX_RECORDS_MAX = 64;
 /** Length and keyword of a record are within its first bytes. */
 const PAX_START_BYTES_MAX = 256;
 /** Of the records that say how texts are encoded. */
@@ -63,8 +65,8 @@ export function readTarHeader(block: Uint8Array): TarHeader {
 
 /**
  * Reads the records `<length> <keyword>=<value>\n` of a pax header.
- * @throws AppError `files_invalid` for records that are malformed, given twice, in another encoding than UTF-8, or
- *   that describe a sparse file
+ * @throws AppError `files_invalid` for records that are malformed, given twice, more than 64, in another encoding than
+ *   UTF-8, or that describe a sparse file
  */
 export function readPaxRecords(content: Uint8Array): PaxRecords {
   const records = new Map<string, string>();
@@ -73,6 +75,7 @@ export function readPaxRecords(content: Uint8Array): PaxRecords {
     if (keyword.startsWith("GNU.sparse.")) throw filesInvalid("the archive has a sparse file");
     if (CHARSETS.has(keyword) && Buffer.from(value).toString("latin1") !== UTF8_NAME)
       throw filesInvalid("a name in the archive is not UTF-8");
+    if (records.size >= PAX_RECORDS_MAX) throw filesInvalid("a pax header of the archive has too many records");
     if (records.has(keyword)) throw filesInvalid("a pax header of the archive says one thing twice");
     records.set(keyword, keyword === "path" ? textOf(value) : Buffer.from(value).toString("latin1"));
     at += length;

@@ -8,7 +8,15 @@ import type { RouteSpec } from "./route.js";
 interface Kind {
   readonly type?: string;
   readonly anyOf?: readonly Kind[];
+  readonly items?: Kind;
 }
+
+const EXAMPLES: Readonly<Record<string, string>> = {
+  boolean: "true",
+  integer: "1",
+  number: "1",
+  object: '{"name": "value"}',
+};
 
 /** A text in the query; the body's schema says what it may be. */
 const TEXT_LENGTH_MAX = 8192;
@@ -35,6 +43,18 @@ export function isTextMember(body: TSchema | undefined, name: string): boolean {
   const schema = membersOf(body)[name];
   // An unknown member stays a text: the schema refuses its name.
   return schema === undefined || isText(schema);
+}
+
+/** Returns JSON text of the kind that a member of the body is of, to show how one is written. */
+export function jsonExample(body: TSchema | undefined, name: string): string {
+  return exampleOf(membersOf(body)[name] ?? {});
+}
+
+function exampleOf({ type, anyOf, items }: Kind): string {
+  const [first] = anyOf?.filter((kind) => kind.type !== "null") ?? [];
+  if (first !== undefined) return exampleOf(first);
+  if (type === "array") return `[${exampleOf(items ?? {})}]`;
+  return EXAMPLES[type ?? ""] ?? '"text"';
 }
 
 function membersOf(body: TSchema | undefined): TProperties {

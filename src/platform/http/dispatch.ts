@@ -18,7 +18,7 @@ import { InFlight } from "./limits/in-flight.js";
 import { UNUSED_BODY_MS, type HttpLimits } from "./limits/limits.js";
 import { formBearer, readBody, routeOfBody, type ReadBody } from "./request/body-form.js";
 import { BodyStream, streamBody, streamedBodyOf } from "./request/body-stream.js";
-import { isOfFiles, readFilesBody, requireNoArchiveQuery, type SentFiles } from "./request/files-body.js";
+import { isOfFiles, readFilesBody, requireJsonBody, type SentFiles } from "./request/files-body.js";
 import { BodyBudget, collectBody, type BodyCollector } from "./request/body.js";
 import { CallerReader, type Authenticate } from "./request/caller.js";
 import { CheckedRequest } from "./request/checked-request.js";
@@ -350,7 +350,7 @@ function sentBody(
 ): ReadBody | Promise<ReadBody> {
   const { route } = compiled;
   if (isOfFiles(route, head) && isCollected(body)) return readFilesBody(compiled, head, { body, ...sent });
-  if (route.filesBody !== undefined) requireNoArchiveQuery(sent.query);
+  if (route.filesBody !== undefined) requireJsonBody(head, sent);
   if (route.streamedBody !== true) return readBody(compiled, head, sent.bytes, sent.ownLimits);
   const stream = body instanceof BodyStream ? body : undefined;
   return { body: streamedBodyOf(head, stream, sent.ownLimits ?? compiled), sentBack: {} };

@@ -34,7 +34,8 @@ async function refusal(packed: Uint8Array, options?: Parameters<typeof read>[1])
   return `${code}: ${message}`;
 }
 
-const LONG_PATH = `${"folder/".repeat(20)}${"n".repeat(120)}.circom`;
+/** As long as a path may be, and longer than the fields of a header take. */
+const LONG_PATH = `${"folder/".repeat(10)}${"n".repeat(123)}.circom`;
 const PROJECT = {
   "circuits/main.circom": 'include "../lib/gates.circom"; // ä€😀\n',
   "lib/gates.circom": "template T() {}\n",
@@ -265,6 +266,33 @@ describe("a damaged archive", () => {
 });
 
 describe("the limits of an archive", () => {
+  it("hold for names, kept or not, by every way to give them", async () => {
+    const fault = "has more than 200 characters";
+    for (const name of [`a${LONG_PATH}`, "n".repeat(201), "n".repeat(60_000)])
+      for (const named of [paxHeader({ path: name }), tarEntry({ type: "L", content: `${name}\0` })])
+        for (const entry of [{ content: "a" }, { type: "5" }])
+          expect(await refusal(tarGz(named, entry))).toBe(`files_invalid: the name "${name.slice(0, 64)}" ${fault}`);
+    expect(await refusal(tarGz({ prefix: "p".repeat(110), name: "n".repeat(90), content: "a" }))).toContain(fault);
+    expect(await read(tarGz(paxHeader({ path: `./${LONG_PATH}` }), { content: "a" }))).toEqual({ [LONG_PATH]: "a" });
+  });
+
+  it("hold for names before they are remembered", async () => {
+    const names = Array.from({ length: 20 }, (_, i) => ({ name: `${"n".repeat(80)}${String(i)}`, content: "a" }));
+    let left = 1000;
+    const reserve = (bytes: number): void => {
+      left -= bytes;
+      if (left < 0) throw new AppError("overloaded", { message: "full" });
+    };
+    expect(await refusal(tarGz(...names), { reserve })).toBe("overloaded: full");
+  });
+
+  it("hold for the records of a pax header", async () => {
+    const records = (count: number): Buffer =>
+      paxHeader(Object.fromEntries(Array.from({ length: count }, (_, i) => [`SCHILY.xattr.${String(i)}`, "x"])));
+    expect(await read(tarGz(records(64), { content: "a" }))).toEqual({ "main.circom": "a" });
+    expect(await refusal(tarGz(records(65), { content: "a" }))).toContain("too many records");
+  });
+
   it("hold for files that are kept, their bytes and all entries, to the last one", async () => {
     const files = Array.from({ length: 5 }, (_, i) => ({ name: `${String(i)}.circom`, content: "a".repeat(819) }));
     const [first, ...rest] = files;
@@ -295,6 +323,7 @@ describe("the limits of an archive", () => {
     await read(tarGz({ content: "abc" }, { name: "README.md", content: "x".repeat(3000) }), {
       reserve: (bytes) => void reserved.push(bytes),
     });
-    expect(reserved).toEqual([3]);
+    const ofNames = ["main.circom", "README.md"].map((name) => 2 * name.length + 64);
+    expect(reserved).toEqual([ofNames[0], 3, ofNames[1]]);
   });
 });

@@ -101,6 +101,24 @@ export function parseChecked(bytes: Buffer, limits: JsonLimits): unknown {
   return parseJson(bytes);
 }
 
+/**
+ * Accepts `application/json` in any case and with any parameters but a charset other than UTF-8.
+ * @param taken every type that the route takes, for the answer
+ * @throws unsupported_media_type
+ */
+export function requireJson(contentType: string | undefined, taken = "application/json"): void {
+  if (contentType === "application/json") return;
+  const [type = "", ...parameters] = (contentType ?? "").split(";").map((part) => part.trim().toLowerCase());
+  const charset = parameters
+    .find((parameter) => parameter.startsWith("charset="))
+    ?.slice("charset=".length)
+    .replaceAll('"', "");
+  if (type !== "application/json")
+    throw new AppError("unsupported_media_type", { message: `Content-Type: expected ${taken}` });
+  if (charset !== undefined && !["utf-8", "utf8", "us-ascii"].includes(charset))
+    throw new AppError("unsupported_media_type", { message: "Content-Type: expected UTF-8" });
+}
+
 /** Undefined for what is no JSON: whichever route reads it says why. */
 function looselyRead(head: RequestHead, bytes: Buffer, limits: JsonLimits): unknown {
   const isPlain = head.headers["content-encoding"] === undefined && !isForm(head);
@@ -119,18 +137,4 @@ function parseForm(bytes: Buffer): {
   if (!isUtf8(bytes)) throw new AppError("malformed_request", { message: "the form is not valid UTF-8" });
   const pairs = parseQuery(bytes.toString("utf8"));
   return { members: Object.fromEntries(pairs.toReversed()), repeated: repeatedNames(pairs) };
-}
-
-/** Accepts `application/json` in any case and with any parameters but a charset other than UTF-8. */
-function requireJson(contentType: string | undefined): void {
-  if (contentType === "application/json") return;
-  const [type = "", ...parameters] = (contentType ?? "").split(";").map((part) => part.trim().toLowerCase());
-  const charset = parameters
-    .find((parameter) => parameter.startsWith("charset="))
-    ?.slice("charset=".length)
-    .replaceAll('"', "");
-  if (type !== "application/json")
-    throw new AppError("unsupported_media_type", { message: "Content-Type: expected application/json" });
-  if (charset !== undefined && !["utf-8", "utf8", "us-ascii"].includes(charset))
-    throw new AppError("unsupported_media_type", { message: "Content-Type: expected UTF-8" });
 }

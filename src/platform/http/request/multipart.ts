@@ -15,10 +15,14 @@ export interface FormPart {
 }
 
 const BOUNDARY = /^[0-9A-Za-z'()+_,./:=?-]{1,70}$/;
+/** Of one part. */
 const HEADERS_BYTES_MAX = 4096;
+/** Of every part on average: a path of a file, its type, and what a client's library adds. */
+const HEADERS_BYTES_MEAN_MAX = 512;
 const LINE_END = Buffer.from("\r\n");
 const HEADERS_END = Buffer.from("\r\n\r\n");
-const HEADER = /^([A-Za-z-]{1,64}):[ \t]*(.*?)[ \t]*$/;
+/** Blanks around the value are cut off afterwards: a pattern for them takes the square of their number. */
+const HEADER = /^([A-Za-z-]{1,64}):(.*)$/;
 /** Quoted texts have no escapes: browsers write `%22` for a quote, and a name with a backslash is refused anyway. */
 const PARAMETER = /;[ \t]*([A-Za-z*-]{1,32})=(?:"([^"\\]*)"|([^\s;"\\]+))/y;
 const PLAIN_CODINGS: ReadonlySet<string> = new Set(["7bit", "8bit", "binary"]);
@@ -34,12 +38,16 @@ export function readParts(bytes: Buffer, contentType: string, { partsMax }: { re
   const opening = delimiter.subarray(LINE_END.length);
   if (!bytes.subarray(0, opening.length).equals(opening)) throw malformed("does not begin with its boundary");
   const parts: FormPart[] = [];
+  let headersLeft = HEADERS_BYTES_MAX + partsMax * HEADERS_BYTES_MEAN_MAX;
   for (let at = opening.length; !isClosed(bytes, at);) {
     if (parts.length >= partsMax) throw malformed(`has more than ${String(partsMax)} parts`);
     if (!startsAt(bytes, LINE_END, at)) throw malformed("has a boundary in the middle of a line");
     const end = bytes.indexOf(delimiter, at);
     if (end === -1) throw malformed("is cut off: its last boundary is missing");
-    parts.push(readPart(bytes.subarray(at, end)));
+    const part = readPart(bytes.subarray(at, end));
+    headersLeft -= end - at - part.content.length;
+    if (headersLeft < 0) throw malformed("has too many bytes of headers");
+    parts.push(part);
     at = end + delimiter.length;
   }
   return parts;
@@ -77,7 +85,8 @@ function readHeaders(bytes: Buffer): Map<string, string> {
   if (!isUtf8(bytes)) throw malformed("has a header that is not UTF-8");
   const headers = new Map<string, string>();
   for (const line of bytes.toString("utf8").split("\r\n")) {
-    const [, name = "", value = ""] = HEADER.exec(line) ?? [];
+    const [, name = "", untrimmed = ""] = HEADER.exec(line) ?? [];
+    const value = withoutBlanks(untrimmed);
     if (name === "" || /[\u0000-\u0008\u000a-\u001f\u007f]/.test(value) || headers.has(name.toLowerCase()))
       throw malformed("has a header that is malformed or given twice");
     headers.set(name.toLowerCase(), value);
@@ -85,12 +94,25 @@ function readHeaders(bytes: Buffer): Map<string, string> {
   return headers;
 }
 
+/** Cuts off the blanks and tabs at both ends. */
+function withoutBlanks(text: string): string {
+  let [start, end] = [0, text.length];
+  while (start < end && isBlank(text, start)) start += 1;
+  while (end > start && isBlank(text, end - 1)) end -= 1;
+  return text.slice(start, end);
+}
+
+function isBlank(text: string, at: number): boolean {
+  return text[at] === " " || text[at] === "\t";
+}
+
 /** Splits `value; name="text"; name=token`. */
 function parametersOf(header: string): { readonly value: string; readonly parameters: ReadonlyMap<string, string> } {
   const [value = ""] = header.split(";", 1);
   const parameters = new Map<string, string>();
   PARAMETER.lastIndex = value.length;
-  for (let at = value.length; at < header.trimEnd().length; at = PARAMETER.lastIndex) {
+  const end = header.trimEnd().length;
+  for (let at = value.length; at < end; at = PARAMETER.lastIndex) {
     const [, name = "", quoted, token] = PARAMETER.exec(header) ?? [];
     if (name === "" || parameters.has(name.toLowerCase())) throw malformed("has a header with malformed parameters");
     parameters.set(name.toLowerCase(), quoted ?? token ?? "");

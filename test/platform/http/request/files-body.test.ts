@@ -29,6 +29,8 @@ const routes = {
       name: Type.String({ maxLength: 20 }),
       note: Type.Optional(nullable(Type.String())),
       level: Type.Optional(Type.Integer()),
+      tags: Type.Optional(nullable(Type.Array(Type.String()))),
+      strict: Type.Optional(nullable(Type.Boolean())),
       options: Type.Optional(nullable(closed({ rounds: Type.Integer() }))),
     }),
     filesBody: { member: "source", part: "circuit", extension: ".circom", bytesMax: FILE_BYTES_MAX, filesMax: 3 },
@@ -61,6 +63,8 @@ function part(disposition: string, content: string, more = ""): string {
   return `--x\r\nContent-Disposition: form-data; ${disposition}\r\n${more}\r\n${content}\r\n`;
 }
 const NAMED = part('name="name"', "n");
+/** Within the limit of one part. */
+const LONG_HEADER = `X: a${" ".repeat(3900)}b\r\n`;
 const RAW_FORM = { "Content-Type": "multipart/form-data; boundary=x" };
 
 describe.each(DRIVERS)("files in a body on $name", (driver) => {
@@ -113,7 +117,6 @@ describe.each(DRIVERS)("files in a body on $name", (driver) => {
     expect(await sendArchive(ARCHIVE, "?name=n&name=m")).toMatchObject({ status: 422 });
     expect(await sendArchive(ARCHIVE, "?name=n&other=1")).toMatchObject({ status: 422 });
     expect(await sendArchive(ARCHIVE, "?name=n&source=x")).toMatchObject({ status: 422 });
-    expect(await sendArchive(ARCHIVE, "?name=n&level=three")).toMatchObject({ status: 400 });
   });
 
   it("are taken from a form, one by one or as an archive", async () => {
@@ -132,6 +135,48 @@ describe.each(DRIVERS)("files in a body on $name", (driver) => {
     });
   });
 
+  it.each([
+    ["level", "three", "1"],
+    ["tags", "v1", '["text"]'],
+    ["tags", "", '["text"]'],
+    ["strict", "yes", "true"],
+    ["options", "{rounds: 1}", '{"name": "value"}'],
+  ])("are refused beside a member %s that is no JSON, with an example: %j", async (path, text, example) => {
+    const message = expect.stringContaining(`${path}: expected JSON such as ${example}: `) as string;
+    const refused = { status: 422, body: { errors: [{ code: "invalid_request", path, message }] } };
+    expect(await send(form(PROJECT, { name: "n", [path]: text }))).toMatchObject(refused);
+    expect(await sendArchive(ARCHIVE, `?name=n&${path}=${encodeURIComponent(text)}`)).toMatchObject(refused);
+  });
+
+  it("are refused beside members that together are no JSON", async () => {
+    expect(await send(form(PROJECT, { circuit: "name" }))).toMatchObject({
+      status: 422,
+      body: { errors: [{ code: "invalid_request", path: "circuit" }] },
+    });
+  });
+
+  it("are told from other bodies by the media type first", async () => {
+    const types = "application/json, multipart/form-data or application/gzip";
+    for (const [content, query] of [
+      ["x", "?name=n"],
+      ["", "?name=n"],
+      ["x", ""],
+    ] as const)
+      expect(await send(content, { "Content-Type": "application/x-tar" }, query)).toMatchObject({
+        status: 415,
+        body: { errors: [{ message: `Content-Type: expected ${types}` }] },
+      });
+    expect(await send(new Uint8Array(Buffer.from("x")), {}, "?name=n")).toMatchObject({ status: 415 });
+    expect(await send(new Uint8Array(), {}, "?name=n")).toMatchObject({
+      status: 422,
+      body: { errors: [{ message: "the body: JSON, a form or an archive is required" }] },
+    });
+    expect(await send("", RAW_FORM)).toMatchObject({
+      status: 400,
+      body: { errors: [{ message: "the form is empty" }] },
+    });
+  });
+
   it("are refused when a member or a file is given twice", async () => {
     for (const body of [
       form(PROJECT, { name: "n", circuit: '{"name": "n"}' }),
@@ -142,6 +187,25 @@ describe.each(DRIVERS)("files in a body on $name", (driver) => {
     const twice = form(PROJECT, { name: "n" });
     twice.append("source", new Blob(["x"]), "./main.circom");
     expect(await send(twice)).toMatchObject({ status: 422, body: { errors: [{ code: "files_invalid" }] } });
+  });
+
+  it("come in one archive at most, which has some", async () => {
+    const other = tarGz({ name: "b.circom", content: "b" });
+    expect(await send(form({ "a.tgz": ARCHIVE, "b.tar.gz": other }, { name: "n" }))).toMatchObject({
+      status: 422,
+      body: {
+        errors: [{ code: "files_invalid", message: 'a form may have one archive; "b.tar.gz" is a second one' }],
+      },
+    });
+    const refused = [
+      [tarGz({ name: "README.md", content: "# A" }), "the archive has no .circom file"],
+      [Buffer.alloc(0), "the archive is empty"],
+    ] as const;
+    for (const [packed, message] of refused) {
+      const answer = { status: 422, body: { errors: [{ code: "files_invalid", message }] } };
+      expect(await sendArchive(packed)).toMatchObject(answer);
+      expect(await send(form({ "main.circom": MAIN, "x.tgz": packed }, { name: "n" }))).toMatchObject(answer);
+    }
   });
 
   it.each([
@@ -223,6 +287,15 @@ describe.each(DRIVERS)("files in a body on $name", (driver) => {
     expect(await send(`${NAMED}${lines}--x--`, RAW_FORM)).toMatchObject({
       status: 201,
       body: { source: { "main.circom": "\r\n--y\r\n-\r\n--" } },
+    });
+  });
+
+  it("are read from forms whose headers have many blanks, at either end of a value or within", async () => {
+    const blanks = `X: ${" \t".repeat(900)}a${" \t".repeat(900)}\r\nContent-Type:${" ".repeat(200)}text/plain \t\r\n`;
+    const file = part('name="f"; filename="main.circom"  \t', MAIN, LONG_HEADER);
+    expect(await send(`${part('name="name"', "n", blanks)}${file}--x--`, RAW_FORM)).toEqual({
+      status: 201,
+      body: { name: "n", source: { "main.circom": MAIN } },
     });
   });
 
