@@ -136,7 +136,7 @@ export class OpenKeys {
       const others = this.#opening.get(sha256);
       if (others === undefined) return await this.#shareOpening(file, call);
       try {
-        return await others;
+        return await unlessAborted(others, call.signal);
       } catch {
         call.signal?.throwIfAborted();
       }
@@ -240,6 +240,22 @@ export class OpenKeys {
 /** Returns as many places as the whole memory has room for; one alone where there is not even that. */
 function fittingPlaces(needs: MemoryNeeds, wanted: OpenKeyPlaces, bytes: number): OpenKeyPlaces {
   return placesToTry(wanted).find((places) => openKeyBytes(needs, places) <= bytes) ?? { workspaces: 1 };
+}
+
+/** Waits for an opening that others share, no longer than this call's own signal allows. */
+async function unlessAborted<Value>(opening: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
+  if (signal === undefined) return await opening;
+  signal.throwIfAborted();
+  return await new Promise<Value>((resolve, reject) => {
+    const onAbort = (): void => {
+      reject(signal.reason as Error);
+    };
+    signal.addEventListener("abort", onAbort, { once: true });
+    const settled = opening.then(resolve, reject);
+    void settled.finally(() => {
+      signal.removeEventListener("abort", onAbort);
+    });
+  });
 }
 
 function bytesOf({ key }: OpenKey): number {

@@ -104,6 +104,20 @@ describe("a key that several calls open at once", () => {
   });
 });
 
+describe("a call that waits for another's opening", () => {
+  it("ends with its own signal, and the opening goes on for the others", async () => {
+    const test = new TestPool();
+    const leaving = new AbortController();
+    const first = test.open(KEY, { owner: "user:a" });
+    const left = test.open(KEY, { owner: "user:b", signal: leaving.signal });
+    const stays = test.open(KEY, { owner: "user:c", signal: new AbortController().signal });
+    leaving.abort(new Error("gone"));
+    await expect(left).rejects.toThrow("gone");
+    test.calls[0]!.resolve(OPENED);
+    expect([(await first) === (await stays), test.calls.length]).toEqual([true, 1]);
+  });
+});
+
 describe("a key that no memory can hold", () => {
   it("is not opened again by each proof", async () => {
     const test = new TestPool();
