@@ -108,6 +108,7 @@ export class OpenKeys {
     for (;;) {
       const held = await this.#find(file, call);
       if (held === undefined) return await work(undefined);
+      if (await this.#gaveWay(held, call)) continue;
       // Other work may have taken its memory before this call resumed.
       if (!this.#held.has(held.openKey.id)) continue;
       held.users += 1;
@@ -125,6 +126,26 @@ export class OpenKeys {
   drop(sha256: string): void {
     this.#opening.delete(sha256);
     this.#open.delete(sha256);
+  }
+
+  /**
+   * Waits while other work lacks memory that the keys would give back when no proof used them: a key that is always in
+   * use would keep that work out for ever. The proofs that run end by themselves; a key without one is no obstacle.
+   */
+  async #gaveWay({ share, users }: Held, call: OpenCall): Promise<boolean> {
+    const { memory } = this.#with;
+    const wanting = memory?.wanting ?? 0;
+    if (memory === undefined || share === undefined || users === 0 || wanting === 0) return false;
+    let reclaimable = 0;
+    for (const held of this.#held.values()) reclaimable += held.share?.bytes ?? 0;
+    if (reclaimable < wanting) return false;
+    const wait = waitOf(call, () => RETRY_AFTER_SEC);
+    try {
+      await memory.untilNext(wait.signal);
+      return true;
+    } finally {
+      wait.end();
+    }
   }
 
   async #find(file: KeyFile, call: OpenCall): Promise<Held | undefined> {

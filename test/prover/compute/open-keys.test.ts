@@ -150,6 +150,29 @@ describe("keys that do not fit beside each other", () => {
     expect(memory.taken).toBe(0);
   });
 
+  it("are not used again before work that has waited long enough for their memory", async () => {
+    const memory = new MemoryBudget({ bytes: LEAST_BYTES, patienceMs: 0 });
+    const test = new TestPool(memory);
+    const first = test.prove("a");
+    await turn();
+    test.calls[0]!.resolve(LARGE);
+    await turn();
+    const setup = memory.take(LEAST_BYTES, "a setup");
+    const again = test.prove("a");
+    const late = test.prove("a", { deadlineMs: 1 });
+    await expect(late.done).rejects.toMatchObject({ code: "deadline_exceeded" });
+    expect([first.begun(), again.begun()]).toEqual([true, false]);
+    first.end();
+    await first.done;
+    (await setup).release();
+    await turn();
+    test.calls[1]!.resolve(LARGE);
+    await turn();
+    expect(again.begun()).toBe(true);
+    again.end();
+    await again.done;
+  });
+
   it("give their memory back when they are dropped, once the last proof with them has ended", async () => {
     const memory = new MemoryBudget({ bytes: 4 * LEAST_BYTES });
     const test = new TestPool(memory);
