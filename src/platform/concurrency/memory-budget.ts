@@ -8,6 +8,8 @@ import { AppError } from "../errors.js";
 export interface MemoryBudgetOptions {
   /** All memory that may be taken at the same time. */
   readonly bytes: number;
+  /** How long the first that waits is patient with new uses of what is kept. 2 s unless given. */
+  readonly patienceMs?: number;
 }
 
 /** Memory that was taken. */
@@ -20,6 +22,7 @@ export interface MemoryShare {
 }
 
 interface Waiting {
+  readonly sinceMs: number;
   readonly bytes: number;
   readonly begin: () => void;
 }
@@ -29,16 +32,48 @@ interface Waiting {
  * not wait for a setup's turn.
  */
 const SMALL_SHARE = 1 / 32;
+const PATIENCE_MS = 2_000;
 const GIB = 1024 ** 3;
 
 export class MemoryBudget {
   readonly bytes: number;
   readonly #waiting: Waiting[] = [];
   readonly #reclaimers: ((bytes: number) => void)[] = [];
+  readonly #patienceMs: number;
+  /** Called once when work begins or leaves the line. */
+  #watchers = new Set<() => void>();
   #taken = 0;
 
-  constructor({ bytes }: MemoryBudgetOptions) {
+  constructor({ bytes, patienceMs = PATIENCE_MS }: MemoryBudgetOptions) {
     this.bytes = bytes;
+    this.#patienceMs = patienceMs;
+  }
+
+  /** Bytes that the first in the line lacks, once its patience has ended; otherwise 0. */
+  get wanting(): number {
+    const [first] = this.#waiting;
+    if (first === undefined || performance.now() - first.sinceMs < this.#patienceMs) return 0;
+    return Math.max(0, this.#taken + first.bytes - this.bytes);
+  }
+
+  /**
+   * Waits until work of the line has begun or left it.
+   * @throws the signal's reason when it fires first
+   */
+  async untilNext(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    await new Promise<void>((resolve, reject) => {
+      const onAbort = (): void => {
+        this.#watchers.delete(watcher);
+        reject(signal.reason as Error);
+      };
+      const watcher = (): void => {
+        signal.removeEventListener("abort", onAbort);
+        resolve();
+      };
+      this.#watchers.add(watcher);
+      signal.addEventListener("abort", onAbort, { once: true });
+    });
   }
 
   /** Bytes taken now. */
@@ -85,9 +120,11 @@ export class MemoryBudget {
       const onAbort = (): void => {
         this.#waiting.splice(this.#waiting.indexOf(entry), 1);
         reject(signal?.reason as Error);
+        this.#announce();
         this.#beginWaiting();
       };
       const entry: Waiting = {
+        sinceMs: performance.now(),
         bytes,
         begin: () => {
           signal?.removeEventListener("abort", onAbort);
@@ -150,7 +187,14 @@ export class MemoryBudget {
       if (this.#waiting[0] !== first) continue;
       this.#waiting.shift();
       first.begin();
+      this.#announce();
     }
+  }
+
+  #announce(): void {
+    const watchers = this.#watchers;
+    this.#watchers = new Set();
+    for (const watcher of watchers) watcher();
   }
 }
 

@@ -108,6 +108,7 @@ export class OpenKeys {
     for (;;) {
       const held = await this.#find(file, call);
       if (held === undefined) return await work(undefined);
+      if (await this.#gaveWay(held, call)) continue;
       // Other work may have taken its memory before this call resumed.
       if (!this.#held.has(held.openKey.id)) continue;
       held.users += 1;
@@ -127,6 +128,26 @@ export class OpenKeys {
     this.#open.delete(sha256);
   }
 
+  /**
+   * Waits while other work lacks memory that the keys would give back when no proof used them: a key that is always in
+   * use would keep that work out for ever. The proofs that run end by themselves; a key without one is no obstacle.
+   */
+  async #gaveWay({ share, users }: Held, call: OpenCall): Promise<boolean> {
+    const { memory } = this.#with;
+    const wanting = memory?.wanting ?? 0;
+    if (memory === undefined || share === undefined || users === 0 || wanting === 0) return false;
+    let reclaimable = 0;
+    for (const held of this.#held.values()) reclaimable += held.share?.bytes ?? 0;
+    if (reclaimable < wanting) return false;
+    const wait = waitOf(call, () => RETRY_AFTER_SEC);
+    try {
+      await memory.untilNext(wait.signal);
+      return true;
+    } finally {
+      wait.end();
+    }
+  }
+
   async #find(file: KeyFile, call: OpenCall): Promise<Held | undefined> {
     const { sha256 } = file.provingKey;
     if (this.#tooLarge.has(sha256)) return undefined;
@@ -136,7 +157,7 @@ export class OpenKeys {
       const others = this.#opening.get(sha256);
       if (others === undefined) return await this.#shareOpening(file, call);
       try {
-        return await others;
+        return await unlessAborted(others, call.signal);
       } catch {
         call.signal?.throwIfAborted();
       }
@@ -240,6 +261,22 @@ export class OpenKeys {
 /** Returns as many places as the whole memory has room for; one alone where there is not even that. */
 function fittingPlaces(needs: MemoryNeeds, wanted: OpenKeyPlaces, bytes: number): OpenKeyPlaces {
   return placesToTry(wanted).find((places) => openKeyBytes(needs, places) <= bytes) ?? { workspaces: 1 };
+}
+
+/** Waits for an opening that others share, no longer than this call's own signal allows. */
+async function unlessAborted<Value>(opening: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
+  if (signal === undefined) return await opening;
+  signal.throwIfAborted();
+  return await new Promise<Value>((resolve, reject) => {
+    const onAbort = (): void => {
+      reject(signal.reason as Error);
+    };
+    signal.addEventListener("abort", onAbort, { once: true });
+    const settled = opening.then(resolve, reject);
+    void settled.finally(() => {
+      signal.removeEventListener("abort", onAbort);
+    });
+  });
 }
 
 function bytesOf({ key }: OpenKey): number {

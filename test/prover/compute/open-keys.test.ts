@@ -104,6 +104,20 @@ describe("a key that several calls open at once", () => {
   });
 });
 
+describe("a call that waits for another's opening", () => {
+  it("ends with its own signal, and the opening goes on for the others", async () => {
+    const test = new TestPool();
+    const leaving = new AbortController();
+    const first = test.open(KEY, { owner: "user:a" });
+    const left = test.open(KEY, { owner: "user:b", signal: leaving.signal });
+    const stays = test.open(KEY, { owner: "user:c", signal: new AbortController().signal });
+    leaving.abort(new Error("gone"));
+    await expect(left).rejects.toThrow("gone");
+    test.calls[0]!.resolve(OPENED);
+    expect([(await first) === (await stays), test.calls.length]).toEqual([true, 1]);
+  });
+});
+
 describe("a key that no memory can hold", () => {
   it("is not opened again by each proof", async () => {
     const test = new TestPool();
@@ -134,6 +148,29 @@ describe("keys that do not fit beside each other", () => {
     expect(memory.taken).toBe(LEAST_BYTES);
     (await memory.take(LEAST_BYTES, "a setup")).release();
     expect(memory.taken).toBe(0);
+  });
+
+  it("are not used again before work that has waited long enough for their memory", async () => {
+    const memory = new MemoryBudget({ bytes: LEAST_BYTES, patienceMs: 0 });
+    const test = new TestPool(memory);
+    const first = test.prove("a");
+    await turn();
+    test.calls[0]!.resolve(LARGE);
+    await turn();
+    const setup = memory.take(LEAST_BYTES, "a setup");
+    const again = test.prove("a");
+    const late = test.prove("a", { deadlineMs: 1 });
+    await expect(late.done).rejects.toMatchObject({ code: "deadline_exceeded" });
+    expect([first.begun(), again.begun()]).toEqual([true, false]);
+    first.end();
+    await first.done;
+    (await setup).release();
+    await turn();
+    test.calls[1]!.resolve(LARGE);
+    await turn();
+    expect(again.begun()).toBe(true);
+    again.end();
+    await again.done;
   });
 
   it("give their memory back when they are dropped, once the last proof with them has ended", async () => {
