@@ -2,7 +2,7 @@
  * Provers that are shared: what others may do by each route, whose the results are, and the end of a right, also for
  * requests that are running.
  */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Principal, Subject } from "../../src/platform/auth/principal.js";
 import type { AnyHandler, RouteSpec } from "../../src/platform/contract/route.js";
 import { AppError } from "../../src/platform/errors.js";
@@ -270,6 +270,32 @@ describe("what is made with another's prover", () => {
     for (const table of ["prover_place", "prover_grant", "proof", "proof#prover", "note", "proof_store", "vault"])
       expect(test.store.count([table, who.kind, who.id]), table).toBe(0);
     expect(await failureOf(() => test.provers.listProofs(who, short, PAGE))).toMatchObject({ code: "not_found" });
+  });
+});
+
+describe("a subject that is being deleted", () => {
+  it("leaves each prover once, whatever their owners revoke and grant meanwhile", async () => {
+    const who = subject();
+    const { sharing } = test.registry;
+    const shared = [id, named];
+    const grants = await Promise.all(shared.map(async (each) => await sharing.grant(owner, each, { user_id: who.id })));
+    const commit = test.store.commit.bind(test.store);
+    const hostile = vi.spyOn(test.store, "commit");
+    let turns = 0;
+    hostile.mockImplementation(async (written) => {
+      await commit(written);
+      turns += 1;
+      if (turns !== 1) return;
+      // The first prover is shared again, and the other no more.
+      hostile.mockRestore();
+      const left = shared.findIndex((each) => test.store.get(["prover_grant", who.kind, who.id, each]) === undefined);
+      await sharing.grant(owner, shared[left]!, { user_id: who.id });
+      await sharing.revoke(owner, shared[1 - left]!, grants[1 - left]!.id);
+    });
+    await sharing.leaveAll(who);
+    expect(test.store.count(["prover_grant", who.kind, who.id])).toBe(1);
+    await sharing.leaveAll(who);
+    expect(test.store.count(["prover_grant", who.kind, who.id])).toBe(0);
   });
 });
 
