@@ -4,6 +4,7 @@
  * one put, and the prover that had it needs no change. Builds commits that the callers merge.
  */
 import { ownerKey, type Subject } from "../../platform/auth/principal.js";
+import { isoTimestamp } from "../../platform/clock.js";
 import { invalidMember } from "../../platform/errors.js";
 import { mergeCommits } from "../../platform/store/commits.js";
 import type { Store, StoreCommit, StoreKey, StoreRecord } from "../../platform/store/store.js";
@@ -108,7 +109,8 @@ export class ProverLabels {
   /** Prepares the labels of a new prover. Its tags move here when it begins as provisioned. */
   insertion(prover: LabelledProver, { tags, meta }: GivenLabels): StoreCommit {
     if (tags.length === 0 && Object.keys(meta).length === 0) return {};
-    const labels: StoredLabels = { meta, tags, tagged_at: prover.updated_at, updated_at: prover.updated_at };
+    const tagged_at = this.#after(prover, tags, prover.updated_at);
+    const labels: StoredLabels = { meta, tags, tagged_at, updated_at: prover.updated_at };
     const put: StoreCommit = { puts: [{ key: labelsKey(prover), value: labels }] };
     return prover.status === "provisioned" ? mergeCommits(put, this.#moves(prover, labels)) : put;
   }
@@ -137,7 +139,7 @@ export class ProverLabels {
       ...labels,
       ...(said === undefined ? {} : { description: said }),
       ...(meta === undefined ? {} : { meta: boundedMeta(meta) }),
-      ...(tags === undefined ? {} : { tags, tagged_at: now }),
+      ...(tags === undefined ? {} : { tags, tagged_at: this.#after(prover, tags, now, labels.tagged_at) }),
       updated_at: now,
     };
     const isTagged = tags !== undefined && prover.status === "provisioned";
@@ -181,6 +183,13 @@ export class ProverLabels {
       checks: [{ key: labelsKey(prover), version: record?.version ?? "absent" }],
       deletes: [labelsKey(prover)],
     });
+  }
+
+  /** Returns a time that is later than those at which the tags were asked for before, also where the clock is behind. */
+  #after({ name, build }: LabelledProver, tags: readonly string[], now: string, own = ""): string {
+    const taken = tags.map((tag) => this.#entry(build.owner, name, tag)?.value.tagged_at ?? "");
+    const last = [own, ...taken].reduce((latest, at) => (at > latest ? at : latest), "");
+    return last < now ? now : isoTimestamp(Date.parse(last) + 1);
   }
 
   /** Gives the prover its tags, except those that were asked for another one after it. */
