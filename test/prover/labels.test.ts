@@ -97,6 +97,23 @@ describe("a tag", () => {
     expect(labelling.idOf(who, "back:y")).toBe(third.id);
   });
 
+  it("is refused to a prover that failed", async () => {
+    const who = subject();
+    const { id } = await register(idle.provers, who, { name: "failed" });
+    const repository = new ProverRepository(idle);
+    const record = repository.find(who, id)!;
+    await idle.store.commit(repository.update(record, { ...record.value, status: "failed" }));
+    const update = async (said: UpdateProver): Promise<void> => {
+      await labellingOf(idle).update(who, id, said);
+    };
+    expect(await failureOf(() => update({ tags: ["v1"], meta: { a: "1" } }))).toMatchObject({
+      code: "prover_not_provisioned",
+      status: 409,
+    });
+    await update({ tags: [], meta: { a: "2" } });
+    expect(idle.provers.get(who, id)).toMatchObject({ tags: [], meta: { a: "2" } });
+  });
+
   it("is its owner's, exact in its case, and gone with its prover", async () => {
     const who = subject();
     const { id } = await provision(test.provers, who, { name: "Cube.1", tags: ["RC_1"] });

@@ -5,7 +5,7 @@
  */
 import { ownerKey, type Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp } from "../../platform/clock.js";
-import { invalidMember } from "../../platform/errors.js";
+import { AppError, invalidMember } from "../../platform/errors.js";
 import { mergeCommits } from "../../platform/store/commits.js";
 import type { Store, StoreCommit, StoreKey, StoreRecord } from "../../platform/store/store.js";
 import { META_BYTES_MAX, TAGGED_NAME_PATTERN, type Meta, type UpdateProver } from "./label-schemas.js";
@@ -127,7 +127,7 @@ export class ProverLabels {
 
   /**
    * Prepares a change by the owner. It conflicts when the prover or its labels change meanwhile.
-   * @throws AppError `invalid_request`
+   * @throws AppError `invalid_request`, `prover_not_provisioned` for tags of a prover that failed
    */
   change(record: StoreRecord<LabelledProver>, { tags, meta, description }: UpdateProver, now: string): StoreCommit {
     const prover = record.value;
@@ -135,6 +135,8 @@ export class ProverLabels {
     const { description: earlier, ...labels } = before?.value ?? NO_LABELS;
     const said = description === undefined ? earlier : description;
     if (tags !== undefined) requireTags(tags, prover.name);
+    if (tags !== undefined && tags.length > 0 && prover.status === "failed")
+      throw new AppError("prover_not_provisioned", { message: "the prover failed and can have no tags" });
     const next: StoredLabels = {
       ...labels,
       ...(said === undefined ? {} : { description: said }),
