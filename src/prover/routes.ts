@@ -240,6 +240,7 @@ export const proverRoutes = {
     responses: { 201: { description: "The proof; Location names its record", schema: ProveResult } },
     errors: [
       "not_found",
+      "forbidden",
       "prover_not_provisioned",
       "prover_keys_missing",
       "prover_verifies_only",

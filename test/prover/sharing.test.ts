@@ -120,7 +120,7 @@ describe("each route of a shared prover", () => {
     ["createProverGrant", () => ({ body: { user_id: newId() } }), 404, 404, 404],
     ["deleteProverGrant", () => ({ params: { id, grant_id: grantOf(prover) } }), 404, 404, 404],
     ["getSharedProver", () => ({}), 200, 200, 200],
-    ["prove", () => ({ body: { witness: INPUTS } }), 201, 404, 404],
+    ["prove", () => ({ body: { witness: INPUTS } }), 201, 403, 403],
     ["verify", () => ({ body: { witness: { Y: "35" }, proof: proof.proof } }), 200, 200, 200],
     ["verify", () => ({ body: { batch: [{ witness: { Y: "35" }, proof: proof.proof }] } }), 200, 200, 200],
     ["verify", () => ({ body: { witness: { Y: "35" }, proof: proof.proof, store: true } }), 200, 403, 403],
@@ -137,10 +137,10 @@ describe("each route of a shared prover", () => {
     ["getProverArtifact", () => ({ params: { id, name: "circuit.r1cs" } }), 404, 404, 404],
     ["getProverArtifact", () => ({ params: { id, name: "circuit.sym" } }), 404, 404, 404],
     ["getProverArtifact", () => ({ params: { id, name: "analysis.json" } }), 404, 404, 404],
-    ["listProofs", () => ({}), 200, 404, 404],
-    ["getProof", () => ({ params: { id, proof_id: proof.id } }), 404, 404, 404],
-    ["getNote", () => ({ params: { id, index: "0" } }), 200, 404, 404],
-    ["getNote", () => ({ params: { id, index: "99" } }), 404, 404, 404],
+    ["listProofs", () => ({}), 200, 403, 403],
+    ["getProof", () => ({ params: { id, proof_id: proof.id } }), 404, 403, 403],
+    ["getNote", () => ({ params: { id, index: "0" } }), 200, 403, 403],
+    ["getNote", () => ({ params: { id, index: "99" } }), 404, 403, 403],
     ["deleteProver", () => ({}), 404, 404, 404],
     ["leaveSharedProver", () => ({}), 204, 204, 404],
   ];
@@ -313,7 +313,8 @@ describe("the end of a right", () => {
       compute.meanwhile = async () => {
         await sharing.revoke(owner, id, grant.id);
       };
-      expect(await failureOf(request)).toMatchObject({ code: "not_found" });
+      // Anyone may still verify with it.
+      expect(await failureOf(request)).toMatchObject({ code: "forbidden" });
       expect(test.store.count(["proof", who.kind, who.id])).toBe(0);
       expect(test.store.count(["prover_place", who.kind, who.id])).toBe(0);
     }
