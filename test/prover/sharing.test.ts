@@ -239,6 +239,24 @@ describe("what is made with another's prover", () => {
     expect((await test.provers.note(who, named, 1)).index).toBe(1);
   });
 
+  it("names places in the source to the owner only", async () => {
+    const inputs = { X: "3", Y: "36" };
+    const code = "constraints_unsatisfied";
+    const [owned, shared] = await Promise.all(
+      [owner, prover].map(
+        async (who) => await failureOf(() => test.provers.prove(who, named, { inputs, signal: never })),
+      ),
+    );
+    expect(owned).toMatchObject({ code });
+    expect(owned!.message).toMatch(/template \w+, line \d+/);
+    expect(shared).toMatchObject({ code });
+    expect(JSON.stringify([shared!.message, shared!.details])).not.toMatch(/template|line|path|:\d/);
+    const unknown = { inputs: { ...INPUTS, Z: "1" }, signal: never };
+    expect(await failureOf(() => test.provers.prove(prover, named, unknown))).toMatchObject({
+      code: "witness_invalid",
+    });
+  });
+
   it("takes the turns of the one who asks", async () => {
     const who = subject();
     await test.registry.sharing.grant(owner, named, { user_id: who.id });
