@@ -68,16 +68,7 @@ export class ProverFiles {
    * @throws AppError `not_found`, `artifact_corrupt`, and what `VerifierContracts.make` throws
    */
   async get(caller: Subject, id: string, name: string): Promise<FileAnswer> {
-    const { mayRead, prover: asked } = this.#with.access.files(caller, id);
-    const { contracts } = this.#with;
-    if (name === CONTRACT_TO_MAKE.name && contracts.isAwaited(asked)) await contracts.make(asked, caller);
-    const { prover } = this.#with.access.files(caller, id);
-    const found = mayRead(name)
-      ? (this.#download(prover, name) ?? this.#analysisDownload(prover, name) ?? (await this.#exported(prover, name)))
-      : undefined;
-    if (found === undefined) throw new AppError("not_found", { message: `the prover has no artifact ${name}` });
-    const { sha256, bytes } = await this.#with.artifacts.verify(found.sha256);
-    return { path: this.#with.artifacts.resolve(sha256), bytes, sha256, contentType: found.contentType };
+    return await this.#get(caller, id, { name, missing: `the prover has no artifact ${name}` });
   }
 
   /**
@@ -85,7 +76,7 @@ export class ProverFiles {
    * @throws AppError `not_found` for a circuit from outside too, `artifact_corrupt`
    */
   async source(owner: Subject, id: string): Promise<FileAnswer> {
-    return await this.get(owner, id, SOURCE_FILE);
+    return await this.#get(owner, id, { name: SOURCE_FILE, missing: "the prover has no source" });
   }
 
   /**
@@ -120,6 +111,23 @@ export class ProverFiles {
       return [{ name, ...found, received: found.bytes, complete: true }];
     });
     return this.#with.contracts.isAwaited(prover) ? [...made, CONTRACT_TO_MAKE] : made;
+  }
+
+  async #get(
+    caller: Subject,
+    id: string,
+    { name, missing }: { readonly name: string; readonly missing: string },
+  ): Promise<FileAnswer> {
+    const { mayRead, prover: asked } = this.#with.access.files(caller, id);
+    const { contracts } = this.#with;
+    if (name === CONTRACT_TO_MAKE.name && contracts.isAwaited(asked)) await contracts.make(asked, caller);
+    const { prover } = this.#with.access.files(caller, id);
+    const found = mayRead(name)
+      ? (this.#download(prover, name) ?? this.#analysisDownload(prover, name) ?? (await this.#exported(prover, name)))
+      : undefined;
+    if (found === undefined) throw new AppError("not_found", { message: missing });
+    const { sha256, bytes } = await this.#with.artifacts.verify(found.sha256);
+    return { path: this.#with.artifacts.resolve(sha256), bytes, sha256, contentType: found.contentType };
   }
 
   /** Undefined for what the prover has not got, or not yet. */
