@@ -1,5 +1,5 @@
 /** For which scheme a key of snarkjs is, by what it says of itself: whoever takes one for another is told so. */
-import { PROOF_SYSTEMS } from "./names.js";
+import type { PROOF_SYSTEMS } from "./names.js";
 import { parsedJson } from "./imported-keys.js";
 
 type Scheme = (typeof PROOF_SYSTEMS)[keyof typeof PROOF_SYSTEMS]["scheme"];

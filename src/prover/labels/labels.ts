@@ -187,7 +187,7 @@ export class ProverLabels {
     });
   }
 
-  /** Returns a time that is later than those at which the tags were asked for before, also where the clock is behind. */
+  /** Returns a time that is later than those at which the tags were asked for before, also if the clock is behind. */
   #after({ name, build }: LabelledProver, tags: readonly string[], now: string, own = ""): string {
     const taken = tags.map((tag) => this.#entry(build.owner, name, tag)?.value.tagged_at ?? "");
     const last = [own, ...taken].reduce((latest, at) => (at > latest ? at : latest), "");
