@@ -78,8 +78,8 @@ export class Proofs {
    * @param request.witnessFile in their place: a whole witness, such as snarkjs' `.wtns` file, unchecked
    * @param request.meta free data of the proof's record
    * @throws AppError `not_found`, `forbidden`, `prover_not_provisioned`, `invalid_request`, `witness_missing`,
-   *   `witness_invalid`, `constraints_unsatisfied`, `proof_self_check_failed`, `artifact_corrupt`, `prover_verifies_only`, and what
-   *   pools, vault and store throw
+   *   `witness_invalid`, `constraints_unsatisfied`, `proof_self_check_failed`, `artifact_corrupt`,
+   *   `prover_verifies_only`, and what pools, vault and store throw
    */
   async prove(
     caller: Subject,
