@@ -68,19 +68,7 @@ export class ProverFiles {
    * @throws AppError `not_found`, `artifact_corrupt`, and what `VerifierContracts.make` and `ExportedKeys.get` throw
    */
   async get(asker: Asker, id: string, name: string): Promise<FileAnswer> {
-    const caller = asker.subject;
-    const { mayRead, prover: asked } = this.#with.access.files(caller, id);
-    const { contracts } = this.#with;
-    if (name === CONTRACT_TO_MAKE.name && contracts.isAwaited(asked)) await contracts.make(asked, asker);
-    const { prover } = this.#with.access.files(caller, id);
-    const found = mayRead(name)
-      ? (this.#download(prover, name) ??
-        this.#analysisDownload(prover, name) ??
-        (await this.#exported(prover, name, asker)))
-      : undefined;
-    if (found === undefined) throw new AppError("not_found", { message: `the prover has no artifact ${name}` });
-    const { sha256, bytes } = await this.#with.artifacts.verify(found.sha256);
-    return { path: this.#with.artifacts.resolve(sha256), bytes, sha256, contentType: found.contentType };
+    return await this.#get(asker, id, { name, missing: `the prover has no artifact ${name}` });
   }
 
   /**
@@ -88,7 +76,7 @@ export class ProverFiles {
    * @throws AppError `not_found` for a circuit from outside too, `artifact_corrupt`
    */
   async source(owner: Subject, id: string): Promise<FileAnswer> {
-    return await this.get({ subject: owner }, id, SOURCE_FILE);
+    return await this.#get({ subject: owner }, id, { name: SOURCE_FILE, missing: "the prover has no source" });
   }
 
   /**
@@ -123,6 +111,26 @@ export class ProverFiles {
       return [{ name, ...found, received: found.bytes, complete: true }];
     });
     return this.#with.contracts.isAwaited(prover) ? [...made, CONTRACT_TO_MAKE] : made;
+  }
+
+  async #get(
+    asker: Asker,
+    id: string,
+    { name, missing }: { readonly name: string; readonly missing: string },
+  ): Promise<FileAnswer> {
+    const caller = asker.subject;
+    const { mayRead, prover: asked } = this.#with.access.files(caller, id);
+    const { contracts } = this.#with;
+    if (name === CONTRACT_TO_MAKE.name && contracts.isAwaited(asked)) await contracts.make(asked, asker);
+    const { prover } = this.#with.access.files(caller, id);
+    const found = mayRead(name)
+      ? (this.#download(prover, name) ??
+        this.#analysisDownload(prover, name) ??
+        (await this.#exported(prover, name, asker)))
+      : undefined;
+    if (found === undefined) throw new AppError("not_found", { message: missing });
+    const { sha256, bytes } = await this.#with.artifacts.verify(found.sha256);
+    return { path: this.#with.artifacts.resolve(sha256), bytes, sha256, contentType: found.contentType };
   }
 
   /** Undefined for what the prover has not got, or not yet. */

@@ -164,13 +164,13 @@ export const proverRoutes = {
     summary: "Change what a prover is called",
     auth: UPDATE,
     description:
-      "Description, tags and free data; each that is given replaces what there was. Tags of a provisioned prover move here at once. Everything else of a prover is fixed.",
+      "Description, tags and free data; each that is given replaces what there was. Tags of a provisioned prover move here at once, and one that failed can have none. Everything else of a prover is fixed.",
     params: ProverIdParams,
     body: UpdateProver,
     sendsBack: Prover,
     userNames: true,
     responses: { 204: { description: "Changed" } },
-    errors: ["not_found"],
+    errors: ["not_found", "prover_not_provisioned"],
     example: { body: { tags: ["v2", "latest"], meta: { team: "payments" } } },
   }),
   getProver: defineRoute({
@@ -243,6 +243,7 @@ export const proverRoutes = {
     responses: { 201: { description: "The proof; Location names its record", schema: ProveResult } },
     errors: [
       "not_found",
+      "forbidden",
       "prover_not_provisioned",
       "prover_keys_missing",
       "prover_verifies_only",

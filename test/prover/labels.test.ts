@@ -76,6 +76,44 @@ describe("a tag", () => {
     expect(idle.provers.get(who, late.id)).toMatchObject({ tags: [], pending_tags: [] });
   });
 
+  it("moves by the latest request also when the clock was set back", async () => {
+    const who = subject();
+    const first = await provision(test.provers, who, { name: "back", tags: ["x", "y"] });
+    const second = await provision(test.provers, who, { name: "back" });
+    const taken = test.store.get<object>(["prover_tag", who.kind, who.id, "back", "y"])!;
+    const ahead = new Date(Date.now() + 86_400_000).toISOString();
+    for (const tag of ["x", "y"])
+      await test.store.commit({
+        puts: [{ key: ["prover_tag", who.kind, who.id, "back", tag], value: { ...taken.value, tagged_at: ahead } }],
+      });
+    await change(who, second.id, { tags: ["x"] });
+    expect(labelling.idOf(who, "back:x")).toBe(second.id);
+    await change(who, first.id, { tags: ["x", "y"] });
+    expect(labelling.idOf(who, "back:x")).toBe(first.id);
+    await change(who, second.id, { tags: ["x"] });
+    expect(labelling.idOf(who, "back:x")).toBe(second.id);
+    const third = await provision(test.provers, who, { name: "back", tags: ["x", "y"] });
+    expect(labelling.idOf(who, "back:x")).toBe(third.id);
+    expect(labelling.idOf(who, "back:y")).toBe(third.id);
+  });
+
+  it("is refused to a prover that failed", async () => {
+    const who = subject();
+    const { id } = await register(idle.provers, who, { name: "failed" });
+    const repository = new ProverRepository(idle);
+    const record = repository.find(who, id)!;
+    await idle.store.commit(repository.update(record, { ...record.value, status: "failed" }));
+    const update = async (said: UpdateProver): Promise<void> => {
+      await labellingOf(idle).update(who, id, said);
+    };
+    expect(await failureOf(() => update({ tags: ["v1"], meta: { a: "1" } }))).toMatchObject({
+      code: "prover_not_provisioned",
+      status: 409,
+    });
+    await update({ tags: [], meta: { a: "2" } });
+    expect(idle.provers.get(who, id)).toMatchObject({ tags: [], meta: { a: "2" } });
+  });
+
   it("is its owner's, exact in its case, and gone with its prover", async () => {
     const who = subject();
     const { id } = await provision(test.provers, who, { name: "Cube.1", tags: ["RC_1"] });

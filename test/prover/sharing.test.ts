@@ -2,7 +2,7 @@
  * Provers that are shared: what others may do by each route, whose the results are, and the end of a right, also for
  * requests that are running.
  */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Principal, Subject } from "../../src/platform/auth/principal.js";
 import type { AnyHandler, RouteSpec } from "../../src/platform/contract/route.js";
 import { AppError } from "../../src/platform/errors.js";
@@ -120,7 +120,7 @@ describe("each route of a shared prover", () => {
     ["createProverGrant", () => ({ body: { user_id: newId() } }), 404, 404, 404],
     ["deleteProverGrant", () => ({ params: { id, grant_id: grantOf(prover) } }), 404, 404, 404],
     ["getSharedProver", () => ({}), 200, 200, 200],
-    ["prove", () => ({ body: { witness: INPUTS } }), 201, 404, 404],
+    ["prove", () => ({ body: { witness: INPUTS } }), 201, 403, 403],
     ["verify", () => ({ body: { witness: { Y: "35" }, proof: proof.proof } }), 200, 200, 200],
     ["verify", () => ({ body: { batch: [{ witness: { Y: "35" }, proof: proof.proof }] } }), 200, 200, 200],
     ["verify", () => ({ body: { witness: { Y: "35" }, proof: proof.proof, store: true } }), 200, 403, 403],
@@ -137,10 +137,10 @@ describe("each route of a shared prover", () => {
     ["getProverArtifact", () => ({ params: { id, name: "circuit.r1cs" } }), 404, 404, 404],
     ["getProverArtifact", () => ({ params: { id, name: "circuit.sym" } }), 404, 404, 404],
     ["getProverArtifact", () => ({ params: { id, name: "analysis.json" } }), 404, 404, 404],
-    ["listProofs", () => ({}), 200, 404, 404],
-    ["getProof", () => ({ params: { id, proof_id: proof.id } }), 404, 404, 404],
-    ["getNote", () => ({ params: { id, index: "0" } }), 200, 404, 404],
-    ["getNote", () => ({ params: { id, index: "99" } }), 404, 404, 404],
+    ["listProofs", () => ({}), 200, 403, 403],
+    ["getProof", () => ({ params: { id, proof_id: proof.id } }), 404, 403, 403],
+    ["getNote", () => ({ params: { id, index: "0" } }), 200, 403, 403],
+    ["getNote", () => ({ params: { id, index: "99" } }), 404, 403, 403],
     ["deleteProver", () => ({}), 404, 404, 404],
     ["leaveSharedProver", () => ({}), 204, 204, 404],
   ];
@@ -239,6 +239,24 @@ describe("what is made with another's prover", () => {
     expect((await test.provers.note(who, named, 1)).index).toBe(1);
   });
 
+  it("names places in the source to the owner only", async () => {
+    const inputs = { X: "3", Y: "36" };
+    const code = "constraints_unsatisfied";
+    const [owned, shared] = await Promise.all(
+      [owner, prover].map(
+        async (who) => await failureOf(() => test.provers.prove(who, named, { inputs, signal: never })),
+      ),
+    );
+    expect(owned).toMatchObject({ code });
+    expect(owned!.message).toMatch(/template \w+, line \d+/);
+    expect(shared).toMatchObject({ code });
+    expect(JSON.stringify([shared!.message, shared!.details])).not.toMatch(/template|line|path|:\d/);
+    const unknown = { inputs: { ...INPUTS, Z: "1" }, signal: never };
+    expect(await failureOf(() => test.provers.prove(prover, named, unknown))).toMatchObject({
+      code: "witness_invalid",
+    });
+  });
+
   it("takes the turns of the one who asks", async () => {
     const who = subject();
     await test.registry.sharing.grant(owner, named, { user_id: who.id });
@@ -273,6 +291,32 @@ describe("what is made with another's prover", () => {
   });
 });
 
+describe("a subject that is being deleted", () => {
+  it("leaves each prover once, whatever their owners revoke and grant meanwhile", async () => {
+    const who = subject();
+    const { sharing } = test.registry;
+    const shared = [id, named];
+    const grants = await Promise.all(shared.map(async (each) => await sharing.grant(owner, each, { user_id: who.id })));
+    const commit = test.store.commit.bind(test.store);
+    const hostile = vi.spyOn(test.store, "commit");
+    let turns = 0;
+    hostile.mockImplementation(async (written) => {
+      await commit(written);
+      turns += 1;
+      if (turns !== 1) return;
+      // The first prover is shared again, and the other no more.
+      hostile.mockRestore();
+      const left = shared.findIndex((each) => test.store.get(["prover_grant", who.kind, who.id, each]) === undefined);
+      await sharing.grant(owner, shared[left]!, { user_id: who.id });
+      await sharing.revoke(owner, shared[1 - left]!, grants[1 - left]!.id);
+    });
+    await sharing.leaveAll(who);
+    expect(test.store.count(["prover_grant", who.kind, who.id])).toBe(1);
+    await sharing.leaveAll(who);
+    expect(test.store.count(["prover_grant", who.kind, who.id])).toBe(0);
+  });
+});
+
 describe("the end of a right", () => {
   it("holds for requests that are running", async () => {
     const who = subject();
@@ -287,7 +331,8 @@ describe("the end of a right", () => {
       compute.meanwhile = async () => {
         await sharing.revoke(owner, id, grant.id);
       };
-      expect(await failureOf(request)).toMatchObject({ code: "not_found" });
+      // Anyone may still verify with it.
+      expect(await failureOf(request)).toMatchObject({ code: "forbidden" });
       expect(test.store.count(["proof", who.kind, who.id])).toBe(0);
       expect(test.store.count(["prover_place", who.kind, who.id])).toBe(0);
     }

@@ -7,7 +7,7 @@ import type { CurveName } from "../curves/curve-parameters.js";
 import { curveNamed } from "../curves/curves.js";
 import { boundDiagnostics, LIBRARY_FOLDER, ownError, parseDiagnostics, SOURCE_FOLDER } from "./diagnostics.js";
 import type { Diagnostic } from "./diagnostics.js";
-import { panicOf } from "./compiler-report.js";
+import { lastWords, panicOf } from "./compiler-report.js";
 import { reachedFiles, type ReachedFiles } from "./included-files.js";
 import { MemoryFs, MemoryFsLimitError } from "./memory-fs.js";
 import { runNativeCompiler, type NativeCompiler, type NativeRun } from "./native-compiler.js";
@@ -257,12 +257,13 @@ function nativeFailure(
   const panic = panicOf(text);
   const findings = parseDiagnostics(text, sourcesOf(files, request));
   if (findings.some(({ severity }) => severity === "error")) return invalid(findings);
+  const said = panic ?? lastWords(text);
   const end = ownError(
     "compiler_failed",
     panic === undefined && signal === null
-      ? "the compiler refused this source without a reason"
+      ? `the compiler refused this source and ended with the exit code ${String(status)}`
       : "the compiler crashed on this source",
-    panic === undefined ? {} : { notes: [panic] },
+    said === "" ? {} : { notes: [said] },
   );
   return invalid([...findings, end]);
 }

@@ -56,6 +56,9 @@ const NOTE = /^\s*= (.*)$/;
 const DRAWING = /^[\s│╭╮╰╯├─^\-'~]+/;
 /** Labels that only point at the place, which the finding names anyway. */
 const POINTING_LABELS: ReadonlySet<string> = new Set(["found here", "here"]);
+const LAST_WORDS_CHARS = 600;
+/** An absolute path, or the end of one that is cut, outside the folders of the source and the library. */
+const HOST_PATH = /(?<![\w.@\])/-])(?:file:\/\/)?\/(?!(?:src|lib)\/)[^\s"'():]+/g;
 const PANIC = /panicked at '?(.{1,300}?)'?(?:, [\w./-]+\.rs:|\n|$)/;
 
 /** Reads all findings in the order of appearance. */
@@ -78,6 +81,11 @@ export function parseReport(text: string): ReportedFinding[] {
 /** Returns the reason of the compiler's own crash, if it printed one. */
 export function panicOf(text: string): string | undefined {
   return PANIC.exec(text)?.[1];
+}
+
+/** Returns the end of what a compiler of another kind printed, without paths of the machine. */
+export function lastWords(text: string): string {
+  return text.trim().slice(-LAST_WORDS_CHARS).replace(HOST_PATH, "[path]");
 }
 
 function newDraft([, severity, code = "compiler", message = ""]: RegExpExecArray): Draft {

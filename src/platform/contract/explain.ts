@@ -205,6 +205,8 @@ function memberSchema(schema: Keywords, name: string): Keywords | boolean {
 
 /** Returns the dotted name of a member; names come from the client, so they are cut and stripped. */
 function member(path: string, name: string): string {
+  // `meta[]=1` in a query.
+  if (name === "" && path !== "") return `${path}[]`;
   const plain = name.replace(/[^\x20-\x7e]/g, "?");
   const cut = plain.length > NAME_LENGTH_MAX ? `${plain.slice(0, NAME_LENGTH_MAX)}...` : plain;
   return path === "" ? cut : `${path}.${cut}`;
@@ -258,6 +260,7 @@ function describe(schema: Keywords): string {
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (schema.enum !== undefined) return describeAllowed(schema.enum);
   if (schema.format !== undefined) return describeFormat(schema.format);
+  if (schema.pattern !== undefined && schema.description !== undefined) return schema.description;
   return schema.type === undefined ? "another form" : describeType(schema.type);
 }
 

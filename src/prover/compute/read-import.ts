@@ -7,6 +7,9 @@ import { verifierInterface } from "../../engine/circuit/interface.js";
 import { openPowersOfTau } from "../../engine/powers-of-tau/lagrange-points.js";
 import { PowersOfTauError } from "../../engine/powers-of-tau/powers-of-tau-error.js";
 import { rangeOfPath } from "../../engine/powers-of-tau/range-file.js";
+import { keyProblem, verifyingKeyProblem } from "../../engine/proof-systems/imported-keys.js";
+import { findOtherScheme, findOtherSchemeOfVerifyingKey } from "../../engine/proof-systems/key-protocol.js";
+import { PROOF_SYSTEMS } from "../../engine/proof-systems/names.js";
 import type { CandidateString } from "../../engine/proof-systems/proof-system.js";
 import { openReferenceString } from "../../engine/proof-systems/reference-string-file.js";
 import { proofSystem } from "../../engine/proof-systems/table.js";
@@ -38,6 +41,8 @@ export async function readImport(request: ImportTaskRequest): Promise<ImportTask
   const { r1cs, witnessProgram, sym, provingKey, verifyingKey } = files;
   const { curve } = proofSystem(system);
   if (r1cs === undefined || witnessProgram === undefined) return await readVerifyingKey(request);
+  const otherScheme = findOtherKey(request);
+  if (otherScheme !== undefined) return otherScheme;
   const r1csBytes = read(r1cs);
   const imported = await readImportedCircuit(
     {
@@ -67,11 +72,24 @@ export async function readImport(request: ImportTaskRequest): Promise<ImportTask
 
 async function readVerifyingKey({ files, system }: ImportTaskRequest): Promise<ImportTaskAnswer> {
   if (files.verifyingKey === undefined) throw new Error("an import has a circuit or a verifying key");
+  const otherScheme = findOtherKey({ files, system });
+  if (otherScheme !== undefined) return otherScheme;
   const known = proofSystem(system);
   const key = await known.importVerifyingKey(read(files.verifyingKey).toString("utf8"));
   if (!key.ok) return key;
   const { verifyingKey, publicCount } = key;
   return { ok: true, value: { circuit: verifierInterface(known.curve.name, publicCount), verifyingKey } };
+}
+
+/** Before anything else is said of a key: what its reader finds in one of another scheme tells its sender nothing. */
+function findOtherKey({ files, system }: Pick<ImportTaskRequest, "files" | "system">): ImportProblem | undefined {
+  const { provingKey, verifyingKey } = files;
+  const { scheme } = PROOF_SYSTEMS[system];
+  const wrongKey = provingKey === undefined ? undefined : findOtherScheme(read(provingKey), scheme);
+  if (wrongKey !== undefined) return keyProblem(wrongKey);
+  const wrong =
+    verifyingKey === undefined ? undefined : findOtherSchemeOfVerifyingKey(read(verifyingKey).toString("utf8"), scheme);
+  return wrong === undefined ? undefined : verifyingKeyProblem(wrong);
 }
 
 function candidatesOf({ system, strings = [] }: ImportTaskRequest): CandidateString[] {

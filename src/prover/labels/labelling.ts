@@ -34,7 +34,7 @@ export class Labelling {
 
   /**
    * Changes what is given; tags of a provisioned prover move here at once.
-   * @throws AppError `not_found`, `invalid_request`, `conflict` when the prover keeps changing
+   * @throws AppError `not_found`, `invalid_request`, `prover_not_provisioned`, `conflict` when it keeps changing
    */
   async update(owner: Subject, id: string, change: UpdateProver): Promise<void> {
     const { store, repository, clock } = this.#with;

@@ -4,7 +4,8 @@
  * one put, and the prover that had it needs no change. Builds commits that the callers merge.
  */
 import { ownerKey, type Subject } from "../../platform/auth/principal.js";
-import { invalidMember } from "../../platform/errors.js";
+import { isoTimestamp } from "../../platform/clock.js";
+import { AppError, invalidMember } from "../../platform/errors.js";
 import { mergeCommits } from "../../platform/store/commits.js";
 import type { Store, StoreCommit, StoreKey, StoreRecord } from "../../platform/store/store.js";
 import { META_BYTES_MAX, TAGGED_NAME_PATTERN, type Meta, type UpdateProver } from "./label-schemas.js";
@@ -108,7 +109,8 @@ export class ProverLabels {
   /** Prepares the labels of a new prover. Its tags move here when it begins as provisioned. */
   insertion(prover: LabelledProver, { tags, meta }: GivenLabels): StoreCommit {
     if (tags.length === 0 && Object.keys(meta).length === 0) return {};
-    const labels: StoredLabels = { meta, tags, tagged_at: prover.updated_at, updated_at: prover.updated_at };
+    const tagged_at = this.#after(prover, tags, prover.updated_at);
+    const labels: StoredLabels = { meta, tags, tagged_at, updated_at: prover.updated_at };
     const put: StoreCommit = { puts: [{ key: labelsKey(prover), value: labels }] };
     return prover.status === "provisioned" ? mergeCommits(put, this.#moves(prover, labels)) : put;
   }
@@ -125,7 +127,7 @@ export class ProverLabels {
 
   /**
    * Prepares a change by the owner. It conflicts when the prover or its labels change meanwhile.
-   * @throws AppError `invalid_request`
+   * @throws AppError `invalid_request`, `prover_not_provisioned` for tags of a prover that failed
    */
   change(record: StoreRecord<LabelledProver>, { tags, meta, description }: UpdateProver, now: string): StoreCommit {
     const prover = record.value;
@@ -133,11 +135,13 @@ export class ProverLabels {
     const { description: earlier, ...labels } = before?.value ?? NO_LABELS;
     const said = description === undefined ? earlier : description;
     if (tags !== undefined) requireTags(tags, prover.name);
+    if (tags !== undefined && tags.length > 0 && prover.status === "failed")
+      throw new AppError("prover_not_provisioned", { message: "the prover failed and can have no tags" });
     const next: StoredLabels = {
       ...labels,
       ...(said === undefined ? {} : { description: said }),
       ...(meta === undefined ? {} : { meta: boundedMeta(meta) }),
-      ...(tags === undefined ? {} : { tags, tagged_at: now }),
+      ...(tags === undefined ? {} : { tags, tagged_at: this.#after(prover, tags, now, labels.tagged_at) }),
       updated_at: now,
     };
     const isTagged = tags !== undefined && prover.status === "provisioned";
@@ -181,6 +185,13 @@ export class ProverLabels {
       checks: [{ key: labelsKey(prover), version: record?.version ?? "absent" }],
       deletes: [labelsKey(prover)],
     });
+  }
+
+  /** Returns a time that is later than those at which the tags were asked for before, also if the clock is behind. */
+  #after({ name, build }: LabelledProver, tags: readonly string[], now: string, own = ""): string {
+    const taken = tags.map((tag) => this.#entry(build.owner, name, tag)?.value.tagged_at ?? "");
+    const last = [own, ...taken].reduce((latest, at) => (at > latest ? at : latest), "");
+    return last < now ? now : isoTimestamp(Date.parse(last) + 1);
   }
 
   /** Gives the prover its tags, except those that were asked for another one after it. */

@@ -77,9 +77,9 @@ export class Proofs {
    * @param request.inputs the caller's named inputs, unchecked
    * @param request.witnessFile in their place: a whole witness, such as snarkjs' `.wtns` file, unchecked
    * @param request.meta free data of the proof's record
-   * @throws AppError `not_found`, `prover_not_provisioned`, `invalid_request`, `witness_missing`, `witness_invalid`,
-   *   `constraints_unsatisfied`, `proof_self_check_failed`, `artifact_corrupt`, `prover_verifies_only`, and what
-   *   pools, vault and store throw
+   * @throws AppError `not_found`, `forbidden`, `prover_not_provisioned`, `invalid_request`, `witness_missing`,
+   *   `witness_invalid`, `constraints_unsatisfied`, `proof_self_check_failed`, `artifact_corrupt`,
+   *   `prover_verifies_only`, and what pools, vault and store throw
    */
   async prove(
     caller: Subject,
@@ -110,7 +110,7 @@ export class Proofs {
       signal,
       deadlineMs: this.#options.proveDeadlineMs,
     });
-    if (!result.ok) throw taskError(result);
+    if (!result.ok) throw admission.isOwner ? taskError(result) : taskError(withoutSource(result));
     const { proof, publicSignals, timings } = result.value;
     const record = await this.#store(caller, admission, {
       proof,
@@ -351,6 +351,12 @@ function taskError(failure: TaskFailure): AppError {
     message: failure.message,
     ...(failure.details === undefined ? {} : { details: failure.details }),
   });
+}
+
+/** Who does not own the prover never sees its source, nor the places in it that a failing assertion names. */
+function withoutSource(failure: TaskFailure): TaskFailure {
+  if (failure.code !== "constraints_unsatisfied") return failure;
+  return { ok: false, code: failure.code, message: "the inputs do not satisfy the circuit, or it fails for them" };
 }
 
 function formsOf({ snarkjs, solidity, publicSignals }: ProveValue): Pick<ProveResult, "snarkjs" | "solidity"> {

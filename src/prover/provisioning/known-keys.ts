@@ -89,7 +89,8 @@ export class KnownKeys {
       giver.provider === prover.provider &&
       giver.proving_scheme === prover.proving_scheme &&
       giver.curve === prover.curve &&
-      giver.trusted_setup === prover.trusted_setup;
+      giver.trusted_setup === prover.trusted_setup &&
+      isSameCircuit(giver, prover);
     if (!isAlike) return false;
     const { stringCurve, setup } = this.#with.catalog.systemOf(giver);
     const { phase1 } = prover.build;
@@ -133,4 +134,10 @@ export class KnownKeys {
       await this.#holdAll(rest, use);
     });
   }
+}
+
+/** The hash is of what is compiled; another compiler may have made other constraints of it. */
+function isSameCircuit(one: StoredProver, other: StoredProver): boolean {
+  const [first, second] = [one, other].map(({ build }) => build.artifacts["circuit.r1cs"]?.sha256);
+  return first === undefined || second === undefined || first === second;
 }

@@ -57,6 +57,11 @@ export class GrantRecords {
     return this.#grants.list("grantee", granteeKey(grantee), { page });
   }
 
+  /** Returns the provers with a grant to a subject itself. */
+  proversOf(grantee: Subject): string[] {
+    return this.#grants.records("grantee", granteeKey(grantee)).map(({ value }) => value.prover_id);
+  }
+
   /** Prepares a new grant, or the change of one. */
   put(current: StoreRecord<StoredGrant> | undefined, next: StoredGrant): StoreCommit {
     return current === undefined ? this.#grants.insertCommit(next) : this.#grants.updateCommit(current, next);

@@ -2,7 +2,7 @@
  * Who may use a prover: its owner, and those to whom it is shared. Whoever may not is answered as if it did not exist.
  */
 import type { Subject } from "../../platform/auth/principal.js";
-import { notFound } from "../../platform/errors.js";
+import { AppError, notFound } from "../../platform/errors.js";
 import type { StoreCheck, StoreRecord } from "../../platform/store/store.js";
 import type { ProverRepository, StoredProver } from "../repository.js";
 import type { Right, StoredGrant } from "./grants.js";
@@ -13,10 +13,10 @@ export interface Admission {
   readonly isOwner: boolean;
   /**
    * Returns the checks of a commit that needs the right; called for each try.
-   * @throws AppError `not_found` once the right has ended
+   * @throws AppError `not_found` once the right has ended, `forbidden` once only that to verify is left
    */
   readonly checks: () => readonly StoreCheck[];
-  /** @throws AppError `not_found` once another's right has ended */
+  /** @throws AppError as `checks`, once another's right has ended */
   readonly requireStill: () => void;
 }
 
@@ -40,12 +40,15 @@ export class ProverAccess {
     this.#repository = dependencies.repository;
   }
 
-  /** @throws AppError `not_found` when the caller may not use the prover so */
+  /**
+   * @throws AppError `not_found` when the caller may not use the prover at all, `forbidden` when it may verify only
+   */
   require(caller: Subject, id: string, right: Right): Admission {
     const held = (): Held => {
       const found = this.#find(caller, id, right);
-      if (found === undefined) throw notFound("prover");
-      return found;
+      if (found !== undefined) return found;
+      if (this.#find(caller, id, "verify") === undefined) throw notFound("prover");
+      throw new AppError("forbidden", { message: "this prover is shared for verification only" });
     };
     const { prover, grant } = held();
     return {

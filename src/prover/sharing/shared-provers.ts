@@ -29,8 +29,6 @@ interface SharedProversDependencies {
 const GRANTS_MAX = 100;
 /** A proof that is stored at the same time makes a deletion conflict; a few tries are enough. */
 const LEAVE_TRIES_MAX = 8;
-/** Grants that a deletion of their grantee reads at a time. */
-const LEAVE_PAGE = { page: 1, rpp: 100 };
 const KINDS = ["user", "application", "organization"] as const satisfies readonly SubjectKind[];
 
 export class SharedProvers {
@@ -127,14 +125,19 @@ export class SharedProvers {
     throw new AppError("prover_busy", { message: "the prover is in use; try again" });
   }
 
-  /** Leaves all provers of others, for a subject that is being deleted. Safe to repeat. */
+  /**
+   * Leaves all provers of others, for a subject that is being deleted. Safe to repeat. Grants that are made meanwhile
+   * stay, so that their owners cannot make it endless.
+   */
   async leaveAll(subject: Subject): Promise<void> {
-    for (const id of this.#with.places.proversOf(subject)) await this.leave(subject, id);
-    const { grants } = this.#with.repository;
-    for (;;) {
-      const { rows } = grants.listOfGrantee(subject, LEAVE_PAGE);
-      if (rows.length === 0) return;
-      for (const { prover_id } of rows) await this.leave(subject, prover_id);
+    const { places, repository } = this.#with;
+    for (const id of new Set([...places.proversOf(subject), ...repository.grants.proversOf(subject)])) {
+      try {
+        await this.leave(subject, id);
+      } catch (error) {
+        // Its owner has revoked the grant, or deleted the prover, in between.
+        if (!(error instanceof AppError) || error.code !== "not_found") throw error;
+      }
     }
   }
 

@@ -300,3 +300,14 @@ describe("batches whose items fail alone", () => {
     ]);
   });
 });
+
+describe("messages", () => {
+  it("name the forms of a union of texts, and a member without a name", () => {
+    const Reference = Type.Union([Uuid, Type.String({ pattern: "^\\w+:\\w+$", description: "`name:tag`" })]);
+    const [id] = explainRefusal(Type.Object({ id: Reference }), { id: "cube" }, "the path");
+    expect(id?.message).toBe("id: expected a UUID or `name:tag`");
+    const Filter = Type.Record(Type.String({ pattern: "^[a-z]+$" }), Type.String(), { additionalProperties: false });
+    const [meta] = explainRefusal(Type.Object({ meta: Filter }), { meta: { "": "1" } }, "the query");
+    expect(meta).toMatchObject({ message: "meta[]: is not a member of this request", path: "meta[]" });
+  });
+});

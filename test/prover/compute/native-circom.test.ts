@@ -114,6 +114,20 @@ describe("a circom of the operator's own", () => {
     });
   });
 
+  it("says how it ended and what it printed last, without paths of the machine", async () => {
+    const path = program(
+      "broken",
+      `#!${process.execPath}\nconsole.error("x".repeat(5000) + "\\nboom in " + process.argv[2] + " by " + __filename);\nprocess.exit(3);\n`,
+    );
+    const result = await compileBy({ ...compiler, path }, SOURCES);
+    if (result.ok) throw new Error("it compiles");
+    const last = result.diagnostics.at(-1);
+    expect(last).toMatchObject({ code: "compiler_failed", message: expect.stringContaining("exit code 3") as string });
+    expect(last?.notes?.join()).toMatch(/boom in main\.circom by \[path\]$/);
+    expect(JSON.stringify(result)).not.toContain(folder);
+    expect(JSON.stringify(result).length).toBeLessThan(2000);
+  });
+
   it("reads no file but those of the source", async () => {
     const climbing = `${"../".repeat(24)}${folder.slice(1)}/secret.circom`;
     for (const include of [climbing, `${folder}/secret.circom`, `lib/${climbing}`]) {

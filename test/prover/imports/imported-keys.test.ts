@@ -296,6 +296,10 @@ describe("a verifying key alone", () => {
     await expect(registry.provers.artifact(OWNER, prover.id, "proving_key.zkey")).rejects.toMatchObject({
       code: "not_found",
     });
+    await expect(registry.provers.source(OWNER, prover.id)).rejects.toMatchObject({
+      code: "not_found",
+      message: "the prover has no source",
+    });
     await registry.provers.delete(OWNER, prover.id);
   });
 
@@ -343,14 +347,11 @@ describe("keys that are not what they say", () => {
       [
         bn,
         { ...files, "proving_key.zkey": (await snarkjsKeyOf(FFLONK))["proving_key.zkey"] },
-        /another proving scheme/,
+        /^the key is for fflonk, which is not the prover's scheme plonk$/,
       ],
-      [FFLONK, { ...files, "proving_key.zkey": plonk["proving_key.zkey"] }, /another proving scheme/],
-      [
-        GROTH16[0]!,
-        { ...files, "proving_key.zkey": plonk["proving_key.zkey"] },
-        /not for Groth16|sections|unknown kind/,
-      ],
+      [FFLONK, { ...files, "proving_key.zkey": plonk["proving_key.zkey"] }, /for plonk, .* scheme fflonk$/],
+      [GROTH16[0]!, { ...files, "proving_key.zkey": plonk["proving_key.zkey"] }, /for plonk, .* scheme groth16$/],
+      [GROTH16[0]!, { "verification_key.json": plonk["verification_key.json"] }, /for plonk, .* scheme groth16$/],
       [bn, { ...files, "proving_key.zkey": (await snarkjsKeyOf(bls))["proving_key.zkey"] }, /not over BN254/],
       [bls, { ...files, "proving_key.zkey": plonk["proving_key.zkey"] }, /another curve/],
       [GROTH16[1]!, files, /another curve/],

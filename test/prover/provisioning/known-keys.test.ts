@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { makePowersOfTau } from "../../../bench/full-powers-of-tau.js";
 import type { Subject } from "../../../src/platform/auth/principal.js";
 import type { GatesInput, SetupInput } from "../../../src/prover/compute/compute.js";
+import { ProverRepository } from "../../../src/prover/repository.js";
 import type { Prover } from "../../../src/prover/schemas.js";
 import { removeFolder } from "../../support/temporary-folder.js";
 import { subject } from "../../vault/support.js";
@@ -105,6 +106,18 @@ describe("a second prover of a circuit", () => {
       setup: { origin: "development" },
     });
     expect(compute.setups).toBeGreaterThan(3);
+  });
+
+  it("makes keys of its own when the same source has other constraints by now", async () => {
+    const { test, compute, owner } = await boot();
+    const first = await provision(test.provers, owner);
+    const repository = new ProverRepository(test);
+    const record = repository.find(owner, first.id)!;
+    const { build } = record.value;
+    const artifacts = { ...build.artifacts, "circuit.r1cs": build.artifacts["circuit.wasm"]! };
+    await test.store.commit(repository.update(record, { ...record.value, build: { ...build, artifacts } }));
+    await requireProofs(test, owner, await provision(test.provers, owner));
+    expect(compute.setups).toBe(2);
   });
 
   it("makes keys of its own when those of the first are damaged or no longer pinned", async () => {
