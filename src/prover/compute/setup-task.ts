@@ -21,6 +21,11 @@ export const SETUP_PROCESS_LIMITS: ProcessTaskLimits = {
 /** Constraints for which the limits above are made. */
 const ORDINARY_POWER = 16;
 const MIB = 1024 ** 2;
+/**
+ * What a process takes beside the points differs by Node's version and by threads, and is most of what a small circuit
+ * takes. The limit is there to end what runs away, and not to hold the process to what was told.
+ */
+const MEMORY_SPARE = 1024 * MIB;
 
 /** Returns the limits of a process whose memory is known beforehand; a large domain has more time as well. */
 export function limitsFor(
@@ -36,7 +41,7 @@ export function limitsFor(
     ...limits,
     deadlineMs: limits.deadlineMs * times,
     cpuSeconds: limits.cpuSeconds * times,
-    memoryBytesMax: bytes,
+    memoryBytesMax: bytes + MEMORY_SPARE,
     answerBytesMax: Math.max(limits.answerBytesMax, answerBytes + MIB),
     heapMegabytesMax: Math.max(limits.heapMegabytesMax, Math.floor(bytes / 4 / MIB)),
   };
