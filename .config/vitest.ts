@@ -28,7 +28,8 @@ export default defineConfig({
     reporters: ["default", new SummaryReporter()],
     pool: "forks",
     deps: { optimizer: { ssr: { enabled: true, include: JOINED_PACKAGES } } },
-    maxWorkers: availableParallelism(),
+    // One more than cores, because some tests wait for a deadline or a disk.
+    maxWorkers: availableParallelism() + 1,
     testTimeout: 60_000,
     hookTimeout: 120_000,
     // A busy machine needs longer than the second that is the default.

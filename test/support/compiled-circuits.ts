@@ -1,20 +1,17 @@
 /**
- * Circuits that are compiled once and not once a test file: the larger built-in ones take the compiler many seconds.
+ * Circuits that are compiled once and not once a test file, because the larger ones take the compiler many seconds.
  * What it wrote is kept under dist for later runs too, by everything that it depends on: compiler, library, the
  * engine's code around them, Node and the source.
  */
 import { createHash } from "node:crypto";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import {
-  compileCircuit,
-  type CompiledCircuit,
-  type CompileRequest,
-  type CompileResult,
-} from "../../src/engine/circuit/compile-circuit.js";
+import { compileCircuit, type CompileRequest, type CompileResult } from "../../src/engine/circuit/compile-circuit.js";
 import type { CurveName } from "../../src/engine/curves/curve-parameters.js";
 import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
-import { BuiltInCircuits } from "../../src/prover/provisioning/sources.js";
+import { circom2Name } from "../../src/prover/compute/compile-task.js";
+import { findPreparedCircuit, type PreparedCircuit } from "../../src/prover/compute/prepared-circuits.js";
+import { BuiltInCircuits, circuitHash } from "../../src/prover/provisioning/sources.js";
 import { KeptResults } from "./kept-results.js";
 
 export interface CircuitText {
@@ -59,11 +56,13 @@ export async function compileOnce(
   return structuredClone(await compiling);
 }
 
-/** A circuit that ships with the server. */
-export async function compileBuiltIn(identifier: string): Promise<CompiledCircuit> {
-  const result = await compileOnce(
-    new BuiltInCircuits({ folder: join(PACKAGE_ROOT, "circuits") }).get(identifier).source,
+/** A circuit that ships with the server, as its build has compiled it. */
+export async function readBuiltIn(identifier: string): Promise<PreparedCircuit> {
+  const named = new BuiltInCircuits({ folder: join(PACKAGE_ROOT, "circuits") }).get(identifier);
+  const prepared = await findPreparedCircuit(
+    join(PACKAGE_ROOT, "dist/circuits"),
+    circuitHash(named, "BN254", circom2Name()),
   );
-  if (!result.ok) throw new Error(JSON.stringify(result.diagnostics));
-  return result;
+  if (prepared === undefined) throw new Error(`the build has not compiled ${identifier}`);
+  return prepared;
 }

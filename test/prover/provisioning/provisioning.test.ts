@@ -2,8 +2,6 @@
  * Provisioning as a durable job: every step fails, is cut off or races once, and the prover still ends where it must.
  */
 import { afterEach, describe, expect, it } from "vitest";
-import type { Subject } from "../../../src/platform/auth/principal.js";
-import type { Store, StoreCommit } from "../../../src/platform/store/store.js";
 import type { ProverCompute, SetupInput, StepFailure } from "../../../src/prover/compute/compute.js";
 import { PROVER_STATUSES, type ProverStatus } from "../../../src/prover/provisioning/lifecycle.js";
 import { untilAborted } from "../../support/aborted.js";
@@ -12,14 +10,13 @@ import { PHRASE, sealBody, subject } from "../../vault/support.js";
 import { LocalCompute } from "../local-compute.js";
 import {
   eventually,
-  never,
   openTestRegistry,
-  principalOf,
   provision,
   register,
   type TestRegistry,
   type TestRegistryOptions,
 } from "../support.js";
+import { dyingStore, proveAndVerify } from "./dying-store.js";
 
 const opened: TestRegistry[] = [];
 afterEach(async () => {
@@ -42,34 +39,6 @@ async function reboot(test: TestRegistry, options: TestRegistryOptions = {}): Pr
   return await boot({ ...options, folder: test.folder });
 }
 
-/**
- * A store that dies at the n-th commit: before it is written, or after it, with the answer lost. Nothing is written
- * from then on.
- */
-function dyingStore(at: number, when: "before" | "after", died: () => void): (store: Store) => Store {
-  let count = 0;
-  return (store) => ({
-    get: (key) => store.get(key),
-    range: (prefix, options) => store.range(prefix, options),
-    count: (prefix) => store.count(prefix),
-    close: () => store.close(),
-    commit: async (commit: StoreCommit) => {
-      const isProvisioning = commit.puts?.some(({ key }) => key[0] === "job" || key[0] === "prover") === true;
-      if (!isProvisioning) {
-        await store.commit(commit);
-        return;
-      }
-      count += 1;
-      if (count === at && when === "after") await store.commit(commit);
-      if (count >= at) {
-        died();
-        throw new Error("the process died");
-      }
-      await store.commit(commit);
-    },
-  });
-}
-
 /** Compute whose step fails the first n times it is called. */
 function failing(step: "compile" | "setup" | "gates", times: number, error: () => unknown): ProverCompute {
   const compute = new LocalCompute();
@@ -84,17 +53,6 @@ function failing(step: "compile" | "setup" | "gates", times: number, error: () =
       return await inner(...input);
     },
   });
-}
-
-async function proveAndVerify(test: TestRegistry, owner: Subject, id: string): Promise<void> {
-  const { proof } = await test.provers.prove(owner, id, { inputs: { X: "3", Y: "35" }, signal: never });
-  expect(
-    await test.provers.verify(principalOf(owner), id, {
-      item: { witness: { Y: "35" }, proof },
-      store: false,
-      signal: never,
-    }),
-  ).toBe(true);
 }
 
 describe("provisioning", () => {
@@ -274,62 +232,6 @@ describe("provisioning", () => {
 });
 
 describe("provisioning over crashes", () => {
-  // create, lease, compiling, compiled, pending_setup, running_setup, keys, gates, provisioned, job done
-  const commits = Array.from({ length: 9 }, (_, index) => index + 2);
-
-  // After one commit the store is what it is before the next, and by then the step between has left its files too: so
-  // `after` is for the last.
-  it.each([...commits.map((at) => [at, "before"] as const), [10, "after"] as const])(
-    "finishes when the process dies at commit %i, %s it is written",
-    async (at, when) => {
-      let isDead = false;
-      const owner = subject();
-      const first = await boot({
-        wrapStore: dyingStore(at, when, () => {
-          isDead = true;
-        }),
-      });
-      const { id } = await register(first.provers, owner);
-      await eventually("death", () => isDead);
-      const before = first.provers.get(owner, id).status;
-      const second = await reboot(first, { idle: true });
-      expect(await second.artifacts.removeTemporaries()).toBe(0);
-      const seen: ProverStatus[] = [before];
-      second.jobs.subscribe(() => {
-        seen.push(second.provers.get(owner, id).status);
-      });
-      await second.jobs.start();
-      await eventually("provisioned", () => second.provers.get(owner, id).status === "provisioned");
-      const order = seen.map((status) => PROVER_STATUSES.indexOf(status));
-      expect(order).toEqual([...order].sort((a, b) => a - b));
-      await proveAndVerify(second, owner, id);
-    },
-  );
-
-  // The first is the creation, the others are those of its job, which is started afterwards.
-  it.each([2, 3, 4, 5, 6, 7, 8])("finishes with the keys of another prover when it dies at commit %i", async (at) => {
-    const owner = subject();
-    const zeroth = await boot();
-    const { id: giver } = await provision(zeroth.provers, owner);
-    let isDead = false;
-    const first = await reboot(zeroth, {
-      idle: true,
-      wrapStore: dyingStore(at, "after", () => {
-        isDead = true;
-      }),
-    });
-    const { id } = await register(first.provers, owner);
-    await Promise.allSettled([first.jobs.start()]);
-    await eventually("death or end", () => isDead || first.provers.get(owner, id).status === "provisioned");
-    const second = await reboot(first);
-    await eventually("provisioned", () => second.provers.get(owner, id).status === "provisioned");
-    const keys = await Promise.all(
-      [giver, id].map(async (each) => (await second.provers.artifact(owner, each, "proving_key")).sha256),
-    );
-    expect(keys[0]).toBe(keys[1]);
-    await proveAndVerify(second, owner, id);
-  });
-
   it("finishes when the process dies once in every phase", async () => {
     const owner = subject();
     let isDead = false;

@@ -5,7 +5,7 @@ import { checkInputs } from "../../../src/engine/circuit/inputs.js";
 import { readCircuitInterface, type CircuitInterface } from "../../../src/engine/circuit/interface.js";
 import { readR1cs, type R1cs } from "../../../src/engine/circuit/r1cs.js";
 import { computeWitness } from "../../../src/engine/circuit/witness.js";
-import { compileBuiltIn } from "../../support/compiled-circuits.js";
+import { readBuiltIn } from "../../support/compiled-circuits.js";
 import { startVaultServer, type Answer, type VaultServer } from "../http-support.js";
 
 let server: VaultServer;
@@ -14,7 +14,7 @@ let circuit: CircuitInterface;
 let program: WebAssembly.Module;
 beforeAll(async () => {
   server = await startVaultServer();
-  const compiled = await compileBuiltIn("eddsa_signature");
+  const compiled = await readBuiltIn("eddsa_signature");
   r1cs = readR1cs(compiled.r1cs);
   circuit = readCircuitInterface(r1cs, compiled.sym);
   program = new WebAssembly.Module(compiled.wasm);

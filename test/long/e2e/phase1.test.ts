@@ -3,9 +3,9 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as snarkjs from "snarkjs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { makePowersOfTau } from "../../bench/full-powers-of-tau.js";
-import { provisioned, startServer, type Api, type TestServer } from "../support/server.js";
-import { newFolder, removeFolder } from "../support/temporary-folder.js";
+import { makePowersOfTau } from "../../../bench/full-powers-of-tau.js";
+import { provisioned, startServer, type Api, type TestServer } from "../../support/server.js";
+import { newFolder, removeFolder } from "../../support/temporary-folder.js";
 
 /** 300 rounds, with domains of 2^9 and 2^10. */
 const CHAIN =

@@ -1,12 +1,12 @@
 /** One proof on several threads: the same bytes as on one, whoever comes late, leaves or dies. */
 import { Worker } from "node:worker_threads";
 import { afterEach, describe, expect, it } from "vitest";
-import { BN254 } from "../../../../src/engine/curves/bn254.js";
-import { readProvingKey } from "../../../../src/engine/groth16/proving-key.js";
-import { setupGroth16 } from "../../../../src/engine/groth16/setup.js";
-import { ResidentProver } from "../../../../src/engine/kernels/groth16/resident-prover.js";
-import { makeKeyResident, proveResident } from "../../../../src/engine/kernels/groth16/resident-proving.js";
-import type { ResidentKey } from "../../../../src/engine/kernels/groth16/resident-key.js";
+import { BN254 } from "../../../src/engine/curves/bn254.js";
+import { readProvingKey } from "../../../src/engine/groth16/proving-key.js";
+import { setupGroth16 } from "../../../src/engine/groth16/setup.js";
+import { ResidentProver } from "../../../src/engine/kernels/groth16/resident-prover.js";
+import { makeKeyResident, proveResident } from "../../../src/engine/kernels/groth16/resident-proving.js";
+import type { ResidentKey } from "../../../src/engine/kernels/groth16/resident-key.js";
 import {
   ThreadTeam,
   TeamFailedError,
@@ -14,12 +14,12 @@ import {
   dismissHelpers,
   endTeam,
   failTeam,
-} from "../../../../src/engine/kernels/threads/thread-team.js";
-import { chainFixture } from "../../../support/groth16-fixtures.js";
-import type { Fixture } from "../../../support/groth16-fixtures.js";
-import { KERNEL_KINDS, bigBelow } from "../../../support/kernels.js";
-import type { KernelKind } from "../../../../src/engine/kernels/kernel-module.js";
-import { seededRandom } from "../../../support/seeded.js";
+} from "../../../src/engine/kernels/threads/thread-team.js";
+import { chainFixture } from "../../support/groth16-fixtures.js";
+import type { Fixture } from "../../support/groth16-fixtures.js";
+import { KERNEL_KINDS, bigBelow } from "../../support/kernels.js";
+import type { KernelKind } from "../../../src/engine/kernels/kernel-module.js";
+import { seededRandom } from "../../support/seeded.js";
 
 const random = seededRandom();
 const blinding = (): { r: bigint; s: bigint } => ({
@@ -41,7 +41,7 @@ async function residentKey(fixture: Fixture, workspaces: number, kind: KernelKin
 }
 
 async function startHelper(key: ResidentKey): Promise<Worker> {
-  const worker = new Worker(new URL("../../../support/kernel-helper.worker.mjs", import.meta.url), {
+  const worker = new Worker(new URL("../../support/kernel-helper.worker.mjs", import.meta.url), {
     workerData: { key },
   });
   workers.push(worker);
@@ -140,7 +140,7 @@ describe("a proof on several threads, seed " + String(random.seed), () => {
       task: 0,
     });
     const died = send(helper, { team, dies: true });
-    const leader = new Worker(new URL("../../../support/kernel-prover.worker.mjs", import.meta.url), {
+    const leader = new Worker(new URL("../../support/kernel-prover.worker.mjs", import.meta.url), {
       workerData: { key, witness: fixture.witness, count: 1, team },
     });
     workers.push(leader);

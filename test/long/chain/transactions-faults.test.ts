@@ -1,7 +1,7 @@
 // Nodes that are down, forget, reorganise or lie; crashes; bump and cancel. Nothing is sent twice, nothing is lost.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { RpcRefusal } from "../../../src/chain/rpc/rpc.js";
-import { failsWith, minedNonces, openBench, RECEIVER, type Bench } from "./support.js";
+import { failsWith, minedNonces, openBench, RECEIVER, type Bench } from "../../chain/transactions/support.js";
 
 const CONFIRMATIONS = 4;
 let bench: Bench;

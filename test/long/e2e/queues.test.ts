@@ -1,7 +1,7 @@
 /** What one owner's work may do to another's, over HTTP: the queue of proofs, and circuits that never end. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { eventually } from "../support/eventually.js";
-import { provisioned, startServer, type Api, type TestServer } from "../support/server.js";
+import { eventually } from "../../support/eventually.js";
+import { provisioned, startServer, type Api, type TestServer } from "../../support/server.js";
 
 const THREADS = 2;
 const QUEUE = 2;

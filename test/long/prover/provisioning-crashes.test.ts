@@ -1,0 +1,93 @@
+/** The process dies at every commit of a provisioning once, and the prover still ends where it must. */
+import { afterEach, describe, expect, it } from "vitest";
+import { PROVER_STATUSES, type ProverStatus } from "../../../src/prover/provisioning/lifecycle.js";
+import { dyingStore, proveAndVerify } from "../../prover/provisioning/dying-store.js";
+import {
+  eventually,
+  openTestRegistry,
+  provision,
+  register,
+  type TestRegistry,
+  type TestRegistryOptions,
+} from "../../prover/support.js";
+import { removeFolder } from "../../support/temporary-folder.js";
+import { subject } from "../../vault/support.js";
+
+const opened: TestRegistry[] = [];
+afterEach(async () => {
+  for (const test of opened.splice(0)) {
+    await test.close({ keep: true });
+    removeFolder(test.folder);
+  }
+});
+
+async function boot(options: TestRegistryOptions = {}): Promise<TestRegistry> {
+  const test = await openTestRegistry(options);
+  opened.push(test);
+  return test;
+}
+
+/** Ends one life of the server and begins the next on the same data. */
+async function reboot(test: TestRegistry, options: TestRegistryOptions = {}): Promise<TestRegistry> {
+  opened.splice(opened.indexOf(test), 1);
+  await test.close({ keep: true });
+  return await boot({ ...options, folder: test.folder });
+}
+
+describe("provisioning over crashes", () => {
+  // create, lease, compiling, compiled, pending_setup, running_setup, keys, gates, provisioned, job done
+  const commits = Array.from({ length: 9 }, (_, index) => index + 2);
+
+  // After one commit the store is what it is before the next, and by then the step between has left its files too: so
+  // `after` is for the last.
+  it.each([...commits.map((at) => [at, "before"] as const), [10, "after"] as const])(
+    "finishes when the process dies at commit %i, %s it is written",
+    async (at, when) => {
+      let isDead = false;
+      const owner = subject();
+      const first = await boot({
+        wrapStore: dyingStore(at, when, () => {
+          isDead = true;
+        }),
+      });
+      const { id } = await register(first.provers, owner);
+      await eventually("death", () => isDead);
+      const before = first.provers.get(owner, id).status;
+      const second = await reboot(first, { idle: true });
+      expect(await second.artifacts.removeTemporaries()).toBe(0);
+      const seen: ProverStatus[] = [before];
+      second.jobs.subscribe(() => {
+        seen.push(second.provers.get(owner, id).status);
+      });
+      await second.jobs.start();
+      await eventually("provisioned", () => second.provers.get(owner, id).status === "provisioned");
+      const order = seen.map((status) => PROVER_STATUSES.indexOf(status));
+      expect(order).toEqual([...order].sort((a, b) => a - b));
+      await proveAndVerify(second, owner, id);
+    },
+  );
+
+  // The first is the creation, the others are those of its job, which is started afterwards.
+  it.each([2, 3, 4, 5, 6, 7, 8])("finishes with the keys of another prover when it dies at commit %i", async (at) => {
+    const owner = subject();
+    const zeroth = await boot();
+    const { id: giver } = await provision(zeroth.provers, owner);
+    let isDead = false;
+    const first = await reboot(zeroth, {
+      idle: true,
+      wrapStore: dyingStore(at, "after", () => {
+        isDead = true;
+      }),
+    });
+    const { id } = await register(first.provers, owner);
+    await Promise.allSettled([first.jobs.start()]);
+    await eventually("death or end", () => isDead || first.provers.get(owner, id).status === "provisioned");
+    const second = await reboot(first);
+    await eventually("provisioned", () => second.provers.get(owner, id).status === "provisioned");
+    const keys = await Promise.all(
+      [giver, id].map(async (each) => (await second.provers.artifact(owner, each, "proving_key")).sha256),
+    );
+    expect(keys[0]).toBe(keys[1]);
+    await proveAndVerify(second, owner, id);
+  });
+});
