@@ -7,6 +7,7 @@
 import { LRUCache } from "lru-cache";
 import { AppError } from "../../platform/errors.js";
 import type { MemoryBudget, MemoryShare } from "../../platform/concurrency/memory-budget.js";
+import { unlessAborted } from "../../platform/concurrency/unless-aborted.js";
 import { newId } from "../../platform/ids.js";
 import type { Log } from "../../platform/log.js";
 import { announceDroppedKey } from "../../engine/process/dropped-keys.js";
@@ -261,22 +262,6 @@ export class OpenKeys {
 /** Returns as many places as the whole memory has room for; one alone where there is not even that. */
 function fittingPlaces(needs: MemoryNeeds, wanted: OpenKeyPlaces, bytes: number): OpenKeyPlaces {
   return placesToTry(wanted).find((places) => openKeyBytes(needs, places) <= bytes) ?? { workspaces: 1 };
-}
-
-/** Waits for an opening that others share, no longer than this call's own signal allows. */
-async function unlessAborted<Value>(opening: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
-  if (signal === undefined) return await opening;
-  signal.throwIfAborted();
-  return await new Promise<Value>((resolve, reject) => {
-    const onAbort = (): void => {
-      reject(signal.reason as Error);
-    };
-    signal.addEventListener("abort", onAbort, { once: true });
-    const settled = opening.then(resolve, reject);
-    void settled.finally(() => {
-      signal.removeEventListener("abort", onAbort);
-    });
-  });
 }
 
 function bytesOf({ key }: OpenKey): number {
