@@ -6,14 +6,17 @@ import type { G2Point } from "../curves/points.js";
 import type { CandidateString } from "./proof-system.js";
 import type { StructuredReferenceString } from "./reference-string.js";
 
+/** Names of the uploaded keys, as their senders know them. */
+export const KEY_FILES = { provingKey: "proving_key.zkey", verifyingKey: "verification_key.json" } as const;
+
 /** Returns the problem of an uploaded key. */
 export function keyProblem(message: string): ImportProblem {
-  return { ok: false, code: "import_invalid", file: "proving_key.zkey", message };
+  return { ok: false, code: "import_invalid", file: KEY_FILES.provingKey, message };
 }
 
 /** Returns the problem of an uploaded verifying key. */
 export function verifyingKeyProblem(message: string): ImportProblem {
-  return { ok: false, code: "import_invalid", file: "verification_key.json", message };
+  return { ok: false, code: "import_invalid", file: KEY_FILES.verifyingKey, message };
 }
 
 /**
@@ -32,7 +35,7 @@ export function findForeignVerifyingKey(
   if (!decoded.ok) return verifyingKeyProblem(decoded.message);
   return JSON.stringify(decoded.value) === JSON.stringify(own)
     ? undefined
-    : verifyingKeyProblem("is not the verifying key of proving_key.zkey");
+    : verifyingKeyProblem(`is not the verifying key of ${KEY_FILES.provingKey}`);
 }
 
 /** Parses JSON; anything that is none is undefined, which is no key either. */

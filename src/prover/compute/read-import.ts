@@ -7,7 +7,7 @@ import { verifierInterface } from "../../engine/circuit/interface.js";
 import { openPowersOfTau } from "../../engine/powers-of-tau/lagrange-points.js";
 import { PowersOfTauError } from "../../engine/powers-of-tau/powers-of-tau-error.js";
 import { rangeOfPath } from "../../engine/powers-of-tau/range-file.js";
-import { keyProblem, verifyingKeyProblem } from "../../engine/proof-systems/imported-keys.js";
+import { KEY_FILES, keyProblem, verifyingKeyProblem } from "../../engine/proof-systems/imported-keys.js";
 import { findOtherScheme, findOtherSchemeOfVerifyingKey } from "../../engine/proof-systems/key-protocol.js";
 import { PROOF_SYSTEMS } from "../../engine/proof-systems/names.js";
 import type { CandidateString } from "../../engine/proof-systems/proof-system.js";
@@ -21,8 +21,7 @@ const FILE_NAMES: Readonly<Record<keyof ImportFiles, string>> = {
   r1cs: "circuit.r1cs",
   witnessProgram: "circuit.wasm",
   sym: "circuit.sym",
-  provingKey: "proving_key.zkey",
-  verifyingKey: "verification_key.json",
+  ...KEY_FILES,
 };
 /** Node reads no more of a file at once. */
 const READ_BYTES_MAX = 2 ** 31 - 1;
@@ -75,7 +74,7 @@ export async function readImport(request: ImportTaskRequest): Promise<ImportTask
   const { ok: _, ...value } = key;
   const residentBytes = r1csBytes.length + circuit.witnessProgram.length + (key.provingKey?.length ?? 0);
   if (residentBytes > (residentBytesMax ?? Infinity))
-    return tooLargeProblem("proving_key.zkey", "the key", { bytes: residentBytes, most: residentBytesMax });
+    return tooLargeProblem(KEY_FILES.provingKey, "the key", { bytes: residentBytes, most: residentBytesMax });
   return { ok: true, value: { ...circuit, ...value } };
 }
 
