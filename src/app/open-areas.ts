@@ -11,7 +11,7 @@ import type { Area } from "../platform/contract/route.js";
 import { SubscriptionTokens } from "../platform/events/subscription-token.js";
 import { createPrivateFile, readPrivateFile } from "../platform/files/private-file.js";
 import { ProcessTasks } from "../platform/pool/process-task.js";
-import type { NativeCompiler } from "../engine/circuit/native-compiler.js";
+import type { NativeCompiler } from "../engine/circuit/compiler/native-compiler.js";
 import { openNativeCircom } from "../prover/compute/native-circom.js";
 import { openSandbox, type Sandbox } from "../platform/pool/sandbox.js";
 import { References } from "../platform/references.js";

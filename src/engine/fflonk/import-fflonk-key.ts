@@ -6,7 +6,7 @@ import { readR1csHeader } from "../circuit/r1cs.js";
 import { BN254 } from "../curves/bn254.js";
 import type { CurveKernels } from "../curves/curve-kernels.js";
 import { fflonkVerifyingKeyFromJson, fflonkVerifyingKeyToJson } from "../encoding/fflonk-verifying-key.js";
-import { ZkeyFormatError } from "../plonk/zkey-parts.js";
+import { ZkeyFormatError } from "../plonk/zkey/zkey-parts.js";
 import {
   FOREIGN_STRING,
   findForeignVerifyingKey,

@@ -10,7 +10,7 @@ import type {
   CompileResult,
 } from "../../engine/circuit/compile-circuit.js";
 import { readCompilerName } from "../../engine/circuit/toolchain.js";
-import type { NativeCompiler } from "../../engine/circuit/native-compiler.js";
+import type { NativeCompiler } from "../../engine/circuit/compiler/native-compiler.js";
 import { workerPath } from "../../platform/files/package-root.js";
 import { SANDBOX_INCOMPLETE } from "../../platform/pool/sandbox.js";
 import type { ProcessTaskFailure, ProcessTaskLimits, ProcessTasks } from "../../platform/pool/process-task.js";

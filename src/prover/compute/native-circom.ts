@@ -1,7 +1,7 @@
 /** The operator's own circom (PROOFWRIGHT_CIRCOM): asked for its version before the server takes requests. */
 import { execFile } from "node:child_process";
 import { isAbsolute } from "node:path";
-import type { NativeCompiler } from "../../engine/circuit/native-compiler.js";
+import type { NativeCompiler } from "../../engine/circuit/compiler/native-compiler.js";
 import type { SandboxTools } from "../../platform/pool/process-sandbox.js";
 import { StartError } from "../../platform/start-error.js";
 

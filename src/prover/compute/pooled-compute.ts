@@ -27,7 +27,7 @@ import type { ProcessTaskFailure, ProcessTaskLimits, ProcessTasks } from "../../
 import { SETUP_PROCESS_LIMITS, limitsFor, makeReferenceStringInProcess, setupInProcess } from "./setup-task.js";
 import { DEFAULT_COMPILE_LIMITS, type CompileLimits } from "../../engine/circuit/compile-circuit.js";
 import type { Diagnostic } from "../../engine/circuit/diagnostics.js";
-import type { NativeCompiler } from "../../engine/circuit/native-compiler.js";
+import type { NativeCompiler } from "../../engine/circuit/compiler/native-compiler.js";
 import { readCircuitInterface } from "../../engine/circuit/interface.js";
 import { R1csFormatError, readR1csHeader } from "../../engine/circuit/r1cs.js";
 import { readCompilerName } from "../../engine/circuit/toolchain.js";

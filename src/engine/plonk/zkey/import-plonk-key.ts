@@ -2,15 +2,15 @@
  * Reads a PLONK key of snarkjs that was made elsewhere. All of it but the powers of its reference string follows from
  * the circuit, so it is made again from both and compared byte for byte; what is kept is this server's own form.
  */
-import { lagrangePointsOf } from "../backends/snarkjs.js";
-import { areCanonical } from "../curves/canonical-points.js";
-import type { CurveKernels } from "../curves/curve-kernels.js";
-import type { CurveParameters } from "../curves/curve-parameters.js";
-import { plonkVerifyingKeyFromJson, plonkVerifyingKeyToJson } from "../encoding/plonk-verifying-key.js";
-import { buildPlonkKey } from "../kernels/plonk/build-plonk-key.js";
-import type { PlonkSetupPoints } from "../kernels/plonk/build-plonk-key.js";
-import type { ResidentPlonkKey } from "../kernels/plonk/plonk-key.js";
-import { writePlonkZkey } from "../kernels/zkey/write-plonk-zkey.js";
+import { lagrangePointsOf } from "../../backends/snarkjs.js";
+import { areCanonical } from "../../curves/canonical-points.js";
+import type { CurveKernels } from "../../curves/curve-kernels.js";
+import type { CurveParameters } from "../../curves/curve-parameters.js";
+import { plonkVerifyingKeyFromJson, plonkVerifyingKeyToJson } from "../../encoding/plonk-verifying-key.js";
+import { buildPlonkKey } from "../../kernels/plonk/build-plonk-key.js";
+import type { PlonkSetupPoints } from "../../kernels/plonk/build-plonk-key.js";
+import type { ResidentPlonkKey } from "../../kernels/plonk/plonk-key.js";
+import { writePlonkZkey } from "../../kernels/zkey/write-plonk-zkey.js";
 import {
   FOREIGN_STRING,
   findForeignVerifyingKey,
@@ -18,19 +18,23 @@ import {
   findUniversalForgery,
   importVerifyingKeyAlone,
   keyProblem,
-} from "../proof-systems/imported-keys.js";
-import type { VerifyingKeyForm } from "../proof-systems/imported-keys.js";
-import type { ImportedKeyFiles, ImportedKeyResult, ImportedVerifyingKeyResult } from "../proof-systems/proof-system.js";
-import { loadReferenceKernels } from "../reference/reference-kernels.js";
-import { writePlonkKey } from "./key-file.js";
-import { commitmentsOf, domainPowerOf } from "./key.js";
-import type { PlonkVerifyingKey } from "./key.js";
-import { readCircuitGates } from "./make-plonk-key.js";
-import type { PlonkGates } from "./plonk-gates.js";
+} from "../../proof-systems/imported-keys.js";
+import type { VerifyingKeyForm } from "../../proof-systems/imported-keys.js";
+import type {
+  ImportedKeyFiles,
+  ImportedKeyResult,
+  ImportedVerifyingKeyResult,
+} from "../../proof-systems/proof-system.js";
+import { loadReferenceKernels } from "../../reference/reference-kernels.js";
+import { writePlonkKey } from "../key-file.js";
+import { commitmentsOf, domainPowerOf } from "../key.js";
+import type { PlonkVerifyingKey } from "../key.js";
+import { readCircuitGates } from "../make-plonk-key.js";
+import type { PlonkGates } from "../plonk-gates.js";
 import { readPlonkZkey } from "./plonk-zkey.js";
 import type { PlonkZkey } from "./plonk-zkey.js";
-import { trivialPlonkProof } from "./stored-plonk-key.js";
-import { preparePlonkKey, verifyPlonk } from "./verify-plonk.js";
+import { trivialPlonkProof } from "../stored-plonk-key.js";
+import { preparePlonkKey, verifyPlonk } from "../verify-plonk.js";
 import { ZkeyFormatError, findDifference } from "./zkey-parts.js";
 
 /** Of a key whose string the server does not have. */
