@@ -1,6 +1,6 @@
 /**
- * Writes a resident PLONK key as snarkjs' `.zkey` (plonk/zkey/plonk-zkey.ts), byte for byte as `snarkjs plonk setup` does.
- * Most of it are values at the 4 n-th roots of unity, which snarkjs does not compute again.
+ * Writes a resident PLONK key as snarkjs' `.zkey` (plonk/zkey/plonk-zkey.ts), byte for byte as `snarkjs plonk setup`
+ * does. Most of it are values at the 4 n-th roots of unity, which snarkjs does not compute again.
  */
 import type { CurveParameters } from "../../curves/curve-parameters.js";
 import { GATE_WIRES, SELECTORS } from "../../plonk/plonk-gates.js";
