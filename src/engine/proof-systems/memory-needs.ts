@@ -95,7 +95,10 @@ const PLONK_VALUES = 5;
 const ZKEY_BYTES_MAX = 1024 * MIB;
 
 /** Returns the counts of a constraint system from its header and the length of its file. */
-export function circuitCounts(header: R1csHeader, r1csBytes: number): CircuitCounts {
+export function circuitCounts(
+  header: Pick<R1csHeader, "constraintCount" | "wireCount" | "outputCount" | "publicInputCount">,
+  r1csBytes: number,
+): CircuitCounts {
   const { constraintCount, wireCount, outputCount, publicInputCount } = header;
   const terms = Math.ceil((r1csBytes - 12 * constraintCount - 8 * wireCount) / TERM);
   return {
