@@ -157,10 +157,13 @@ export class OpenKeys {
       if (open !== undefined) return open;
       const others = this.#opening.get(sha256);
       if (others === undefined) return await this.#shareOpening(file, call);
+      const wait = waitOf(call, () => RETRY_AFTER_SEC);
       try {
-        return await unlessAborted(others, call.signal);
+        return await unlessAborted(others, wait.signal);
       } catch {
-        call.signal?.throwIfAborted();
+        wait.signal.throwIfAborted();
+      } finally {
+        wait.end();
       }
     }
   }
@@ -198,6 +201,8 @@ export class OpenKeys {
           throw new Error(opened.message);
         }
         const openKey = { id: newId(), key: opened.value };
+        // From here on the key is anyone's who proves with it.
+        share?.endTurn();
         share?.shrink(bytesOf(openKey));
         return { openKey, share, users: 0, isKept: false };
       } catch (error) {
@@ -232,7 +237,12 @@ export class OpenKeys {
   ): Promise<TakenMemory> {
     const wait = waitOf(call, () => RETRY_AFTER_SEC);
     try {
-      const share = await memory.take(openKeyBytes(needs, places), "proving with this circuit's key", wait.signal);
+      const share = await memory.take({
+        bytes: openKeyBytes(needs, places),
+        what: "proving with this circuit's key",
+        owner: call.owner,
+        signal: wait.signal,
+      });
       return { places, share };
     } finally {
       wait.end();

@@ -2,10 +2,12 @@
  * The registry's compute on the server's threads and processes: compile, setup and gates each in a process of its own,
  * proofs in the pool `prove`, verification and note hashing in `interactive`.
  */
+import { stat } from "node:fs/promises";
 import { WASM_PAGE_BYTES } from "../../engine/circuit/wasm-memory.js";
 import {
   circuitCounts,
   exportNeeds,
+  importBytes,
   memoryNeeds,
   openKeyBytes,
   phase1Bytes,
@@ -14,12 +16,12 @@ import {
 } from "../../engine/proof-systems/memory-needs.js";
 import type { CircuitCounts, MemoryNeeds } from "../../engine/proof-systems/memory-needs.js";
 import { PROOF_SYSTEMS } from "../../engine/proof-systems/names.js";
-import { MemoryBudget } from "../../platform/concurrency/memory-budget.js";
+import { MemoryBudget, type MemoryRequest } from "../../platform/concurrency/memory-budget.js";
 import { AppError } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
 import { circom2Name, compileInProcess, compileProcessLimits, type CompileAllowance } from "./compile-task.js";
 import { EXPORT_PROCESS_LIMITS, GATES_PROCESS_LIMITS, checkKeyInProcess, exportZkeyInProcess } from "./gates-task.js";
-import { readImportInProcess } from "./import-task.js";
+import { IMPORT_PROCESS_LIMITS, readImportInProcess } from "./import-task.js";
 import type { ComputePools, ProveOptions } from "./compute-pools.js";
 import { OpenKeys, type OpenKeysOptions } from "./open-keys.js";
 import { GaveWay } from "../../platform/pool/thread-pool.js";
@@ -159,13 +161,20 @@ export class PooledCompute implements ProverCompute {
     return constraintCount <= this.#compileLimits.constraintsMax ? found : undefined;
   }
 
-  /** Reads the files in a process. */
+  /** Reads the files in a process, as soon as there is memory for it. */
   async readImport(input: ImportInput, options: ComputeOptions = {}): Promise<ImportOutcome> {
     const limits = {
       limits: this.#compileLimits,
       ...(this.#residentBytesMax === undefined ? {} : { residentBytesMax: this.#residentBytesMax }),
     };
-    const outcome = await readImportInProcess(this.#tasks, { ...input, ...limits }, signalOf(options));
+    const bytes = Math.min(importBytes(await filesBytes(input)), IMPORT_PROCESS_LIMITS.memoryBytesMax);
+    const what = "reading the files of this import";
+    const refused = this.#refusal(what, bytes);
+    if (refused !== undefined) return refused;
+    const outcome = await this.#memory.run(
+      { bytes, what, ...turnOf(options) },
+      async () => await readImportInProcess(this.#tasks, { ...input, ...limits }, signalOf(options)),
+    );
     // The witness program and the key are the sender's: trying again would end the same way.
     if (!outcome.ok && outcome.code === "crashed" && options.signal?.aborted !== true) {
       this.#log.warn("process ended without an answer", { step: "import", code: outcome.code });
@@ -212,9 +221,8 @@ export class PooledCompute implements ProverCompute {
     const refused = this.#refusal("the setup of this circuit", Math.max(given.bytes, leastOpenBytes(needs)));
     if (refused !== undefined) return refused;
     const domain = needs === undefined ? {} : { domainPowerMax: needs.domainPower };
-    const work = { bytes: given.bytes, what: "the setup of this circuit", signal: options.signal };
     const outcome = await this.#memory.run(
-      work,
+      { bytes: given.bytes, what: "the setup of this circuit", ...turnOf(options) },
       async () =>
         await setupInProcess(this.#tasks, { ...input, ...domain }, { limits: given.limits, ...runOf(options) }),
     );
@@ -248,7 +256,7 @@ export class PooledCompute implements ProverCompute {
     if (refused !== undefined) return refused;
     const limits = limitsFor(SETUP_PROCESS_LIMITS, { bytes, domainPower: input.power, answerBytes: file });
     const made = await this.#memory.run(
-      { bytes, what, signal: options.signal },
+      { bytes, what, ...turnOf(options) },
       async () => await makeReferenceStringInProcess(this.#tasks, input, { limits, ...runOf(options) }),
     );
     return made.ok ? made : this.#stepFailure("reference string", made, options);
@@ -268,7 +276,7 @@ export class PooledCompute implements ProverCompute {
     const limits =
       needs === undefined ? GATES_PROCESS_LIMITS : limitsFor(GATES_PROCESS_LIMITS, { ...needs, bytes, answerBytes: 0 });
     const outcome = await this.#memory.run(
-      { bytes, what, signal: options.signal },
+      { bytes, what, ...turnOf(options) },
       async () => await checkKeyInProcess(this.#tasks, request, { limits, ...runOf(options) }),
     );
     if (!outcome.ok) return this.#stepFailure("gates", outcome, options);
@@ -292,7 +300,7 @@ export class PooledCompute implements ProverCompute {
         ? EXPORT_PROCESS_LIMITS
         : limitsFor(EXPORT_PROCESS_LIMITS, { ...needs, answerBytes: needs.file });
     const outcome = await this.#memory.run(
-      { bytes, what, signal: options.signal },
+      { bytes, what, ...turnOf(options) },
       async () => await exportZkeyInProcess(this.#tasks, request, { limits, ...signalOf(options) }),
     );
     if (!outcome.ok) return this.#stepFailure("export", outcome, options);
@@ -437,6 +445,15 @@ function runOf(options: ComputeOptions): Pick<ComputeOptions, "signal" | "onProg
     ...signalOf(options),
     ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),
   };
+}
+
+function turnOf({ owner, signal }: ComputeOptions): Pick<MemoryRequest, "owner" | "signal"> {
+  return { owner, signal };
+}
+
+async function filesBytes({ files }: ImportInput): Promise<number> {
+  const sizes = await Promise.all(Object.values(files).map(async ({ path }) => (await stat(path)).size));
+  return sizes.reduce((sum, size) => sum + size, 0);
 }
 
 function signalOf(options: ComputeOptions): { readonly signal?: AbortSignal } {

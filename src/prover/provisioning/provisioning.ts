@@ -14,7 +14,14 @@ import { StoreConflict, type StoreCommit, type StoreRecord } from "../../platfor
 import { mergeCommits } from "../../platform/store/tables.js";
 import { builtProver } from "../built-prover.js";
 import type { Catalog } from "../catalog.js";
-import type { ImportFiles, ReferenceStringFile, SetupKeys, StepFailure, StoredFile } from "../compute/compute.js";
+import type {
+  ComputeOptions,
+  ImportFiles,
+  ReferenceStringFile,
+  SetupKeys,
+  StepFailure,
+  StoredFile,
+} from "../compute/compute.js";
 import { isVerifierOnly } from "../imports/import-files.js";
 import { diagnostic, limitDiagnostics } from "./diagnostics.js";
 import type { KeyPins } from "./key-pins.js";
@@ -51,6 +58,8 @@ export interface ProvisioningDependencies {
   readonly events: Pick<Events, "commitOf">;
   /** Prepares what begins when a prover is provisioned. */
   readonly followUp: (prover: StoredProver) => StoreCommit;
+  /** The name under which a subject's work waits for its turn. */
+  readonly turnOf: (subject: Subject) => string;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -215,7 +224,7 @@ export class Provisioning {
     assert(readImport !== undefined, "an import is registered with a provider that takes it");
     const outcome = await readImport(
       { system: this.#systemOf(prover), files: this.#importFiles(prover), ...(await this.#candidates(prover)) },
-      { signal: lease.signal, onProgress: lease.progress },
+      this.#optionsOf(prover, lease),
     );
     if (!outcome.ok) {
       await this.#fail(prover, outcome.errors, lease);
@@ -283,7 +292,7 @@ export class Provisioning {
     lease: ProvisioningLease,
     finish: (compiled: CompiledCircuit) => Promise<void>,
   ): Promise<void> {
-    const options = { signal: lease.signal, onProgress: lease.progress };
+    const options = this.#optionsOf(prover, lease);
     const outcome = await this.#providerOf(prover).compile(this.#built(prover), options);
     if (!outcome.ok) {
       await this.#fail({ ...prover, warnings: limitDiagnostics(outcome.warnings) }, outcome.errors, lease);
@@ -351,7 +360,7 @@ export class Provisioning {
   ): Promise<{ readonly ok: true; readonly value: SetupKeys } | StepFailure> {
     const { stringCurve: curve } = this.#systemOf(prover);
     const built = this.#built(prover);
-    const options = { signal: lease.signal, onProgress: lease.progress };
+    const options = this.#optionsOf(prover, lease);
     const { phase1 } = prover.build;
     const { strings } = this.#with;
     for (let tries = 0; tries < SETUP_TRIES_MAX; tries += 1) {
@@ -383,7 +392,7 @@ export class Provisioning {
 
   async #passGates(prover: StoredProver, lease: ProvisioningLease): Promise<void> {
     await this.#leaveIfLarge(lease, async () => await this.#setupSize(prover));
-    const options = { signal: lease.signal, onProgress: lease.progress };
+    const options = this.#optionsOf(prover, lease);
     const string = await this.#stringOf(prover);
     const passed = await this.#providerOf(prover).gates(this.#built(prover), string, options);
     if (!passed.ok) {
@@ -391,6 +400,10 @@ export class Provisioning {
       return;
     }
     await this.#write(prover, { ...prover, build: { ...prover.build, gates_passed: true } }, lease);
+  }
+
+  #optionsOf({ build }: StoredProver, { signal, progress }: ProvisioningLease): ComputeOptions {
+    return { owner: this.#with.turnOf(build.owner), signal, onProgress: progress };
   }
 
   async #setupSize(prover: StoredProver): Promise<number> {
