@@ -48,7 +48,7 @@ export class ExportedKeys {
     const { artifacts, catalog, pins } = this.#with;
     const { exportZkey } = catalog.providerOf(prover);
     if (exportZkey === undefined) throw notFound("artifact");
-    await artifacts.verify(await pins.read(prover.build.owner, prover, "proving_key"));
+    await artifacts.verify(await pins.read(prover, "proving_key", options.owner));
     const made = await exportZkey(builtProver(prover, catalog.systemOf(prover), this.#with), options);
     if (made.ok) return made.value;
     const [error] = made.errors;

@@ -31,8 +31,12 @@ export interface ProverVault {
     vaultId: string,
     secret: { readonly name: string; readonly type: string; readonly value: string },
   ): Promise<{ readonly secretId: string; readonly commit: StoreCommit }>;
-  /** @throws AppError `not_found` when the secret or its vault was deleted */
-  readSecret(owner: Subject, vaultId: string, secretId: string): Promise<string>;
+  /**
+   * Returns the value of a secret; overlapping reads of one are one.
+   * @param asker in whose turn it is read, such as `user:<uuid>`
+   * @throws AppError `not_found` when the secret or its vault was deleted
+   */
+  readSecret(owner: Subject, vaultId: string, secretId: string, asker: string): Promise<string>;
   /**
    * Encrypts a note; returns base64.
    * @param context must be the same to decrypt
@@ -67,7 +71,8 @@ export function proverVault(vault: VaultService): ProverVault {
       const { secret, commit } = await vault.prepareSecret(owner, vaultId, input);
       return { secretId: secret.id, commit };
     },
-    readSecret: async (owner, vaultId, secretId) => await vault.retrieveSecret(owner, vaultId, secretId),
+    readSecret: async (owner, vaultId, secretId, asker) =>
+      await vault.retrieveSecret(owner, vaultId, secretId, asker),
     encrypt: async (owner, { vaultId, keyId }, plaintext, context) =>
       Buffer.from(await vault.encrypt({ owner, vaultId, keyId }, plaintext, context)).toString("base64"),
     decrypt: async (owner, { vaultId, keyId }, ciphertext, context) =>

@@ -261,6 +261,7 @@ describe("what is made with another's prover", () => {
     const who = subject();
     await test.registry.sharing.grant(owner, named, { user_id: who.id });
     compute.askers.length = 0;
+    const reads = vi.spyOn(test.vault.vault, "retrieveSecret");
     await test.provers.prove(who, named, { inputs: INPUTS, signal: never });
     await test.provers.verify(principalOf(who), named, {
       item: { proof: proof.proof, witness: { Y: "35" } },
@@ -268,6 +269,10 @@ describe("what is made with another's prover", () => {
       signal: never,
     });
     expect(compute.askers).toEqual([`user:${who.id}`, `user:${who.id}`]);
+    // The keys' pins are secrets of the owner's vault.
+    const turns = reads.mock.calls.map(([, , , asker]) => asker);
+    reads.mockRestore();
+    expect(new Set(turns)).toEqual(new Set([`user:${who.id}`]));
   });
 
   it("makes one place, however many proofs begin together, and stays when the prover goes", async () => {

@@ -154,7 +154,7 @@ export class MemoryBudget {
     }
     return await new Promise<MemoryShare>((resolve, reject) => {
       const leave = (): void => {
-        this.#leave(place);
+        if (place !== undefined) this.#leave(place);
         reject(signal?.reason as Error);
         this.#announce();
         this.#beginWaiting();

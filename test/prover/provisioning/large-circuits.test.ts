@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { CircuitInterface } from "../../../src/engine/circuit/interface.js";
 import { circomProvider } from "../../../src/prover/providers/circom.js";
 import type { BuiltProver, ProviderFactory } from "../../../src/prover/providers/provider.js";
+import type { Prover } from "../../../src/prover/schemas.js";
 import { untilAborted } from "../../support/aborted.js";
 import { removeFolder } from "../../support/temporary-folder.js";
 import { subject } from "../../vault/support.js";
@@ -51,7 +52,7 @@ describe("large circuits", () => {
     const { provider, ends } = heldSetups();
     const test = await boot([provider]);
     const owners = [subject(), subject()];
-    const large = [];
+    const large: Prover[] = [];
     for (const owner of owners) large.push(await register(test.provers, owner, { source: SOURCE }));
     const statuses = (): string[] => large.map(({ id }, i) => test.provers.get(owners[i]!, id).status);
     await eventually("both in the line", () => statuses().every((status) => status === "running_setup"));
