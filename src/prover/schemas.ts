@@ -114,7 +114,10 @@ export const Prover = Type.Object(
     warnings: Type.Array(ProverDiagnostic, { description: "warnings of the compiler, and of the checks of an import" }),
     options: nullable(BuiltOptions),
     compiler: nullable(
-      Type.String({ description: "name and version of the compiler; null before it has run and for an import" }),
+      Type.String({
+        description:
+          "name and version of the compiler, and of circomlib where includes came from the server's own; null before it has run and for an import",
+      }),
     ),
     source_hash: nullable(
       Type.String({

@@ -15,7 +15,7 @@ import { R1csFormatError, readR1csHeader, type R1csHeader } from "./r1cs.js";
 import { SOURCE_BYTES_MAX, SOURCE_FILES_MAX, filesThatAreFolders, findPathFault } from "./source-limits.js";
 import type { ReadSources } from "./compiler/source-places.js";
 import { layOutSources } from "./compiler/source-tree.js";
-import { loadToolchain, readLibrary } from "./toolchain.js";
+import { loadToolchain, readLibrary, readLibraryName } from "./toolchain.js";
 import type { Toolchain } from "./toolchain.js";
 import { WasmMemoryError, withMemoryMaximum } from "./wasm-memory.js";
 
@@ -50,7 +50,7 @@ export interface CompiledCircuit {
   readonly wasm: Uint8Array;
   readonly sym: Uint8Array;
   readonly warnings: readonly Diagnostic[];
-  /** Name and version, such as `circom2 0.2.23`. */
+  /** Name and version, such as `circom2 0.2.23`; `... with circomlib 2.0.5` where the shipped library was read. */
   readonly compiler: string;
   /** Files that the compiler has read: paths in the source, or of the shipped library as `circomlib/...`. */
   readonly filesRead: readonly FileRead[];
@@ -317,7 +317,10 @@ function collectOutput(
     const limited = withMemoryMaximum(wasm, limits.witnessPagesMax);
     const warnings = parseDiagnostics(files.terminalText(2), sourcesOf(files, request));
     const filesRead = files.readPaths.flatMap(fileRead);
-    return { ok: true, r1cs, wasm: limited, sym, warnings, compiler: compilerName, filesRead };
+    const compiler = filesRead.some(({ isShipped }) => isShipped)
+      ? `${compilerName} with ${readLibraryName()}`
+      : compilerName;
+    return { ok: true, r1cs, wasm: limited, sym, warnings, compiler, filesRead };
   } catch (error) {
     if (error instanceof WasmMemoryError && error.reason === "too_large")
       return tooLarge("the witness program needs too much memory");

@@ -9,7 +9,7 @@ import type {
   CompileRequest,
   CompileResult,
 } from "../../engine/circuit/compile-circuit.js";
-import { readCompilerName } from "../../engine/circuit/toolchain.js";
+import { readCompilerName, readLibraryName } from "../../engine/circuit/toolchain.js";
 import type { NativeCompiler } from "../../engine/circuit/compiler/native-compiler.js";
 import { workerPath } from "../../platform/files/package-root.js";
 import { SANDBOX_INCOMPLETE } from "../../platform/pool/sandbox.js";
@@ -56,9 +56,12 @@ const WALL_PER_CPU_SECOND = 5;
 const ANSWER_BYTES_MIN = 256 * MIB;
 const ANSWER_SHARE = 0.25;
 
-/** Returns the name of the compiler that the server ships, its version and flags. */
-export function circom2Name(): string {
-  return `${readCompilerName()} O2`;
+/**
+ * Names everything but the source that decides what a compilation makes: the compiler that the server ships, or the
+ * operator's own, its flags, and the library from which includes may come.
+ */
+export function compilationName(compiler?: Pick<NativeCompiler, "name">): string {
+  return `${compiler?.name ?? readCompilerName()} O2 with ${readLibraryName()}`;
 }
 
 /** Returns the limits of a compile process. The largest built-in circuit takes 8 s and 0.6 GB. */

@@ -19,7 +19,7 @@ import { PROOF_SYSTEMS } from "../../engine/proof-systems/names.js";
 import { MemoryBudget, type MemoryRequest } from "../../platform/concurrency/memory-budget.js";
 import { AppError } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
-import { circom2Name, compileInProcess, compileProcessLimits, type CompileAllowance } from "./compile-task.js";
+import { compilationName, compileInProcess, compileProcessLimits, type CompileAllowance } from "./compile-task.js";
 import { EXPORT_PROCESS_LIMITS, GATES_PROCESS_LIMITS, checkKeyInProcess, exportZkeyInProcess } from "./gates-task.js";
 import { IMPORT_PROCESS_LIMITS, readImportInProcess } from "./import-task.js";
 import type { ComputePools, ProveOptions } from "./compute-pools.js";
@@ -32,7 +32,6 @@ import type { Diagnostic } from "../../engine/circuit/diagnostics.js";
 import type { NativeCompiler } from "../../engine/circuit/compiler/native-compiler.js";
 import { readCircuitInterface } from "../../engine/circuit/interface.js";
 import { R1csFormatError, readR1csHeader } from "../../engine/circuit/r1cs.js";
-import { readCompilerName } from "../../engine/circuit/toolchain.js";
 import type {
   AppendNotesMessage,
   AppendNotesValue,
@@ -114,7 +113,7 @@ export class PooledCompute implements ProverCompute {
   constructor(options: PooledComputeOptions, dependencies: PooledComputeDependencies) {
     const { memoryMb } = options.compile;
     this.#compiler = options.compiler;
-    this.compilerName = options.compiler === undefined ? circom2Name() : `${options.compiler.name} O2`;
+    this.compilerName = compilationName(options.compiler);
     const compilerPagesMax = Math.min(PAGES_MAX, Math.floor((memoryMb * MIB * COMPILER_SHARE) / WASM_PAGE_BYTES));
     this.#compileLimits = { ...DEFAULT_COMPILE_LIMITS, constraintsMax: options.constraintsMax, compilerPagesMax };
     this.#processLimits = compileProcessLimits(options.compile);
@@ -130,8 +129,7 @@ export class PooledCompute implements ProverCompute {
   /** Compiles in a process, unless the build has done so; a source that does not compile is a result. */
   async compile({ source, curve, hash }: CompileInput, options: ComputeOptions = {}): Promise<CompileOutcome> {
     const prepared = await this.#findPrepared(hash);
-    if (prepared !== undefined)
-      return { ok: true, value: compilationOf({ ...prepared, compiler: readCompilerName() }) };
+    if (prepared !== undefined) return { ok: true, value: compilationOf(prepared) };
     const outcome = await compileInProcess(
       this.#tasks,
       { sources: source.files, main: source.main, curve, ...source.options },
@@ -414,13 +412,7 @@ export class PooledCompute implements ProverCompute {
   }
 }
 
-function compilationOf({
-  wasm,
-  r1cs,
-  sym,
-  warnings,
-  compiler,
-}: PreparedCircuit & { readonly compiler: string }): Compilation {
+function compilationOf({ wasm, r1cs, sym, warnings, compiler }: PreparedCircuit): Compilation {
   const circuit = readCircuitInterface(readR1csHeader(r1cs), sym);
   return { witnessProgram: wasm, r1cs, sym, circuit, warnings, compiler };
 }
