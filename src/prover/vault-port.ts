@@ -23,6 +23,15 @@ export interface ProverVault {
     names: { readonly vault: string; readonly noteKey: string },
   ): Promise<{ readonly vaultId: string; readonly noteKeyId: string; readonly commit: StoreCommit }>;
   /**
+   * Prepares a further key for notes in an existing vault; it exists once the commit is applied.
+   * @throws AppError `not_found` when the vault was deleted
+   */
+  prepareNoteKey(
+    owner: Subject,
+    vaultId: string,
+    name: string,
+  ): Promise<{ readonly noteKeyId: string; readonly commit: StoreCommit }>;
+  /**
    * Prepares a secret in an existing vault; it exists once the commit is applied.
    * @throws AppError `not_found` when the vault was deleted
    */
@@ -50,6 +59,8 @@ export interface ProverVault {
   forget(vaultId: string): Promise<void>;
 }
 
+const NOTE_KEY = { type: "symmetric", usage: "encrypt/decrypt", spec: "AES-256-GCM" } as const;
+
 /** Adapts the vault's service to what the prover registry uses. */
 export function proverVault(vault: VaultService): ProverVault {
   return {
@@ -59,13 +70,13 @@ export function proverVault(vault: VaultService): ProverVault {
     prepareProverVault: async (owner, names) => {
       const pendingVault = await vault.prepareVault(owner, { name: names.vault });
       const vaultId = pendingVault.vault.id;
-      const { key, commit } = await vault.prepareKey(
-        owner,
-        vaultId,
-        { type: "symmetric", usage: "encrypt/decrypt", spec: "AES-256-GCM", name: names.noteKey },
-        { pendingVault },
-      );
+      const input = { ...NOTE_KEY, name: names.noteKey };
+      const { key, commit } = await vault.prepareKey(owner, vaultId, input, { pendingVault });
       return { vaultId, noteKeyId: key.id, commit: mergeCommits(pendingVault.commit, commit) };
+    },
+    prepareNoteKey: async (owner, vaultId, name) => {
+      const { key, commit } = await vault.prepareKey(owner, vaultId, { ...NOTE_KEY, name });
+      return { noteKeyId: key.id, commit };
     },
     prepareSecret: async (owner, vaultId, input) => {
       const { secret, commit } = await vault.prepareSecret(owner, vaultId, input);

@@ -304,7 +304,7 @@ export class Proofs {
     } catch (error) {
       // The caller has deleted the key or its vault; the owner's notes have a vault that is the prover's own.
       if (!(error instanceof AppError) || error.code !== "not_found") throw error;
-      return await encrypt(await this.#with.places.open(caller, prover, { checks, lost: place.vault_id }));
+      return await encrypt(await this.#with.places.open(caller, prover, { checks, lostKey: place.note_key_id }));
     }
   }
 
