@@ -3,7 +3,6 @@
  * proofs in the pool `prove`, verification and note hashing in `interactive`.
  */
 import { stat } from "node:fs/promises";
-import { WASM_PAGE_BYTES } from "../../engine/circuit/wasm-memory.js";
 import {
   circuitCounts,
   exportNeeds,
@@ -19,7 +18,15 @@ import { PROOF_SYSTEMS } from "../../engine/proof-systems/names.js";
 import { MemoryBudget, type MemoryRequest } from "../../platform/concurrency/memory-budget.js";
 import { AppError } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
-import { compilationName, compileInProcess, compileProcessLimits, type CompileAllowance } from "./compile-task.js";
+import type { CompileAllowances } from "./compile-allowances.js";
+import {
+  compilationName,
+  compileInProcess,
+  compileProcessLimits,
+  compilerPagesMax,
+  type CompileAllowance,
+} from "./compile-task.js";
+import { withMemory } from "./native-circom.js";
 import { EXPORT_PROCESS_LIMITS, GATES_PROCESS_LIMITS, checkKeyInProcess, exportZkeyInProcess } from "./gates-task.js";
 import { IMPORT_PROCESS_LIMITS, readImportInProcess } from "./import-task.js";
 import type { ComputePools, ProveOptions } from "./compute-pools.js";
@@ -71,6 +78,8 @@ interface PooledComputeOptions {
   readonly constraintsMax: number;
   /** Limits of one compilation. */
   readonly compile: CompileAllowance;
+  /** The same of single owners. None unless given. */
+  readonly compileOwners?: CompileAllowances;
   /** The operator's own circom; the one in WebAssembly unless given. */
   readonly compiler?: NativeCompiler;
   /** Memory for resident keys: what an import may take of it at most. No limit unless given. */
@@ -89,11 +98,6 @@ interface PooledComputeDependencies {
   readonly log: Log;
 }
 
-const MIB = 1024 * 1024;
-/** The compiler's own memory stays below that of its process, so that it runs out first and reports it. */
-const COMPILER_SHARE = 0.75;
-/** WebAssembly's addresses have 32 bits. */
-const PAGES_MAX = 65_536;
 /** Hashing a batch of notes takes some 20 ms; after this long the threads are stuck. */
 const NOTES_DEADLINE_MS = 30_000;
 
@@ -101,7 +105,8 @@ export class PooledCompute implements ProverCompute {
   readonly compilerName: string;
   readonly #compiler: NativeCompiler | undefined;
   readonly #compileLimits: CompileLimits;
-  readonly #processLimits: ProcessTaskLimits;
+  readonly #allowance: CompileAllowance;
+  readonly #ownAllowances: CompileAllowances;
   readonly #preparedFolder: string | undefined;
   readonly #residentBytesMax: number | undefined;
   readonly #pools: ComputePools;
@@ -111,12 +116,11 @@ export class PooledCompute implements ProverCompute {
   readonly #memory: MemoryBudget;
 
   constructor(options: PooledComputeOptions, dependencies: PooledComputeDependencies) {
-    const { memoryMb } = options.compile;
     this.#compiler = options.compiler;
     this.compilerName = compilationName(options.compiler);
-    const compilerPagesMax = Math.min(PAGES_MAX, Math.floor((memoryMb * MIB * COMPILER_SHARE) / WASM_PAGE_BYTES));
-    this.#compileLimits = { ...DEFAULT_COMPILE_LIMITS, constraintsMax: options.constraintsMax, compilerPagesMax };
-    this.#processLimits = compileProcessLimits(options.compile);
+    this.#compileLimits = { ...DEFAULT_COMPILE_LIMITS, constraintsMax: options.constraintsMax };
+    this.#allowance = options.compile;
+    this.#ownAllowances = options.compileOwners ?? new Map();
     this.#preparedFolder = options.preparedFolder;
     this.#residentBytesMax = options.residentBytesMax;
     this.#pools = dependencies.pools;
@@ -130,13 +134,14 @@ export class PooledCompute implements ProverCompute {
   async compile({ source, curve, hash }: CompileInput, options: ComputeOptions = {}): Promise<CompileOutcome> {
     const prepared = await this.#findPrepared(hash);
     if (prepared !== undefined) return { ok: true, value: compilationOf(prepared) };
+    const allowance = this.#ownAllowances.get(options.owner ?? "") ?? this.#allowance;
     const outcome = await compileInProcess(
       this.#tasks,
       { sources: source.files, main: source.main, curve, ...source.options },
       {
-        limits: this.#compileLimits,
-        processLimits: this.#processLimits,
-        ...(this.#compiler === undefined ? {} : { compiler: this.#compiler }),
+        limits: { ...this.#compileLimits, compilerPagesMax: compilerPagesMax(allowance) },
+        processLimits: compileProcessLimits(allowance),
+        ...(this.#compiler === undefined ? {} : { compiler: withMemory(this.#compiler, allowance.memoryMb) }),
         ...signalOf(options),
       },
     );
