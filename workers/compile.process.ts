@@ -2,7 +2,7 @@
  * Process that compiles one untrusted circuit; started by src/prover/compute/compile-task.ts with limits on everything.
  */
 import { compileCircuit, compileNatively } from "../src/engine/circuit/compile-circuit.js";
-import type { NativeCompiler } from "../src/engine/circuit/native-compiler.js";
+import type { NativeCompiler } from "../src/engine/circuit/compiler/native-compiler.js";
 import type { CompileLimits, CompileRequest, CompileResult } from "../src/engine/circuit/compile-circuit.js";
 import { runProcessEntry } from "../src/engine/process/process-entry.js";
 

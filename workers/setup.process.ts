@@ -2,8 +2,6 @@
  * Process that makes one key or reference string and ends: the trapdoor dies with it and is never on disk. Started by
  * src/prover/compute/setup-task.ts; its own threads share the group arithmetic.
  */
-import { availableParallelism } from "node:os";
-import { Worker } from "node:worker_threads";
 import { curveNamed } from "../src/engine/curves/curves.js";
 import { runInline } from "../src/engine/groth16/fixed-base-work.js";
 import type { FixedBaseExecutor } from "../src/engine/groth16/fixed-base-work.js";
@@ -16,39 +14,25 @@ import type { StructuredReferenceString } from "../src/engine/proof-systems/refe
 import { proofSystem } from "../src/engine/proof-systems/table.js";
 import { loadReferenceKernels } from "../src/engine/reference/reference-kernels.js";
 import type { SetupRequest } from "../src/prover/compute/setup-task.js";
+import { runOnThreads, threadsFor } from "./on-threads.js";
 import { rowsOnThreads } from "./row-threads.js";
 
-/** With fewer jobs (some 10,000 wires) starting threads takes longer than the work. */
+/** Some 10,000 wires. */
 const JOBS_FOR_THREADS = 16;
 
-const runOnThreads: FixedBaseExecutor = async (work, onJob) => {
+const fixedBaseOnThreads: FixedBaseExecutor = async (work, onJob) => {
   // Every thread builds its own tables (0.2 s, 40 MB); more threads cost more than they save.
-  const threads = Math.min(availableParallelism(), SETUP_THREADS_MAX);
-  if (threads < 2 || work.jobs.length < JOBS_FOR_THREADS) {
-    await runInline(work, onJob);
-    return;
-  }
-  await Promise.all(
-    Array.from(
-      { length: threads },
-      () =>
-        new Promise<void>((resolve, reject) => {
-          const worker = new Worker(new URL("./fixed-base.worker.js", import.meta.url), {
-            workerData: { work, threads },
-          });
-          worker.on("message", onJob);
-          worker.once("error", reject);
-          worker.once("exit", (code) => {
-            if (code === 0) resolve();
-            else reject(new Error(`a setup thread ended with code ${String(code)}`));
-          });
-        }),
-    ),
-  );
+  const threads = threadsFor({
+    jobs: work.jobs.length,
+    jobsMin: JOBS_FOR_THREADS,
+    threadsMax: SETUP_THREADS_MAX,
+  });
+  if (threads === 0) await runInline(work, onJob);
+  else await runOnThreads(threads, { entry: "fixed-base.worker", workerData: { work, threads }, onJob });
 };
 
 await runProcessEntry(async (request: SetupRequest, report): Promise<MakeKeyResult | Uint8Array> => {
-  const options = { execute: runOnThreads, executeRows: rowsOnThreads, onProgress: report };
+  const options = { execute: fixedBaseOnThreads, executeRows: rowsOnThreads, onProgress: report };
   if ("referenceString" in request) {
     const { curve, power } = request.referenceString;
     return await makeDevelopmentString(await loadReferenceKernels(curveNamed(curve)), power, options);

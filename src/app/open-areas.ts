@@ -11,7 +11,8 @@ import type { Area } from "../platform/contract/route.js";
 import { SubscriptionTokens } from "../platform/events/subscription-token.js";
 import { createPrivateFile, readPrivateFile } from "../platform/files/private-file.js";
 import { ProcessTasks } from "../platform/pool/process-task.js";
-import type { NativeCompiler } from "../engine/circuit/native-compiler.js";
+import type { NativeCompiler } from "../engine/circuit/compiler/native-compiler.js";
+import { parseCompileOwners } from "../prover/compute/compile-allowances.js";
 import { openNativeCircom } from "../prover/compute/native-circom.js";
 import { openSandbox, type Sandbox } from "../platform/pool/sandbox.js";
 import { References } from "../platform/references.js";
@@ -204,10 +205,14 @@ function createProvers(
     largeWorkspaces: config.prove_threads,
   };
   const memory = new MemoryBudget({ bytes: config.memory_mb * MIB });
+  const allowances = {
+    compile: { memoryMb: config.compile_memory_mb, seconds: config.compile_seconds },
+    compileOwners: parseCompileOwners(config.compile_owners),
+  };
   const compute = new PooledCompute(
     {
       constraintsMax: config.constraints_max,
-      compile: { memoryMb: config.compile_memory_mb, seconds: config.compile_seconds },
+      ...allowances,
       residentBytesMax: budgetBytes,
       preparedFolder: join(PACKAGE_ROOT, "dist", "circuits"),
       ...(compiler === undefined ? {} : { compiler }),
@@ -215,9 +220,8 @@ function createProvers(
     },
     { pools, tasks, memory, log },
   );
-  const compile = { memoryMb: config.compile_memory_mb, seconds: config.compile_seconds };
   const seconds = config.analysis_seconds;
-  const analyzer = seconds === 0 ? undefined : new ProcessAnalyzer({ compile, seconds }, { tasks });
+  const analyzer = seconds === 0 ? undefined : new ProcessAnalyzer({ ...allowances, seconds }, { tasks });
   return createProverRegistry(
     {
       providerAliases: config.provider_aliases,

@@ -76,6 +76,7 @@ export const SETTING_GROUPS: readonly { readonly title: string; readonly names: 
       "upload_max_mb",
       "compile_memory_mb",
       "compile_seconds",
+      "compile_owners",
       "circom",
       "analysis_seconds",
     ],

@@ -41,6 +41,7 @@ const SealProviderName = Type.Union([
 ]);
 const Url = Type.String({ pattern: "^https?://[^\\s]+$", maxLength: 1000 });
 const Threads = Type.Integer({ minimum: 1, maximum: 256 });
+const COMPILE_OWNER = "(user|organization):[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}=[0-9]{1,6}/[0-9]{1,5}";
 
 export const SETTINGS = {
   mode: setting({
@@ -307,6 +308,17 @@ export const SETTINGS = {
     default: 120,
     unit: "seconds",
     description: "processor time that one compilation of a circuit may take; the clock allows five times as much",
+  }),
+  compile_owners: setting({
+    env: "PROOFWRIGHT_COMPILE_OWNERS",
+    flag: "compile-owners",
+    schema: Type.String({
+      maxLength: 8000,
+      pattern: `^(${COMPILE_OWNER}(, *${COMPILE_OWNER})*)?$`,
+    }),
+    default: "",
+    description:
+      "what one compilation may take for single owners, in place of the two settings above: `user:<id>=<MiB>/<seconds>` or `organization:<id>=<MiB>/<seconds>`, comma separated. An application has what its organization has, or else the user who made it",
   }),
   circom: setting({
     env: "PROOFWRIGHT_CIRCOM",

@@ -10,6 +10,7 @@ import type { Clock } from "../platform/clock.js";
 import type { HandlersFor } from "../platform/contract/route.js";
 import type { Events } from "../platform/events/events.js";
 import type { Jobs } from "../platform/jobs/jobs.js";
+import type { JobRunner } from "../platform/jobs/job-runner.js";
 import type { Job } from "../platform/jobs/job.js";
 import type { Log } from "../platform/log.js";
 import { PACKAGE_ROOT } from "../platform/files/package-root.js";
@@ -63,6 +64,11 @@ interface ProverRegistryOptions {
    * given.
    */
   readonly provisioningConcurrency?: number;
+  /**
+   * Memory of an open key from which on a circuit is provisioned in a line of its own, one at a time. 256 MiB unless
+   * given.
+   */
+  readonly largeBytes?: number;
   /** How long one owner may provision more than its share while another's prover waits. 2 s unless given. */
   readonly provisioningGiveWayMs?: number;
   /** Provers of one owner in provisioning, 2 that run and 20 that wait. 22 unless given. */
@@ -133,7 +139,11 @@ const UPLOADS: Omit<UploadLimits, "bytesPerOwnerMax" | "fileBytesMax"> = {
   idleMs: 3_600_000,
 };
 const PROVISION_JOB = "provision_prover";
+/** Goes on with the jobs of large circuits, one at a time: each takes the memory and all cores for itself. */
+const PROVISION_LARGE_JOB = "provision_large_prover";
 const CONCURRENCY = 2;
+/** About 2^17 constraints with Groth16, 2^16 gates with PLONK, 2^15 with FFLONK: some ten seconds of setup. */
+const LARGE_BYTES = 256 * 2 ** 20;
 /** Small circuits take about as long; of a larger one that gives way, at most this much and one step are lost. */
 const GIVE_WAY_MS = 2_000;
 const PENDING_PER_OWNER_MAX = 22;
@@ -292,16 +302,19 @@ function createProvisioning(
   const { repository, files, catalog, builtIns, watch, turnOf } = parts;
   const queue = provisioningQueue(jobs);
   const analyses = analyzer === undefined ? undefined : analysisQueue(jobs, repository);
-  const provisioning = new Provisioning({
-    ...{ ...parts, knownKeys: new KnownKeys({ ...parts, artifacts }), artifacts, events, clock, log },
-    followUp: (prover) => {
-      const { id, build } = prover;
-      // A circuit from outside has no source to analyse.
-      const isAnalyzed = build.import === undefined && catalog.providerOf(prover).isAnalyzed;
-      const analysis = build.is_strict === true || !isAnalyzed ? undefined : analyses?.prepare(build.owner, id);
-      return mergeCommits(repository.labels.provisioning(prover), analysis ?? {});
+  const provisioning = new Provisioning(
+    { largeBytes: options.largeBytes ?? LARGE_BYTES },
+    {
+      ...{ ...parts, knownKeys: new KnownKeys({ ...parts, artifacts }), artifacts, events, clock, log },
+      followUp: (prover) => {
+        const { id, build } = prover;
+        // A circuit from outside has no source to analyse.
+        const isAnalyzed = build.import === undefined && catalog.providerOf(prover).isAnalyzed;
+        const analysis = build.is_strict === true || !isAnalyzed ? undefined : analyses?.prepare(build.owner, id);
+        return mergeCommits(repository.labels.provisioning(prover), analysis ?? {});
+      },
     },
-  });
+  );
   registerJobs(jobs, options, { provisioning, watch, turnOf });
   if (analyzer !== undefined)
     registerAnalyses(jobs, {
@@ -352,7 +365,7 @@ function openReferenceStrings(
   return { strings, ...others };
 }
 
-/** A job has the id of its prover, so that either leads to the other. */
+/** A job has the id of its prover, so that either leads to the other. It begins in the first line. */
 function registerJobs(
   jobs: Jobs,
   options: ProverRegistryOptions,
@@ -366,10 +379,8 @@ function registerJobs(
     readonly turnOf: (subject: Subject) => string;
   },
 ): void {
-  jobs.register(PROVISION_JOB, {
-    concurrency: options.provisioningConcurrency ?? CONCURRENCY,
+  const runnerOf = (kind: string): JobRunner => ({
     ownerOf: (job) => turnOf(ownerOf(job)),
-    giveWayMs: options.provisioningGiveWayMs ?? GIVE_WAY_MS,
     run: async (job, context) => {
       await provisioning.run(ownerOf(job), job.id, {
         signal: context.signal,
@@ -379,12 +390,25 @@ function registerJobs(
         progress: (share) => {
           context.progress(share);
         },
+        ...(kind === PROVISION_LARGE_JOB
+          ? {}
+          : {
+              moveToLargeLine: async () => {
+                await context.moveTo(PROVISION_LARGE_JOB);
+              },
+            }),
       });
     },
     onFailed: (job, fault) => provisioning.failure(ownerOf(job), job.id, fault),
   });
+  jobs.register(PROVISION_JOB, {
+    ...runnerOf(PROVISION_JOB),
+    concurrency: options.provisioningConcurrency ?? CONCURRENCY,
+    giveWayMs: options.provisioningGiveWayMs ?? GIVE_WAY_MS,
+  });
+  jobs.register(PROVISION_LARGE_JOB, runnerOf(PROVISION_LARGE_JOB));
   jobs.subscribe(({ job, progress }) => {
-    if (job.kind !== PROVISION_JOB) return;
+    if (job.kind !== PROVISION_JOB && job.kind !== PROVISION_LARGE_JOB) return;
     if (progress === undefined) {
       watch.notify(job.id);
       // The store may be closing; the next start removes what stays.

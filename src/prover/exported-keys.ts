@@ -2,6 +2,7 @@
  * Proving keys as snarkjs' `.zkey`, of systems whose keys are stored in another form: made when one is asked for first,
  * one at a time by turns of the askers, and kept with the prover.
  */
+import { ZKEY_FORMAT } from "../engine/proof-systems/names.js";
 import { AppError, notFound } from "../platform/errors.js";
 import type { Artifacts, ArtifactReference } from "../platform/store/artifacts.js";
 import { builtProver } from "./built-prover.js";
@@ -16,9 +17,6 @@ interface ExportedKeysDependencies {
   readonly pins: Pick<KeyPins, "read">;
   readonly catalog: Pick<Catalog, "providerOf" | "systemOf">;
 }
-
-/** As providers name snarkjs' format. */
-const ZKEY_FORMAT = "snarkjs-zkey";
 
 export class ExportedKeys {
   readonly #with: ExportedKeysDependencies;
@@ -50,7 +48,7 @@ export class ExportedKeys {
     const { artifacts, catalog, pins } = this.#with;
     const { exportZkey } = catalog.providerOf(prover);
     if (exportZkey === undefined) throw notFound("artifact");
-    await artifacts.verify(await pins.read(prover.build.owner, prover, "proving_key"));
+    await artifacts.verify(await pins.read(prover, "proving_key", options.owner));
     const made = await exportZkey(builtProver(prover, catalog.systemOf(prover), this.#with), options);
     if (made.ok) return made.value;
     const [error] = made.errors;

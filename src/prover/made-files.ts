@@ -4,6 +4,7 @@
  * two processes would make the same file.
  */
 import type { Subject } from "../platform/auth/principal.js";
+import { unlessAborted } from "../platform/concurrency/unless-aborted.js";
 import { AppError, notFound, type ErrorCode } from "../platform/errors.js";
 import { Lane } from "../platform/pool/lane.js";
 import type { ArtifactReference } from "../platform/store/artifacts.js";
@@ -179,16 +180,4 @@ export class MadeFiles {
     const message = `${this.#options.name} is still being made; ask again in ${String(retryAfterSec)} s`;
     return new AppError("deadline_exceeded", { message, retryAfterSec });
   }
-}
-
-async function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  return await new Promise<Value>((resolve, reject) => {
-    const leave = (): void => {
-      reject(signal.reason as Error);
-    };
-    signal.addEventListener("abort", leave, { once: true });
-    void work.then(resolve, reject).finally(() => {
-      signal.removeEventListener("abort", leave);
-    });
-  });
 }

@@ -2,6 +2,7 @@
  * The files of a prover as they are downloaded: those that provisioning has left, those that are made when they are
  * first asked for, and those of the analysis. Others than the owner get what they need for what they may do.
  */
+import { ZKEY_FORMAT } from "../engine/proof-systems/names.js";
 import { writeTarGz } from "../platform/archive/write-tar.js";
 import type { Subject } from "../platform/auth/principal.js";
 import type { FileAnswer } from "../platform/contract/route.js";
@@ -137,7 +138,7 @@ export class ProverFiles {
   #downloadable(prover: StoredProver, name: string, { artifact }: Download): ArtifactReference | undefined {
     const isReady = prover.status === "provisioned" || !SETUP_ARTIFACTS.has(artifact);
     if (!isReady) return undefined;
-    const isStoredAsZkey = this.#with.catalog.systemOf(prover).keyFormats.proving_key === "snarkjs-zkey";
+    const isStoredAsZkey = this.#with.catalog.systemOf(prover).keyFormats.proving_key === ZKEY_FORMAT;
     return prover.build.artifacts[name === ZKEY && isStoredAsZkey ? "proving_key" : artifact];
   }
 

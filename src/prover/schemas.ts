@@ -1,6 +1,15 @@
 /** Shapes of the prover registry on the wire. Decisions about their members: DECISIONS.md, 'Prover registry'. */
 import Type, { type Static } from "typebox";
-import { Description, Name, SAID_OWNER, Timestamp, Uuid, closed, nullable } from "../platform/contract/schemas.js";
+import {
+  Description,
+  Digest,
+  Name,
+  SAID_OWNER,
+  Timestamp,
+  Uuid,
+  closed,
+  nullable,
+} from "../platform/contract/schemas.js";
 import {
   SOURCE_BYTES_MAX,
   SOURCE_FILES_MAX,
@@ -8,6 +17,7 @@ import {
   SOURCE_PATH_PATTERN,
 } from "../engine/circuit/source-limits.js";
 import { ProverAnalysis } from "./analysis/analysis-schemas.js";
+import { ImportRequest } from "./imports/import-schemas.js";
 import { GIVEN_LABELS, LABELS, LABEL_FILTERS, Meta, MetaFilter, ProverReference } from "./labels/label-schemas.js";
 import { PROVER_STATUSES } from "./provisioning/lifecycle.js";
 
@@ -16,7 +26,6 @@ export const MAIN_FILE_DEFAULT = "main.circom";
 export const DIAGNOSTIC_TEXT_LENGTH_MAX = 4096;
 export const DIAGNOSTIC_NOTES_MAX = 16;
 
-const Digest = Type.String({ pattern: "^[0-9a-f]{64}$", description: "SHA-256, lower-case hex" });
 const Status = Type.Enum([...PROVER_STATUSES], {
   description: "provisioning status; deploying_artifacts is reserved for on-chain verifiers and does not occur today",
 });
@@ -105,7 +114,10 @@ export const Prover = Type.Object(
     warnings: Type.Array(ProverDiagnostic, { description: "warnings of the compiler, and of the checks of an import" }),
     options: nullable(BuiltOptions),
     compiler: nullable(
-      Type.String({ description: "name and version of the compiler; null before it has run and for an import" }),
+      Type.String({
+        description:
+          "name and version of the compiler, and of circomlib where includes came from the server's own; null before it has run and for an import",
+      }),
     ),
     source_hash: nullable(
       Type.String({
@@ -153,38 +165,6 @@ const CompileOptions = closed(
   { description: "options of the compiler" },
 );
 export type CompileOptions = Static<typeof CompileOptions>;
-
-const ImportFile = closed(
-  { sha256: Type.Optional(Digest) },
-  {
-    description:
-      "a file that will be uploaded; with `sha256` no other content is taken, and one that the caller's provers have already needs no upload",
-  },
-);
-/** The files of a circuit that was compiled elsewhere, by their names in `/provers/:id/artifacts/:name`. */
-const ImportRequest = closed(
-  {
-    "circuit.r1cs": Type.Optional(ImportFile),
-    "circuit.wasm": Type.Optional(ImportFile),
-    "circuit.sym": Type.Optional(ImportFile),
-    "proving_key.zkey": Type.Optional(ImportFile),
-    "verification_key.json": Type.Optional(ImportFile),
-    reference_string: Type.Optional(
-      closed(
-        { sha256: Digest },
-        {
-          description:
-            "the checked powers-of-tau file of this server from which `proving_key.zkey` must follow. Without it, one that the key follows from is looked for",
-        },
-      ),
-    ),
-  },
-  {
-    description:
-      "a circuit compiled elsewhere, in place of `source`: the files that will be uploaded, `circuit.r1cs` and `circuit.wasm` at least. Without `circuit.sym` the signals have no names; without `proving_key.zkey` the server makes the keys. `verification_key.json` alone makes a prover that verifies only",
-  },
-);
-export type ImportRequest = Static<typeof ImportRequest>;
 
 export const CreateProver = closed(
   {

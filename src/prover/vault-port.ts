@@ -23,6 +23,15 @@ export interface ProverVault {
     names: { readonly vault: string; readonly noteKey: string },
   ): Promise<{ readonly vaultId: string; readonly noteKeyId: string; readonly commit: StoreCommit }>;
   /**
+   * Prepares a further key for notes in an existing vault; it exists once the commit is applied.
+   * @throws AppError `not_found` when the vault was deleted
+   */
+  prepareNoteKey(
+    owner: Subject,
+    vaultId: string,
+    name: string,
+  ): Promise<{ readonly noteKeyId: string; readonly commit: StoreCommit }>;
+  /**
    * Prepares a secret in an existing vault; it exists once the commit is applied.
    * @throws AppError `not_found` when the vault was deleted
    */
@@ -31,8 +40,12 @@ export interface ProverVault {
     vaultId: string,
     secret: { readonly name: string; readonly type: string; readonly value: string },
   ): Promise<{ readonly secretId: string; readonly commit: StoreCommit }>;
-  /** @throws AppError `not_found` when the secret or its vault was deleted */
-  readSecret(owner: Subject, vaultId: string, secretId: string): Promise<string>;
+  /**
+   * Returns the value of a secret; overlapping reads of one are one.
+   * @param asker in whose turn it is read, such as `user:<uuid>`
+   * @throws AppError `not_found` when the secret or its vault was deleted
+   */
+  readSecret(owner: Subject, vaultId: string, secretId: string, asker: string): Promise<string>;
   /**
    * Encrypts a note; returns base64.
    * @param context must be the same to decrypt
@@ -46,6 +59,8 @@ export interface ProverVault {
   forget(vaultId: string): Promise<void>;
 }
 
+const NOTE_KEY = { type: "symmetric", usage: "encrypt/decrypt", spec: "AES-256-GCM" } as const;
+
 /** Adapts the vault's service to what the prover registry uses. */
 export function proverVault(vault: VaultService): ProverVault {
   return {
@@ -55,19 +70,20 @@ export function proverVault(vault: VaultService): ProverVault {
     prepareProverVault: async (owner, names) => {
       const pendingVault = await vault.prepareVault(owner, { name: names.vault });
       const vaultId = pendingVault.vault.id;
-      const { key, commit } = await vault.prepareKey(
-        owner,
-        vaultId,
-        { type: "symmetric", usage: "encrypt/decrypt", spec: "AES-256-GCM", name: names.noteKey },
-        { pendingVault },
-      );
+      const input = { ...NOTE_KEY, name: names.noteKey };
+      const { key, commit } = await vault.prepareKey(owner, vaultId, input, { pendingVault });
       return { vaultId, noteKeyId: key.id, commit: mergeCommits(pendingVault.commit, commit) };
+    },
+    prepareNoteKey: async (owner, vaultId, name) => {
+      const { key, commit } = await vault.prepareKey(owner, vaultId, { ...NOTE_KEY, name });
+      return { noteKeyId: key.id, commit };
     },
     prepareSecret: async (owner, vaultId, input) => {
       const { secret, commit } = await vault.prepareSecret(owner, vaultId, input);
       return { secretId: secret.id, commit };
     },
-    readSecret: async (owner, vaultId, secretId) => await vault.retrieveSecret(owner, vaultId, secretId),
+    readSecret: async (owner, vaultId, secretId, asker) =>
+      await vault.retrieveSecret(owner, vaultId, secretId, asker),
     encrypt: async (owner, { vaultId, keyId }, plaintext, context) =>
       Buffer.from(await vault.encrypt({ owner, vaultId, keyId }, plaintext, context)).toString("base64"),
     decrypt: async (owner, { vaultId, keyId }, ciphertext, context) =>

@@ -179,7 +179,16 @@ export interface VaultTasks {
     message: { vault: VaultReference; secret: SecretReference; value: Uint8Array };
     value: { envelope: string };
   };
-  open_secret: { message: { vault: VaultReference; secret: SecretReference; envelope: string }; value: Uint8Array };
+  open_secret: {
+    message: {
+      vault: VaultReference;
+      secret: SecretReference;
+      envelope: string;
+      /** In whose turn it is read, such as `user:<uuid>`; the owner's unless given. */
+      asker?: string | undefined;
+    };
+    value: Uint8Array;
+  };
 }
 export type VaultTaskName = keyof VaultTasks;
 

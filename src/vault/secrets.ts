@@ -7,6 +7,7 @@ import type { StoreCommit } from "../platform/store/store.js";
 import { mergeCommits, type Page } from "../platform/store/tables.js";
 import { isOver } from "./keys/planned-deletions.js";
 import { utf8Bytes } from "./keys/validation.js";
+import type { VaultTasks } from "./protocol.js";
 import { secretJson } from "./record-views.js";
 import type { VaultRepository } from "./repository.js";
 import type { SecretRecord } from "./vault-records.js";
@@ -33,12 +34,16 @@ export interface SecretsDependencies {
   readonly vaults: Vaults;
 }
 
+type OpenSecret = VaultTasks["open_secret"]["message"];
+
 /** The secrets of all vaults. */
 export class Secrets {
   readonly #repository: VaultRepository;
   readonly #seal: VaultSeal;
   readonly #clock: Clock;
   readonly #vaults: Vaults;
+  /** Reads for other areas that are under way, by the secret's id. */
+  readonly #opening = new Map<string, { readonly message: OpenSecret; readonly value: Promise<string> }>();
 
   constructor(dependencies: SecretsDependencies) {
     this.#repository = dependencies.repository;
@@ -96,6 +101,28 @@ export class Secrets {
 
   /** Returns a secret with its value. Throws `not_found`, and `deletion_planned` until it is restored. */
   async get(owner: Subject, vaultId: string, secretId: string): Promise<SecretWithValueJson> {
+    const { record, message } = this.#find(owner, vaultId, secretId);
+    return { ...secretJson(record), value: await this.#open(message, secretId) };
+  }
+
+  /**
+   * Returns the value of a secret, for other areas. Overlapping reads of one secret are one: they know that it is still
+   * there, and differ in nothing but their turns.
+   * @param asker in whose turn it is read, such as `user:<uuid>`; the owner's unless given
+   * @throws `not_found` also when its deletion is planned
+   */
+  async retrieve(owner: Subject, vaultId: string, secretId: string, asker?: string): Promise<string> {
+    try {
+      const { message } = this.#find(owner, vaultId, secretId);
+      return await this.#openTogether({ ...message, asker }, secretId);
+    } catch (error) {
+      if (error instanceof AppError && error.code === "deletion_planned")
+        throw new AppError("not_found", { message: error.message, cause: error });
+      throw error;
+    }
+  }
+
+  #find(owner: Subject, vaultId: string, secretId: string): { record: SecretRecord; message: OpenSecret } {
     const vault = this.#vaults.find(owner, vaultId);
     const { record, reference } = this.#repository.findSecret(vaultId, secretId);
     const { deletes_at: deletesAt } = record.value;
@@ -105,26 +132,41 @@ export class Secrets {
         message: "the deletion of this secret is planned; restore it to read its value",
       });
     }
-    const value = await this.#seal.run(
-      "open_secret",
-      { vault: vault.reference, secret: reference, envelope: record.value.envelope },
-      secretId,
-    );
-    try {
-      return { ...secretJson(record.value), value: new TextDecoder("utf-8", { ignoreBOM: true }).decode(value) };
-    } finally {
-      value.fill(0);
+    const { envelope } = record.value;
+    return { record: record.value, message: { vault: vault.reference, secret: reference, envelope } };
+  }
+
+  async #openTogether(message: OpenSecret, secretId: string): Promise<string> {
+    for (;;) {
+      this.#seal.requireUnsealed();
+      const others = this.#opening.get(secretId);
+      if (others?.message.envelope !== message.envelope) return await this.#openForOthers(message, secretId);
+      try {
+        return await others.value;
+      } catch (error) {
+        // The first one's queue was full for it, and need not be for this one.
+        const isOfTurn = error instanceof AppError && error.code === "overloaded";
+        if (!isOfTurn || others.message.asker === message.asker) throw error;
+      }
     }
   }
 
-  /** Returns the value of a secret, for other areas. Throws `not_found` also when its deletion is planned. */
-  async retrieve(owner: Subject, vaultId: string, secretId: string): Promise<string> {
+  async #openForOthers(message: OpenSecret, secretId: string): Promise<string> {
+    const opening = { message, value: this.#open(message, secretId) };
+    this.#opening.set(secretId, opening);
     try {
-      return (await this.get(owner, vaultId, secretId)).value;
-    } catch (error) {
-      if (error instanceof AppError && error.code === "deletion_planned")
-        throw new AppError("not_found", { message: error.message, cause: error });
-      throw error;
+      return await opening.value;
+    } finally {
+      if (this.#opening.get(secretId) === opening) this.#opening.delete(secretId);
+    }
+  }
+
+  async #open(message: OpenSecret, secretId: string): Promise<string> {
+    const value = await this.#seal.run("open_secret", message, secretId);
+    try {
+      return new TextDecoder("utf-8", { ignoreBOM: true }).decode(value);
+    } finally {
+      value.fill(0);
     }
   }
 

@@ -214,8 +214,8 @@ export class VaultService {
   }
 
   /** See Secrets.retrieve. */
-  async retrieveSecret(owner: Subject, vaultId: string, secretId: string): Promise<string> {
-    return await this.#secrets.retrieve(owner, vaultId, secretId);
+  async retrieveSecret(owner: Subject, vaultId: string, secretId: string, asker?: string): Promise<string> {
+    return await this.#secrets.retrieve(owner, vaultId, secretId, asker);
   }
 
   /** See Secrets.deletion. */

@@ -77,7 +77,7 @@ it("a circuit that is registered from the archive of another is the same, bit by
   expect(other).toEqual(one);
   const record = (await api.getProver({ params })).body;
   const again = (await second.user.api.getProver({ params: { id: second.id } })).body;
-  expect(record.compiler).toMatch(/^circom2 \d+\.\d+\.\d+$/);
+  expect(record.compiler).toMatch(/^circom2 \d+\.\d+\.\d+ with circomlib \d+\.\d+\.\d+$/);
   expect(record.source_hash).toMatch(/^[0-9a-f]{64}$/);
   expect(record.identifier).toBe(`source-${record.source_hash!.slice(0, 16)}`);
   expect([again.compiler, again.source_hash, again.options]).toEqual([

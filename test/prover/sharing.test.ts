@@ -239,6 +239,26 @@ describe("what is made with another's prover", () => {
     expect((await test.provers.note(who, named, 1)).index).toBe(1);
   });
 
+  it("goes on in its maker's vault when the key of the notes was deleted, and leaves none behind", async () => {
+    const who = subject();
+    const { vault } = test.vault;
+    await test.registry.sharing.grant(owner, named, { user_id: who.id });
+    await test.provers.prove(who, named, { inputs: INPUTS, signal: never });
+    const vaultId = vault.listVaults(who, PAGE).body[0]!.id;
+    const kept = await vault.createSecret(who, vaultId, { name: "mine", type: "text", value: "kept" });
+    const [first] = vault.listKeys(who, vaultId, PAGE).body.filter(({ name }) => name === "notes");
+    await vault.deleteKey(who, vaultId, first!.id);
+    const proofs = Array.from({ length: 3 }, () => test.provers.prove(who, named, { inputs: INPUTS, signal: never }));
+    expect((await Promise.all(proofs)).map(({ note_index }) => note_index).sort()).toEqual([1, 2, 3]);
+    expect(vault.listVaults(who, PAGE).total).toBe(1);
+    expect(vault.listKeys(who, vaultId, PAGE).body.filter(({ name }) => name === "notes")).toHaveLength(1);
+    expect(await vault.retrieveSecret(who, vaultId, kept.id)).toBe("kept");
+    expect((await test.provers.note(who, named, 3)).index).toBe(3);
+    expect(await failureOf(() => test.provers.note(who, named, 0))).toMatchObject({ code: "not_found" });
+    await test.registry.sharing.leave(who, named);
+    expect(vault.listVaults(who, PAGE).total).toBe(0);
+  });
+
   it("names places in the source to the owner only", async () => {
     const inputs = { X: "3", Y: "36" };
     const code = "constraints_unsatisfied";
@@ -261,6 +281,7 @@ describe("what is made with another's prover", () => {
     const who = subject();
     await test.registry.sharing.grant(owner, named, { user_id: who.id });
     compute.askers.length = 0;
+    const reads = vi.spyOn(test.vault.vault, "retrieveSecret");
     await test.provers.prove(who, named, { inputs: INPUTS, signal: never });
     await test.provers.verify(principalOf(who), named, {
       item: { proof: proof.proof, witness: { Y: "35" } },
@@ -268,6 +289,10 @@ describe("what is made with another's prover", () => {
       signal: never,
     });
     expect(compute.askers).toEqual([`user:${who.id}`, `user:${who.id}`]);
+    // The keys' pins are secrets of the owner's vault.
+    const turns = reads.mock.calls.map(([, , , asker]) => asker);
+    reads.mockRestore();
+    expect(new Set(turns)).toEqual(new Set([`user:${who.id}`]));
   });
 
   it("makes one place, however many proofs begin together, and stays when the prover goes", async () => {

@@ -115,7 +115,7 @@ describe(`a circuit of 2^${String(POWER)} rows`, () => {
       expect(memory.taken).toBeGreaterThan(needs.key);
       // Other work that wants the memory gets it, and the threads let go of it.
       const before = process.memoryUsage.rss();
-      (await memory.take(memory.bytes, "all of it")).release();
+      (await memory.take({ bytes: memory.bytes, what: "all of it" })).release();
       expect(memory.taken).toBe(0);
       const least = POWER >= 20 ? needs.key : 0;
       await expect.poll(() => process.memoryUsage.rss()).toBeLessThan(before - least);

@@ -2,7 +2,7 @@
  * Finds the template of a component, and the line of a signal, by a light scan of the source: declarations of
  * components and signals by their words, without a parser. What the scan cannot tell stays unknown.
  */
-import { withoutComments } from "../circuit/source-places.js";
+import { withoutComments } from "../circuit/compiler/source-places.js";
 
 /** A source file that the compiler has read. */
 export interface SourceFile {

@@ -7,15 +7,15 @@ import type { CurveName } from "../curves/curve-parameters.js";
 import { curveNamed } from "../curves/curves.js";
 import { boundDiagnostics, LIBRARY_FOLDER, ownError, parseDiagnostics, SOURCE_FOLDER } from "./diagnostics.js";
 import type { Diagnostic } from "./diagnostics.js";
-import { lastWords, panicOf } from "./compiler-report.js";
-import { reachedFiles, type ReachedFiles } from "./included-files.js";
-import { MemoryFs, MemoryFsLimitError } from "./memory-fs.js";
-import { runNativeCompiler, type NativeCompiler, type NativeRun } from "./native-compiler.js";
+import { lastWords, panicOf } from "./compiler/compiler-report.js";
+import { reachedFiles, type ReachedFiles } from "./compiler/included-files.js";
+import { MemoryFs, MemoryFsLimitError } from "./compiler/memory-fs.js";
+import { runNativeCompiler, type NativeCompiler, type NativeRun } from "./compiler/native-compiler.js";
 import { R1csFormatError, readR1csHeader, type R1csHeader } from "./r1cs.js";
 import { SOURCE_BYTES_MAX, SOURCE_FILES_MAX, filesThatAreFolders, findPathFault } from "./source-limits.js";
-import type { ReadSources } from "./source-places.js";
-import { layOutSources } from "./source-tree.js";
-import { loadToolchain, readLibrary } from "./toolchain.js";
+import type { ReadSources } from "./compiler/source-places.js";
+import { layOutSources } from "./compiler/source-tree.js";
+import { loadToolchain, readLibrary, readLibraryName } from "./toolchain.js";
 import type { Toolchain } from "./toolchain.js";
 import { WasmMemoryError, withMemoryMaximum } from "./wasm-memory.js";
 
@@ -50,7 +50,7 @@ export interface CompiledCircuit {
   readonly wasm: Uint8Array;
   readonly sym: Uint8Array;
   readonly warnings: readonly Diagnostic[];
-  /** Name and version, such as `circom2 0.2.23`. */
+  /** Name and version, such as `circom2 0.2.23`; `... with circomlib 2.0.5` where the shipped library was read. */
   readonly compiler: string;
   /** Files that the compiler has read: paths in the source, or of the shipped library as `circomlib/...`. */
   readonly filesRead: readonly FileRead[];
@@ -317,7 +317,10 @@ function collectOutput(
     const limited = withMemoryMaximum(wasm, limits.witnessPagesMax);
     const warnings = parseDiagnostics(files.terminalText(2), sourcesOf(files, request));
     const filesRead = files.readPaths.flatMap(fileRead);
-    return { ok: true, r1cs, wasm: limited, sym, warnings, compiler: compilerName, filesRead };
+    const compiler = filesRead.some(({ isShipped }) => isShipped)
+      ? `${compilerName} with ${readLibraryName()}`
+      : compilerName;
+    return { ok: true, r1cs, wasm: limited, sym, warnings, compiler, filesRead };
   } catch (error) {
     if (error instanceof WasmMemoryError && error.reason === "too_large")
       return tooLarge("the witness program needs too much memory");

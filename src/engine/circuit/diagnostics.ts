@@ -2,9 +2,9 @@
  * Turns the compiler's terminal text into diagnostics with file, line and column that can be stored and shown: without
  * escape sequences, with no paths but those of the source, bounded in number and length.
  */
-import { parseReport, type ReportedFinding, type ReportPlace } from "./compiler-report.js";
+import { parseReport, type ReportedFinding, type ReportPlace } from "./compiler/compiler-report.js";
 import { DIAGNOSTICS_MAX } from "./source-limits.js";
-import { SourcePlaces, type ReadSources } from "./source-places.js";
+import { SourcePlaces, type ReadSources } from "./compiler/source-places.js";
 
 export interface Diagnostic {
   readonly severity: "error" | "warning";

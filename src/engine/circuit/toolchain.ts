@@ -41,10 +41,18 @@ const LIBRARY_PREFIX = "circomlib/";
 
 /** Returns name and version of the compiler, such as `circom2 0.2.23`, without loading it. */
 export function readCompilerName(): string {
-  const { version } = JSON.parse(
-    readFileSync(createRequire(import.meta.url).resolve("circom2/package.json"), "utf8"),
-  ) as { version: string };
-  return `circom2 ${version}`;
+  return nameOf("circom2");
+}
+
+/** Returns name and version of the shipped library, such as `circomlib 2.0.5`, without loading it. */
+export function readLibraryName(): string {
+  return nameOf("circomlib");
+}
+
+function nameOf(name: string): string {
+  const path = createRequire(import.meta.url).resolve(`${name}/package.json`);
+  const { version } = JSON.parse(readFileSync(path, "utf8")) as { version: string };
+  return `${name} ${version}`;
 }
 
 /**

@@ -21,7 +21,7 @@ import {
   u32,
   zkeyHead,
   zkeySection,
-} from "../plonk/zkey-parts.js";
+} from "../plonk/zkey/zkey-parts.js";
 import type { FflonkVerifyingKey } from "./fflonk-values.js";
 import { fflonkRoots } from "./roots.js";
 

@@ -18,7 +18,7 @@ import {
   readZkeySections,
   wordAt,
   zkeyAdditionBytes,
-} from "../plonk/zkey-parts.js";
+} from "../plonk/zkey/zkey-parts.js";
 import { fflonkDomainPowerOf, fflonkPowerCount } from "./fflonk-values.js";
 import type { FflonkVerifyingKey } from "./fflonk-values.js";
 import { FFLONK_PROTOCOL, FFLONK_SECTION, HEADER_AT, headerConstants } from "./fflonk-zkey-layout.js";

@@ -23,7 +23,7 @@ import { GateFailure, checkHonestProof, isSatisfied, passGates, randomAssignment
 import { gatesOf } from "../plonk/plonk-gates.js";
 import type { StoredKey, StoredKeyResult } from "../proof-systems/proof-system.js";
 import { honestWitness } from "../proof-systems/published-key.js";
-import { ZkeyFormatError, findDifference } from "../plonk/zkey-parts.js";
+import { ZkeyFormatError, findDifference } from "../plonk/zkey/zkey-parts.js";
 import { loadReferenceKernels } from "../reference/reference-kernels.js";
 import { EVALUATIONS, fflonkPowerCount } from "./fflonk-values.js";
 import type { FflonkEvaluations, FflonkProof } from "./fflonk-values.js";

@@ -1,4 +1,4 @@
-/** Little-endian bytes of field elements, and random field elements from the operating system's generator. */
+/** Little-endian bytes of field elements, and random ones from the operating system's generator. */
 import { randomBytes } from "node:crypto";
 
 /** Bytes of one element of the fields here (BN254's two, BLS12-381's scalars). */
@@ -35,4 +35,32 @@ export function randomNonZero(modulus: bigint): bigint {
     raw.fill(0);
     if (value > 0n && value < modulus) return value;
   }
+}
+
+/**
+ * Writes the values one after the other.
+ * @param length bytes of each, little-endian
+ * @throws RangeError when a value does not fit
+ */
+export function scalarsOf(values: readonly bigint[], length: number): Uint8Array {
+  const scalars = new Uint8Array(values.length * length);
+  for (const [i, value] of values.entries()) writeBigIntLE(value, scalars, i * length, length);
+  return scalars;
+}
+
+/**
+ * Returns random scalars, one after the other: weights of random linear combinations, and random assignments.
+ * @param options.length bytes of each, little-endian
+ * @param options.randomLength the lower bytes of each that are random; the others are 0, so that no scalar reaches the
+ *   order of the field
+ */
+export function randomScalars(
+  count: number,
+  { length, randomLength }: { readonly length: number; readonly randomLength: number },
+): Uint8Array {
+  const scalars = new Uint8Array(count * length);
+  const random = randomBytes(count * randomLength);
+  for (let i = 0; i < count; i += 1)
+    scalars.set(random.subarray(i * randomLength, (i + 1) * randomLength), i * length);
+  return scalars;
 }

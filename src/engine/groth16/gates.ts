@@ -4,13 +4,13 @@
  * forgeries of 2026), points off the curve or outside the subgroup, and truncated files. What needs the trapdoor is in
  * setup-self-test.ts.
  */
-import { randomBytes } from "node:crypto";
 import type { CurveProgram } from "../backends/snarkjs.js";
 import type { R1cs } from "../circuit/r1cs.js";
 import { areCanonical } from "../curves/canonical-points.js";
 import type { CurveKernels } from "../curves/curve-kernels.js";
 import { equalG1, equalG2 } from "../curves/points.js";
 import type { G1Point, G2Point } from "../curves/points.js";
+import { randomScalars } from "../field/bytes.js";
 import type { PowersOfTau } from "../powers-of-tau/lagrange-points.js";
 import { forgeCanary } from "./canary.js";
 import { findFaultAgainstPowers, findTranscriptFault } from "./phases/powers-gate.js";
@@ -308,12 +308,8 @@ function checkSubgroups(kernels: CurveKernels, key: Groth16ProvingKey): void {
   }
 }
 
-function randomWeights(key: Groth16ProvingKey): Uint8Array {
-  const weights = new Uint8Array(key.wireCount * key.curve.frBytes);
-  const random = randomBytes(key.wireCount * COMBINATION_BYTES);
-  for (let i = 0; i < random.length; i += 1)
-    weights[Math.floor(i / COMBINATION_BYTES) * key.curve.frBytes + (i % COMBINATION_BYTES)] = random[i] as number;
-  return weights;
+function randomWeights({ wireCount, curve }: Groth16ProvingKey): Uint8Array {
+  return randomScalars(wireCount, { length: curve.frBytes, randomLength: COMBINATION_BYTES });
 }
 
 /** Whether two points are the same multiple of their generators. */

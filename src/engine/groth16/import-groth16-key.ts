@@ -10,10 +10,10 @@ import { verifyingKeyFromJson, verifyingKeyToJson } from "../encoding/groth16-ve
 import {
   FOREIGN_STRING,
   findForeignVerifyingKey,
+  importVerifyingKeyAlone,
   keyProblem,
-  parsedJson,
-  verifyingKeyProblem,
 } from "../proof-systems/imported-keys.js";
+import type { VerifyingKeyForm } from "../proof-systems/imported-keys.js";
 import type {
   CandidateString,
   ImportedKeyFiles,
@@ -23,6 +23,7 @@ import type {
 import { loadReferenceKernels } from "../reference/reference-kernels.js";
 import { checkVerifyingKeyAlone } from "./gates.js";
 import { findForeignHeader } from "./phases/powers-gate.js";
+import type { Groth16VerifyingKey } from "./proof.js";
 import { ProvingKeyFormatError, readProvingKey, verifyingKeyOf } from "./proving-key.js";
 import type { Groth16ProvingKey } from "./proving-key.js";
 import { coefficientSectionBytes, zkeyCountsOf } from "./zkey-writer.js";
@@ -37,18 +38,16 @@ export async function importGroth16Key(files: ImportedKeyFiles, curve: CurvePara
         : `the key is over ${key.curve.name}, which is not the circuit's curve`;
     if (fault !== undefined) return keyProblem(fault);
     const kernels = await loadReferenceKernels(curve);
-    const own = verifyingKeyToJson(verifyingKeyOf(key), kernels);
-    const foreign = findForeignVerifyingKey(files.verifyingKey, own, (value) => {
-      const decoded = verifyingKeyFromJson(value, kernels);
-      return decoded.ok ? { ok: true, value: verifyingKeyToJson(decoded.value, kernels) } : decoded;
-    });
+    const form = formOf(kernels);
+    const own = JSON.stringify(form.encode(verifyingKeyOf(key)));
+    const foreign = findForeignVerifyingKey(files.verifyingKey, own, form);
     if (foreign !== undefined) return foreign;
     // By its header; the gates check each point.
     const string = files.strings.find((candidate) => isOf(kernels, key, candidate));
     if (string === undefined && files.needsString === true) return keyProblem(FOREIGN_STRING);
     return {
       ok: true,
-      verifyingKey: JSON.stringify(own),
+      verifyingKey: own,
       ...(string === undefined ? {} : { referenceString: string.sha256 }),
     };
   } catch (error) {
@@ -63,12 +62,17 @@ export async function importGroth16VerifyingKey(
   curve: CurveParameters,
 ): Promise<ImportedVerifyingKeyResult> {
   const kernels = await loadReferenceKernels(curve);
-  const decoded = verifyingKeyFromJson(parsedJson(text), kernels);
-  if (!decoded.ok) return verifyingKeyProblem(decoded.message);
-  const checked = checkVerifyingKeyAlone(kernels, decoded.value);
-  if (!checked.ok) return verifyingKeyProblem(checked.message);
-  const { publicCount } = decoded.value;
-  return { ok: true, verifyingKey: JSON.stringify(verifyingKeyToJson(decoded.value, kernels)), publicCount };
+  return importVerifyingKeyAlone(text, formOf(kernels), (key) => {
+    const checked = checkVerifyingKeyAlone(kernels, key);
+    return checked.ok ? undefined : checked.message;
+  });
+}
+
+function formOf(kernels: CurveKernels): VerifyingKeyForm<Groth16VerifyingKey> {
+  return {
+    decode: (value) => verifyingKeyFromJson(value, kernels),
+    encode: (key) => verifyingKeyToJson(key, kernels),
+  };
 }
 
 function isOf(kernels: CurveKernels, key: Groth16ProvingKey, candidate: CandidateString): boolean {

@@ -6,8 +6,7 @@
  * construction and never leaves this function.
  */
 import type { CurveKernels } from "../curves/curve-kernels.js";
-import { randomBytes } from "node:crypto";
-import { randomNonZero } from "../field/bytes.js";
+import { randomNonZero, randomScalars } from "../field/bytes.js";
 import { inverse } from "../field/prime-field.js";
 import { forgeCanary } from "./canary.js";
 import { ResidentProver } from "../kernels/groth16/resident-prover.js";
@@ -72,10 +71,7 @@ const CHANGED_SIGNALS_MAX = 16;
 
 function randomAssignment(key: Groth16ProvingKey): Uint8Array {
   const { frBytes } = key.curve;
-  const witness = new Uint8Array(key.wireCount * frBytes);
-  const random = randomBytes(key.wireCount * WIRE_BYTES);
-  for (let wire = 0; wire < key.wireCount; wire += 1)
-    witness.set(random.subarray(wire * WIRE_BYTES, (wire + 1) * WIRE_BYTES), wire * frBytes);
+  const witness = randomScalars(key.wireCount, { length: frBytes, randomLength: WIRE_BYTES });
   witness.fill(0, 0, frBytes);
   witness[0] = 1;
   return witness;

@@ -3,13 +3,12 @@
  * proofs of every key that follows from it. Run it in a process that ends afterwards, and say so where its keys are
  * used.
  */
-import { randomBytes } from "node:crypto";
 import type { CurveKernels } from "../curves/curve-kernels.js";
 import { rootOfUnity } from "../curves/curve-parameters.js";
 import type { CurveParameters } from "../curves/curve-parameters.js";
 import { decodeG1, equalG1 } from "../curves/points.js";
 import type { G1Point } from "../curves/points.js";
-import { randomNonZero, writeBigIntLE } from "../field/bytes.js";
+import { randomNonZero, randomScalars, scalarsOf } from "../field/bytes.js";
 import { inverse, power as powerOf } from "../field/prime-field.js";
 import { cutIntoJobs, runInline } from "../groth16/fixed-base-work.js";
 import type { FixedBaseExecutor } from "../groth16/fixed-base-work.js";
@@ -107,11 +106,7 @@ function areFiniteOnCurve(kernels: CurveKernels, points: Uint8Array): boolean {
 
 /** Random scalars of 128 bits. */
 function randomWeights(count: number, { frBytes }: CurveParameters): Uint8Array {
-  const weights = new Uint8Array(count * frBytes);
-  const random = randomBytes(count * WEIGHT_BYTES);
-  for (let i = 0; i < count; i += 1)
-    weights.set(random.subarray(i * WEIGHT_BYTES, (i + 1) * WEIGHT_BYTES), i * frBytes);
-  return weights;
+  return randomScalars(count, { length: frBytes, randomLength: WEIGHT_BYTES });
 }
 
 /** The sum of 1 + g X + g^2 X^2 + ... over all domains, each times a weight: its values on each, and coefficients. */
@@ -143,7 +138,7 @@ function polynomialOf(
     for (; 2 ** domainPower <= j; domainPower += 1) weight = (weight + r - (weights[domainPower] ?? 0n)) % r;
     return (each * weight) % r;
   });
-  return { values: scalarsOf(values, curve), coefficients: scalarsOf(coefficients, curve) };
+  return { values: scalarsOf(values, curve.frBytes), coefficients: scalarsOf(coefficients, curve.frBytes) };
 }
 
 /** Draws a secret that is no point of a domain, where a Lagrange polynomial would vanish. */
@@ -159,12 +154,12 @@ function fillScalars(
   { tau, power, curve }: { readonly tau: bigint; readonly power: number; readonly curve: CurveParameters },
 ): void {
   const count = pointCountOf(power);
-  into.set(scalarsOf(powersOf(tau, count, curve), curve));
+  into.set(scalarsOf(powersOf(tau, count, curve), curve.frBytes));
   for (let domainPower = 0; domainPower <= power; domainPower += 1) {
     const size = 2n ** BigInt(domainPower);
     const root = rootOfUnity(curve, domainPower);
     const at = { xi: tau, xiToN: powerOf(tau, size, curve.r), root, size, order: curve.r };
-    into.set(scalarsOf(lagrangeValues(at, Number(size)), curve), (count + Number(size) - 1) * curve.frBytes);
+    into.set(scalarsOf(lagrangeValues(at, Number(size)), curve.frBytes), (count + Number(size) - 1) * curve.frBytes);
   }
 }
 
@@ -172,10 +167,4 @@ function powersOf(base: bigint, count: number, { r }: CurveParameters): bigint[]
   const powers = [1n];
   for (let i = 1; i < count; i += 1) powers.push(((powers[i - 1] ?? 0n) * base) % r);
   return powers;
-}
-
-function scalarsOf(values: readonly bigint[], curve: CurveParameters): Uint8Array {
-  const bytes = new Uint8Array(values.length * curve.frBytes);
-  for (const [i, value] of values.entries()) writeBigIntLE(value, bytes, i * curve.frBytes, curve.frBytes);
-  return bytes;
 }

@@ -1,7 +1,6 @@
 /** What the gates of PLONK and FFLONK keys have in common: how one fails, and the proofs that are tried on a key. */
-import { randomBytes } from "node:crypto";
 import type { CurveParameters } from "../curves/curve-parameters.js";
-import { readBigIntLE } from "../field/bytes.js";
+import { randomScalars, readBigIntLE } from "../field/bytes.js";
 import type { StoredKeyResult } from "../proof-systems/proof-system.js";
 import { SELECTORS } from "./plonk-gates.js";
 import type { PlonkGates } from "./plonk-gates.js";
@@ -77,10 +76,8 @@ export function isSatisfied(gates: PlonkGates, witness: Uint8Array, { r, frBytes
 
 /** Wire 0 is 1, the others are random. */
 export function randomAssignment(wireCount: number, { frBytes }: CurveParameters): Uint8Array {
-  const witness = new Uint8Array(wireCount * frBytes);
-  const random = randomBytes(wireCount * WIRE_BYTES);
-  for (let wire = 1; wire < wireCount; wire += 1)
-    witness.set(random.subarray(wire * WIRE_BYTES, (wire + 1) * WIRE_BYTES), wire * frBytes);
+  const witness = randomScalars(wireCount, { length: frBytes, randomLength: WIRE_BYTES });
+  witness.fill(0, 0, frBytes);
   witness[0] = 1;
   return witness;
 }

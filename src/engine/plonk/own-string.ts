@@ -2,14 +2,13 @@
  * The points of a universal key from outside whose reference string the server does not have: whether they are the
  * powers of one secret, which is all that can be checked of them. Nobody can tell from them who knows the secret.
  */
-import { randomBytes } from "node:crypto";
 import { areCanonical } from "../curves/canonical-points.js";
 import type { CurveKernels } from "../curves/curve-kernels.js";
 import { rootOfUnity } from "../curves/curve-parameters.js";
 import type { CurveParameters } from "../curves/curve-parameters.js";
 import { decodeG1, equalG1, equalG2 } from "../curves/points.js";
 import type { G2Point } from "../curves/points.js";
-import { randomNonZero, writeBigIntLE } from "../field/bytes.js";
+import { randomNonZero, randomScalars, scalarsOf } from "../field/bytes.js";
 import { inverse, power as powerOf } from "../field/prime-field.js";
 import { testedKernelPairing } from "../groth16/pairing-backend.js";
 import { areAllInSubgroup } from "../groth16/section-membership.js";
@@ -87,21 +86,11 @@ function areLagrange(
     values[i] = (((numerator * (products[i] ?? 0n)) % r) * rest) % r;
     rest = (rest * (denominators[i] ?? 0n)) % r;
   }
-  const left = kernels.msmG1(lagrange, scalarsOf(values, curve));
-  const right = kernels.msmG1(powers.subarray(0, size * 2 * curve.fqBytes), scalarsOf(coefficients, curve));
+  const left = kernels.msmG1(lagrange, scalarsOf(values, curve.frBytes));
+  const right = kernels.msmG1(powers.subarray(0, size * 2 * curve.fqBytes), scalarsOf(coefficients, curve.frBytes));
   return left !== undefined && right !== undefined && equalG1(left, right);
 }
 
 function randomWeights(count: number, { frBytes }: CurveParameters): Uint8Array {
-  const weights = new Uint8Array(count * frBytes);
-  const random = randomBytes(count * WEIGHT_BYTES);
-  for (let i = 0; i < count; i += 1)
-    weights.set(random.subarray(i * WEIGHT_BYTES, (i + 1) * WEIGHT_BYTES), i * frBytes);
-  return weights;
-}
-
-function scalarsOf(values: readonly bigint[], { frBytes }: CurveParameters): Uint8Array {
-  const bytes = new Uint8Array(values.length * frBytes);
-  for (const [i, value] of values.entries()) writeBigIntLE(value, bytes, i * frBytes, frBytes);
-  return bytes;
+  return randomScalars(count, { length: frBytes, randomLength: WEIGHT_BYTES });
 }

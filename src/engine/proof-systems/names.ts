@@ -21,20 +21,23 @@ interface ProofSystemRow {
   readonly verifySliceItems: number;
 }
 
+/** Format of snarkjs' `.zkey`, as records and routes name it. */
+export const ZKEY_FORMAT = "snarkjs-zkey";
+
 /** By `<scheme>/<curve>`, both as the API spells them. */
 export const PROOF_SYSTEMS = {
   "groth16/BN254": {
     scheme: "groth16",
     curve: "BN254",
     setup: "own",
-    provingKeyFormat: "snarkjs-zkey",
+    provingKeyFormat: ZKEY_FORMAT,
     verifySliceItems: 64,
   },
   "groth16/BLS12_381": {
     scheme: "groth16",
     curve: "BLS12_381",
     setup: "own",
-    provingKeyFormat: "snarkjs-zkey",
+    provingKeyFormat: ZKEY_FORMAT,
     verifySliceItems: 32,
   },
   "plonk/BN254": {
@@ -55,7 +58,7 @@ export const PROOF_SYSTEMS = {
     scheme: "fflonk",
     curve: "BN254",
     setup: "universal",
-    provingKeyFormat: "snarkjs-zkey",
+    provingKeyFormat: ZKEY_FORMAT,
     verifySliceItems: 64,
   },
 } as const satisfies Readonly<Record<string, ProofSystemRow>>;

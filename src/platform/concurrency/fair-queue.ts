@@ -91,13 +91,16 @@ export class FairQueue<Item> {
     return displaced === undefined ? { place } : { place, displaced };
   }
 
-  /** Returns the work whose turn it is, which then runs until `release`; undefined when none waits. */
-  take(): Place<Item> | undefined {
+  /**
+   * Returns the work whose turn it is, which then runs until `release`; undefined when none waits.
+   * @param mayRun passes over owners whose first work may not run now; all may unless given
+   */
+  take(mayRun: (item: Item) => boolean = () => true): Place<Item> | undefined {
     let next: Link<Item> | undefined;
     let fewest = Infinity;
     for (const [owner, { first }] of this.#lines) {
       const running = this.runningOf(owner);
-      if (running >= fewest) continue;
+      if (running >= fewest || first === undefined || !mayRun(first.item)) continue;
       next = first;
       fewest = running;
       if (running === 0) break;

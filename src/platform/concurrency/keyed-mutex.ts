@@ -9,6 +9,7 @@
  * (store/write-queue.ts).
  */
 import { AppError } from "../errors.js";
+import { unlessAborted } from "./unless-aborted.js";
 
 interface TurnOptions {
   readonly mayExceedLimit?: boolean;
@@ -45,7 +46,7 @@ export class KeyedMutex {
     queue.length += 1;
     this.#queues.set(key, queue);
     // Asked first, so that a signal of the task's own first moment comes too late to end the wait.
-    const waiting = signal === undefined ? undefined : untilAborted(queue.tail, signal);
+    const waiting = signal === undefined ? undefined : unlessAborted(queue.tail, signal);
     const result = queue.tail.then(async () => {
       signal?.throwIfAborted();
       return await task();
@@ -59,23 +60,5 @@ export class KeyedMutex {
       queue.length -= 1;
       if (queue.length === 0) this.#queues.delete(key);
     }
-  }
-}
-
-/** Waits for the turn, which never rejects; rejects with the signal's reason when that comes first. */
-async function untilAborted(turn: Promise<unknown>, signal: AbortSignal): Promise<void> {
-  let leave: (() => void) | undefined;
-  try {
-    await new Promise<void>((resolve, reject) => {
-      leave = () => {
-        reject(signal.reason as Error);
-      };
-      signal.addEventListener("abort", leave, { once: true });
-      void turn.then(() => {
-        resolve();
-      });
-    });
-  } finally {
-    if (leave !== undefined) signal.removeEventListener("abort", leave);
   }
 }

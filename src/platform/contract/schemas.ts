@@ -2,6 +2,7 @@
 import Type, { type TProperties, type TSchema } from "typebox";
 
 export const Uuid = Type.String({ format: "uuid", minLength: 36, maxLength: 36, description: "UUID" });
+export const Digest = Type.String({ pattern: "^[0-9a-f]{64}$", description: "SHA-256, lower-case hex" });
 export const Timestamp = Type.String({
   format: "date-time",
   maxLength: 40,

@@ -107,7 +107,7 @@ export class JobLine {
   }
 }
 
-/** A job that was started before goes before its owner's other jobs. */
+/** A job that was started before goes before its owner's other jobs; one that was only handed over has its turn yet. */
 function hasBegun(job: Job): boolean {
-  return job.updated_at !== job.created_at;
+  return job.updated_at !== (job.moved_at ?? job.created_at);
 }

@@ -85,6 +85,16 @@ export class JobRecords {
     return next;
   }
 
+  /** Queues a leased job for the runner of another kind; the attempt is not counted. Throws StoreConflict. */
+  async move(record: StoreRecord<Job>, kind: string): Promise<void> {
+    const { attempt } = record.value;
+    const movedAt = isoTimestamp(this.#clock.nowMs());
+    const change = { kind, state: "queued", boot_id: null, attempt: attempt - 1, cut_offs: 0 } as const;
+    const next: Job = { ...record.value, ...change, updated_at: movedAt, moved_at: movedAt };
+    await this.#store.commit(this.#table.updateCommit(record, next));
+    this.notify({ job: next });
+  }
+
   /** Deletes a job; a missing one is fine. */
   async delete(id: string): Promise<void> {
     await retryOnConflict(async () => {

@@ -3,7 +3,7 @@
  * queued.
  */
 import type { Clock } from "../clock.js";
-import { AppError } from "../errors.js";
+import { AppError, assert } from "../errors.js";
 import type { Log } from "../log.js";
 import { StoreConflict, type StoreRecord } from "../store/store.js";
 import type { JobRecords } from "./job-records.js";
@@ -24,6 +24,8 @@ export interface JobRunDependencies {
   readonly log: Log;
   /** True while the server stops: no job is started, and no outcome is waited for. */
   readonly isStopping: () => boolean;
+  /** Whether there is a runner of this kind. */
+  readonly isKind: (kind: string) => boolean;
   /** Keeps the job from being started for this time. */
   readonly delay: (delayMs: number) => void;
 }
@@ -39,6 +41,7 @@ export class JobRun {
   readonly #records: JobRecords;
   readonly #with: JobRunDependencies;
   readonly #abort = new AbortController();
+  #isMoved = false;
 
   constructor(id: string, options: JobRunOptions, dependencies: JobRunDependencies) {
     this.#id = id;
@@ -105,15 +108,15 @@ export class JobRun {
         return latest.job;
       },
       setPhase: async (phase, commit) => {
-        signal.throwIfAborted();
-        const record = this.#records.get(leased.id);
-        if (record === undefined || !this.#records.isLeased(record.value)) {
-          this.abort("the lease of the job is lost");
-          throw signal.reason;
-        }
+        const record = this.#leasedRecord();
         // Attempts are counted per phase: a job that makes progress is not the one that kills the process.
         const counts = phase === record.value.phase ? {} : { attempt: 1, cut_offs: 0 };
         latest.job = await this.#records.update(record, { phase, ...counts }, commit);
+      },
+      moveTo: async (kind) => {
+        assert(kind !== leased.kind && this.#with.isKind(kind), `the job kind ${kind} is another that has a runner`);
+        await this.#records.move(this.#leasedRecord(), kind);
+        this.#isMoved = true;
       },
       progress: (fraction) => {
         this.#records.notify({ job: latest.job, progress: Math.min(1, Math.max(0, fraction)) });
@@ -121,11 +124,21 @@ export class JobRun {
     };
   }
 
+  /** Returns the record while this process holds the lease; otherwise ends the run. */
+  #leasedRecord(): StoreRecord<Job> {
+    const { signal } = this.#abort;
+    signal.throwIfAborted();
+    const record = this.#records.get(this.#id);
+    if (record !== undefined && this.#records.isLeased(record.value)) return record;
+    this.abort("the lease of the job is lost");
+    throw signal.reason;
+  }
+
   /** Records the outcome, and retries until the store accepts it; the job counts as running until then. */
   async #settle(thrown: { error: unknown } | undefined): Promise<JobState | "gone"> {
     for (;;) {
       const record = this.#records.get(this.#id);
-      if (record === undefined || !this.#records.isLeased(record.value)) return "gone";
+      if (record === undefined || !this.#records.isLeased(record.value)) return this.#isMoved ? "queued" : "gone";
       try {
         return await this.#settleOnce(record, thrown);
       } catch (error) {

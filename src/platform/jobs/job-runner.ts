@@ -14,6 +14,12 @@ export interface JobContext {
    * @throws StoreConflict when a check of `commit` does not hold: read again and decide anew
    */
   setPhase(phase: string, commit?: StoreCommit): Promise<void>;
+  /**
+   * Hands the job over to the runner of another kind, which goes on in the same phase when its turn there has come. The
+   * run must end then; it counts as no attempt.
+   * @throws StoreConflict as `setPhase`
+   */
+  moveTo(kind: string): Promise<void>;
   /** Reports to listeners the completed share of the phase, from 0 to 1. Not stored. */
   progress(fraction: number): void;
 }

@@ -36,6 +36,8 @@ export interface Job {
   /** The process that runs it; null while it is not running. */
   readonly boot_id: string | null;
   readonly updated_at: string;
+  /** When another kind's runner handed it over; absent where none did. */
+  readonly moved_at?: string;
   readonly error: JobFault | null;
 }
 

@@ -153,6 +153,7 @@ export class Jobs {
       clock: this.#clock,
       log: this.#log,
       isStopping: () => this.#stopping !== undefined,
+      isKind: (name) => this.#kinds.has(name),
       delay: (delayMs) => {
         this.#delay(id, delayMs);
       },

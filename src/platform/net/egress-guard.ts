@@ -8,6 +8,7 @@ import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type In
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
+import { unlessAborted } from "../concurrency/unless-aborted.js";
 import { AppError } from "../errors.js";
 import { isPublicAddress, type AllowList } from "./address-rules.js";
 import type { Egress, EgressAnswer, EgressRequest, EgressTarget } from "./egress.js";
@@ -122,7 +123,7 @@ class Guard implements EgressGuard {
     );
     const deadline = AbortSignal.timeout(Math.ceil(request.timeoutMs ?? TIMEOUT_MS));
     try {
-      const addresses = await untilAborted(this.#addresses(target), deadline);
+      const addresses = await unlessAborted(this.#addresses(target), deadline);
       return await connectFirst(addresses, target, { tls: request.tls === true, deadline });
     } catch (error) {
       throw failureOf(error, deadline);
@@ -318,18 +319,6 @@ async function connectTo(
       settle(() => {
         resolve(socket);
       });
-    });
-  });
-}
-
-async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return await new Promise((resolve, reject) => {
-    const onAbort = (): void => {
-      reject(signal.reason as Error);
-    };
-    signal.addEventListener("abort", onAbort, { once: true });
-    work.then(resolve, reject).finally(() => {
-      signal.removeEventListener("abort", onAbort);
     });
   });
 }

@@ -5,7 +5,7 @@
  *
  * No tool here restricts which files the process may read, how many processes it may start, or its user id: the
  * compilers run as WebAssembly or JavaScript on files in memory, and a native one gets only sources that cannot lead
- * out of its folder (engine/circuit/included-files.ts).
+ * out of its folder (engine/circuit/compiler/included-files.ts).
  */
 import { execFile } from "node:child_process";
 import { accessSync, constants, readFileSync } from "node:fs";

@@ -49,6 +49,8 @@ export interface AnalysesDependencies {
   readonly events: Pick<Events, "commitOf">;
   readonly clock: Clock;
   readonly strict: StrictEnd;
+  /** The name under which a subject's work waits for its turn. */
+  readonly turnOf: (subject: Subject) => string;
 }
 
 interface AnalysisSubject {
@@ -152,6 +154,7 @@ export class Analyses {
       {
         source: JSON.parse(text.toString("utf8")) as CircuitSource,
         curve,
+        owner: this.#with.turnOf(prover.build.owner),
         ...(circuit === undefined ? {} : { constraintCount: circuit.constraintCount }),
         ...(example === undefined ? {} : { example }),
       },

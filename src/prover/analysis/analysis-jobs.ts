@@ -19,8 +19,6 @@ const END = "end";
 interface AnalysisJobsDependencies extends AnalysesDependencies {
   /** Wakes requests that wait for a prover: a strict one may have failed with its analysis. */
   readonly watch: Pick<StatusWatch, "notify">;
-  /** The name under which a subject's work waits for its turn. */
-  readonly turnOf: (subject: Subject) => string;
 }
 
 /** Registers the runner of analyses; call it before the jobs start. */

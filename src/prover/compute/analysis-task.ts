@@ -12,12 +12,12 @@ import {
   type CompileRequest,
   type FileRead,
 } from "../../engine/circuit/compile-circuit.js";
-import { WASM_PAGE_BYTES } from "../../engine/circuit/wasm-memory.js";
 import { AppError } from "../../platform/errors.js";
 import { workerPath } from "../../platform/files/package-root.js";
 import type { ProcessTaskFailure, ProcessTaskLimits, ProcessTasks } from "../../platform/pool/process-task.js";
 import type { CircuitSource } from "../provisioning/sources.js";
-import { compileInProcess, compileProcessLimits, type CompileAllowance } from "./compile-task.js";
+import type { CompileAllowances } from "./compile-allowances.js";
+import { compileInProcess, compileProcessLimits, compilerPagesMax, type CompileAllowance } from "./compile-task.js";
 
 export interface AnalysisInput {
   readonly source: CircuitSource;
@@ -26,6 +26,8 @@ export interface AnalysisInput {
   readonly constraintCount?: number;
   /** Inputs that satisfy the circuit, and are no secret. */
   readonly example?: unknown;
+  /** For whom it is compiled, such as `user:<uuid>`: an owner may have limits of its own. */
+  readonly owner?: string;
 }
 
 /** An analysis with the files that its witnesses belong to. */
@@ -56,13 +58,14 @@ export interface AnalysisRequest {
 
 interface ProcessAnalyzerOptions {
   readonly compile: CompileAllowance;
+  /** The same of single owners. None unless given. */
+  readonly compileOwners?: CompileAllowances;
   /** Processor time of one analysis, without its compilation. */
   readonly seconds: number;
 }
 
 type Level = AnalysisRequest["optimization"];
 
-const MIB = 1024 ** 2;
 /** Level 0 has up to seven times the constraints; above this, level 1 comes first. */
 const UNSIMPLIFIED_CONSTRAINTS_MAX = 40_000;
 /** The default budget of the engine; other settings scale it. */
@@ -74,33 +77,14 @@ const WALL_PER_CPU_SECOND = 5;
 /** After every other process of the server: nothing waits for an analysis. */
 const NICENESS = 19;
 const HEAP_SHARE = 0.75;
-const COMPILER_SHARE = 0.75;
-const PAGES_MAX = 65_536;
 
 export class ProcessAnalyzer implements CircuitAnalyzer {
   readonly #tasks: ProcessTasks;
-  readonly #compileProcess: ProcessTaskLimits;
-  readonly #compileLimits: CompileLimits;
-  readonly #limits: ProcessTaskLimits;
-  readonly #budgetShare: number;
+  readonly #options: ProcessAnalyzerOptions;
 
-  constructor({ compile, seconds }: ProcessAnalyzerOptions, dependencies: { readonly tasks: ProcessTasks }) {
+  constructor(options: ProcessAnalyzerOptions, dependencies: { readonly tasks: ProcessTasks }) {
     this.#tasks = dependencies.tasks;
-    this.#compileProcess = { ...compileProcessLimits(compile), niceness: NICENESS };
-    const pages = Math.floor((compile.memoryMb * MIB * COMPILER_SHARE) / WASM_PAGE_BYTES);
-    this.#compileLimits = {
-      ...DEFAULT_COMPILE_LIMITS,
-      constraintsMax: ANALYSIS_CONSTRAINTS_MAX,
-      compilerPagesMax: Math.min(PAGES_MAX, pages),
-    };
-    const cpuSeconds = seconds + SPARE_SECONDS;
-    this.#limits = {
-      ...this.#compileProcess,
-      cpuSeconds,
-      deadlineMs: cpuSeconds * WALL_PER_CPU_SECOND * 1000,
-      heapMegabytesMax: Math.floor(compile.memoryMb * HEAP_SHARE),
-    };
-    this.#budgetShare = seconds / BUDGET_SECONDS;
+    this.#options = options;
   }
 
   /** Compiles at level 0, or 1 when that is too large, and analyses what was compiled. */
@@ -117,14 +101,20 @@ export class ProcessAnalyzer implements CircuitAnalyzer {
   }
 
   async #compile(
-    { source, curve }: AnalysisInput,
+    { source, curve, owner }: AnalysisInput,
     optimization: Level,
     signal: AbortSignal,
   ): Promise<CompiledCircuit | "size" | "compiler"> {
+    const allowance = this.#allowanceOf(owner);
+    const limits: CompileLimits = {
+      ...DEFAULT_COMPILE_LIMITS,
+      constraintsMax: ANALYSIS_CONSTRAINTS_MAX,
+      compilerPagesMax: compilerPagesMax(allowance),
+    };
     const outcome = await compileInProcess(
       this.#tasks,
       { sources: source.files, main: source.main, curve, optimization },
-      { limits: this.#compileLimits, processLimits: this.#compileProcess, signal },
+      { limits, processLimits: this.#compileProcess(allowance), signal },
     );
     if (!outcome.settled) throw faultOf(outcome.failure, signal);
     if (outcome.result.ok) return outcome.result;
@@ -132,7 +122,7 @@ export class ProcessAnalyzer implements CircuitAnalyzer {
   }
 
   async #run(
-    { source, example }: AnalysisInput,
+    { source, example, owner }: AnalysisInput,
     { r1cs, sym, wasm, filesRead }: CompiledCircuit,
     { level, signal }: { readonly level: Level; readonly signal: AbortSignal },
   ): Promise<AnalysisOutcome> {
@@ -141,9 +131,9 @@ export class ProcessAnalyzer implements CircuitAnalyzer {
       request: {
         ...{ r1cs, sym, program: wasm, optimization: level, files: source.files, filesRead },
         ...(example === undefined ? {} : { example }),
-        budgetShare: this.#budgetShare,
+        budgetShare: this.#options.seconds / BUDGET_SECONDS,
       },
-      limits: this.#limits,
+      limits: this.#processLimits(this.#allowanceOf(owner)),
       isUntrusted: true,
       signal,
     });
@@ -151,6 +141,24 @@ export class ProcessAnalyzer implements CircuitAnalyzer {
     const reason = reasonOf(outcome.code);
     if (reason === undefined) throw faultOf(outcome, signal);
     return { report: unfinished(reason) };
+  }
+
+  #allowanceOf(owner: string | undefined): CompileAllowance {
+    return this.#options.compileOwners?.get(owner ?? "") ?? this.#options.compile;
+  }
+
+  #compileProcess(allowance: CompileAllowance): ProcessTaskLimits {
+    return { ...compileProcessLimits(allowance), niceness: NICENESS };
+  }
+
+  #processLimits(allowance: CompileAllowance): ProcessTaskLimits {
+    const cpuSeconds = this.#options.seconds + SPARE_SECONDS;
+    return {
+      ...this.#compileProcess(allowance),
+      cpuSeconds,
+      deadlineMs: cpuSeconds * WALL_PER_CPU_SECOND * 1000,
+      heapMegabytesMax: Math.floor(allowance.memoryMb * HEAP_SHARE),
+    };
   }
 }
 

@@ -9,8 +9,9 @@ import type {
   CompileRequest,
   CompileResult,
 } from "../../engine/circuit/compile-circuit.js";
-import { readCompilerName } from "../../engine/circuit/toolchain.js";
-import type { NativeCompiler } from "../../engine/circuit/native-compiler.js";
+import type { NativeCompiler } from "../../engine/circuit/compiler/native-compiler.js";
+import { readCompilerName, readLibraryName } from "../../engine/circuit/toolchain.js";
+import { WASM_PAGE_BYTES } from "../../engine/circuit/wasm-memory.js";
 import { workerPath } from "../../platform/files/package-root.js";
 import { SANDBOX_INCOMPLETE } from "../../platform/pool/sandbox.js";
 import type { ProcessTaskFailure, ProcessTaskLimits, ProcessTasks } from "../../platform/pool/process-task.js";
@@ -55,10 +56,22 @@ const WALL_PER_CPU_SECOND = 5;
 /** The R1CS of 2^20 constraints has some 200 MB, and the server reads it whole: a quarter of what made it. */
 const ANSWER_BYTES_MIN = 256 * MIB;
 const ANSWER_SHARE = 0.25;
+/** The compiler's own memory stays below that of its process, so that it runs out first and reports it. */
+const COMPILER_SHARE = 0.75;
+/** WebAssembly's addresses have 32 bits. */
+const PAGES_MAX = 65_536;
 
-/** Returns the name of the compiler that the server ships, its version and flags. */
-export function circom2Name(): string {
-  return `${readCompilerName()} O2`;
+/**
+ * Names everything but the source that decides what a compilation makes: the compiler that the server ships, or the
+ * operator's own, its flags, and the library from which includes may come.
+ */
+export function compilationName(compiler?: Pick<NativeCompiler, "name">): string {
+  return `${compiler?.name ?? readCompilerName()} O2 with ${readLibraryName()}`;
+}
+
+/** Returns the memory that the compiler in WebAssembly may have, in pages of 64 KiB. */
+export function compilerPagesMax({ memoryMb }: CompileAllowance): number {
+  return Math.min(PAGES_MAX, Math.floor((memoryMb * MIB * COMPILER_SHARE) / WASM_PAGE_BYTES));
 }
 
 /** Returns the limits of a compile process. The largest built-in circuit takes 8 s and 0.6 GB. */

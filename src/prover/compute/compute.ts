@@ -40,7 +40,7 @@ export interface Compilation {
   readonly sym: Uint8Array;
   readonly circuit: CircuitInterface;
   readonly warnings: readonly ProverDiagnostic[];
-  /** Name and version, such as `circom2 0.2.23`. */
+  /** Name and version, such as `circom2 0.2.23`, and those of the shipped library where it was read. */
   readonly compiler: string;
 }
 
@@ -175,7 +175,7 @@ export type GatesOutcome = { readonly ok: true } | StepFailure;
 
 export interface ProverCompute {
   /**
-   * Names everything but the source that decides the result of a compilation: compiler, version and flags.
+   * Names everything but the source that decides the result of a compilation: compiler, version, flags and library.
    */
   readonly compilerName: string;
   /** Compiles untrusted source. Whatever the source does is a result, never a rejection. */

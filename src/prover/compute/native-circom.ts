@@ -1,13 +1,15 @@
 /** The operator's own circom (PROOFWRIGHT_CIRCOM): asked for its version before the server takes requests. */
 import { execFile } from "node:child_process";
 import { isAbsolute } from "node:path";
-import type { NativeCompiler } from "../../engine/circuit/native-compiler.js";
+import type { NativeCompiler } from "../../engine/circuit/compiler/native-compiler.js";
 import type { SandboxTools } from "../../platform/pool/process-sandbox.js";
 import { StartError } from "../../platform/start-error.js";
 
 const ANSWER_TIMEOUT_MS = 30_000;
 const ANSWER_BYTES_MAX = 64 * 1024;
 const VERSION = /\bcircom compiler (\d{1,4}\.\d{1,4}\.\d{1,4})\b/;
+/** The option of prlimit. */
+const DATA_LIMIT = "--data=";
 const MIB = 1024 ** 2;
 
 /**
@@ -26,8 +28,18 @@ export async function openNativeCircom(
   if (version === undefined)
     throw new StartError(`PROOFWRIGHT_CIRCOM: ${path} does not answer --version as a circom 2 compiler does`);
   // What the process can write, not what it can address: runtimes reserve far more than they use.
-  const memory = tools.prlimit === undefined ? [] : [tools.prlimit, `--data=${String(memoryMb * MIB)}`, "--"];
+  const memory = tools.prlimit === undefined ? [] : [tools.prlimit, dataLimit(memoryMb), "--"];
   return { path, name: `circom ${version}`, wrapper: [...(tools.noPrivileges ?? []), ...memory] };
+}
+
+/** Returns the compiler with the memory of another allowance, where the system limits it at all. */
+export function withMemory(compiler: NativeCompiler, memoryMb: number): NativeCompiler {
+  const wrapper = compiler.wrapper.map((part) => (part.startsWith(DATA_LIMIT) ? dataLimit(memoryMb) : part));
+  return { ...compiler, wrapper };
+}
+
+function dataLimit(memoryMb: number): string {
+  return `${DATA_LIMIT}${String(memoryMb * MIB)}`;
 }
 
 async function versionOf(path: string): Promise<string> {

@@ -7,6 +7,7 @@
 import { LRUCache } from "lru-cache";
 import { AppError } from "../../platform/errors.js";
 import type { MemoryBudget, MemoryShare } from "../../platform/concurrency/memory-budget.js";
+import { unlessAborted } from "../../platform/concurrency/unless-aborted.js";
 import { newId } from "../../platform/ids.js";
 import type { Log } from "../../platform/log.js";
 import { announceDroppedKey } from "../../engine/process/dropped-keys.js";
@@ -156,10 +157,13 @@ export class OpenKeys {
       if (open !== undefined) return open;
       const others = this.#opening.get(sha256);
       if (others === undefined) return await this.#shareOpening(file, call);
+      const wait = waitOf(call, () => RETRY_AFTER_SEC);
       try {
-        return await unlessAborted(others, call.signal);
+        return await unlessAborted(others, wait.signal);
       } catch {
-        call.signal?.throwIfAborted();
+        wait.signal.throwIfAborted();
+      } finally {
+        wait.end();
       }
     }
   }
@@ -197,6 +201,8 @@ export class OpenKeys {
           throw new Error(opened.message);
         }
         const openKey = { id: newId(), key: opened.value };
+        // From here on the key is anyone's who proves with it.
+        share?.endTurn();
         share?.shrink(bytesOf(openKey));
         return { openKey, share, users: 0, isKept: false };
       } catch (error) {
@@ -231,7 +237,12 @@ export class OpenKeys {
   ): Promise<TakenMemory> {
     const wait = waitOf(call, () => RETRY_AFTER_SEC);
     try {
-      const share = await memory.take(openKeyBytes(needs, places), "proving with this circuit's key", wait.signal);
+      const share = await memory.take({
+        bytes: openKeyBytes(needs, places),
+        what: "proving with this circuit's key",
+        owner: call.owner,
+        signal: wait.signal,
+      });
       return { places, share };
     } finally {
       wait.end();
@@ -261,22 +272,6 @@ export class OpenKeys {
 /** Returns as many places as the whole memory has room for; one alone where there is not even that. */
 function fittingPlaces(needs: MemoryNeeds, wanted: OpenKeyPlaces, bytes: number): OpenKeyPlaces {
   return placesToTry(wanted).find((places) => openKeyBytes(needs, places) <= bytes) ?? { workspaces: 1 };
-}
-
-/** Waits for an opening that others share, no longer than this call's own signal allows. */
-async function unlessAborted<Value>(opening: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
-  if (signal === undefined) return await opening;
-  signal.throwIfAborted();
-  return await new Promise<Value>((resolve, reject) => {
-    const onAbort = (): void => {
-      reject(signal.reason as Error);
-    };
-    signal.addEventListener("abort", onAbort, { once: true });
-    const settled = opening.then(resolve, reject);
-    void settled.finally(() => {
-      signal.removeEventListener("abort", onAbort);
-    });
-  });
 }
 
 function bytesOf({ key }: OpenKey): number {

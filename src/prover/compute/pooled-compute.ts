@@ -2,10 +2,11 @@
  * The registry's compute on the server's threads and processes: compile, setup and gates each in a process of its own,
  * proofs in the pool `prove`, verification and note hashing in `interactive`.
  */
-import { WASM_PAGE_BYTES } from "../../engine/circuit/wasm-memory.js";
+import { stat } from "node:fs/promises";
 import {
   circuitCounts,
   exportNeeds,
+  importBytes,
   memoryNeeds,
   openKeyBytes,
   phase1Bytes,
@@ -14,12 +15,20 @@ import {
 } from "../../engine/proof-systems/memory-needs.js";
 import type { CircuitCounts, MemoryNeeds } from "../../engine/proof-systems/memory-needs.js";
 import { PROOF_SYSTEMS } from "../../engine/proof-systems/names.js";
-import { MemoryBudget } from "../../platform/concurrency/memory-budget.js";
+import { MemoryBudget, type MemoryRequest } from "../../platform/concurrency/memory-budget.js";
 import { AppError } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
-import { circom2Name, compileInProcess, compileProcessLimits, type CompileAllowance } from "./compile-task.js";
+import type { CompileAllowances } from "./compile-allowances.js";
+import {
+  compilationName,
+  compileInProcess,
+  compileProcessLimits,
+  compilerPagesMax,
+  type CompileAllowance,
+} from "./compile-task.js";
+import { withMemory } from "./native-circom.js";
 import { EXPORT_PROCESS_LIMITS, GATES_PROCESS_LIMITS, checkKeyInProcess, exportZkeyInProcess } from "./gates-task.js";
-import { readImportInProcess } from "./import-task.js";
+import { IMPORT_PROCESS_LIMITS, readImportInProcess } from "./import-task.js";
 import type { ComputePools, ProveOptions } from "./compute-pools.js";
 import { OpenKeys, type OpenKeysOptions } from "./open-keys.js";
 import { GaveWay } from "../../platform/pool/thread-pool.js";
@@ -27,10 +36,9 @@ import type { ProcessTaskFailure, ProcessTaskLimits, ProcessTasks } from "../../
 import { SETUP_PROCESS_LIMITS, limitsFor, makeReferenceStringInProcess, setupInProcess } from "./setup-task.js";
 import { DEFAULT_COMPILE_LIMITS, type CompileLimits } from "../../engine/circuit/compile-circuit.js";
 import type { Diagnostic } from "../../engine/circuit/diagnostics.js";
-import type { NativeCompiler } from "../../engine/circuit/native-compiler.js";
+import type { NativeCompiler } from "../../engine/circuit/compiler/native-compiler.js";
 import { readCircuitInterface } from "../../engine/circuit/interface.js";
 import { R1csFormatError, readR1csHeader } from "../../engine/circuit/r1cs.js";
-import { readCompilerName } from "../../engine/circuit/toolchain.js";
 import type {
   AppendNotesMessage,
   AppendNotesValue,
@@ -70,6 +78,8 @@ interface PooledComputeOptions {
   readonly constraintsMax: number;
   /** Limits of one compilation. */
   readonly compile: CompileAllowance;
+  /** The same of single owners. None unless given. */
+  readonly compileOwners?: CompileAllowances;
   /** The operator's own circom; the one in WebAssembly unless given. */
   readonly compiler?: NativeCompiler;
   /** Memory for resident keys: what an import may take of it at most. No limit unless given. */
@@ -88,11 +98,6 @@ interface PooledComputeDependencies {
   readonly log: Log;
 }
 
-const MIB = 1024 * 1024;
-/** The compiler's own memory stays below that of its process, so that it runs out first and reports it. */
-const COMPILER_SHARE = 0.75;
-/** WebAssembly's addresses have 32 bits. */
-const PAGES_MAX = 65_536;
 /** Hashing a batch of notes takes some 20 ms; after this long the threads are stuck. */
 const NOTES_DEADLINE_MS = 30_000;
 
@@ -100,7 +105,8 @@ export class PooledCompute implements ProverCompute {
   readonly compilerName: string;
   readonly #compiler: NativeCompiler | undefined;
   readonly #compileLimits: CompileLimits;
-  readonly #processLimits: ProcessTaskLimits;
+  readonly #allowance: CompileAllowance;
+  readonly #ownAllowances: CompileAllowances;
   readonly #preparedFolder: string | undefined;
   readonly #residentBytesMax: number | undefined;
   readonly #pools: ComputePools;
@@ -110,12 +116,11 @@ export class PooledCompute implements ProverCompute {
   readonly #memory: MemoryBudget;
 
   constructor(options: PooledComputeOptions, dependencies: PooledComputeDependencies) {
-    const { memoryMb } = options.compile;
     this.#compiler = options.compiler;
-    this.compilerName = options.compiler === undefined ? circom2Name() : `${options.compiler.name} O2`;
-    const compilerPagesMax = Math.min(PAGES_MAX, Math.floor((memoryMb * MIB * COMPILER_SHARE) / WASM_PAGE_BYTES));
-    this.#compileLimits = { ...DEFAULT_COMPILE_LIMITS, constraintsMax: options.constraintsMax, compilerPagesMax };
-    this.#processLimits = compileProcessLimits(options.compile);
+    this.compilerName = compilationName(options.compiler);
+    this.#compileLimits = { ...DEFAULT_COMPILE_LIMITS, constraintsMax: options.constraintsMax };
+    this.#allowance = options.compile;
+    this.#ownAllowances = options.compileOwners ?? new Map();
     this.#preparedFolder = options.preparedFolder;
     this.#residentBytesMax = options.residentBytesMax;
     this.#pools = dependencies.pools;
@@ -128,15 +133,15 @@ export class PooledCompute implements ProverCompute {
   /** Compiles in a process, unless the build has done so; a source that does not compile is a result. */
   async compile({ source, curve, hash }: CompileInput, options: ComputeOptions = {}): Promise<CompileOutcome> {
     const prepared = await this.#findPrepared(hash);
-    if (prepared !== undefined)
-      return { ok: true, value: compilationOf({ ...prepared, compiler: readCompilerName() }) };
+    if (prepared !== undefined) return { ok: true, value: compilationOf(prepared) };
+    const allowance = this.#ownAllowances.get(options.owner ?? "") ?? this.#allowance;
     const outcome = await compileInProcess(
       this.#tasks,
       { sources: source.files, main: source.main, curve, ...source.options },
       {
-        limits: this.#compileLimits,
-        processLimits: this.#processLimits,
-        ...(this.#compiler === undefined ? {} : { compiler: this.#compiler }),
+        limits: { ...this.#compileLimits, compilerPagesMax: compilerPagesMax(allowance) },
+        processLimits: compileProcessLimits(allowance),
+        ...(this.#compiler === undefined ? {} : { compiler: withMemory(this.#compiler, allowance.memoryMb) }),
         ...signalOf(options),
       },
     );
@@ -159,13 +164,20 @@ export class PooledCompute implements ProverCompute {
     return constraintCount <= this.#compileLimits.constraintsMax ? found : undefined;
   }
 
-  /** Reads the files in a process. */
+  /** Reads the files in a process, as soon as there is memory for it. */
   async readImport(input: ImportInput, options: ComputeOptions = {}): Promise<ImportOutcome> {
     const limits = {
       limits: this.#compileLimits,
       ...(this.#residentBytesMax === undefined ? {} : { residentBytesMax: this.#residentBytesMax }),
     };
-    const outcome = await readImportInProcess(this.#tasks, { ...input, ...limits }, signalOf(options));
+    const bytes = Math.min(importBytes(await filesBytes(input)), IMPORT_PROCESS_LIMITS.memoryBytesMax);
+    const what = "reading the files of this import";
+    const refused = this.#refusal(what, bytes);
+    if (refused !== undefined) return refused;
+    const outcome = await this.#memory.run(
+      { bytes, what, ...turnOf(options) },
+      async () => await readImportInProcess(this.#tasks, { ...input, ...limits }, signalOf(options)),
+    );
     // The witness program and the key are the sender's: trying again would end the same way.
     if (!outcome.ok && outcome.code === "crashed" && options.signal?.aborted !== true) {
       this.#log.warn("process ended without an answer", { step: "import", code: outcome.code });
@@ -212,9 +224,8 @@ export class PooledCompute implements ProverCompute {
     const refused = this.#refusal("the setup of this circuit", Math.max(given.bytes, leastOpenBytes(needs)));
     if (refused !== undefined) return refused;
     const domain = needs === undefined ? {} : { domainPowerMax: needs.domainPower };
-    const work = { bytes: given.bytes, what: "the setup of this circuit", signal: options.signal };
     const outcome = await this.#memory.run(
-      work,
+      { bytes: given.bytes, what: "the setup of this circuit", ...turnOf(options) },
       async () =>
         await setupInProcess(this.#tasks, { ...input, ...domain }, { limits: given.limits, ...runOf(options) }),
     );
@@ -248,7 +259,7 @@ export class PooledCompute implements ProverCompute {
     if (refused !== undefined) return refused;
     const limits = limitsFor(SETUP_PROCESS_LIMITS, { bytes, domainPower: input.power, answerBytes: file });
     const made = await this.#memory.run(
-      { bytes, what, signal: options.signal },
+      { bytes, what, ...turnOf(options) },
       async () => await makeReferenceStringInProcess(this.#tasks, input, { limits, ...runOf(options) }),
     );
     return made.ok ? made : this.#stepFailure("reference string", made, options);
@@ -268,7 +279,7 @@ export class PooledCompute implements ProverCompute {
     const limits =
       needs === undefined ? GATES_PROCESS_LIMITS : limitsFor(GATES_PROCESS_LIMITS, { ...needs, bytes, answerBytes: 0 });
     const outcome = await this.#memory.run(
-      { bytes, what, signal: options.signal },
+      { bytes, what, ...turnOf(options) },
       async () => await checkKeyInProcess(this.#tasks, request, { limits, ...runOf(options) }),
     );
     if (!outcome.ok) return this.#stepFailure("gates", outcome, options);
@@ -292,7 +303,7 @@ export class PooledCompute implements ProverCompute {
         ? EXPORT_PROCESS_LIMITS
         : limitsFor(EXPORT_PROCESS_LIMITS, { ...needs, answerBytes: needs.file });
     const outcome = await this.#memory.run(
-      { bytes, what, signal: options.signal },
+      { bytes, what, ...turnOf(options) },
       async () => await exportZkeyInProcess(this.#tasks, request, { limits, ...signalOf(options) }),
     );
     if (!outcome.ok) return this.#stepFailure("export", outcome, options);
@@ -406,13 +417,7 @@ export class PooledCompute implements ProverCompute {
   }
 }
 
-function compilationOf({
-  wasm,
-  r1cs,
-  sym,
-  warnings,
-  compiler,
-}: PreparedCircuit & { readonly compiler: string }): Compilation {
+function compilationOf({ wasm, r1cs, sym, warnings, compiler }: PreparedCircuit): Compilation {
   const circuit = readCircuitInterface(readR1csHeader(r1cs), sym);
   return { witnessProgram: wasm, r1cs, sym, circuit, warnings, compiler };
 }
@@ -437,6 +442,15 @@ function runOf(options: ComputeOptions): Pick<ComputeOptions, "signal" | "onProg
     ...signalOf(options),
     ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),
   };
+}
+
+function turnOf({ owner, signal }: ComputeOptions): Pick<MemoryRequest, "owner" | "signal"> {
+  return { owner, signal };
+}
+
+async function filesBytes({ files }: ImportInput): Promise<number> {
+  const sizes = await Promise.all(Object.values(files).map(async ({ path }) => (await stat(path)).size));
+  return sizes.reduce((sum, size) => sum + size, 0);
 }
 
 function signalOf(options: ComputeOptions): { readonly signal?: AbortSignal } {

@@ -4,7 +4,7 @@ import { DEFAULT_COMPILE_LIMITS } from "../../engine/circuit/compile-circuit.js"
 import { PACKAGE_ROOT } from "../../platform/files/package-root.js";
 import { ProcessTasks } from "../../platform/pool/process-task.js";
 import { BuiltInCircuits, circuitHash } from "../provisioning/sources.js";
-import { circom2Name, compileInProcess, compileProcessLimits } from "./compile-task.js";
+import { compilationName, compileInProcess, compileProcessLimits } from "./compile-task.js";
 import { writePreparedCircuits, type PreparedCircuit } from "./prepared-circuits.js";
 
 const CURVE = "BN254";
@@ -25,7 +25,7 @@ export async function prepareBuiltIns(folder: string): Promise<void> {
       );
       return outcome.settled && outcome.result.ok ? outcome.result : undefined;
     };
-    return [circuitHash(named, CURVE, circom2Name()), compile] as const;
+    return [circuitHash(named, CURVE, compilationName()), compile] as const;
   });
   await writePreparedCircuits(folder, new Map(circuits));
 }

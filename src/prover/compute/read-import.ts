@@ -7,7 +7,7 @@ import { verifierInterface } from "../../engine/circuit/interface.js";
 import { openPowersOfTau } from "../../engine/powers-of-tau/lagrange-points.js";
 import { PowersOfTauError } from "../../engine/powers-of-tau/powers-of-tau-error.js";
 import { rangeOfPath } from "../../engine/powers-of-tau/range-file.js";
-import { keyProblem, verifyingKeyProblem } from "../../engine/proof-systems/imported-keys.js";
+import { KEY_FILES, keyProblem, verifyingKeyProblem } from "../../engine/proof-systems/imported-keys.js";
 import { findOtherScheme, findOtherSchemeOfVerifyingKey } from "../../engine/proof-systems/key-protocol.js";
 import { PROOF_SYSTEMS } from "../../engine/proof-systems/names.js";
 import type { CandidateString } from "../../engine/proof-systems/proof-system.js";
@@ -21,8 +21,7 @@ const FILE_NAMES: Readonly<Record<keyof ImportFiles, string>> = {
   r1cs: "circuit.r1cs",
   witnessProgram: "circuit.wasm",
   sym: "circuit.sym",
-  provingKey: "proving_key.zkey",
-  verifyingKey: "verification_key.json",
+  ...KEY_FILES,
 };
 /** Node reads no more of a file at once. */
 const READ_BYTES_MAX = 2 ** 31 - 1;
@@ -33,16 +32,24 @@ const BYTES_MAX: Readonly<Partial<Record<keyof ImportFiles, number>>> = {
 };
 const RESIDENT = ["r1cs", "witnessProgram", "provingKey"] as const satisfies readonly (keyof ImportFiles)[];
 
+/** The keys of an import, read and hashed once: a proving key may have gigabytes. */
+interface ReadKeys {
+  readonly provingKey: Buffer | undefined;
+  /** JSON text. */
+  readonly verifyingKey: string | undefined;
+}
+
 /** Reads the files of an import. Whatever is wrong with them is a result. */
 export async function readImport(request: ImportTaskRequest): Promise<ImportTaskAnswer> {
   const { files, system, limits, residentBytesMax } = request;
   const tooLong = findTooLong(files) ?? findTooLarge(request);
   if (tooLong !== undefined) return tooLong;
-  const { r1cs, witnessProgram, sym, provingKey, verifyingKey } = files;
+  const { r1cs, witnessProgram, sym } = files;
   const { curve } = proofSystem(system);
-  if (r1cs === undefined || witnessProgram === undefined) return await readVerifyingKey(request);
-  const otherScheme = findOtherKey(request);
+  const keys = readKeys(files);
+  const otherScheme = findOtherKey(request, keys);
   if (otherScheme !== undefined) return otherScheme;
+  if (r1cs === undefined || witnessProgram === undefined) return await readVerifyingKey(request, keys);
   const r1csBytes = read(r1cs);
   const imported = await readImportedCircuit(
     {
@@ -54,11 +61,12 @@ export async function readImport(request: ImportTaskRequest): Promise<ImportTask
   );
   if (!imported.ok) return imported;
   const circuit = { circuit: imported.circuit, witnessProgram: imported.witnessProgram };
+  const { provingKey, verifyingKey } = keys;
   if (provingKey === undefined) return { ok: true, value: circuit };
   const key = await proofSystem(system).importKey({
     r1cs: r1csBytes,
-    provingKey: read(provingKey),
-    ...(verifyingKey === undefined ? {} : { verifyingKey: read(verifyingKey).toString("utf8") }),
+    provingKey,
+    ...(verifyingKey === undefined ? {} : { verifyingKey }),
     strings: candidatesOf(request),
     ...(request.needsString === undefined ? {} : { needsString: request.needsString }),
   });
@@ -66,29 +74,28 @@ export async function readImport(request: ImportTaskRequest): Promise<ImportTask
   const { ok: _, ...value } = key;
   const residentBytes = r1csBytes.length + circuit.witnessProgram.length + (key.provingKey?.length ?? 0);
   if (residentBytes > (residentBytesMax ?? Infinity))
-    return tooLargeProblem("proving_key.zkey", "the key", { bytes: residentBytes, most: residentBytesMax });
+    return tooLargeProblem(KEY_FILES.provingKey, "the key", { bytes: residentBytes, most: residentBytesMax });
   return { ok: true, value: { ...circuit, ...value } };
 }
 
-async function readVerifyingKey({ files, system }: ImportTaskRequest): Promise<ImportTaskAnswer> {
-  if (files.verifyingKey === undefined) throw new Error("an import has a circuit or a verifying key");
-  const otherScheme = findOtherKey({ files, system });
-  if (otherScheme !== undefined) return otherScheme;
+async function readVerifyingKey({ system }: ImportTaskRequest, keys: ReadKeys): Promise<ImportTaskAnswer> {
+  if (keys.verifyingKey === undefined) throw new Error("an import has a circuit or a verifying key");
   const known = proofSystem(system);
-  const key = await known.importVerifyingKey(read(files.verifyingKey).toString("utf8"));
+  const key = await known.importVerifyingKey(keys.verifyingKey);
   if (!key.ok) return key;
   const { verifyingKey, publicCount } = key;
   return { ok: true, value: { circuit: verifierInterface(known.curve.name, publicCount), verifyingKey } };
 }
 
 /** Before anything else is said of a key: what its reader finds in one of another scheme tells its sender nothing. */
-function findOtherKey({ files, system }: Pick<ImportTaskRequest, "files" | "system">): ImportProblem | undefined {
-  const { provingKey, verifyingKey } = files;
+function findOtherKey(
+  { system }: ImportTaskRequest,
+  { provingKey, verifyingKey }: ReadKeys,
+): ImportProblem | undefined {
   const { scheme } = PROOF_SYSTEMS[system];
-  const wrongKey = provingKey === undefined ? undefined : findOtherScheme(read(provingKey), scheme);
+  const wrongKey = provingKey === undefined ? undefined : findOtherScheme(provingKey, scheme);
   if (wrongKey !== undefined) return keyProblem(wrongKey);
-  const wrong =
-    verifyingKey === undefined ? undefined : findOtherSchemeOfVerifyingKey(read(verifyingKey).toString("utf8"), scheme);
+  const wrong = verifyingKey === undefined ? undefined : findOtherSchemeOfVerifyingKey(verifyingKey, scheme);
   return wrong === undefined ? undefined : verifyingKeyProblem(wrong);
 }
 
@@ -144,6 +151,13 @@ function tooLargeProblem(
 ): ImportProblem {
   const message = `${what} have ${String(bytes)} bytes together, more than the ${String(most)} that the server keeps for keys`;
   return { ok: false, code: "circuit_too_large", file, message };
+}
+
+function readKeys({ provingKey, verifyingKey }: ImportFiles): ReadKeys {
+  return {
+    provingKey: provingKey === undefined ? undefined : read(provingKey),
+    verifyingKey: verifyingKey === undefined ? undefined : read(verifyingKey).toString("utf8"),
+  };
 }
 
 function read({ path, sha256 }: StoredFile): Buffer {

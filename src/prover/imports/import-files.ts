@@ -1,7 +1,7 @@
 /** The files of an import by the names that clients know, and which of them a prover has and waits for. */
 import { AppError, invalidMember } from "../../platform/errors.js";
 import type { ArtifactReference } from "../../platform/store/artifacts.js";
-import type { ImportRequest } from "../schemas.js";
+import type { ImportRequest } from "./import-schemas.js";
 
 /** The artifact that each file becomes, by the file's name in the path of its upload. */
 const ARTIFACT_OF = {

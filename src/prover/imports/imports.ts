@@ -16,7 +16,8 @@ import { statusEvents } from "../prover-events.js";
 import type { StatusWatch } from "../provisioning/status-watch.js";
 import type { SourceFiles } from "../provisioning/source-files.js";
 import type { ArtifactSet, ProverRepository, StoredProver } from "../repository.js";
-import type { ImportRequest, ProverArtifact } from "../schemas.js";
+import type { ProverArtifact } from "../schemas.js";
+import type { ImportRequest } from "./import-schemas.js";
 import {
   announcedFiles,
   artifactOf,

@@ -88,7 +88,7 @@ export class Proofs {
   ): Promise<ProveResult> {
     const admission = this.#admit(caller, id, "prove");
     const { prover } = admission;
-    const { owner } = prover.build;
+    const turn = this.#with.turnOf(caller);
     const meta = boundedMeta(said);
     this.#requireForm(prover, request.format);
     if (isVerifierOnly(prover))
@@ -101,12 +101,12 @@ export class Proofs {
     if (inputs !== undefined && witnessFile !== undefined)
       throw invalidMember("witness_file", "give either witness or witness_file, not both");
     const [provingKeySha256, verifyingKeySha256] = await Promise.all([
-      this.#with.pins.read(owner, prover, "proving_key"),
-      this.#with.pins.read(owner, prover, "verifying_key"),
+      this.#with.pins.read(prover, "proving_key", turn),
+      this.#with.pins.read(prover, "verifying_key", turn),
     ]);
     const pinned = { proving_key: provingKeySha256, "verifying_key.json": verifyingKeySha256 };
     const result = await this.#with.catalog.providerOf(prover).prove(this.#ready(prover, pinned), request, {
-      owner: this.#with.turnOf(caller),
+      owner: turn,
       signal,
       deadlineMs: this.#options.proveDeadlineMs,
     });
@@ -145,7 +145,7 @@ export class Proofs {
     const meta = boundedMeta(request.store ? request.item.meta : undefined);
     const claim = readClaim(request.item, id);
     if (claim instanceof AppError) throw claim;
-    const verifyingKeySha256 = await this.#with.pins.read(prover.build.owner, prover, "verifying_key");
+    const verifyingKeySha256 = await this.#with.pins.read(prover, "verifying_key", this.#with.turnOf(caller));
     const ready = this.#ready(prover, { "verifying_key.json": verifyingKeySha256 });
     const checked = await this.#with.catalog.providerOf(prover).verify(ready, claim, {
       owner: this.#with.turnOf(caller),
@@ -173,7 +173,7 @@ export class Proofs {
     request: { readonly items: readonly (ProofItem | RefusedItem)[]; readonly signal: AbortSignal },
   ): Promise<(boolean | AppError)[]> {
     const { prover, requireStill } = this.#admit(caller, id, "verify");
-    const verifyingKeySha256 = await this.#with.pins.read(prover.build.owner, prover, "verifying_key");
+    const verifyingKeySha256 = await this.#with.pins.read(prover, "verifying_key", this.#with.turnOf(caller));
     const ready = this.#ready(prover, { "verifying_key.json": verifyingKeySha256 });
     const provider = this.#with.catalog.providerOf(prover);
     const results: (boolean | AppError)[] = [];
@@ -304,7 +304,7 @@ export class Proofs {
     } catch (error) {
       // The caller has deleted the key or its vault; the owner's notes have a vault that is the prover's own.
       if (!(error instanceof AppError) || error.code !== "not_found") throw error;
-      return await encrypt(await this.#with.places.open(caller, prover, { checks, lost: place.vault_id }));
+      return await encrypt(await this.#with.places.open(caller, prover, { checks, lostKey: place.note_key_id }));
     }
   }
 

@@ -48,7 +48,7 @@ export class VerifierContracts {
 
   async #write(prover: StoredProver, options: MakeOptions): Promise<Uint8Array> {
     const { catalog, pins } = this.#with;
-    const sha256 = await pins.read(prover.build.owner, prover, "verifying_key");
+    const sha256 = await pins.read(prover, "verifying_key", options.owner);
     const made = await catalog
       .providerOf(prover)
       .verifierContract?.(

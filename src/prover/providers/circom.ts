@@ -13,6 +13,7 @@ import type {
   VerifyBatchValue,
   VerifyValue,
 } from "../../engine/protocol.js";
+import { circuitCounts, memoryNeeds, openKeyBytes } from "../../engine/proof-systems/memory-needs.js";
 import { assert } from "../../platform/errors.js";
 import type { GatesInput, ProverCompute } from "../compute/compute.js";
 import { CircuitInterfaces } from "../proofs/circuit-interfaces.js";
@@ -84,9 +85,13 @@ export const circomProvider: ProviderFactory = (dependencies) => {
   };
 };
 
-function circomKeys(dependencies: ProviderDependencies): Pick<Provider, "setup" | "gates"> {
+function circomKeys(dependencies: ProviderDependencies): Pick<Provider, "setupSize" | "setup" | "gates"> {
   const { compute } = dependencies;
   return {
+    setupSize: async (prover) => {
+      const counts = circuitCounts(await storedInterface(prover), prover.file("circuit.r1cs").bytes);
+      return openKeyBytes(memoryNeeds(proofSystemOf(prover.system), counts), { workspaces: 1 });
+    },
     setup: async (prover, referenceStrings, options) => {
       const r1cs = await prover.read("circuit.r1cs");
       const strings = referenceStrings === undefined ? {} : { referenceStrings };

@@ -165,6 +165,11 @@ export interface Provider {
     options: ComputeOptions,
   ) => Promise<{ readonly ok: true; readonly value: Uint8Array } | StepFailure>;
   /**
+   * Tells how large the work of `setup` and `gates` is, in bytes of memory that the open key will take: large programs
+   * wait for each other, and small ones for none of them. Absent where all programs are small.
+   */
+  readonly setupSize?: (prover: BuiltProver) => Promise<number>;
+  /**
    * Makes the keys from what was compiled.
    * @param strings those of `stringCurve` from the first of which that is large enough the keys must follow; undefined
    *   where the setup takes none, and makes all its secrets by itself

@@ -51,16 +51,17 @@ export class KeyPins {
 
   /**
    * Returns the SHA-256 of the key that the vault has pinned, in lower-case hex.
+   * @param asker in whose turn the vault reads it, such as `user:<uuid>`: of a shared prover not the owner's
    * @throws AppError `prover_keys_missing` when its secret was deleted from the vault, `artifact_corrupt` when it
    *   disagrees with the prover's record
    */
-  async read(owner: Subject, prover: StoredProver, name: PinnedName): Promise<string> {
+  async read(prover: StoredProver, name: PinnedName, asker: string): Promise<string> {
     const { artifact, member } = PINNED[name];
     const { kind, format } = this.#labelOf(prover, name);
     const secretId = prover[member];
     const recorded = prover.build.artifacts[artifact];
     if (secretId === null || recorded === undefined) throw corrupt(name);
-    const pin = await this.#readPin(owner, prover.vault_id, secretId, name);
+    const pin = await this.#readPin(prover, secretId, { name, asker });
     if (pin.kind !== kind || pin.format !== format || pin.sha256 !== recorded.sha256 || pin.bytes !== recorded.bytes)
       throw corrupt(name);
     return pin.sha256;
@@ -72,9 +73,13 @@ export class KeyPins {
     return { kind: `${prover.proving_scheme}_${name}`, format: keyFormats[name] };
   }
 
-  async #readPin(owner: Subject, vaultId: string, secretId: string, name: PinnedName): Promise<Partial<Pin>> {
+  async #readPin(
+    { build, vault_id }: StoredProver,
+    secretId: string,
+    { name, asker }: { readonly name: PinnedName; readonly asker: string },
+  ): Promise<Partial<Pin>> {
     try {
-      return JSON.parse(await this.#vault.readSecret(owner, vaultId, secretId)) as Partial<Pin>;
+      return JSON.parse(await this.#vault.readSecret(build.owner, vault_id, secretId, asker)) as Partial<Pin>;
     } catch (error) {
       if (!(error instanceof AppError)) throw corrupt(name, error);
       if (error.code !== "not_found") throw error;

@@ -3,6 +3,7 @@
  * circuit that does not ask for keys of its own. Never those of another owner: that a setup is quick would tell what
  * another has registered. Decides nothing about the record; the files are held until the caller's commit names them.
  */
+import { formatSubject } from "../../platform/auth/principal.js";
 import { AppError } from "../../platform/errors.js";
 import type { Artifacts } from "../../platform/store/artifacts.js";
 import type { Catalog } from "../catalog.js";
@@ -106,10 +107,10 @@ export class KnownKeys {
 
   /** The vault of the giver says which keys are its own: access to the disk must not be enough to pass on others. */
   async #isPinned(giver: StoredProver): Promise<boolean> {
-    const { owner } = giver.build;
+    const asker = formatSubject(giver.build.owner);
     try {
-      await this.#with.pins.read(owner, giver, "proving_key");
-      await this.#with.pins.read(owner, giver, "verifying_key");
+      await this.#with.pins.read(giver, "proving_key", asker);
+      await this.#with.pins.read(giver, "verifying_key", asker);
       return true;
     } catch (error) {
       if (error instanceof AppError) return false;

@@ -14,7 +14,14 @@ import { StoreConflict, type StoreCommit, type StoreRecord } from "../../platfor
 import { mergeCommits } from "../../platform/store/tables.js";
 import { builtProver } from "../built-prover.js";
 import type { Catalog } from "../catalog.js";
-import type { ImportFiles, ReferenceStringFile, SetupKeys, StepFailure, StoredFile } from "../compute/compute.js";
+import type {
+  ComputeOptions,
+  ImportFiles,
+  ReferenceStringFile,
+  SetupKeys,
+  StepFailure,
+  StoredFile,
+} from "../compute/compute.js";
 import { isVerifierOnly } from "../imports/import-files.js";
 import { diagnostic, limitDiagnostics } from "./diagnostics.js";
 import type { KeyPins } from "./key-pins.js";
@@ -51,6 +58,8 @@ export interface ProvisioningDependencies {
   readonly events: Pick<Events, "commitOf">;
   /** Prepares what begins when a prover is provisioned. */
   readonly followUp: (prover: StoredProver) => StoreCommit;
+  /** The name under which a subject's work waits for its turn. */
+  readonly turnOf: (subject: Subject) => string;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -65,12 +74,25 @@ interface ProvisioningLease {
   readonly commit: (phase: ProvisioningPhase, commit: StoreCommit) => Promise<void>;
   /** Reports the share of the phase that is done, 0 to 1. */
   readonly progress: (share: number) => void;
+  /** Hands the prover over to the line of the large ones; absent in that line. The run must end then. */
+  readonly moveToLargeLine?: () => Promise<void>;
+}
+
+export interface ProvisioningOptions {
+  /**
+   * From this much memory for the open key on, setup, gates and the reading of an import are large: they wait for each
+   * other in a line of their own, so that small circuits never wait for them.
+   */
+  readonly largeBytes: number;
 }
 
 export const PROVISIONING_PHASES = ["compile", "setup", "gates", "keys", "end"] as const;
 type ProvisioningPhase = (typeof PROVISIONING_PHASES)[number];
 
-/** The record was deleted or moved by another run while a step ran: the results of this run are discarded. */
+/**
+ * The record was deleted or moved by another run while a step ran, so that the results of this run are discarded; or
+ * the job goes on in another line.
+ */
 class NothingToDo extends Error {
   override readonly name = "NothingToDo";
 }
@@ -84,15 +106,19 @@ const STRING_UNKNOWN = diagnostic(
 );
 /** Without a reference string, with it, and once more if another was deleted meanwhile. */
 const SETUP_TRIES_MAX = 3;
+/** An open key takes about this many times the bytes of its files: some 85 MB are uploaded for 2^17 constraints. */
+const OPEN_PER_UPLOADED = 3;
 /** Another prover that takes the same tags, or the owner who changes them. */
 const PIN_CONFLICTS_MAX = 8;
 
 export class Provisioning {
+  readonly #options: ProvisioningOptions;
   readonly #with: ProvisioningDependencies;
   /** Files of imports that `failure` ended; in memory, as the next start removes what is left over. */
   readonly #failed = new Map<string, ArtifactSet>();
 
-  constructor(dependencies: ProvisioningDependencies) {
+  constructor(options: ProvisioningOptions, dependencies: ProvisioningDependencies) {
+    this.#options = options;
     this.#with = dependencies;
   }
 
@@ -190,11 +216,15 @@ export class Provisioning {
   /** Reads the files of an import, which take the place of a compilation's. */
   async #import(prover: StoredProver, lease: ProvisioningLease): Promise<void> {
     const { artifacts: uploaded } = prover.build;
+    await this.#leaveIfLarge(lease, () => {
+      const bytes = Object.values(uploaded).reduce((sum, file) => sum + file.bytes, 0);
+      return Promise.resolve(OPEN_PER_UPLOADED * bytes);
+    });
     const { readImport } = this.#providerOf(prover);
     assert(readImport !== undefined, "an import is registered with a provider that takes it");
     const outcome = await readImport(
       { system: this.#systemOf(prover), files: this.#importFiles(prover), ...(await this.#candidates(prover)) },
-      { signal: lease.signal, onProgress: lease.progress },
+      this.#optionsOf(prover, lease),
     );
     if (!outcome.ok) {
       await this.#fail(prover, outcome.errors, lease);
@@ -262,7 +292,7 @@ export class Provisioning {
     lease: ProvisioningLease,
     finish: (compiled: CompiledCircuit) => Promise<void>,
   ): Promise<void> {
-    const options = { signal: lease.signal, onProgress: lease.progress };
+    const options = this.#optionsOf(prover, lease);
     const outcome = await this.#providerOf(prover).compile(this.#built(prover), options);
     if (!outcome.ok) {
       await this.#fail({ ...prover, warnings: limitDiagnostics(outcome.warnings) }, outcome.errors, lease);
@@ -296,6 +326,7 @@ export class Provisioning {
   }
 
   async #setupAnew(prover: StoredProver, lease: ProvisioningLease): Promise<void> {
+    await this.#leaveIfLarge(lease, async () => await this.#setupSize(prover));
     const made = await this.#makeKeys(prover, lease);
     if (!made.ok) {
       await this.#fail(prover, made.errors, lease);
@@ -329,7 +360,7 @@ export class Provisioning {
   ): Promise<{ readonly ok: true; readonly value: SetupKeys } | StepFailure> {
     const { stringCurve: curve } = this.#systemOf(prover);
     const built = this.#built(prover);
-    const options = { signal: lease.signal, onProgress: lease.progress };
+    const options = this.#optionsOf(prover, lease);
     const { phase1 } = prover.build;
     const { strings } = this.#with;
     for (let tries = 0; tries < SETUP_TRIES_MAX; tries += 1) {
@@ -360,7 +391,8 @@ export class Provisioning {
   }
 
   async #passGates(prover: StoredProver, lease: ProvisioningLease): Promise<void> {
-    const options = { signal: lease.signal, onProgress: lease.progress };
+    await this.#leaveIfLarge(lease, async () => await this.#setupSize(prover));
+    const options = this.#optionsOf(prover, lease);
     const string = await this.#stringOf(prover);
     const passed = await this.#providerOf(prover).gates(this.#built(prover), string, options);
     if (!passed.ok) {
@@ -368,6 +400,21 @@ export class Provisioning {
       return;
     }
     await this.#write(prover, { ...prover, build: { ...prover.build, gates_passed: true } }, lease);
+  }
+
+  #optionsOf({ build }: StoredProver, { signal, progress }: ProvisioningLease): ComputeOptions {
+    return { owner: this.#with.turnOf(build.owner), signal, onProgress: progress };
+  }
+
+  async #setupSize(prover: StoredProver): Promise<number> {
+    return (await this.#providerOf(prover).setupSize?.(this.#built(prover))) ?? 0;
+  }
+
+  /** Hands a large prover over to the line of its own, once; the run ends with that. */
+  async #leaveIfLarge({ moveToLargeLine }: ProvisioningLease, sizeOf: () => Promise<number>): Promise<void> {
+    if (moveToLargeLine === undefined || (await sizeOf()) < this.#options.largeBytes) return;
+    await moveToLargeLine();
+    throw new NothingToDo("the job goes on in the line of large circuits");
   }
 
   async #stringOf({ setup }: StoredProver): Promise<ReferenceStringFile | undefined> {

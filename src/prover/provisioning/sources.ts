@@ -130,7 +130,7 @@ export function requireCurve({ identifier, isBuiltIn }: NamedSource, curve: Curv
 /**
  * Returns the name of a compiled circuit: SHA-256 over the source, the curve, and the compiler with its flags, in
  * lower-case hex. The compiler's default options are part of its name.
- * @param compilerName name and version of the compiler and its flags
+ * @param compilerName name and version of the compiler, its flags, and the library
  */
 export function circuitHash(
   circuit: Pick<NamedSource, "hash" | "source">,

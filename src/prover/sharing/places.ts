@@ -4,6 +4,7 @@
  */
 import { ownerKey, type Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
+import { AppError } from "../../platform/errors.js";
 import { mergeCommits, retryOnConflict } from "../../platform/store/commits.js";
 import type { Store, StoreCheck, StoreCommit, StoreKey, StoreRecord } from "../../platform/store/store.js";
 import type { Catalog } from "../catalog.js";
@@ -30,6 +31,7 @@ interface PlacesDependencies {
 
 const TABLE = "prover_place";
 const NAME_LENGTH_MAX = 200;
+const NOTE_KEY = "notes";
 
 export class Places {
   readonly #with: PlacesDependencies;
@@ -49,25 +51,22 @@ export class Places {
   }
 
   /**
-   * Returns the subject's place for a prover; makes it when there is none, and a new vault in it in place of a deleted
-   * one.
+   * Returns the subject's place for a prover; makes it when there is none. In place of a deleted key it makes another in
+   * the same vault, which may hold other things of the subject's, and with a new vault where that is gone, too.
    * @param options.checks of the subject's right to the prover, as `Admission.checks`
-   * @param options.lost the vault that turned out to be deleted
+   * @param options.lostKey the note key that turned out to be deleted, or its vault
    * @throws AppError `not_found` when the right has ended, `vault_sealed`, and what vault and store throw
    */
   async open(
     subject: Subject,
     prover: StoredProver,
-    { checks, lost }: { readonly checks: () => readonly StoreCheck[]; readonly lost?: string },
+    { checks, lostKey }: { readonly checks: () => readonly StoreCheck[]; readonly lostKey?: string },
   ): Promise<Place> {
-    const { id, name } = prover;
+    const { id } = prover;
     return await retryOnConflict(async () => {
       const found = this.find(subject, id);
-      if (found !== undefined && found.value.vault_id !== lost) return found.value;
-      const { vaultId, noteKeyId, commit } = await this.#with.vault.prepareProverVault(subject, {
-        vault: `shared prover ${name}`.slice(0, NAME_LENGTH_MAX),
-        noteKey: "notes",
-      });
+      if (found !== undefined && found.value.note_key_id !== lostKey) return found.value;
+      const { vaultId, noteKeyId, commit } = await this.#prepareKey(subject, prover, found?.value.vault_id);
       const curve = this.#with.catalog.systemOf(prover).noteCurve;
       const stores = this.#with.notes.prepare(subject, {
         ...{ proverId: id, curve },
@@ -90,6 +89,24 @@ export class Places {
       );
       return place;
     });
+  }
+
+  /** Prepares a note key: in the vault that the place has, if it is there, else with a vault. */
+  async #prepareKey(
+    subject: Subject,
+    { name }: StoredProver,
+    vaultId: string | undefined,
+  ): ReturnType<ProverVault["prepareProverVault"]> {
+    const { vault } = this.#with;
+    if (vaultId !== undefined) {
+      try {
+        return { vaultId, ...(await vault.prepareNoteKey(subject, vaultId, NOTE_KEY)) };
+      } catch (error) {
+        if (!(error instanceof AppError) || error.code !== "not_found") throw error;
+      }
+    }
+    const names = { vault: `shared prover ${name}`.slice(0, NAME_LENGTH_MAX), noteKey: NOTE_KEY };
+    return await vault.prepareProverVault(subject, names);
   }
 
   /** Prepares the deletion of a place with its vault, its notes and its stores. */

@@ -174,9 +174,10 @@ export function costOf({ task, message }: VaultRequest): number {
   }
 }
 
-/** Returns for whom a request is: the owner of its vault, or who asks where there is none. */
+/** Returns for whom a request is: who is said to ask, else the owner of its vault, or who asks where there is none. */
 function ownerOf({ task, message }: VaultRequest): string {
   if (message === null || SERVER_TASKS.has(task)) return SERVER;
+  if ("asker" in message && message.asker !== undefined) return message.asker;
   if ("vault" in message) return message.vault.owner;
   return "owner" in message ? message.owner : SERVER;
 }

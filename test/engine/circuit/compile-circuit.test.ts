@@ -37,6 +37,12 @@ describe("compileCircuit", () => {
       "app/main.circom",
     );
     expect(constraintsOf(result)).toBeGreaterThan(2);
+    // The same source without the same library makes other files.
+    expect(result).toMatchObject({ compiler: "circom2 0.2.23 with circomlib 2.0.5" });
+  });
+
+  it("names no library where no file of it was read", async () => {
+    expect(await compile({ "main.circom": SQUARE })).toMatchObject({ compiler: "circom2 0.2.23" });
   });
 
   it("tells file, line and column of an error", async () => {
@@ -172,6 +178,7 @@ describe("compileCircuit", () => {
       const found = async (path: string, include: string, main: string): Promise<string> => {
         const marked = own.replace("template", "template Marker() { signal input x; signal y <-- x; } template");
         const result = await compile({ [main]: use(include), [path]: marked }, main);
+        if (result.ok) expect(result.compiler).toBe("circom2 0.2.23");
         return result.ok ? "own" : (result.diagnostics[0]?.message ?? "");
       };
       const circuits = "circomlib/circuits/comparators.circom";

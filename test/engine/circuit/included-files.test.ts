@@ -1,6 +1,6 @@
 /** What a compiler with a real file system would read, and whether it could leave its folder. */
 import { describe, expect, it } from "vitest";
-import { reachedFiles } from "../../../src/engine/circuit/included-files.js";
+import { reachedFiles } from "../../../src/engine/circuit/compiler/included-files.js";
 
 const SEARCHED = ["/src/node_modules", "/src", "/lib"];
 

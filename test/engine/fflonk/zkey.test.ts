@@ -7,7 +7,7 @@ import { buildFflonkKey } from "../../../src/engine/kernels/fflonk/build-fflonk-
 import { writeFflonkZkey } from "../../../src/engine/kernels/fflonk/write-fflonk-zkey.js";
 import { makeDevelopmentPowers } from "../../../src/engine/plonk/development-setup.js";
 import { gatesOf } from "../../../src/engine/plonk/plonk-gates.js";
-import { ZkeyFormatError } from "../../../src/engine/plonk/zkey-parts.js";
+import { ZkeyFormatError } from "../../../src/engine/plonk/zkey/zkey-parts.js";
 import { loadReferenceKernels } from "../../../src/engine/reference/reference-kernels.js";
 import { snarkjsFflonk, snarkjsFflonkKey } from "../../support/fflonk-fixtures.js";
 import { cancellingFixture, cubicFixture, mixedFixture } from "../../support/groth16-fixtures.js";

@@ -33,6 +33,16 @@ describe("the order of waiting work", () => {
     expect(queue.take()).toMatchObject({ owner: "a", item: 3 });
   });
 
+  it("passes over owners whose first work may not run, and leaves them where they are", () => {
+    const queue = new FairQueue<number>();
+    for (const item of [5, 1]) queue.add("a", item);
+    for (const item of [2, 3]) queue.add("b", item);
+    const isSmall = (item: number): boolean => item < 3;
+    expect([queue.take(isSmall), queue.take(isSmall)]).toMatchObject([{ owner: "b", item: 2 }, undefined]);
+    queue.release("b");
+    expect(drain(queue)).toEqual(["a5", "b3", "a1"]);
+  });
+
   it("gives an owner that leaves and comes again no earlier turn", () => {
     const queue = new FairQueue<number>();
     const { place } = queue.add("a", 1);

@@ -11,7 +11,7 @@ import {
   DEFAULT_COMPILE_LIMITS,
   type CompileResult,
 } from "../../../src/engine/circuit/compile-circuit.js";
-import type { NativeCompiler } from "../../../src/engine/circuit/native-compiler.js";
+import type { NativeCompiler } from "../../../src/engine/circuit/compiler/native-compiler.js";
 import { probeSandboxTools, type SandboxTools } from "../../../src/platform/pool/process-sandbox.js";
 import { ProcessTasks } from "../../../src/platform/pool/process-task.js";
 import { Sandbox } from "../../../src/platform/pool/sandbox.js";

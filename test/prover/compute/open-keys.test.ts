@@ -116,6 +116,17 @@ describe("a call that waits for another's opening", () => {
     test.calls[0]!.resolve(OPENED);
     expect([(await first) === (await stays), test.calls.length]).toEqual([true, 1]);
   });
+
+  it("waits no longer than its own deadline", async () => {
+    const test = new TestPool();
+    const first = test.open(KEY, { owner: "user:a" });
+    await expect(test.open(KEY, { owner: "user:b", deadlineMs: 1 })).rejects.toMatchObject({
+      code: "deadline_exceeded",
+      retryAfterSec: 10,
+    });
+    test.calls[0]!.resolve(OPENED);
+    expect([(await first)?.key, test.calls.length]).toEqual([OPENED.value, 1]);
+  });
 });
 
 describe("a key that no memory can hold", () => {
@@ -146,7 +157,7 @@ describe("keys that do not fit beside each other", () => {
     await second.done;
     // Kept for the next proof, until other work wants the memory.
     expect(memory.taken).toBe(LEAST_BYTES);
-    (await memory.take(LEAST_BYTES, "a setup")).release();
+    (await memory.take({ bytes: LEAST_BYTES, what: "a setup" })).release();
     expect(memory.taken).toBe(0);
   });
 
@@ -157,7 +168,7 @@ describe("keys that do not fit beside each other", () => {
     await turn();
     test.calls[0]!.resolve(LARGE);
     await turn();
-    const setup = memory.take(LEAST_BYTES, "a setup");
+    const setup = memory.take({ bytes: LEAST_BYTES, what: "a setup" });
     const again = test.prove("a");
     const late = test.prove("a", { deadlineMs: 1 });
     await expect(late.done).rejects.toMatchObject({ code: "deadline_exceeded" });
@@ -189,7 +200,7 @@ describe("keys that do not fit beside each other", () => {
 
   it("wait no longer than their proofs may take, and are refused where they never fit", async () => {
     const memory = new MemoryBudget({ bytes: LEAST_BYTES });
-    const held = await memory.take(LEAST_BYTES, "a setup");
+    const held = await memory.take({ bytes: LEAST_BYTES, what: "a setup" });
     const test = new TestPool(memory);
     await expect(test.prove("a", { deadlineMs: 1 }).done).rejects.toMatchObject({ code: "deadline_exceeded" });
     held.release();

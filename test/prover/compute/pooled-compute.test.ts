@@ -1,4 +1,6 @@
 /** The registry on the server's own threads and processes, with small circuits and with hostile ones. */
+import { statSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readR1csHeader } from "../../../src/engine/circuit/r1cs.js";
 import { MemoryBudget } from "../../../src/platform/concurrency/memory-budget.js";
@@ -8,6 +10,7 @@ import {
   type ProcessTaskFailure,
   type ProcessTaskResult,
 } from "../../../src/platform/pool/process-task.js";
+import type { ImportFiles } from "../../../src/prover/compute/compute.js";
 import { ComputePools } from "../../../src/prover/compute/compute-pools.js";
 import { PooledCompute } from "../../../src/prover/compute/pooled-compute.js";
 import { chainFixture, r1csFile } from "../../support/groth16-fixtures.js";
@@ -53,7 +56,7 @@ it("an import that ends its process is invalid, and not tried again", async () =
     { constraintsMax: 1000, compile: { memoryMb: 1024, seconds: 5 } },
     { pools, tasks: new CrashingTasks(), log },
   );
-  const file = { path: "/nowhere", sha256: "00" };
+  const file = { path: fileURLToPath(import.meta.url), sha256: "00" };
   const input = { system: "groth16/BN254", files: { r1cs: file, witnessProgram: file, sym: file } } as const;
   expect(await compute.readImport(input)).toMatchObject({
     ok: false,
@@ -85,6 +88,8 @@ it("refuses a setup, a check or file of a key and a reference string that the se
     await compute.gates({ system: "groth16/BN254", r1cs: file, provingKey: file, verifyingKey: file, sizes }),
   );
   expectRefusal(await compute.exportZkey({ system: "plonk/BN254", provingKey: file, sizes }));
+  const stored = { path: fileURLToPath(import.meta.url), sha256: "00" };
+  expectRefusal(await compute.readImport({ system: "groth16/BN254", files: { verifyingKey: stored } }));
 });
 
 /** Says that a circuit has more gates than its constraints tell, and notes what it was given. */
@@ -119,6 +124,40 @@ it("gives a setup more memory when the circuit has more gates than constraints, 
   expect(tasks.given.map(({ domainPowerMax }) => domainPowerMax)).toEqual([5, 12]);
   expect(tasks.given[1]!.memoryBytesMax).toBeGreaterThan(tasks.given[0]!.memoryBytesMax);
   expect(memory.taken).toBe(0);
+});
+
+/** Tells what of the server's memory is taken while a process runs. */
+class LookingTasks extends ProcessTasks {
+  taken = 0;
+  readonly #memory: MemoryBudget;
+
+  constructor(memory: MemoryBudget) {
+    super();
+    this.#memory = memory;
+  }
+
+  override run(): Promise<ProcessTaskFailure> {
+    this.taken = this.#memory.taken;
+    return Promise.resolve({ ok: false, code: "crashed", message: "ended" });
+  }
+}
+
+it("takes memory for the files of an import, several times their length, and gives it back", async () => {
+  const memory = new MemoryBudget({ bytes: 2 ** 33 });
+  const tasks = new LookingTasks(memory);
+  const compute = new PooledCompute(
+    { constraintsMax: 1000, compile: { memoryMb: 1024, seconds: 5 } },
+    { pools, tasks, memory, log },
+  );
+  const path = fileURLToPath(import.meta.url);
+  const takenFor = async (files: ImportFiles): Promise<number> => {
+    await compute.readImport({ system: "groth16/BN254", files });
+    expect(memory.taken).toBe(0);
+    return tasks.taken;
+  };
+  const file = { path, sha256: "00" };
+  const one = await takenFor({ verifyingKey: file });
+  expect((await takenFor({ verifyingKey: file, r1cs: file })) - one).toBe(5 * statSync(path).size);
 });
 
 describe("the registry on thread pools and processes", () => {

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { readR1csHeader } from "../../../src/engine/circuit/r1cs.js";
 import { PACKAGE_ROOT } from "../../../src/platform/files/package-root.js";
 import { ProcessTasks, type ProcessTaskFailure } from "../../../src/platform/pool/process-task.js";
-import { circom2Name } from "../../../src/prover/compute/compile-task.js";
+import { compilationName } from "../../../src/prover/compute/compile-task.js";
 import { ComputePools } from "../../../src/prover/compute/compute-pools.js";
 import { PooledCompute } from "../../../src/prover/compute/pooled-compute.js";
 import {
@@ -21,17 +21,18 @@ import { folderOfTest } from "../../support/temporary-folder.js";
 const CIRCUITS = join(PACKAGE_ROOT, "dist/circuits");
 const builtIns = new BuiltInCircuits({ folder: join(PACKAGE_ROOT, "circuits") });
 const cubic = builtIns.get("cubic");
-const cubicHash = circuitHash(cubic, "BN254", circom2Name());
+const cubicHash = circuitHash(cubic, "BN254", compilationName());
 const TEXT: PreparedCircuit = {
   r1cs: Buffer.from("r1cs"),
   sym: Buffer.from("sym"),
   wasm: Buffer.from("wasm"),
+  compiler: "circom2 0.0.0",
   warnings: [{ severity: "warning", code: "CA01", message: "loose" }],
 };
 
 describe("the circuits that the build has compiled", () => {
   it.each(builtIns.identifiers)("have %s", (identifier) => {
-    const hash = circuitHash(builtIns.get(identifier), "BN254", circom2Name());
+    const hash = circuitHash(builtIns.get(identifier), "BN254", compilationName());
     expect(existsSync(join(CIRCUITS, hash))).toBe(true);
   });
 
@@ -41,7 +42,7 @@ describe("the circuits that the build has compiled", () => {
     if (!compiled.ok || prepared === undefined) throw new Error("the circuit is not there");
     for (const name of ["r1cs", "sym", "wasm"] as const)
       expect(Buffer.compare(prepared[name], compiled[name]), name).toBe(0);
-    expect(prepared.warnings).toEqual(compiled.warnings);
+    expect([prepared.warnings, prepared.compiler]).toEqual([compiled.warnings, compiled.compiler]);
   });
 });
 
@@ -103,6 +104,7 @@ describe("compiling", () => {
     if (!found.ok) throw new Error("the circuit was compiled");
     expect(readR1csHeader(found.value.r1cs).constraintCount).toBe(2);
     expect(found.value.circuit).toMatchObject({ outputCount: 0 });
+    expect(found.value.compiler).toBe("circom2 0.2.23");
     const { hash: _hash, ...unnamed } = input;
     for (const other of [unnamed, { ...unnamed, hash: "00".repeat(32) }])
       expect(await compute(1000).compile(other)).toMatchObject({ ok: false });

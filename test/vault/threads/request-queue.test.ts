@@ -74,6 +74,20 @@ describe("requests that wait for a vault worker", () => {
     expect(test.queue.pending).toBe(0);
   });
 
+  it("for another's secret take the turn of who asks", () => {
+    const test = new TestQueue();
+    const vault = { vaultId: "v", owner: "user:a", masterKeyId: "m", masterEnvelope: "e", generation: 1 };
+    const secret = { secretId: "s", name: "pin", type: "text" };
+    const openFor = (asker?: string): VaultRequest => ({
+      task: "open_secret",
+      message: { vault, secret, envelope: "e", ...(asker === undefined ? {} : { asker }) },
+    });
+    for (const name of ["b1", "b2", "b3"]) test.add(name, openFor("user:b"));
+    test.add("a1", openFor());
+    test.add("a2");
+    expect(test.take(3 * MESSAGE_US)).toEqual(["b1", "b2", "a1"]);
+  });
+
   it("of the server itself take a turn of their own, apart from public verification", () => {
     const test = new TestQueue();
     for (let index = 0; index < 50; index += 1)

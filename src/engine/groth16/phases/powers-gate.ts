@@ -9,13 +9,13 @@
  * values on its rows, a transform into the coefficients of a polynomial, and that polynomial at tau must be the sum: a
  * wrong point escapes with probability 2^-128.
  */
-import { randomBytes } from "node:crypto";
 import type { CurveProgram } from "../../backends/snarkjs.js";
 import type { R1cs, R1csMatrix } from "../../circuit/r1cs.js";
 import type { CurveKernels } from "../../curves/curve-kernels.js";
 import { rootOfUnity } from "../../curves/curve-parameters.js";
 import { equalG1, equalG2 } from "../../curves/points.js";
 import type { G1Point, G2Point } from "../../curves/points.js";
+import { randomScalars } from "../../field/bytes.js";
 import { inverse } from "../../field/prime-field.js";
 import { powersWithEnd, readPowers } from "../../powers-of-tau/lagrange-points.js";
 import type { PowersOfTau } from "../../powers-of-tau/lagrange-points.js";
@@ -34,7 +34,7 @@ export interface PowersGateSubject {
   readonly powers: PowersOfTau;
 }
 
-const WEIGHT_BYTES = 16;
+const WEIGHTS = { length: SCALAR_BYTES, randomLength: 16 };
 
 /** Returns what does not hold, in words; undefined when all does. About 2 s for 60,000 wires. */
 export function findFaultAgainstPowers(
@@ -174,8 +174,8 @@ class WeightedRows {
     this.#key = key;
     this.#r1cs = r1cs;
     this.#domain = new NttDomain(this.#arena, key.curve, key.domainPower);
-    this.weights = randomScalars(key.wireCount);
-    this.weightsOfH = randomScalars(2 ** key.domainPower);
+    this.weights = randomScalars(key.wireCount, WEIGHTS);
+    this.weightsOfH = randomScalars(2 ** key.domainPower, WEIGHTS);
   }
 
   /** Of all wires. */
@@ -266,12 +266,4 @@ class WeightedRows {
     this.#arena.vector.batchFromMontgomery(at, count, at);
     return this.#arena.bytes.slice(at, at + count * SCALAR_BYTES);
   }
-}
-
-function randomScalars(count: number): Uint8Array {
-  const scalars = new Uint8Array(count * SCALAR_BYTES);
-  const random = randomBytes(count * WEIGHT_BYTES);
-  for (let i = 0; i < count; i += 1)
-    scalars.set(random.subarray(i * WEIGHT_BYTES, (i + 1) * WEIGHT_BYTES), i * SCALAR_BYTES);
-  return scalars;
 }

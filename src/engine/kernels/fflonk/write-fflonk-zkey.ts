@@ -7,7 +7,7 @@ import { fflonkPowerCount } from "../../fflonk/fflonk-values.js";
 import { FFLONK_PROTOCOL, FFLONK_SECTION, headerContent } from "../../fflonk/fflonk-zkey-layout.js";
 import { GATE_WIRES } from "../../plonk/plonk-gates.js";
 import type { PlonkGates } from "../../plonk/plonk-gates.js";
-import { additionsContent, u32, zkeyHead, zkeySection, zkeySectionHead } from "../../plonk/zkey-parts.js";
+import { additionsContent, u32, zkeyHead, zkeySection, zkeySectionHead } from "../../plonk/zkey/zkey-parts.js";
 import { openKernels } from "../kernels.js";
 import { ZkeyPolynomials } from "../zkey/zkey-polynomials.js";
 import { takeWorkspace } from "../threads/workspaces.js";

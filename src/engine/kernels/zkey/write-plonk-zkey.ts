@@ -1,12 +1,12 @@
 /**
- * Writes a resident PLONK key as snarkjs' `.zkey` (plonk/plonk-zkey.ts), byte for byte as `snarkjs plonk setup` does.
- * Most of it are values at the 4 n-th roots of unity, which snarkjs does not compute again.
+ * Writes a resident PLONK key as snarkjs' `.zkey` (plonk/zkey/plonk-zkey.ts), byte for byte as `snarkjs plonk setup`
+ * does. Most of it are values at the 4 n-th roots of unity, which snarkjs does not compute again.
  */
 import type { CurveParameters } from "../../curves/curve-parameters.js";
 import { GATE_WIRES, SELECTORS } from "../../plonk/plonk-gates.js";
 import type { PlonkGates } from "../../plonk/plonk-gates.js";
-import { PLONK_PROTOCOL, PLONK_SECTION, PLONK_SECTION_COUNT, plonkHeaderContent } from "../../plonk/plonk-zkey.js";
-import { additionsContent, u32, zkeyHead, zkeySection, zkeySectionHead } from "../../plonk/zkey-parts.js";
+import { PLONK_PROTOCOL, PLONK_SECTION, PLONK_SECTION_COUNT, plonkHeaderContent } from "../../plonk/zkey/plonk-zkey.js";
+import { additionsContent, u32, zkeyHead, zkeySection, zkeySectionHead } from "../../plonk/zkey/zkey-parts.js";
 import { openKernels } from "../kernels.js";
 import type { PlonkSetupPoints } from "../plonk/build-plonk-key.js";
 import type { ResidentPlonkKey } from "../plonk/plonk-key.js";

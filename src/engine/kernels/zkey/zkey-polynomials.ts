@@ -1,5 +1,5 @@
 /** Polynomials of a circuit as snarkjs' `.zkey` files have them: n coefficients, then 4 n values. */
-import { VALUES_PER_COEFFICIENT } from "../../plonk/zkey-parts.js";
+import { VALUES_PER_COEFFICIENT } from "../../plonk/zkey/zkey-parts.js";
 import type { Kernels } from "../kernels.js";
 import { Domain, vectorBytes, writeDomainTables } from "../ntt/domain.js";
 import type { Arena } from "../wasm/arena.js";

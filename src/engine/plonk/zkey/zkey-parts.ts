@@ -6,10 +6,10 @@
  *
  * All integers are little-endian.
  */
-import type { CurveParameters } from "../curves/curve-parameters.js";
-import { writeBigIntLE } from "../field/bytes.js";
-import { ZKEY_MAGIC, ZKEY_VERSION } from "../groth16/zkey-layout.js";
-import type { PlonkGates } from "./plonk-gates.js";
+import type { CurveParameters } from "../../curves/curve-parameters.js";
+import { writeBigIntLE } from "../../field/bytes.js";
+import { ZKEY_MAGIC, ZKEY_VERSION } from "../../groth16/zkey-layout.js";
+import type { PlonkGates } from "../plonk-gates.js";
 
 /** The bytes are no `.zkey` of the scheme and curve. */
 export class ZkeyFormatError extends Error {

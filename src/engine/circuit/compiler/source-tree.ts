@@ -3,7 +3,7 @@
  * of includes that only work where a package manager has put circomlib.
  */
 import { posix } from "node:path";
-import { LIBRARY_FOLDER, SOURCE_FOLDER } from "./diagnostics.js";
+import { LIBRARY_FOLDER, SOURCE_FOLDER } from "../diagnostics.js";
 import { withoutComments } from "./source-places.js";
 
 interface SourceTree {

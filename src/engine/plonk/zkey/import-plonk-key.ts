@@ -2,33 +2,39 @@
  * Reads a PLONK key of snarkjs that was made elsewhere. All of it but the powers of its reference string follows from
  * the circuit, so it is made again from both and compared byte for byte; what is kept is this server's own form.
  */
-import { lagrangePointsOf } from "../backends/snarkjs.js";
-import { areCanonical } from "../curves/canonical-points.js";
-import type { CurveParameters } from "../curves/curve-parameters.js";
-import { equalG2 } from "../curves/points.js";
-import { plonkVerifyingKeyFromJson, plonkVerifyingKeyToJson } from "../encoding/plonk-verifying-key.js";
-import { buildPlonkKey } from "../kernels/plonk/build-plonk-key.js";
-import type { PlonkSetupPoints } from "../kernels/plonk/build-plonk-key.js";
-import type { ResidentPlonkKey } from "../kernels/plonk/plonk-key.js";
-import { writePlonkZkey } from "../kernels/zkey/write-plonk-zkey.js";
+import { lagrangePointsOf } from "../../backends/snarkjs.js";
+import { areCanonical } from "../../curves/canonical-points.js";
+import type { CurveKernels } from "../../curves/curve-kernels.js";
+import type { CurveParameters } from "../../curves/curve-parameters.js";
+import { plonkVerifyingKeyFromJson, plonkVerifyingKeyToJson } from "../../encoding/plonk-verifying-key.js";
+import { buildPlonkKey } from "../../kernels/plonk/build-plonk-key.js";
+import type { PlonkSetupPoints } from "../../kernels/plonk/build-plonk-key.js";
+import type { ResidentPlonkKey } from "../../kernels/plonk/plonk-key.js";
+import { writePlonkZkey } from "../../kernels/zkey/write-plonk-zkey.js";
 import {
   FOREIGN_STRING,
   findForeignVerifyingKey,
   findString,
+  findUniversalForgery,
+  importVerifyingKeyAlone,
   keyProblem,
-  parsedJson,
-  verifyingKeyProblem,
-} from "../proof-systems/imported-keys.js";
-import type { ImportedKeyFiles, ImportedKeyResult, ImportedVerifyingKeyResult } from "../proof-systems/proof-system.js";
-import { loadReferenceKernels } from "../reference/reference-kernels.js";
-import { writePlonkKey } from "./key-file.js";
-import { commitmentsOf, domainPowerOf } from "./key.js";
-import { readCircuitGates } from "./make-plonk-key.js";
-import type { PlonkGates } from "./plonk-gates.js";
+} from "../../proof-systems/imported-keys.js";
+import type { VerifyingKeyForm } from "../../proof-systems/imported-keys.js";
+import type {
+  ImportedKeyFiles,
+  ImportedKeyResult,
+  ImportedVerifyingKeyResult,
+} from "../../proof-systems/proof-system.js";
+import { loadReferenceKernels } from "../../reference/reference-kernels.js";
+import { writePlonkKey } from "../key-file.js";
+import { commitmentsOf, domainPowerOf } from "../key.js";
+import type { PlonkVerifyingKey } from "../key.js";
+import { readCircuitGates } from "../make-plonk-key.js";
+import type { PlonkGates } from "../plonk-gates.js";
 import { readPlonkZkey } from "./plonk-zkey.js";
 import type { PlonkZkey } from "./plonk-zkey.js";
-import { trivialPlonkProof } from "./stored-plonk-key.js";
-import { preparePlonkKey, verifyPlonk } from "./verify-plonk.js";
+import { trivialPlonkProof } from "../stored-plonk-key.js";
+import { preparePlonkKey, verifyPlonk } from "../verify-plonk.js";
 import { ZkeyFormatError, findDifference } from "./zkey-parts.js";
 
 /** Of a key whose string the server does not have. */
@@ -58,15 +64,18 @@ export async function importPlonkVerifyingKey(
   curve: CurveParameters,
 ): Promise<ImportedVerifyingKeyResult> {
   const kernels = await loadReferenceKernels(curve);
-  const decoded = plonkVerifyingKeyFromJson(parsedJson(text), kernels);
-  if (!decoded.ok) return verifyingKeyProblem(decoded.message);
-  const { publicCount, tauG2 } = decoded.value;
-  if (equalG2(tauG2, curve.generatorG2))
-    return verifyingKeyProblem("the reference string has no contribution: anyone can forge proofs");
-  const zeros = new Array<bigint>(publicCount).fill(0n);
-  if (verifyPlonk(preparePlonkKey(kernels, decoded.value), trivialPlonkProof(curve), zeros))
-    return verifyingKeyProblem("a forged proof verifies");
-  return { ok: true, verifyingKey: JSON.stringify(plonkVerifyingKeyToJson(decoded.value, curve)), publicCount };
+  return importVerifyingKeyAlone(text, formOf(kernels), (key) =>
+    findUniversalForgery(key, curve, (zeros) =>
+      verifyPlonk(preparePlonkKey(kernels, key), trivialPlonkProof(curve), zeros),
+    ),
+  );
+}
+
+function formOf(kernels: CurveKernels): VerifyingKeyForm<PlonkVerifyingKey> {
+  return {
+    decode: (value) => plonkVerifyingKeyFromJson(value, kernels),
+    encode: (key) => plonkVerifyingKeyToJson(key, kernels.curve),
+  };
 }
 
 async function convert(
@@ -94,17 +103,15 @@ async function convert(
   if ("refusal" in resident) return keyProblem(resident.refusal);
   const difference = findDifference(writePlonkZkey(resident, { gates, points }, curve), files.provingKey);
   if (difference !== undefined) return keyProblem(`the key is not the circuit's: ${difference}`);
-  const own = plonkVerifyingKeyToJson(resident.verifyingKey, curve);
-  const foreign = findForeignVerifyingKey(files.verifyingKey, own, (value) => {
-    const decoded = plonkVerifyingKeyFromJson(value, kernels);
-    return decoded.ok ? { ok: true, value: plonkVerifyingKeyToJson(decoded.value, curve) } : decoded;
-  });
+  const form = formOf(kernels);
+  const own = JSON.stringify(form.encode(resident.verifyingKey));
+  const foreign = findForeignVerifyingKey(files.verifyingKey, own, form);
   if (foreign !== undefined) return foreign;
   const referenceString = string?.sha256 ?? NO_STRING;
   const commitments = commitmentsOf(resident.verifyingKey);
   return {
     ok: true,
-    verifyingKey: JSON.stringify(own),
+    verifyingKey: own,
     provingKey: writePlonkKey({ gates, domainPower, points, referenceString, commitments }, curve),
     ...(string === undefined ? {} : { referenceString: string.sha256 }),
   };

@@ -1,8 +1,8 @@
 /** A PLONK key of this server as snarkjs' `.zkey`, so that others prove with it. */
-import type { CurveParameters } from "../curves/curve-parameters.js";
-import { buildPlonkKey } from "../kernels/plonk/build-plonk-key.js";
-import { writePlonkZkey } from "../kernels/zkey/write-plonk-zkey.js";
-import { readPlonkKey } from "./key-file.js";
+import type { CurveParameters } from "../../curves/curve-parameters.js";
+import { buildPlonkKey } from "../../kernels/plonk/build-plonk-key.js";
+import { writePlonkZkey } from "../../kernels/zkey/write-plonk-zkey.js";
+import { readPlonkKey } from "../key-file.js";
 import { plonkZkeyBytes } from "./plonk-zkey.js";
 
 /** A file has five times the domain for every public signal, and is sent from process to process as a whole. */

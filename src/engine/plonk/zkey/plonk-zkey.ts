@@ -11,14 +11,14 @@
  *
  * Points and elements of the field are in Montgomery form, infinity as zeros.
  */
-import type { CurveParameters } from "../curves/curve-parameters.js";
-import { decodeG2, encodeG1, encodeG2 } from "../curves/points.js";
-import type { G1Point, G2Point } from "../curves/points.js";
-import { readBigIntLE } from "../field/bytes.js";
-import { EXTRA_POWERS } from "../kernels/plonk/resident-circuit.js";
-import { COLUMN_FACTORS, DOMAIN_POWER_MIN } from "./key.js";
-import type { PlonkVerifyingKey } from "./key.js";
-import { SELECTORS } from "./plonk-gates.js";
+import type { CurveParameters } from "../../curves/curve-parameters.js";
+import { decodeG2, encodeG1, encodeG2 } from "../../curves/points.js";
+import type { G1Point, G2Point } from "../../curves/points.js";
+import { readBigIntLE } from "../../field/bytes.js";
+import { EXTRA_POWERS } from "../../kernels/plonk/resident-circuit.js";
+import { COLUMN_FACTORS, DOMAIN_POWER_MIN } from "../key.js";
+import type { PlonkVerifyingKey } from "../key.js";
+import { SELECTORS } from "../plonk-gates.js";
 import { VALUES_PER_COEFFICIENT, ZkeyFormatError, integerBytes, montgomeryBytes } from "./zkey-parts.js";
 import { readZkeySections, u32, wordAt } from "./zkey-parts.js";
 
