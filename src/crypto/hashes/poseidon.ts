@@ -56,19 +56,39 @@ function hash(width: Width, inputs: readonly bigint[], field: PoseidonField): bi
   return digest;
 }
 
+/** What defines the permutation of a width: rounds, the constants added in each, and the matrix by rows. */
+export interface PoseidonParameters {
+  readonly order: bigint;
+  readonly fullRounds: number;
+  readonly partialRounds: number;
+  readonly roundConstants: readonly (readonly bigint[])[];
+  readonly mds: readonly (readonly bigint[])[];
+}
+
+/** Returns the parameters of the hash of so many inputs; its state has one element more. Takes about 30 ms. */
+export function poseidonParameters(inputs: Width, field: PoseidonField): PoseidonParameters {
+  const { roundsFull, roundsPartial } = optionsOf(inputs, field);
+  const { roundConstants, mds } = grainGenConstants(optionsOf(inputs, field));
+  return { order: FIELDS[field].ORDER, fullRounds: roundsFull, partialRounds: roundsPartial, roundConstants, mds };
+}
+
 /** The constants take 30 ms to derive, so that they are made on first use and not when the module loads. */
 function permutationOf(width: Width, field: PoseidonField): Permutation {
   const name = `${field} ${String(width)}`;
   const made = permutations.get(name);
   if (made !== undefined) return made;
-  const parameters = {
+  const options = optionsOf(width, field);
+  const permutation = poseidon({ ...options, ...grainGenConstants(options) });
+  permutations.set(name, permutation);
+  return permutation;
+}
+
+function optionsOf(width: Width, field: PoseidonField) {
+  return {
     Fp: FIELDS[field],
     t: width + 1,
     roundsFull: 8,
     roundsPartial: PARTIAL_ROUNDS[width],
     sboxPower: 5,
   };
-  const permutation = poseidon({ ...parameters, ...grainGenConstants(parameters) });
-  permutations.set(name, permutation);
-  return permutation;
 }
