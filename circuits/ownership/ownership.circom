@@ -17,8 +17,10 @@ template Ownership(depth) {
 
     // The halves need no check of their range: a leaf has no second opening but by a collision of Poseidon.
     signal leaf <== Poseidon(2)(Note);
-    Root === NoteInclusion(depth)(leaf, Index, Siblings);
-    Nullifier === Poseidon(3)([Note[0], Note[1], Scope]);
+    signal root <== NoteInclusion(depth)(leaf, Index, Siblings);
+    Root === root;
+    signal scopedNote <== Poseidon(3)([Note[0], Note[1], Scope]);
+    Nullifier === scopedNote;
     // Ties the message to a constraint, so that a proof for one message is none for another.
     signal messageSquared <== Message * Message;
 }

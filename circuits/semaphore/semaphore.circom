@@ -22,21 +22,22 @@ template LeanPathRoot(maxDepth) {
     signal nodes[maxDepth + 1];
     signal swaps[maxDepth];
     signal isEnd[maxDepth + 1];
-    signal sums[maxDepth + 1];
+    signal sums[maxDepth + 2];
     nodes[0] <== leaf;
     for (var i = 0; i < maxDepth; i++) {
         swaps[i] <== sides[i] * (siblings[i] - nodes[i]);
         nodes[i + 1] <== Poseidon(2)([nodes[i] + swaps[i], siblings[i] - swaps[i]]);
     }
     var ends = 0;
+    sums[0] <== 0;
     for (var i = 0; i <= maxDepth; i++) {
         isEnd[i] <== IsEqual()([length, i]);
         ends += isEnd[i];
-        sums[i] <== isEnd[i] * nodes[i] + (i == 0 ? 0 : sums[i - 1]);
+        sums[i + 1] <== sums[i] + isEnd[i] * nodes[i];
     }
     // The length is 0 to maxDepth.
     ends === 1;
-    root <== sums[maxDepth];
+    root <== sums[maxDepth + 1];
 }
 
 template Semaphore(maxDepth) {
@@ -60,8 +61,10 @@ template Semaphore(maxDepth) {
     component publicKey = BabyPbk();
     publicKey.in <== secret;
     signal commitment <== Poseidon(2)([publicKey.Ax, publicKey.Ay]);
-    merkleRoot === LeanPathRoot(maxDepth)(commitment, merkleProofLength, merkleProofIndex, merkleProofSiblings);
-    nullifier === Poseidon(2)([scope, secret]);
+    signal root <== LeanPathRoot(maxDepth)(commitment, merkleProofLength, merkleProofIndex, merkleProofSiblings);
+    merkleRoot === root;
+    signal scopedSecret <== Poseidon(2)([scope, secret]);
+    nullifier === scopedSecret;
     // Ties the message to a constraint, so that a proof for one message is none for another.
     signal messageSquared <== message * message;
 }
