@@ -3,10 +3,10 @@
  * or consistency proof of a note store, a membership or non-membership proof of a nullifier store.
  */
 import { open } from "node:fs/promises";
-import { readTreeProof, verifyTreeProof } from "../engine/merkle/proof-json.js";
 import type { TreeProof } from "../engine/merkle/proof-json.js";
-import { isElement } from "../engine/merkle/tree-hasher.js";
 import { StartError } from "../platform/start-error.js";
+import { verifyStoreProof } from "../verify-store-proof.js";
+import type { StoreProofCheck } from "../verify-store-proof.js";
 
 /** A proof of 255 siblings has 18 KB; the rest of an answer is short. */
 const PROOF_FILE_BYTES_MAX = 1_048_576;
@@ -22,29 +22,33 @@ interface StoreVerifyOptions {
  * @throws StartError when the file cannot be read or is no proof, or the root is malformed
  */
 export async function runStoreVerify({ file, root }: StoreVerifyOptions): Promise<number> {
-  const proof = await readProof(file);
-  if (root !== undefined && !isElement(root, proof.proof.curve))
-    throw new StartError("--root must be 64 lower-case hex digits below the order of the curve's scalar field.");
-  if (!verifyTreeProof(proof)) {
-    process.stdout.write("The proof does not hold: its hashes do not lead to its root.\n");
-    return 1;
-  }
-  const proven = rootOf(proof);
-  if (root !== undefined && root !== proven) {
-    process.stdout.write(`The proof holds, but for another root: ${proven}\n`);
+  if (root !== undefined && !/^[0-9a-f]{64}$/.test(root)) throw new StartError("--root must be 64 lower-case hex digits.");
+  const json = await readJson(file);
+  const check = checkJson(json, { file, root });
+  if (!check.holds) {
+    process.stdout.write(`The proof does not hold: ${check.reason}.\n`);
     return 1;
   }
   const advice = root === undefined ? " Compare the root with one that you trust, or pass it as --root." : "";
-  process.stdout.write(`${describe(proof)}${advice}\n`);
+  process.stdout.write(`${describe(check.proof)}${advice}\n`);
   return 0;
 }
 
-async function readProof(path: string): Promise<TreeProof> {
+function checkJson(json: unknown, { file, root }: StoreVerifyOptions): StoreProofCheck {
+  try {
+    return verifyStoreProof(json, root === undefined ? {} : { root });
+  } catch (error) {
+    if (error instanceof TypeError) throw new StartError(`${file} is no proof of a store: ${error.message}.`);
+    throw error;
+  }
+}
+
+async function readJson(path: string): Promise<unknown> {
   const text = await readText(path);
   try {
-    return readTreeProof(JSON.parse(text));
-  } catch (error) {
-    throw new StartError(`${path} is no proof of a store: ${error instanceof Error ? error.message : "malformed"}.`);
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw new StartError(`${path} is no proof of a store: it is not JSON.`);
   }
 }
 
@@ -62,10 +66,6 @@ async function readText(path: string): Promise<string> {
     if (error instanceof StartError) throw error;
     throw new StartError(`${path} cannot be read: ${error instanceof Error ? error.message : "unknown reason"}.`);
   }
-}
-
-function rootOf({ kind, proof }: TreeProof): string {
-  return kind === "consistency" ? proof.toRoot : proof.root;
 }
 
 function describe({ kind, proof }: TreeProof): string {
