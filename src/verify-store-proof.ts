@@ -22,8 +22,7 @@ export interface ExpectedStoreProof {
 
 /** What a check finds. */
 export type StoreProofCheck =
-  | { readonly holds: true; readonly proof: TreeProof }
-  | { readonly holds: false; readonly reason: string };
+  { readonly holds: true; readonly proof: TreeProof } | { readonly holds: false; readonly reason: string };
 
 /**
  * Checks a proof and what it is of. Takes some 20 microseconds a hash, at most 255 of them, and 10 ms at first.

@@ -61,11 +61,31 @@ async function hashes(report: Report, peer: Poseidon, samples: number): Promise<
     for (let i = 0; i < 16; i += 1) hash();
   };
   const batch = `poseidon of two, each of ${String(HASHES)} at once`;
-  await measure("poseidon of two, one by one", "proofwright", 16, one(() => kernel.hash(2, 1)));
-  await measure("poseidon of two, one by one", "circomlibjs", 16, one(() => peer([left, right])));
-  await measure("poseidon of two, one by one", "noble", 16, one(() => poseidonPair(left, right)));
+  await measure(
+    "poseidon of two, one by one",
+    "proofwright",
+    16,
+    one(() => kernel.hash(2, 1)),
+  );
+  await measure(
+    "poseidon of two, one by one",
+    "circomlibjs",
+    16,
+    one(() => peer([left, right])),
+  );
+  await measure(
+    "poseidon of two, one by one",
+    "noble",
+    16,
+    one(() => poseidonPair(left, right)),
+  );
   await measure(batch, "proofwright", HASHES, () => kernel.hash(2, HASHES));
-  await measure(batch, "circomlibjs", 16, one(() => peer([left, right])));
+  await measure(
+    batch,
+    "circomlibjs",
+    16,
+    one(() => peer([left, right])),
+  );
 }
 
 /** From digests to the new root, with the nodes that are kept. */
@@ -79,7 +99,8 @@ async function appends(report: Report, peer: Poseidon, samples: number): Promise
   }, options);
   const each = { median: amortised.median / NOTES, p95: amortised.p95 / NOTES, samples: amortised.samples };
   report({ subject: "trees", id, peer: "proofwright", unit: "ms", ...each, note: `each of ${String(NOTES)}` });
-  const hash = (nodes: readonly unknown[]): bigint => peer.F.toObject(peer(nodes.map((node) => BigInt(node as bigint))));
+  const hash = (nodes: readonly unknown[]): bigint =>
+    peer.F.toObject(peer(nodes.map((node) => BigInt(node as bigint))));
   const theirs = new IMT(hash, 32, 0n);
   let next = 1n;
   const single = await sampleMs(() => {

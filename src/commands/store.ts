@@ -22,7 +22,8 @@ interface StoreVerifyOptions {
  * @throws StartError when the file cannot be read or is no proof, or the root is malformed
  */
 export async function runStoreVerify({ file, root }: StoreVerifyOptions): Promise<number> {
-  if (root !== undefined && !/^[0-9a-f]{64}$/.test(root)) throw new StartError("--root must be 64 lower-case hex digits.");
+  if (root !== undefined && !/^[0-9a-f]{64}$/.test(root))
+    throw new StartError("--root must be 64 lower-case hex digits.");
   const json = await readJson(file);
   const check = checkJson(json, { file, root });
   if (!check.holds) {

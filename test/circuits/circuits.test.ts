@@ -261,7 +261,8 @@ describe("semaphore", () => {
   });
 
   it("refuses another secret, root, nullifier, scope and length", () => {
-    for (const name of ["secret", "merkleRoot", "nullifier", "scope"]) expect(accepts({ [name]: "7" }), name).toBe(false);
+    for (const name of ["secret", "merkleRoot", "nullifier", "scope"])
+      expect(accepts({ [name]: "7" }), name).toBe(false);
     for (const length of ["0", "2", "20", "21"]) expect(accepts({ merkleProofLength: length }), length).toBe(false);
     expect(accepts(changed(satisfying, "merkleProofSiblings", 1, "1"))).toBe(false);
   });

@@ -44,11 +44,14 @@ export function sparseJson({ curve, root, key, found, value, siblings, oldKey, o
  */
 export function readTreeProof(json: unknown): TreeProof {
   const outer = objectOf(json, "the proof");
-  const members = typeof outer["proof"] === "object" && outer["proof"] !== null ? objectOf(outer["proof"], "proof") : outer;
+  const members =
+    typeof outer["proof"] === "object" && outer["proof"] !== null ? objectOf(outer["proof"], "proof") : outer;
   if ("from_size" in members) return { kind: "consistency", proof: readConsistency(members) };
   if ("leaf" in members) return { kind: "inclusion", proof: readInclusion(members) };
   if ("key" in members) return { kind: "sparse", proof: readSparse(members) };
-  throw new TypeError("the proof has none of the members leaf (inclusion), from_size (consistency) and key (nullifiers)");
+  throw new TypeError(
+    "the proof has none of the members leaf (inclusion), from_size (consistency) and key (nullifiers)",
+  );
 }
 
 /** Checks a proof of any tree against the roots that it names. */
@@ -137,5 +140,7 @@ function siblingsOf(members: Members, curve: CurveName): string[] {
   const { siblings } = members;
   if (!Array.isArray(siblings) || siblings.length > SIBLINGS_MAX)
     throw new TypeError(`siblings: a list of up to ${String(SIBLINGS_MAX)} hashes is expected`);
-  return siblings.map((sibling: unknown, i) => elementOf({ [`siblings[${String(i)}]`]: sibling }, `siblings[${String(i)}]`, curve));
+  return siblings.map((sibling: unknown, i) =>
+    elementOf({ [`siblings[${String(i)}]`]: sibling }, `siblings[${String(i)}]`, curve),
+  );
 }

@@ -103,8 +103,7 @@ describe(`inclusion proofs, seed ${String(random.seed)}`, () => {
       { leaf: hex(BN254.r) },
       { curve: "BLS12_381" },
     ];
-    for (const change of changes)
-      expect(verifyInclusion({ ...proof, ...change }), JSON.stringify(change)).toBe(false);
+    for (const change of changes) expect(verifyInclusion({ ...proof, ...change }), JSON.stringify(change)).toBe(false);
   });
 
   it("hold at the depth of the stores, at every edge of the carries", () => {

@@ -129,7 +129,11 @@ describe(`sparse tree, seed ${String(random.seed)}`, () => {
     const tree = treeOf(entries);
     const before = tree.root;
     for (const { key } of entries) {
-      const taken = { root: tree.root, entries: [...randomEntries(2), { key, value: hex(1) }], curve: "BN254" } as const;
+      const taken = {
+        root: tree.root,
+        entries: [...randomEntries(2), { key, value: hex(1) }],
+        curve: "BN254",
+      } as const;
       expect(() => insertAll(tree.read, taken)).toThrow(new SparseKeyTakenError(key));
     }
     const twice = [

@@ -75,7 +75,7 @@ it.each([
   const { id } = await provision(test.provers, owner, { identifier });
   const { satisfying, violating } = JSON.parse(read(`${identifier}/inputs.json`)) as Record<string, CircuitInputs>;
   await holds(id, satisfying!, changed);
-  expect(
-    await failureOf(() => test.provers.prove(owner, id, { inputs: violating!, signal: never })),
-  ).toMatchObject({ code: "constraints_unsatisfied" });
+  expect(await failureOf(() => test.provers.prove(owner, id, { inputs: violating!, signal: never }))).toMatchObject({
+    code: "constraints_unsatisfied",
+  });
 });

@@ -59,8 +59,7 @@ export class PoseidonKernel {
       throw new RangeError(`one call computes up to ${String(HASHES_AT_ONCE_MAX)} hashes`);
     const hash = this.#hashes.get(arity);
     if (hash === undefined) throw new TypeError(`there is no kernel for ${String(arity)} inputs`);
-    if (count > 0)
-      hash.run(this.outputs.byteOffset, this.inputs.byteOffset, count, hash.constants, this.#scratch);
+    if (count > 0) hash.run(this.outputs.byteOffset, this.inputs.byteOffset, count, hash.constants, this.#scratch);
   }
 }
 

@@ -15,8 +15,9 @@ export interface SparseRounds {
   readonly first: readonly (readonly bigint[])[];
   readonly second: readonly (readonly bigint[])[];
   /**
-   * Rounds with one S-box: the constant of element 0; the t - 1 factors of the other elements that are added to
-   * element 0 behind its S-box; the t - 1 factors of element 0 behind its S-box that are added to the others.
+   * Rounds with one S-box. First what is added to element 0 before all of them. Then for each: the t - 1 factors of the
+   * other elements that are added to element 0 behind its S-box; the t - 1 factors of element 0 behind its S-box that
+   * are added to the others; what is added to element 0 for the next of these rounds, 0 behind the last.
    */
   readonly partial: readonly (readonly bigint[])[];
 }
@@ -30,8 +31,13 @@ export function sparseRounds({
   mds,
 }: PoseidonParameters): SparseRounds {
   const half = fullRounds / 2;
-  const { added, last } = movedConstants({ order, mds, constants: roundConstants.slice(half, half + partialRounds + 1) });
+  const { added, last } = movedConstants({
+    order,
+    mds,
+    constants: roundConstants.slice(half, half + partialRounds + 1),
+  });
   const partial: (readonly bigint[])[] = [];
+  let addedNext = 0n;
   const fifthRoot = inverse(5n, order - 1n);
   // From the last round back: the matrix of a round is a sparse one times one that leaves element 0 alone, which can as
   // well be applied before the round's S-box, so that it joins the matrix of the round before.
@@ -46,10 +52,11 @@ export function sparseRounds({
     scale = power(fifth, fifthRoot, order);
     const inverseNext = inverse(next, order);
     partial.unshift([
-      ((added[round] ?? 0n) * inverse(scale, order)) % order,
       ...row.map((factor) => (factor * inverseNext) % order),
       ...column.map((factor) => (factor * fifth) % order),
+      addedNext,
     ]);
+    addedNext = ((added[round] ?? 0n) * inverse(scale, order)) % order;
     matrix = multiply(rest, mds, order);
   }
   const inverseScale = inverse(scale, order);
@@ -59,7 +66,7 @@ export function sparseRounds({
     first: roundConstants
       .slice(0, half)
       .map((constants, i) => fullRound(constants, i === half - 1 ? beforePartial : mds)),
-    partial,
+    partial: [[addedNext], ...partial],
     second: [last, ...roundConstants.slice(half + partialRounds + 1)].map((constants) => fullRound(constants, mds)),
   };
 }

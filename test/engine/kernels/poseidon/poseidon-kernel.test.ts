@@ -47,7 +47,9 @@ describe.each([BN254, BLS12_381].flatMap((curve) => KERNEL_KINDS.map((kind) => (
       const pairs = Array.from({ length: HASHES_AT_ONCE_MAX }, (_, i) => [BigInt(i % 16), r - 1n] as const);
       const found = hashes(kernel, pairs);
       expect(found.slice(16)).toEqual(found.slice(0, -16));
-      expect(found.slice(0, 3)).toEqual(pairs.slice(0, 3).map(([left, right]) => poseidonPair(left, right, curve.name)));
+      expect(found.slice(0, 3)).toEqual(
+        pairs.slice(0, 3).map(([left, right]) => poseidonPair(left, right, curve.name)),
+      );
     });
 
     it("refuses a call of more hashes than its memory has room for", () => {
