@@ -23,6 +23,7 @@ const SUBJECTS: Readonly<Record<string, () => Promise<{ readonly subject: BenchS
   provision: async () => await import("./subjects/provision.js"),
   kernels: async () => await import("./subjects/kernels.js"),
   store: async () => await import("./subjects/store.js"),
+  trees: async () => await import("./subjects/trees.js"),
   http: async () => await import("./subjects/http.js"),
   identity: async () => await import("./subjects/identity.js"),
   vault: async () => await import("./subjects/vault.js"),

@@ -105,6 +105,23 @@ const COMMANDS: Readonly<Record<string, Command>> = {
         : await runAuditVerify({ dataDir, keyFiles: values.key ?? [], anchor: values.anchor });
     },
   },
+  store: {
+    summary: "check a proof about a store of notes or nullifiers, offline",
+    help: "Usage: proofwright store verify FILE [--root=HEX]\n\nFILE is what the API has answered as JSON: an inclusion or consistency proof of a note store, a membership or non-membership proof of a\nnullifier store. No server is asked. Exits 1 when the proof does not hold, or leads to another root than --root.\n",
+    run: async (args) => {
+      const { values, positionals } = parseArgs({
+        args: [...args],
+        options: { root: { type: "string" } },
+        allowPositionals: true,
+        strict: true,
+      });
+      const [action, file, ...more] = positionals;
+      if (action !== "verify" || file === undefined || more.length > 0)
+        throw new ConfigError("store needs `verify FILE`; see `proofwright store --help`.");
+      const { runStoreVerify } = await import("./commands/store.js");
+      return await runStoreVerify({ file, root: values.root });
+    },
+  },
   "create-admin": {
     summary: "create an administrator in a stopped server's store",
     help: "Usage: proofwright create-admin --email=ADDRESS [--first-name=NAME] [--last-name=NAME] [--promote] [--data-dir=DIR]\n\nReads the password from the terminal without showing it, or as a line from a pipe. With --promote the existing user of that\naddress becomes an administrator. The first administrator of a new installation can also be created while the server runs, with the token in\nDATA_DIR/bootstrap-token.\n",

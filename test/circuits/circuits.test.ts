@@ -1,7 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createHash } from "node:crypto";
+import { babyjubjub } from "@noble/curves/misc.js";
+import { LeanIMT } from "@zk-kit/lean-imt";
 import { beforeAll, describe, expect, it } from "vitest";
+import { poseidonPair, poseidonTriple } from "../../src/crypto/hashes/poseidon.js";
 import { findUnsatisfied } from "../../src/engine/circuit/satisfaction.js";
 import { checkInputs } from "../../src/engine/circuit/inputs.js";
 import { publicSignalsFrom, readCircuitInterface } from "../../src/engine/circuit/interface.js";
@@ -10,8 +13,12 @@ import { readR1cs } from "../../src/engine/circuit/r1cs.js";
 import type { R1cs } from "../../src/engine/circuit/r1cs.js";
 import { computeWitness } from "../../src/engine/circuit/witness.js";
 import type { WitnessResult } from "../../src/engine/circuit/witness.js";
+import { inclusionInputs } from "../../src/engine/merkle/circuit-inputs.js";
+import { proveInclusion } from "../../src/engine/merkle/dense-proofs.js";
+import { noteLeaf } from "../../src/engine/merkle/note-tree.js";
 import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
 import { readBuiltIn } from "../support/compiled-circuits.js";
+import { MemoryDenseTree } from "../support/trees.js";
 
 type Inputs = Record<string, string | string[]>;
 
@@ -25,6 +32,8 @@ const IDENTIFIERS = [
   "eddsa_signature",
   "range_proof",
   "sha256_preimage",
+  "semaphore",
+  "ownership",
 ];
 const README = readFileSync(join(FOLDER, "README.md"), "utf8");
 
@@ -217,6 +226,89 @@ describe("range_proof", () => {
   it("refuses a value or a blinding other than the committed one", () => {
     expect(builtIn("range_proof").accepts({ ...satisfying, Value: "31" })).toBe(false);
     expect(builtIn("range_proof").accepts({ ...satisfying, Blinding: "1" })).toBe(false);
+  });
+});
+
+describe("semaphore", () => {
+  const { satisfying } = inputsOf("semaphore");
+  const accepts = (inputs: Inputs): boolean => builtIn("semaphore").accepts({ ...satisfying, ...inputs });
+  /** Order of Baby Jubjub's subgroup (EIP-2494). */
+  const SUBGROUP = 2736030358979909402780800718157159386076813972158567259200215660948447373041n;
+  const commitmentOf = (secret: bigint): bigint => {
+    const { x, y } = babyjubjub.Point.BASE.multiply(secret).toAffine();
+    return poseidonPair(x, y);
+  };
+
+  it("takes the proofs of zk-kit's LeanIMT, for each member of groups of any size", () => {
+    for (const size of [1, 2, 5, 9]) {
+      const secrets = Array.from({ length: size }, (_, i) => 1000n + BigInt(i));
+      const group = new LeanIMT<bigint>((a, b) => poseidonPair(a, b), secrets.map(commitmentOf));
+      for (const index of new Set([0, size >> 1, size - 1])) {
+        const { siblings, root, index: path } = group.generateProof(index);
+        const inputs = {
+          ...{ secret: String(secrets[index]), scope: "9", message: "0", merkleRoot: root.toString() },
+          nullifier: poseidonPair(9n, secrets[index]!).toString(),
+          ...{ merkleProofLength: String(siblings.length), merkleProofIndex: String(path) },
+          merkleProofSiblings: Array.from({ length: 20 }, (_, i) => (siblings[i] ?? 0n).toString()),
+        };
+        const name = `member ${String(index)} of ${String(size)}`;
+        expect(accepts(inputs), name).toBe(true);
+        expect(accepts({ ...inputs, merkleProofLength: String(siblings.length + 1) }), name).toBe(false);
+      }
+    }
+  });
+
+  it("refuses another secret, root, nullifier, scope and length", () => {
+    for (const name of ["secret", "merkleRoot", "nullifier", "scope"])
+      expect(accepts({ [name]: "7" }), name).toBe(false);
+    for (const length of ["0", "2", "20", "21"]) expect(accepts({ merkleProofLength: length }), length).toBe(false);
+    expect(accepts(changed(satisfying, "merkleProofSiblings", 1, "1"))).toBe(false);
+  });
+
+  it("refuses the secret plus the subgroup's order, which would be a second nullifier of one identity", () => {
+    const secret = BigInt(satisfying["secret"] as string);
+    for (let times = 1n; times < 8n; times += 1n) {
+      const other = secret + times * SUBGROUP;
+      const nullifier = poseidonPair(BigInt(satisfying["scope"] as string), other).toString();
+      expect(accepts({ secret: other.toString(), nullifier }), String(times)).toBe(false);
+    }
+  });
+
+  it("takes any message, which only the proof is tied to", () => {
+    for (const message of ["0", "12345678901234567890"]) expect(accepts({ message })).toBe(true);
+  });
+});
+
+describe("ownership", () => {
+  const { satisfying } = inputsOf("ownership");
+  const accepts = (inputs: Inputs): boolean => builtIn("ownership").accepts({ ...satisfying, ...inputs });
+
+  it("takes the notes of a note tree with the proofs that its store gives", () => {
+    const tree = new MemoryDenseTree(32);
+    const digests = ["a", "b", "c"].map((text) => createHash("sha256").update(text).digest("hex"));
+    tree.append(digests.map((digest) => noteLeaf(digest)));
+    for (const [index, digest] of digests.entries()) {
+      const { Index, Siblings } = inclusionInputs(proveInclusion(tree, { index, size: 3 }));
+      const note = [digest.slice(0, 32), digest.slice(32)].map((half) => BigInt(`0x${half}`)) as [bigint, bigint];
+      const inputs = {
+        ...{ Root: `0x${tree.state.root}`, Scope: "4", Message: "5", Note: note.map(String) },
+        Nullifier: poseidonTriple([...note, 4n]).toString(),
+        ...{ Index: Index as string, Siblings: [...(Siblings ?? [])] },
+      };
+      expect(accepts(inputs), String(index)).toBe(true);
+      expect(accepts({ ...inputs, Root: `0x${tree.roots[2]!}` }), String(index)).toBe(false);
+    }
+  });
+
+  it("refuses another note, root, nullifier, scope and sibling", () => {
+    for (const name of ["Root", "Nullifier", "Scope"]) expect(accepts({ [name]: "7" }), name).toBe(false);
+    expect(accepts(changed(satisfying, "Note", 0, "7"))).toBe(false);
+    expect(accepts(changed(satisfying, "Siblings", 31, "7"))).toBe(false);
+    expect(accepts({ Note: [...(satisfying["Note"] as string[])].reverse() })).toBe(false);
+  });
+
+  it("refuses an index beyond the tree, which would be another name of the place", () => {
+    expect(accepts({ Index: String(2 ** 32 + 1) })).toBe(false);
   });
 });
 

@@ -9,7 +9,7 @@ import { dirname, join } from "node:path";
 import { compileCircuit, type CompileRequest, type CompileResult } from "../../src/engine/circuit/compile-circuit.js";
 import type { CurveName } from "../../src/engine/curves/curve-parameters.js";
 import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
-import { circom2Name } from "../../src/prover/compute/compile-task.js";
+import { compilationName } from "../../src/prover/compute/compile-task.js";
 import { findPreparedCircuit, type PreparedCircuit } from "../../src/prover/compute/prepared-circuits.js";
 import { BuiltInCircuits, circuitHash } from "../../src/prover/provisioning/sources.js";
 import { KeptResults } from "./kept-results.js";
@@ -61,7 +61,7 @@ export async function readBuiltIn(identifier: string): Promise<PreparedCircuit> 
   const named = new BuiltInCircuits({ folder: join(PACKAGE_ROOT, "circuits") }).get(identifier);
   const prepared = await findPreparedCircuit(
     join(PACKAGE_ROOT, "dist/circuits"),
-    circuitHash(named, "BN254", circom2Name()),
+    circuitHash(named, "BN254", compilationName()),
   );
   if (prepared === undefined) throw new Error(`the build has not compiled ${identifier}`);
   return prepared;

@@ -4,7 +4,8 @@
  * is carried from append to append. Pure; stores nothing.
  */
 import type { CurveName } from "../curves/curve-parameters.js";
-import { poseidonPair } from "../../crypto/hashes/poseidon.js";
+import { EMPTY_NODE, requireElements, treeHasher } from "./tree-hasher.js";
+import type { TreeHasher } from "./tree-hasher.js";
 
 /** The state for appending: O(depth), however many leaves there are. */
 export type NoteTreeState = {
@@ -44,7 +45,7 @@ const NOTE_TREE_DEPTH_MAX = 32;
 export function emptyNoteTree(depth: number, curve: CurveName = "BN254"): NoteTreeState {
   if (!Number.isInteger(depth) || depth < 1 || depth > NOTE_TREE_DEPTH_MAX)
     throw new RangeError("depth of the note tree is 1 to 32");
-  return { depth, size: 0, frontier: Array.from({ length: depth }, () => ""), root: toHex(emptySubtree(depth, curve)) };
+  return { depth, size: 0, frontier: Array.from({ length: depth }, () => ""), root: emptySubtree(depth, curve) };
 }
 
 /**
@@ -53,37 +54,43 @@ export function emptyNoteTree(depth: number, curve: CurveName = "BN254"): NoteTr
  * @param digest 64 hex digits
  */
 export function noteLeaf(digest: string, curve: CurveName = "BN254"): string {
-  if (!/^[0-9a-f]{64}$/.test(digest)) throw new RangeError("a leaf is made from 64 lower-case hex digits");
-  return toHex(poseidonPair(BigInt(`0x${digest.slice(0, 32)}`), BigInt(`0x${digest.slice(32)}`), curve));
+  return noteLeaves([digest], curve)[0] ?? "";
+}
+
+function noteLeaves(digests: readonly string[], curve: CurveName): string[] {
+  if (!digests.every((digest) => /^[0-9a-f]{64}$/.test(digest)))
+    throw new RangeError("a leaf is made from 64 lower-case hex digits");
+  return treeHasher(curve).pairs(
+    digests.map((digest) => digest.slice(0, 32).padStart(64, "0")),
+    digests.map((digest) => digest.slice(32).padStart(64, "0")),
+  );
 }
 
 /**
- * Appends leaves in order. Cost: about depth + 2 * leaves hashes, 0.3 ms each.
+ * Appends leaves in order. Cost: about depth + leaves hashes.
  * @param leaves canonical field elements, 64 hex digits each, at least one
- * @throws RangeError when the tree has no room for all of them
+ * @throws RangeError when the tree has no room for all of them, or for a leaf that is no canonical element
  */
 export function appendLeaves(
   state: NoteTreeState,
   leaves: readonly string[],
   curve: CurveName = "BN254",
+  hasher: TreeHasher = treeHasher(curve),
 ): NoteTreeAppend {
   if (leaves.length === 0) throw new RangeError("nothing to append");
   if (state.size + leaves.length > 2 ** state.depth) throw new RangeError("the note tree is full");
+  requireElements(leaves, curve, "a leaf of the note tree");
   const frontier = [...state.frontier];
   const completed: NoteTreeNode[] = [];
-  leaves.forEach((leaf, offset) => {
-    climb(frontier, { index: state.size + offset, leaf, curve }, completed);
-  });
+  let row = { start: state.size, hashes: leaves };
+  for (let level = 0; row.hashes.length > 0; level += 1) {
+    completed.push(...row.hashes.map((hash, i) => ({ level, index: row.start + i, hash })));
+    if (level === state.depth) break;
+    row = rowAbove(frontier, level, row, hasher);
+  }
   const size = state.size + leaves.length;
-  return {
-    state: {
-      depth: state.depth,
-      size,
-      frontier,
-      root: rootOf({ depth: state.depth, size, frontier }, completed, curve),
-    },
-    completed,
-  };
+  const root = rootOf({ depth: state.depth, size, frontier }, completed, curve, hasher);
+  return { state: { depth: state.depth, size, frontier, root }, completed };
 }
 
 /** Runs the task `append_notes`: makes a leaf of each digest and appends them. */
@@ -92,29 +99,25 @@ export function appendNotes(message: {
   readonly digests: readonly string[];
   readonly curve: CurveName;
 }): NoteTreeAppend & { readonly leaves: readonly string[] } {
-  const leaves = message.digests.map((digest) => noteLeaf(digest, message.curve));
+  const leaves = noteLeaves(message.digests, message.curve);
   return { ...appendLeaves(message.state, leaves, message.curve), leaves };
 }
 
-/** Moves a new leaf up as far as it completes subtrees, like a carry in a counter. */
-function climb(
-  frontier: string[],
-  { index: leafIndex, leaf, curve }: { readonly index: number; readonly leaf: string; readonly curve: CurveName },
-  completed: NoteTreeNode[],
-): void {
-  let hash = leaf;
-  let index = leafIndex;
-  for (let level = 0; ; level += 1) {
-    completed.push({ level, index, hash });
-    if (level === frontier.length) return;
-    if (index % 2 === 0) {
-      frontier[level] = hash;
-      return;
-    }
-    hash = toHex(poseidonPair(fromHex(frontier[level] ?? ""), fromHex(hash), curve));
-    frontier[level] = "";
-    index = Math.floor(index / 2);
-  }
+/** Nodes of one level that are new and full, neighbours from `start` on. */
+interface Row {
+  readonly start: number;
+  readonly hashes: readonly string[];
+}
+
+/** Hashes the nodes of a level by pairs; what has no right sibling yet waits in the frontier, as a carry does. */
+function rowAbove(frontier: string[], level: number, { start, hashes }: Row, hasher: TreeHasher): Row {
+  const isOdd = start % 2 === 1;
+  const all = isOdd ? [frontier[level] ?? "", ...hashes] : hashes;
+  const isWaiting = all.length % 2 === 1;
+  frontier[level] = isWaiting ? (all[all.length - 1] ?? "") : "";
+  const paired = isWaiting ? all.slice(0, -1) : all;
+  const sides = [0, 1].map((side) => paired.filter((_, i) => i % 2 === side));
+  return { start: Math.floor(start / 2), hashes: hasher.pairs(sides[0] ?? [], sides[1] ?? []) };
 }
 
 /** The root of the tree whose right part is empty. */
@@ -122,37 +125,30 @@ function rootOf(
   { depth, size, frontier }: Omit<NoteTreeState, "root">,
   completed: readonly NoteTreeNode[],
   curve: CurveName,
+  hasher: TreeHasher,
 ): string {
   const top = completed.find((node) => node.level === depth);
   if (top !== undefined) return top.hash;
-  let node = 0n;
-  for (let level = 0; level < depth; level += 1) {
+  // Below the lowest node that waits the tree is empty.
+  let level = frontier.findIndex((node) => node !== "");
+  let node = emptySubtree(level, curve);
+  for (; level < depth; level += 1) {
     const hasLeftSibling = Math.floor(size / 2 ** level) % 2 === 1;
-    node = hasLeftSibling
-      ? poseidonPair(fromHex(frontier[level] ?? ""), node, curve)
-      : poseidonPair(node, emptySubtree(level, curve), curve);
+    const pair = hasLeftSibling ? [frontier[level] ?? "", node] : [node, emptySubtree(level, curve)];
+    node = hasher.pairs(pair.slice(0, 1), pair.slice(1))[0] ?? "";
   }
-  return toHex(node);
+  return node;
 }
 
 /** Roots of empty subtrees by curve and height, computed on first use; constants, so that module state is harmless. */
-const emptySubtrees: Readonly<Record<CurveName, bigint[]>> = { BN254: [0n], BLS12_381: [0n] };
+const emptySubtrees: Readonly<Record<CurveName, string[]>> = { BN254: [EMPTY_NODE], BLS12_381: [EMPTY_NODE] };
 
-/** The root of a subtree of the given height without leaves. */
-function emptySubtree(level: number, curve: CurveName): bigint {
+/** Returns the root of a subtree of the given height without leaves. */
+export function emptySubtree(level: number, curve: CurveName): string {
   const roots = emptySubtrees[curve];
   for (let height = roots.length; height <= level; height += 1) {
-    const below = roots[height - 1] ?? 0n;
-    roots[height] = poseidonPair(below, below, curve);
+    const below = roots[height - 1] ?? EMPTY_NODE;
+    roots[height] = treeHasher(curve).pairs([below], [below])[0] ?? "";
   }
-  return roots[level] ?? 0n;
-}
-
-function fromHex(hex: string): bigint {
-  if (!/^[0-9a-f]{64}$/.test(hex)) throw new RangeError("a node is 64 lower-case hex digits");
-  return BigInt(`0x${hex}`);
-}
-
-function toHex(element: bigint): string {
-  return element.toString(16).padStart(64, "0");
+  return roots[level] ?? EMPTY_NODE;
 }

@@ -9,6 +9,7 @@ import { buildKernelModule, kernelModuleName } from "../kernels/kernel-module.js
 import { PAIRING_PAGES } from "../kernels/pairing/pairing-memory.js";
 import { buildPairingModule, pairingModuleName } from "../kernels/pairing/pairing-module.js";
 import { pairingPlanOf } from "../kernels/pairing/pairing-plan.js";
+import { buildPoseidonModule, poseidonModuleName } from "../kernels/poseidon/poseidon-module.js";
 
 /** Writes all programs into a folder, which exists. About 3 s. */
 export async function writePrograms(folder: string): Promise<void> {
@@ -24,6 +25,7 @@ export async function writePrograms(folder: string): Promise<void> {
         pairingModuleName(curve, kind),
         buildPairingModule(pairingPlanOf(curve), { kind, pagesMax: PAIRING_PAGES }),
       );
+      write(poseidonModuleName(curve, kind), buildPoseidonModule(curve, kind));
     }
   }
 }

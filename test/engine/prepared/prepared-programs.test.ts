@@ -8,6 +8,7 @@ import { buildKernelModule, kernelModuleName } from "../../../src/engine/kernels
 import { PAIRING_PAGES } from "../../../src/engine/kernels/pairing/pairing-memory.js";
 import { buildPairingModule, pairingModuleName } from "../../../src/engine/kernels/pairing/pairing-module.js";
 import { pairingPlanOf } from "../../../src/engine/kernels/pairing/pairing-plan.js";
+import { buildPoseidonModule, poseidonModuleName } from "../../../src/engine/kernels/poseidon/poseidon-module.js";
 import { preparedProgram } from "../../../src/engine/prepared/prepared-programs.js";
 import { PACKAGE_ROOT } from "../../../src/platform/files/package-root.js";
 
@@ -31,6 +32,7 @@ describe("prepared programs", () => {
       pairingModuleName(BN254, "fma"),
       () => buildPairingModule(pairingPlanOf(BN254), { kind: "fma", pagesMax: PAIRING_PAGES }),
     ],
+    [poseidonModuleName(BN254, "fma"), () => buildPoseidonModule(BN254, "fma")],
     [curveProgramName("BN254"), async () => await emitCurveProgram("BN254")],
   ])("%s is what this code emits, layout and all", async (name, emit) => {
     const prepared: unknown = deserialize(readFileSync(join(PREPARED, folders[0]!, name)));

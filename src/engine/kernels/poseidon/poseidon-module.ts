@@ -1,0 +1,234 @@
+/**
+ * Assembles the WebAssembly module that hashes with Poseidon over the scalar field of one curve, on either field
+ * arithmetic: hashes of two and of three elements, two at a time on fused multiply-add. poseidon-kernel.ts calls it.
+ */
+import { poseidonParameters } from "../../../crypto/hashes/poseidon.js";
+import type { CurveParameters } from "../../curves/curve-parameters.js";
+import { writeBigIntLE } from "../../field/bytes.js";
+import { defineConversions } from "../field/conversion.js";
+import { everyLane } from "../field/field.js";
+import type { Address, PrimeField, Product } from "../field/field.js";
+import { FmaField } from "../field/fma-field.js";
+import { outlinePrime } from "../field/outlined-field.js";
+import { IntegerField } from "../field/integer-field.js";
+import type { KernelKind } from "../kernel-module.js";
+import { ModuleBuilder } from "../wasm/wasm-builder.js";
+import type { FunctionBuilder, FunctionHandle } from "../wasm/wasm-builder.js";
+import { i32 } from "../wasm/wasm-ops.js";
+import type { Local } from "../wasm/wasm-ops.js";
+import { sparseRounds } from "./sparse-rounds.js";
+
+/** How many elements a hash takes. */
+export type PoseidonInputs = 2 | 3;
+
+/** What the callers of `hash_2` and `hash_3` must know. */
+interface PoseidonHash {
+  readonly inputs: PoseidonInputs;
+  /** The constants of all rounds as canonical little-endian integers, for `fr_import_plain`. */
+  readonly constants: Uint8Array<ArrayBuffer>;
+  readonly constantCount: number;
+}
+
+/** Plain data: prepared modules are kept as files. */
+export interface PoseidonModule {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Bytes of an element outside of the kernels, as a little-endian integer. */
+  readonly frBytes: number;
+  /** Bytes of an element of the tables of constants. */
+  readonly elementBytes: number;
+  /** Bytes of the scratch of a hash. */
+  readonly scratchBytes: number;
+  readonly hashes: readonly PoseidonHash[];
+}
+
+/** Pages of 64 KiB: tables of 50 KB, and what `HASHES_AT_ONCE_MAX` takes. */
+export const POSEIDON_PAGES = 4;
+
+const INTEGER_PRODUCTS_AT_ONCE = 2;
+const INPUTS: readonly PoseidonInputs[] = [2, 3];
+
+/** Returns the name of a prepared module. */
+export function poseidonModuleName(curve: CurveParameters, kind: KernelKind): string {
+  return `poseidon-${curve.name}-${kind}`;
+}
+
+/** Generates the module, in about 0.2 s, most of which the constants take. */
+export function buildPoseidonModule(curve: CurveParameters, kind: KernelKind): PoseidonModule {
+  const module = new ModuleBuilder();
+  return kind === "fma"
+    ? assemble(module, curve, new FmaField(curve.r, module))
+    : assemble(module, curve, new IntegerField(curve.r));
+}
+
+function assemble<E>(module: ModuleBuilder, curve: CurveParameters, field: PrimeField<E>): PoseidonModule {
+  defineConversions(module, field, curve.frBytes, "fr");
+  // Products as calls make a hash 14 % faster here: the loops of the rounds stay within the processor's decoded code.
+  // Conversions multiply integers beyond the prime, which those would refuse.
+  const outlined = outlinePrime(field, module, "fr");
+  const hashes = INPUTS.map((inputs): PoseidonHash => {
+    const { first, partial, second } = sparseRounds(poseidonParameters(inputs, curve.name));
+    const constants = [...first, ...partial, ...second].flat();
+    defineHash(module, field, outlined, {
+      inputs,
+      integerBytes: curve.frBytes,
+      halfBytes: first.flat().length * field.elementBytes,
+      partialBytes: partial.flat().length * field.elementBytes,
+    });
+    const bytes = new Uint8Array(constants.length * curve.frBytes);
+    for (const [i, constant] of constants.entries()) writeBigIntLE(constant, bytes, i * curve.frBytes, curve.frBytes);
+    return { inputs, constants: bytes, constantCount: constants.length };
+  });
+  return {
+    bytes: module.toBytes(POSEIDON_PAGES),
+    frBytes: curve.frBytes,
+    elementBytes: field.elementBytes,
+    scratchBytes: (Math.max(...INPUTS) + 1) * field.elementBytes * field.lanes,
+    hashes,
+  };
+}
+
+interface HashShape {
+  readonly inputs: PoseidonInputs;
+  /** Bytes of one canonical little-endian integer. */
+  readonly integerBytes: number;
+  /** Bytes of the constants of the full rounds before and after, and of the partial ones between. */
+  readonly halfBytes: number;
+  readonly partialBytes: number;
+}
+
+/**
+ * Defines `hash_<inputs>` (target, source, count, constants, scratch): `count` hashes, at least one, of `inputs`
+ * neighbouring canonical integers each; the results are canonical integers. `constants` are those of sparse-rounds.ts
+ * as elements, `scratch` is for a state.
+ */
+function defineHash<E>(
+  module: ModuleBuilder,
+  field: PrimeField<E>,
+  outlined: PrimeField<E>,
+  { inputs, integerBytes, halfBytes, partialBytes }: HashShape,
+): void {
+  const width = inputs + 1;
+  const blockBytes = field.elementBytes * field.lanes;
+  const fullRounds = defineFullRounds(module, outlined, width);
+  const partialRounds = definePartialRounds(module, outlined, width);
+  const params = { target: "i32", source: "i32", count: "i32", constants: "i32", scratch: "i32" } as const;
+  module.defineNamed({ name: `hash_${String(inputs)}`, params }, (f, { target, source, count, constants, scratch }) => {
+    const last = f.let(i32.sub(count, i32.const(1)));
+    const middle = f.let(i32.add(constants, i32.const(halfBytes)));
+    const late = f.let(i32.add(middle, i32.const(partialBytes)));
+    const end = f.let(i32.add(late, i32.const(halfBytes)));
+    f.for(i32.const(0), count, field.lanes, (i) => {
+      const indices = lanesUpTo(f, field, i, last);
+      field.storeBlock(f, scratch, 0, field.constant(f, [0n]));
+      for (let input = 0; input < inputs; input += 1) {
+        const places = indices.map((index) =>
+          f.let(
+            i32.add(
+              source,
+              i32.mul(i32.add(i32.mul(index, i32.const(inputs)), i32.const(input)), i32.const(integerBytes)),
+            ),
+          ),
+        );
+        const element = field.mul(f, field.unpack(f, places, integerBytes), field.rawConstant(f, field.radix ** 2n));
+        field.storeBlock(f, scratch, (input + 1) * blockBytes, field.reduce(f, element));
+      }
+      f.call(fullRounds, [scratch, constants, middle]);
+      f.call(partialRounds, [scratch, middle, late]);
+      f.call(fullRounds, [scratch, late, end]);
+      const result = field.mul(f, field.loadBlock(f, scratch, 0, field.productMax), field.rawConstant(f, 1n));
+      const targets = indices.map((index) => f.let(i32.add(target, i32.mul(index, i32.const(integerBytes)))));
+      field.pack(f, targets, integerBytes, result);
+    });
+  });
+}
+
+/** The index of each lane. Past the end a lane takes the last one again. */
+function lanesUpTo<E>(
+  f: FunctionBuilder,
+  field: PrimeField<E>,
+  first: Local<"i32">,
+  last: Address,
+): readonly Address[] {
+  if (field.lanes === 1) return [first];
+  const next = f.let(i32.add(first, i32.const(1)));
+  return [first, f.let(i32.select(last, next, i32.gtU(next, last)))];
+}
+
+/** Defines (state, constants, end): rounds with an S-box for each element, until the constants end. */
+function defineFullRounds<E>(module: ModuleBuilder, field: PrimeField<E>, width: number): FunctionHandle {
+  const { elementBytes } = field;
+  const blockBytes = elementBytes * field.lanes;
+  return module.define(
+    { name: `full_rounds_${String(width)}`, params: ["i32", "i32", "i32"], exported: false },
+    (f, state, constants, end) => {
+      const at = f.let(constants);
+      const constant = (place: number): E =>
+        field.load(f, everyLane(field, at), place * elementBytes, field.reducedMax);
+      f.while(i32.ltU(at, end), () => {
+        const powers = Array.from({ length: width }, (_, i) =>
+          fifthPower(
+            f,
+            field,
+            field.normalize(f, field.add(f, field.loadBlock(f, state, i * blockBytes, field.reducedMax), constant(i))),
+          ),
+        );
+        for (let row = 0; row < width; row += 1) {
+          const products = powers.map((a, column) => ({ a, b: constant(width + row * width + column) }));
+          field.storeBlock(f, state, row * blockBytes, field.reduce(f, sumOfProducts(f, field, products)));
+        }
+        f.set(at, i32.add(at, i32.const((width + width * width) * elementBytes)));
+      });
+    },
+  );
+}
+
+/** Defines (state, constants, end): rounds with an S-box for element 0 alone, in the sparse form. */
+function definePartialRounds<E>(module: ModuleBuilder, field: PrimeField<E>, width: number): FunctionHandle {
+  const { elementBytes } = field;
+  const blockBytes = elementBytes * field.lanes;
+  return module.define(
+    { name: `partial_rounds_${String(width)}`, params: ["i32", "i32", "i32"], exported: false },
+    (f, state, constants, end) => {
+      const at = f.let(constants);
+      const constant = (place: number): E =>
+        field.load(f, everyLane(field, at), place * elementBytes, field.reducedMax);
+      const [head, ...others] = Array.from({ length: width }, () => field.variable(f, field.reducedMax));
+      if (head === undefined) throw new Error("a state has elements");
+      for (const [i, other] of others.entries())
+        field.assign(f, other, field.loadBlock(f, state, (i + 1) * blockBytes, field.reducedMax));
+      // The constant of a round is added before the reduction of the round before: the rounds depend on each other, and
+      // every step between two of them counts.
+      const before = field.add(f, field.loadBlock(f, state, 0, field.reducedMax), constant(0));
+      field.assign(f, head, field.reduce(f, before));
+      f.set(at, i32.add(at, i32.const(elementBytes)));
+      f.while(i32.ltU(at, end), () => {
+        const power = fifthPower(f, field, head);
+        const products = others.map((a, i) => ({ a, b: constant(i) }));
+        const sum = field.add(f, sumOfProducts(f, field, products), constant(2 * width - 2));
+        field.assign(f, head, field.reduce(f, field.add(f, sum, power)));
+        for (const [i, other] of others.entries()) {
+          const product = field.mul(f, power, constant(width - 1 + i));
+          field.assign(f, other, field.reduce(f, field.add(f, other, product)));
+        }
+        f.set(at, i32.add(at, i32.const((2 * width - 1) * elementBytes)));
+      });
+      field.storeBlock(f, state, 0, head);
+      for (const [i, other] of others.entries()) field.storeBlock(f, state, (i + 1) * blockBytes, other);
+    },
+  );
+}
+
+/**
+ * Adds up products, with one reduction where the field's columns have the room: those of 64 bits hold two products of
+ * long numbers beside the reduction.
+ */
+function sumOfProducts<E>(f: FunctionBuilder, field: PrimeField<E>, products: readonly Product<E>[]): E {
+  const atOnce = field.lanes === 2 ? products.length : INTEGER_PRODUCTS_AT_ONCE;
+  const first = field.sumOfProducts(f, products.slice(0, atOnce));
+  return products.length <= atOnce ? first : field.add(f, first, sumOfProducts(f, field, products.slice(atOnce)));
+}
+
+/** The S-box of a normalised element, of up to two reduced ones. */
+function fifthPower<E>(f: FunctionBuilder, field: PrimeField<E>, base: E): E {
+  return field.mul(f, field.square(f, field.square(f, base)), base);
+}
