@@ -56,6 +56,22 @@ export async function transformPoints(
   return unreversed(current, domainPower);
 }
 
+/**
+ * Returns the Lagrange points of the domain of 2^domainPower at the secret whose powers in G1 are given: as many as it
+ * has, or more. Cost as `transformPoints`.
+ */
+export async function lagrangePointsOf(
+  kernels: CurveKernels,
+  { powers, domainPower }: { readonly powers: Uint8Array; readonly domainPower: number },
+  options: PointRowOptions = {},
+): Promise<Uint8Array> {
+  const { curve } = kernels;
+  const size = 2 ** domainPower;
+  const points = powers.subarray(0, size * 2 * curve.fqBytes);
+  const factor = inverse(BigInt(size), curve.r);
+  return await transformPoints(kernels, { group: "g1", points, domainPower, factor, step: 1n }, options);
+}
+
 /** Returns the points of the first half of a list, each minus its fellow of the second half. */
 export async function subtractHalves(
   kernels: CurveKernels,

@@ -28,7 +28,7 @@ import {
 } from "./compile-task.js";
 import { withMemory } from "./native-circom.js";
 import { EXPORT_PROCESS_LIMITS, GATES_PROCESS_LIMITS, checkKeyInProcess, exportZkeyInProcess } from "./gates-task.js";
-import { IMPORT_PROCESS_LIMITS, readImportInProcess } from "./import-task.js";
+import { IMPORT_PROCESS_LIMITS, importLimits, readImportInProcess } from "./import-task.js";
 import type { ComputePools, ProveOptions } from "./compute-pools.js";
 import { OpenKeys, type OpenKeysOptions } from "./open-keys.js";
 import { GaveWay } from "../../platform/pool/thread-pool.js";
@@ -170,13 +170,19 @@ export class PooledCompute implements ProverCompute {
       limits: this.#compileLimits,
       ...(this.#residentBytesMax === undefined ? {} : { residentBytesMax: this.#residentBytesMax }),
     };
-    const bytes = Math.min(importBytes(await filesBytes(input)), IMPORT_PROCESS_LIMITS.memoryBytesMax);
+    const fileBytes = await filesBytes(input);
+    const bytes = Math.min(importBytes(fileBytes), IMPORT_PROCESS_LIMITS.memoryBytesMax);
     const what = "reading the files of this import";
     const refused = this.#refusal(what, bytes);
     if (refused !== undefined) return refused;
     const outcome = await this.#memory.run(
       { bytes, what, ...turnOf(options) },
-      async () => await readImportInProcess(this.#tasks, { ...input, ...limits }, signalOf(options)),
+      async () =>
+        await readImportInProcess(
+          this.#tasks,
+          { ...input, ...limits },
+          { limits: importLimits(fileBytes), ...runOf(options) },
+        ),
     );
     // The witness program and the key are the sender's: trying again would end the same way.
     if (!outcome.ok && outcome.code === "crashed" && options.signal?.aborted !== true) {
