@@ -28,8 +28,8 @@ export const IMPORT_PROCESS_LIMITS: ProcessTaskLimits = {
 
 const MIB = 1024 ** 2;
 /**
- * A PLONK key of 2^16 gates has 100 MB and takes more than a minute where its string is not at hand: all that takes long
- * are keys, by their length. What loops in the smallest ends with the limits above.
+ * A PLONK key of 2^16 gates has 100 MB and takes more than a minute where its string is not at hand: all that takes
+ * long are keys, by their length. What loops in the smallest ends with the limits above.
  */
 const SECONDS_PER_MIB = 1;
 const MORE_SECONDS_MAX = 480;

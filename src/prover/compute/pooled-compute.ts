@@ -32,7 +32,7 @@ import { IMPORT_PROCESS_LIMITS, importLimits, readImportInProcess } from "./impo
 import type { ComputePools, ProveOptions } from "./compute-pools.js";
 import { OpenKeys, type OpenKeysOptions } from "./open-keys.js";
 import { GaveWay } from "../../platform/pool/thread-pool.js";
-import type { ProcessTaskFailure, ProcessTaskLimits, ProcessTasks } from "../../platform/pool/process-task.js";
+import type { ProcessTaskFailure, ProcessTasks } from "../../platform/pool/process-task.js";
 import { SETUP_PROCESS_LIMITS, limitsFor, makeReferenceStringInProcess, setupInProcess } from "./setup-task.js";
 import { DEFAULT_COMPILE_LIMITS, type CompileLimits } from "../../engine/circuit/compile-circuit.js";
 import type { Diagnostic } from "../../engine/circuit/diagnostics.js";
@@ -70,6 +70,7 @@ import type {
   SetupInput,
   SetupOutcome,
   StepFailure,
+  StoredFile,
 } from "./compute.js";
 import { diagnostic } from "../provisioning/diagnostics.js";
 
@@ -455,7 +456,8 @@ function turnOf({ owner, signal }: ComputeOptions): Pick<MemoryRequest, "owner" 
 }
 
 async function filesBytes({ files }: ImportInput): Promise<number> {
-  const sizes = await Promise.all(Object.values(files).map(async ({ path }) => (await stat(path)).size));
+  const stored = Object.values(files) as StoredFile[];
+  const sizes = await Promise.all(stored.map(async ({ path }) => (await stat(path)).size));
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
