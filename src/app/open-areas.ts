@@ -179,6 +179,16 @@ function createPools({ config, log }: Platform): ComputePools {
   );
 }
 
+/** What compilations may take. */
+function allowancesOf(
+  config: Config,
+): Pick<ConstructorParameters<typeof PooledCompute>[0], "compile" | "compileOwners"> {
+  return {
+    compile: { memoryMb: config.compile_memory_mb, seconds: config.compile_seconds },
+    compileOwners: parseCompileOwners(config.compile_owners),
+  };
+}
+
 function createProvers(
   { config, audit, artifacts, jobs, events, clock, log, providers }: Platform,
   {
@@ -205,10 +215,7 @@ function createProvers(
     largeWorkspaces: config.prove_threads,
   };
   const memory = new MemoryBudget({ bytes: config.memory_mb * MIB });
-  const allowances = {
-    compile: { memoryMb: config.compile_memory_mb, seconds: config.compile_seconds },
-    compileOwners: parseCompileOwners(config.compile_owners),
-  };
+  const allowances = allowancesOf(config);
   const compute = new PooledCompute(
     {
       constraintsMax: config.constraints_max,

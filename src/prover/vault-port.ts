@@ -82,8 +82,7 @@ export function proverVault(vault: VaultService): ProverVault {
       const { secret, commit } = await vault.prepareSecret(owner, vaultId, input);
       return { secretId: secret.id, commit };
     },
-    readSecret: async (owner, vaultId, secretId, asker) =>
-      await vault.retrieveSecret(owner, vaultId, secretId, asker),
+    readSecret: async (owner, vaultId, secretId, asker) => await vault.retrieveSecret(owner, vaultId, secretId, asker),
     encrypt: async (owner, { vaultId, keyId }, plaintext, context) =>
       Buffer.from(await vault.encrypt({ owner, vaultId, keyId }, plaintext, context)).toString("base64"),
     decrypt: async (owner, { vaultId, keyId }, ciphertext, context) =>

@@ -5,50 +5,31 @@ import { primeSnarkjs } from "../../src/engine/backends/snarkjs.js";
 import type { FflonkProofJson } from "../../src/engine/encoding/fflonk-proof.js";
 import type { FflonkVerifyingKeyJson } from "../../src/engine/encoding/fflonk-verifying-key.js";
 import type { SetupInput } from "../../src/prover/compute/compute.js";
-import type { CreateProver, Prover, ProveResult } from "../../src/prover/schemas.js";
+import type { Prover, ProveResult } from "../../src/prover/schemas.js";
 import { snarkjsFflonk } from "../support/fflonk-fixtures.js";
 import { subject } from "../vault/support.js";
 import { LocalCompute } from "./local-compute.js";
-import { CUBIC, failureOf, never, openTestRegistry, principalOf, provision, type TestRegistry } from "./support.js";
+import { CUBIC, failureOf, never, openTestRegistry, provision, type TestRegistry } from "./support.js";
+import { INPUTS, UniversalProver, changed, twoOutputs } from "./universal-prover.js";
 
 const FFLONK_CUBIC = { ...CUBIC, proving_scheme: "fflonk" } as const;
-/** Two outputs, so that a proof has more than one public signal. */
-const OTHER: CreateProver = {
-  source:
-    "pragma circom 2.0.0; template M() { signal input a; signal input b; signal output c; signal output d; c <== a * b; d <== a + b; } component main = M();",
-  proving_scheme: "FFLONK",
-  curve: "bn128",
-};
-const INPUTS = { X: "3", Y: "35" };
-const owner = subject();
+const OTHER = twoOutputs("fflonk");
+const universal = new UniversalProver("fflonk");
+const { owner } = universal;
+const prove: UniversalProver["prove"] = async (...asked) => await universal.prove(...asked);
+const verify: UniversalProver["verify"] = async (...asked) => await universal.verify(...asked);
+const artifact: UniversalProver["artifact"] = async (...asked) => await universal.artifact(...asked);
 
 let test: TestRegistry;
 let prover: Prover;
 let made: ProveResult;
 
 beforeAll(async () => {
-  test = await openTestRegistry();
-  prover = await provision(test.provers, owner, FFLONK_CUBIC);
-  made = await prove();
+  ({ test, prover, made } = await universal.open());
 });
 afterAll(async () => {
-  await test.close();
+  await universal.close();
 });
-
-async function prove(inputs: object = INPUTS, format?: "snarkjs" | "solidity"): Promise<ProveResult> {
-  return await test.provers.prove(owner, prover.id, { inputs, format, signal: never });
-}
-
-async function verify(item: object, id = prover.id): Promise<boolean> {
-  return await test.provers.verify(principalOf(owner), id, { item, store: false, signal: never });
-}
-
-async function artifact(name: string, id = prover.id): Promise<Buffer> {
-  return readFileSync((await test.provers.artifact(owner, id, name)).path);
-}
-
-const changed = (hex: string, digit: number): string =>
-  `${hex.slice(0, digit)}${hex[digit] === "1" ? "2" : "1"}${hex.slice(digit + 1)}`;
 
 describe("an FFLONK prover", () => {
   it("is provisioned from a development string that it shares with PLONK's provers", async () => {

@@ -8,59 +8,31 @@ import type { PlonkProofJson } from "../../src/engine/encoding/plonk-proof.js";
 import type { PlonkVerifyingKeyJson } from "../../src/engine/encoding/plonk-verifying-key.js";
 import { openReferenceString } from "../../src/engine/proof-systems/reference-string-file.js";
 import type { GatesInput, SetupInput } from "../../src/prover/compute/compute.js";
-import type { CreateProver, Prover, ProveResult } from "../../src/prover/schemas.js";
+import type { Prover, ProveResult } from "../../src/prover/schemas.js";
 import { snarkjsPlonk } from "../support/plonk-fixtures.js";
 import { subject } from "../vault/support.js";
 import { LocalCompute } from "./local-compute.js";
-import {
-  CUBIC,
-  eventually,
-  failureOf,
-  never,
-  openTestRegistry,
-  principalOf,
-  provision,
-  type TestRegistry,
-} from "./support.js";
+import { CUBIC, eventually, failureOf, never, openTestRegistry, provision, type TestRegistry } from "./support.js";
+import { INPUTS, UniversalProver, changed, twoOutputs } from "./universal-prover.js";
 
 const PLONK_CUBIC = { ...CUBIC, proving_scheme: "plonk" } as const;
-/** Two outputs, so that a proof has more than one public signal. */
-const OTHER: CreateProver = {
-  source:
-    "pragma circom 2.0.0; template M() { signal input a; signal input b; signal output c; signal output d; c <== a * b; d <== a + b; } component main = M();",
-  proving_scheme: "PLONK",
-  curve: "bn128",
-};
-const INPUTS = { X: "3", Y: "35" };
-const owner = subject();
+const OTHER = twoOutputs("plonk");
+const universal = new UniversalProver("plonk");
+const { owner } = universal;
+const prove: UniversalProver["prove"] = async (...asked) => await universal.prove(...asked);
+const verify: UniversalProver["verify"] = async (...asked) => await universal.verify(...asked);
+const artifact: UniversalProver["artifact"] = async (...asked) => await universal.artifact(...asked);
 
 let test: TestRegistry;
 let prover: Prover;
 let made: ProveResult;
 
 beforeAll(async () => {
-  test = await openTestRegistry();
-  prover = await provision(test.provers, owner, PLONK_CUBIC);
-  made = await prove();
+  ({ test, prover, made } = await universal.open());
 });
 afterAll(async () => {
-  await test.close();
+  await universal.close();
 });
-
-async function prove(inputs: object = INPUTS, format?: "snarkjs" | "solidity"): Promise<ProveResult> {
-  return await test.provers.prove(owner, prover.id, { inputs, format, signal: never });
-}
-
-async function verify(item: object, id = prover.id): Promise<boolean> {
-  return await test.provers.verify(principalOf(owner), id, { item, store: false, signal: never });
-}
-
-async function artifact(name: string, id = prover.id): Promise<Buffer> {
-  return readFileSync((await test.provers.artifact(owner, id, name)).path);
-}
-
-const changed = (hex: string, digit: number): string =>
-  `${hex.slice(0, digit)}${hex[digit] === "1" ? "2" : "1"}${hex.slice(digit + 1)}`;
 
 describe("a PLONK prover", () => {
   it("is provisioned from a development string that it names, without the statuses of a setup", async () => {

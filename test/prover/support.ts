@@ -51,6 +51,7 @@ export interface TestRegistryOptions {
   readonly wrapStore?: (store: Store) => Store;
   readonly providerAliases?: string;
   readonly provisioningConcurrency?: number;
+  readonly largeBytes?: number;
   readonly pendingPerOwnerMax?: number;
   readonly pendingMax?: number;
   readonly source?: SourceLimits;
@@ -88,6 +89,7 @@ export async function openTestRegistry(options: TestRegistryOptions = {}): Promi
       ...(provisioningConcurrency === undefined ? {} : { provisioningConcurrency }),
       ...(pendingPerOwnerMax === undefined ? {} : { pendingPerOwnerMax }),
       ...(pendingMax === undefined ? {} : { pendingMax }),
+      ...(options.largeBytes === undefined ? {} : { largeBytes: options.largeBytes }),
       ...(options.source === undefined ? {} : { source: options.source }),
       ...(options.uploadBytesMax === undefined ? {} : { uploadBytesMax: options.uploadBytesMax }),
       ...(options.powersUploadBytesMax === undefined ? {} : { powersUploadBytesMax: options.powersUploadBytesMax }),

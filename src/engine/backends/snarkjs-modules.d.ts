@@ -9,10 +9,6 @@ declare module "ffjavascript" {
     readonly prePSize: number;
     readonly preQSize: number;
     readonly tm: { readonly code: Uint8Array };
-    readonly G1: {
-      /** Inverse transform of 2^k points, in the form of snarkjs' files. */
-      ifft(points: Uint8Array, from: "affine", to: "affine"): Promise<Uint8Array>;
-    };
   }
   export function buildBn128(singleThread: true): Promise<SingleThreadCurve>;
   export function buildBls12381(singleThread: true): Promise<SingleThreadCurve>;

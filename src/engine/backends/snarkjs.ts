@@ -70,16 +70,6 @@ export async function primeSnarkjs(name: CurveName = "BN254"): Promise<Snarkjs> 
   return snarkjs;
 }
 
-/**
- * Returns the Lagrange points of a domain at the secret whose powers are given, 2^k of them in the form of snarkjs'
- * files. About 3 ms for each point of 2^12 on one thread, and more for more.
- */
-export async function lagrangePointsOf(name: CurveName, powers: Uint8Array): Promise<Uint8Array> {
-  const curve = await buildCurve(name);
-  // The transform sorts its input in place.
-  return await curve.G1.ifft(Uint8Array.from(powers), "affine", "affine");
-}
-
 /** Reads a Solidity template that snarkjs ships; the package does not list them among its exports. */
 export async function readSolidityTemplate(scheme: "groth16" | "plonk" | "fflonk"): Promise<string> {
   const entry = createRequire(import.meta.url).resolve("snarkjs");

@@ -60,7 +60,6 @@ export function randomScalars(
 ): Uint8Array {
   const scalars = new Uint8Array(count * length);
   const random = randomBytes(count * randomLength);
-  for (let i = 0; i < count; i += 1)
-    scalars.set(random.subarray(i * randomLength, (i + 1) * randomLength), i * length);
+  for (let i = 0; i < count; i += 1) scalars.set(random.subarray(i * randomLength, (i + 1) * randomLength), i * length);
   return scalars;
 }

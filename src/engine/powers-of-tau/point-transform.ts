@@ -56,6 +56,22 @@ export async function transformPoints(
   return unreversed(current, domainPower);
 }
 
+/**
+ * Returns the Lagrange points of the domain of 2^domainPower at the secret whose powers in G1 are given: as many as it
+ * has, or more. Cost as `transformPoints`.
+ */
+export async function lagrangePointsOf(
+  kernels: CurveKernels,
+  { powers, domainPower }: { readonly powers: Uint8Array; readonly domainPower: number },
+  options: PointRowOptions = {},
+): Promise<Uint8Array> {
+  const { curve } = kernels;
+  const size = 2 ** domainPower;
+  const points = powers.subarray(0, size * 2 * curve.fqBytes);
+  const factor = inverse(BigInt(size), curve.r);
+  return await transformPoints(kernels, { group: "g1", points, domainPower, factor, step: 1n }, options);
+}
+
 /** Returns the points of the first half of a list, each minus its fellow of the second half. */
 export async function subtractHalves(
   kernels: CurveKernels,
@@ -123,7 +139,8 @@ async function scalePoints(
     ...{ pointOf: sharedWordsOf(places), scalarOf: sharedWordsOf(scalarOf) },
   };
   const [scaled = new Uint8Array()] = await sumPointRows(kernels, [rows], options);
-  const result = points.slice();
+  // Not `slice`, which copies nothing of a Buffer.
+  const result = new Uint8Array(points);
   for (const [i, place] of places.entries()) result.set(scaled.subarray(i * bytes, (i + 1) * bytes), place * bytes);
   return result;
 }

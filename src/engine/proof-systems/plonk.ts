@@ -48,7 +48,7 @@ export function plonkSystem(curve: CurveParameters): PlonkSystem {
     curve,
     makeKey: async (r1cs, options) => await makePlonkKey(r1cs, curve, options),
     checkKey: async (stored) => await checkPlonkKey(stored, await loadPairing("reference", curve)),
-    importKey: async (files) => await importPlonkKey(files, curve),
+    importKey: async (files, options) => await importPlonkKey(files, curve, options),
     importVerifyingKey: async (text) => await importPlonkVerifyingKey(text, curve),
     exportZkey: (provingKey) => exportPlonkZkey(provingKey, curve),
     ...(curve === BN254 ? SOLIDITY : {}),

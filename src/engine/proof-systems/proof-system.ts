@@ -13,7 +13,7 @@ import type { CurveParameters } from "../curves/curve-parameters.js";
 import type { Decoded } from "../encoding/decoded.js";
 import type { FixedBaseExecutor } from "../groth16/fixed-base-work.js";
 import type { PowersOfTau } from "../powers-of-tau/lagrange-points.js";
-import type { PointRowExecutor } from "../powers-of-tau/point-row-work.js";
+import type { PointRowExecutor, PointRowOptions } from "../powers-of-tau/point-row-work.js";
 import type { SharedKey } from "../kernels/threads/shared-key.js";
 import type { OpenKeyPlaces, PairingBackend, SnarkjsProof, SolidityArguments } from "../protocol.js";
 import type { StructuredReferenceString } from "./reference-string.js";
@@ -37,8 +37,9 @@ export interface ProofSystem<
   /**
    * Reads a key of snarkjs that was made elsewhere, and its verifying key. Whatever the files are is a result; the
    * gates decide afterwards whether the key is sound.
+   * @param options how points are computed that the files do not have
    */
-  importKey(files: ImportedKeyFiles): Promise<ImportedKeyResult>;
+  importKey(files: ImportedKeyFiles, options?: PointRowOptions): Promise<ImportedKeyResult>;
   /** Reads a verifying key of snarkjs that comes without its proving key, and runs the gates that it has. */
   importVerifyingKey(text: string): Promise<ImportedVerifyingKeyResult>;
   /**

@@ -13,9 +13,8 @@ import type { CurveParameters } from "../curves/curve-parameters.js";
 import { decodeG2, encodeG2 } from "../curves/points.js";
 import type { G2Point } from "../curves/points.js";
 import { readBigIntLE, writeBigIntLE } from "../field/bytes.js";
-import { inverse } from "../field/prime-field.js";
 import { openPowersOfTau } from "../powers-of-tau/lagrange-points.js";
-import { transformPoints } from "../powers-of-tau/point-transform.js";
+import { lagrangePointsOf } from "../powers-of-tau/point-transform.js";
 import { openRangeFile } from "../powers-of-tau/range-file.js";
 import { loadReferenceKernels } from "../reference/reference-kernels.js";
 import type { StructuredReferenceString } from "./reference-string.js";
@@ -90,9 +89,7 @@ export function openReferenceString(
       const size = 2 ** domainPower;
       if (lagrange !== undefined) return read(path, { at: lagrange.at + (size - 1) * g1Bytes, bytes: size * g1Bytes });
       const points = read(path, { at: powers.at, bytes: size * g1Bytes });
-      const factor = inverse(BigInt(size), curve.r);
-      const kernels = await loadReferenceKernels(curve);
-      return await transformPoints(kernels, { group: "g1", points, domainPower, factor, step: 1n }, options);
+      return await lagrangePointsOf(await loadReferenceKernels(curve), { powers: points, domainPower }, options);
     },
     openPowers: () => openPowersOfTau(openRangeFile(path)),
   };

@@ -15,10 +15,7 @@ export interface ImportTaskRequest extends ImportInput {
 
 export type ImportTaskAnswer = { readonly ok: true; readonly value: ImportedParts } | ImportProblem;
 
-/**
- * A Groth16 key of 2^18 constraints takes 3 s and 1 GB, a PLONK key of 2^14 gates half a minute where its string is not
- * at hand; the rest is room for a busy machine.
- */
+/** A Groth16 key of 2^18 constraints takes 3 s and 1 GB; the rest is room for a busy machine. */
 export const IMPORT_PROCESS_LIMITS: ProcessTaskLimits = {
   deadlineMs: 300_000,
   cpuSeconds: 120,
@@ -29,11 +26,34 @@ export const IMPORT_PROCESS_LIMITS: ProcessTaskLimits = {
   niceness: 15,
 };
 
+const MIB = 1024 ** 2;
+/**
+ * A PLONK key of 2^16 gates has 100 MB and takes more than a minute where its string is not at hand: all that takes
+ * long are keys, by their length. What loops in the smallest ends with the limits above.
+ */
+const SECONDS_PER_MIB = 1;
+const MORE_SECONDS_MAX = 480;
+const WALL_PER_CPU_SECOND = 2.5;
+
+/** Returns the limits of the process for files of so many bytes together. */
+export function importLimits(fileBytes: number): ProcessTaskLimits {
+  const seconds = Math.min(MORE_SECONDS_MAX, Math.floor((fileBytes / MIB) * SECONDS_PER_MIB));
+  return {
+    ...IMPORT_PROCESS_LIMITS,
+    cpuSeconds: IMPORT_PROCESS_LIMITS.cpuSeconds + seconds,
+    deadlineMs: IMPORT_PROCESS_LIMITS.deadlineMs + WALL_PER_CPU_SECOND * seconds * 1000,
+  };
+}
+
 /** Reads the files; rejects only when the server's own temporary folder fails. */
 export async function readImportInProcess(
   tasks: ProcessTasks,
   request: ImportTaskRequest,
-  options: { readonly signal?: AbortSignal; readonly limits?: ProcessTaskLimits } = {},
+  options: {
+    readonly signal?: AbortSignal;
+    readonly limits?: ProcessTaskLimits;
+    readonly onProgress?: (share: number) => void;
+  } = {},
 ): Promise<ProcessTaskResult<ImportTaskAnswer>> {
   return await tasks.run<ImportTaskRequest, ImportTaskAnswer>({
     entry: workerPath("import.process"),
@@ -41,5 +61,6 @@ export async function readImportInProcess(
     limits: options.limits ?? IMPORT_PROCESS_LIMITS,
     isUntrusted: true,
     ...(options.signal === undefined ? {} : { signal: options.signal }),
+    ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),
   });
 }

@@ -28,11 +28,11 @@ import {
 } from "./compile-task.js";
 import { withMemory } from "./native-circom.js";
 import { EXPORT_PROCESS_LIMITS, GATES_PROCESS_LIMITS, checkKeyInProcess, exportZkeyInProcess } from "./gates-task.js";
-import { IMPORT_PROCESS_LIMITS, readImportInProcess } from "./import-task.js";
+import { IMPORT_PROCESS_LIMITS, importLimits, readImportInProcess } from "./import-task.js";
 import type { ComputePools, ProveOptions } from "./compute-pools.js";
 import { OpenKeys, type OpenKeysOptions } from "./open-keys.js";
 import { GaveWay } from "../../platform/pool/thread-pool.js";
-import type { ProcessTaskFailure, ProcessTaskLimits, ProcessTasks } from "../../platform/pool/process-task.js";
+import type { ProcessTaskFailure, ProcessTasks } from "../../platform/pool/process-task.js";
 import { SETUP_PROCESS_LIMITS, limitsFor, makeReferenceStringInProcess, setupInProcess } from "./setup-task.js";
 import { DEFAULT_COMPILE_LIMITS, type CompileLimits } from "../../engine/circuit/compile-circuit.js";
 import type { Diagnostic } from "../../engine/circuit/diagnostics.js";
@@ -70,6 +70,7 @@ import type {
   SetupInput,
   SetupOutcome,
   StepFailure,
+  StoredFile,
 } from "./compute.js";
 import { diagnostic } from "../provisioning/diagnostics.js";
 
@@ -170,13 +171,19 @@ export class PooledCompute implements ProverCompute {
       limits: this.#compileLimits,
       ...(this.#residentBytesMax === undefined ? {} : { residentBytesMax: this.#residentBytesMax }),
     };
-    const bytes = Math.min(importBytes(await filesBytes(input)), IMPORT_PROCESS_LIMITS.memoryBytesMax);
+    const fileBytes = await filesBytes(input);
+    const bytes = Math.min(importBytes(fileBytes), IMPORT_PROCESS_LIMITS.memoryBytesMax);
     const what = "reading the files of this import";
     const refused = this.#refusal(what, bytes);
     if (refused !== undefined) return refused;
     const outcome = await this.#memory.run(
       { bytes, what, ...turnOf(options) },
-      async () => await readImportInProcess(this.#tasks, { ...input, ...limits }, signalOf(options)),
+      async () =>
+        await readImportInProcess(
+          this.#tasks,
+          { ...input, ...limits },
+          { limits: importLimits(fileBytes), ...runOf(options) },
+        ),
     );
     // The witness program and the key are the sender's: trying again would end the same way.
     if (!outcome.ok && outcome.code === "crashed" && options.signal?.aborted !== true) {
@@ -449,7 +456,8 @@ function turnOf({ owner, signal }: ComputeOptions): Pick<MemoryRequest, "owner" 
 }
 
 async function filesBytes({ files }: ImportInput): Promise<number> {
-  const sizes = await Promise.all(Object.values(files).map(async ({ path }) => (await stat(path)).size));
+  const stored = Object.values(files) as StoredFile[];
+  const sizes = await Promise.all(stored.map(async ({ path }) => (await stat(path)).size));
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 

@@ -5,6 +5,7 @@ import { readImportedCircuit } from "../../engine/circuit/imported-circuit.js";
 import type { ImportProblem } from "../../engine/circuit/imported-circuit.js";
 import { verifierInterface } from "../../engine/circuit/interface.js";
 import { openPowersOfTau } from "../../engine/powers-of-tau/lagrange-points.js";
+import type { PointRowOptions } from "../../engine/powers-of-tau/point-row-work.js";
 import { PowersOfTauError } from "../../engine/powers-of-tau/powers-of-tau-error.js";
 import { rangeOfPath } from "../../engine/powers-of-tau/range-file.js";
 import { KEY_FILES, keyProblem, verifyingKeyProblem } from "../../engine/proof-systems/imported-keys.js";
@@ -40,7 +41,7 @@ interface ReadKeys {
 }
 
 /** Reads the files of an import. Whatever is wrong with them is a result. */
-export async function readImport(request: ImportTaskRequest): Promise<ImportTaskAnswer> {
+export async function readImport(request: ImportTaskRequest, options: PointRowOptions = {}): Promise<ImportTaskAnswer> {
   const { files, system, limits, residentBytesMax } = request;
   const tooLong = findTooLong(files) ?? findTooLarge(request);
   if (tooLong !== undefined) return tooLong;
@@ -63,13 +64,12 @@ export async function readImport(request: ImportTaskRequest): Promise<ImportTask
   const circuit = { circuit: imported.circuit, witnessProgram: imported.witnessProgram };
   const { provingKey, verifyingKey } = keys;
   if (provingKey === undefined) return { ok: true, value: circuit };
-  const key = await proofSystem(system).importKey({
-    r1cs: r1csBytes,
-    provingKey,
+  const keyFiles = {
+    ...{ r1cs: r1csBytes, provingKey, strings: candidatesOf(request) },
     ...(verifyingKey === undefined ? {} : { verifyingKey }),
-    strings: candidatesOf(request),
     ...(request.needsString === undefined ? {} : { needsString: request.needsString }),
-  });
+  };
+  const key = await proofSystem(system).importKey(keyFiles, options);
   if (!key.ok) return key;
   const { ok: _, ...value } = key;
   const residentBytes = r1csBytes.length + circuit.witnessProgram.length + (key.provingKey?.length ?? 0);

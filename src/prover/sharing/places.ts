@@ -51,8 +51,8 @@ export class Places {
   }
 
   /**
-   * Returns the subject's place for a prover; makes it when there is none. In place of a deleted key it makes another in
-   * the same vault, which may hold other things of the subject's, and with a new vault where that is gone, too.
+   * Returns the subject's place for a prover; makes it when there is none. In place of a deleted key it makes another
+   * in the same vault, which may hold other things of the subject's, and with a new vault where that is gone, too.
    * @param options.checks of the subject's right to the prover, as `Admission.checks`
    * @param options.lostKey the note key that turned out to be deleted, or its vault
    * @throws AppError `not_found` when the right has ended, `vault_sealed`, and what vault and store throw

@@ -7,7 +7,15 @@ import type { Prover } from "../../../src/prover/schemas.js";
 import { untilAborted } from "../../support/aborted.js";
 import { removeFolder } from "../../support/temporary-folder.js";
 import { subject } from "../../vault/support.js";
-import { eventually, openTestRegistry, provision, register, type TestRegistry } from "../support.js";
+import {
+  eventually,
+  never,
+  openTestRegistry,
+  provision,
+  register,
+  type TestRegistry,
+  type TestRegistryOptions,
+} from "../support.js";
 
 const SOURCE = "template Product() { signal input a; signal output b; b <== a * a; } component main = Product();";
 const LARGE_BYTES = 256 * 2 ** 20;
@@ -21,7 +29,11 @@ afterEach(async () => {
 });
 
 async function boot(providers: readonly ProviderFactory[], folder?: string): Promise<TestRegistry> {
-  const test = await openTestRegistry({ providers, ...(folder === undefined ? {} : { folder }) });
+  return await bootWith({ providers, ...(folder === undefined ? {} : { folder }) });
+}
+
+async function bootWith(options: TestRegistryOptions): Promise<TestRegistry> {
+  const test = await openTestRegistry(options);
   opened.push(test);
   return test;
 }
@@ -57,8 +69,8 @@ describe("large circuits", () => {
     const statuses = (): string[] => large.map(({ id }, i) => test.provers.get(owners[i]!, id).status);
     await eventually("both in the line", () => statuses().every((status) => status === "running_setup"));
     await eventually("the first setup", () => ends.length === 1);
-    const small = await Promise.all([subject(), subject(), subject()].map((owner) => provision(test.provers, owner)));
-    expect(small.map(({ status }) => status)).toEqual(["provisioned", "provisioned", "provisioned"]);
+    const small = await provision(test.provers, subject());
+    expect(small.status).toBe("provisioned");
     expect(ends).toHaveLength(1);
     expect(statuses()).toEqual(["running_setup", "running_setup"]);
     ends[0]!();
@@ -83,6 +95,20 @@ describe("large circuits", () => {
     expect(second.jobs.get(id)).toMatchObject({ kind: "provision_large_prover", attempt: 1, state: "running" });
     after.ends[0]!();
     await eventually("provisioned", () => second.provers.get(owner, id).status === "provisioned");
+  });
+
+  it("from outside are read in that line as well", async () => {
+    const test = await bootWith({ largeBytes: 1000 });
+    const owner = subject();
+    const known = await provision(test.provers, owner);
+    const { sha256: r1cs } = await test.provers.artifact(owner, known.id, "circuit.r1cs");
+    const { sha256: wasm } = await test.provers.artifact(owner, known.id, "circuit.wasm");
+    // Named by their hashes, the files of an own prover need no upload.
+    const files = { "circuit.r1cs": { sha256: r1cs }, "circuit.wasm": { sha256: wasm } };
+    const request = { proving_scheme: "groth16", curve: "BN254", import: files };
+    const made = await test.provers.create(owner, request, { waitSec: 60, signal: never });
+    expect([known.status, made.status]).toEqual(["provisioned", "provisioned"]);
+    for (const { id } of [known, made]) expect(test.jobs.get(id)?.kind).toBe("provision_large_prover");
   });
 
   it("are told by what their open keys will take", async () => {

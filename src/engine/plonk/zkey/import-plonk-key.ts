@@ -2,7 +2,6 @@
  * Reads a PLONK key of snarkjs that was made elsewhere. All of it but the powers of its reference string follows from
  * the circuit, so it is made again from both and compared byte for byte; what is kept is this server's own form.
  */
-import { lagrangePointsOf } from "../../backends/snarkjs.js";
 import { areCanonical } from "../../curves/canonical-points.js";
 import type { CurveKernels } from "../../curves/curve-kernels.js";
 import type { CurveParameters } from "../../curves/curve-parameters.js";
@@ -35,15 +34,24 @@ import { readPlonkZkey } from "./plonk-zkey.js";
 import type { PlonkZkey } from "./plonk-zkey.js";
 import { trivialPlonkProof } from "../stored-plonk-key.js";
 import { preparePlonkKey, verifyPlonk } from "../verify-plonk.js";
+import { lagrangePointsOf } from "../../powers-of-tau/point-transform.js";
+import type { PointRowOptions } from "../../powers-of-tau/point-row-work.js";
 import { ZkeyFormatError, findDifference } from "./zkey-parts.js";
 
 /** Of a key whose string the server does not have. */
 const NO_STRING = "00".repeat(32);
-/** Beyond it the Lagrange points take minutes to compute; with the string at hand they need not be. */
-const OWN_STRING_POWER_MAX = 14;
+/**
+ * The Lagrange points of a key of this size take about a minute of one core, and each power of two more than doubles
+ * that; with the string at hand they are only read.
+ */
+const OWN_STRING_POWER_MAX = 16;
 
 /** Reads the key; whether its powers are those of one secret is left to the gates. About 1 s for 2^12 gates. */
-export async function importPlonkKey(files: ImportedKeyFiles, curve: CurveParameters): Promise<ImportedKeyResult> {
+export async function importPlonkKey(
+  files: ImportedKeyFiles,
+  curve: CurveParameters,
+  options: PointRowOptions = {},
+): Promise<ImportedKeyResult> {
   try {
     const zkey = readPlonkZkey(files.provingKey, curve);
     const circuit = readCircuitGates(files.r1cs, curve);
@@ -51,7 +59,7 @@ export async function importPlonkKey(files: ImportedKeyFiles, curve: CurveParame
       return { ok: false, code: "import_invalid", file: "circuit.r1cs", message: circuit.refusal };
     const { gates } = circuit;
     if (!isOf(gates, zkey)) return keyProblem("the key is of another circuit: its counts are not the R1CS's");
-    return await convert(files, zkey, { gates, curve });
+    return await convert(files, zkey, { gates, curve, options });
   } catch (error) {
     if (error instanceof ZkeyFormatError) return keyProblem(error.message);
     throw error;
@@ -81,7 +89,11 @@ function formOf(kernels: CurveKernels): VerifyingKeyForm<PlonkVerifyingKey> {
 async function convert(
   files: ImportedKeyFiles,
   { counts: { domainPower }, powers, tauG2 }: PlonkZkey,
-  { gates, curve }: { readonly gates: PlonkGates; readonly curve: CurveParameters },
+  {
+    gates,
+    curve,
+    options,
+  }: { readonly gates: PlonkGates; readonly curve: CurveParameters; readonly options: PointRowOptions },
 ): Promise<ImportedKeyResult> {
   const kernels = await loadReferenceKernels(curve);
   const { infinities, isOnCurve } = kernels.surveyG1(powers);
@@ -93,11 +105,10 @@ async function convert(
     return keyProblem(
       `a key of more than 2^${String(OWN_STRING_POWER_MAX)} gates takes its powers-of-tau file, which this server does not have`,
     );
-  const domainBytes = 2 ** domainPower * 2 * curve.fqBytes;
   const lagrange =
     string === undefined
-      ? await lagrangePointsOf(curve.name, powers.subarray(0, domainBytes))
-      : await string.lagrangeG1(domainPower);
+      ? await lagrangePointsOf(kernels, { powers, domainPower }, options)
+      : await string.lagrangeG1(domainPower, options);
   const points = { powers, lagrange, tauG2 };
   const resident = buildOrRefuse(gates, points, curve);
   if ("refusal" in resident) return keyProblem(resident.refusal);
