@@ -99,8 +99,7 @@ async function appends(report: Report, peer: Poseidon, samples: number): Promise
   }, options);
   const each = { median: amortised.median / NOTES, p95: amortised.p95 / NOTES, samples: amortised.samples };
   report({ subject: "trees", id, peer: "proofwright", unit: "ms", ...each, note: `each of ${String(NOTES)}` });
-  const hash = (nodes: readonly unknown[]): bigint =>
-    peer.F.toObject(peer(nodes.map((node) => BigInt(node as bigint))));
+  const hash = (nodes: readonly unknown[]): bigint => peer.F.toObject(peer(nodes.map((node) => node as bigint)));
   const theirs = new IMT(hash, 32, 0n);
   let next = 1n;
   const single = await sampleMs(() => {

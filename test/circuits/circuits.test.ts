@@ -293,7 +293,7 @@ describe("ownership", () => {
       const inputs = {
         ...{ Root: `0x${tree.state.root}`, Scope: "4", Message: "5", Note: note.map(String) },
         Nullifier: poseidonTriple([...note, 4n]).toString(),
-        ...{ Index: Index as string, Siblings: [...(Siblings ?? [])] },
+        ...{ Index: Index as string, Siblings: Siblings as string[] },
       };
       expect(accepts(inputs), String(index)).toBe(true);
       expect(accepts({ ...inputs, Root: `0x${tree.roots[2]!}` }), String(index)).toBe(false);

@@ -1,7 +1,8 @@
 /**
  * Poseidon (alpha = 5, 8 full rounds, Grain constants): over the scalar field of BN254 as circomlib's `Poseidon(2)`,
- * `Poseidon(3)` and `Poseidon(5)` compute it, and over that of BLS12-381 with the same rounds and constants of its own. Grassi et al.,
- * "Poseidon", USENIX Security 2021. About 0.3 ms a hash of two: keep it off the event loop.
+ * `Poseidon(3)` and `Poseidon(5)` compute it, and over that of BLS12-381 with the same rounds and constants of its own.
+ * Grassi et al., "Poseidon", USENIX Security 2021. About 0.3 ms a hash of two: keep it off the event loop. Where there
+ * is more to hash, `engine/kernels/poseidon` does it in WebAssembly.
  */
 import { grainGenConstants, poseidon } from "@noble/curves/abstract/poseidon.js";
 import { bls12_381 } from "@noble/curves/bls12-381.js";

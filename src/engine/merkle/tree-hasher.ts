@@ -34,7 +34,8 @@ export function isElement(text: unknown, curve: CurveName): text is string {
  */
 export function requireElements(texts: readonly string[], curve: CurveName, what: string): void {
   for (const text of texts) {
-    if (!isElement(text, curve))
+    const isOne: boolean = isElement(text, curve);
+    if (!isOne)
       throw new RangeError(`${what} is 64 lower-case hex digits below the order of ${curve}'s scalar field: ${text}`);
   }
 }

@@ -7,7 +7,6 @@ import { BN254 } from "../../../src/engine/curves/bn254.js";
 import {
   insertAll,
   pathNodes,
-  proveKey,
   SparseKeyTakenError,
   verifySparseProof,
 } from "../../../src/engine/merkle/sparse-tree.js";

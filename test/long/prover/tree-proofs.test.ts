@@ -27,12 +27,16 @@ afterAll(async () => {
 });
 
 /** Proves the inputs and verifies the proof; then it must not hold for another value of a public signal. */
-async function holds(proverId: string, inputs: CircuitInputs, changed: CircuitInputs): Promise<void> {
+async function holds(
+  proverId: string,
+  inputs: CircuitInputs,
+  { changed, outputs = {} }: { readonly changed: CircuitInputs; readonly outputs?: CircuitInputs },
+): Promise<void> {
   const { proof } = await test.provers.prove(owner, proverId, { inputs, signal: never });
   const verify = async (witness: CircuitInputs): Promise<boolean> =>
     await test.provers.verify(principalOf(owner), proverId, { item: { witness, proof }, store: false, signal: never });
-  expect(await verify(inputs)).toBe(true);
-  expect(await verify({ ...inputs, ...changed })).toBe(false);
+  expect(await verify({ ...inputs, ...outputs })).toBe(true);
+  expect(await verify({ ...inputs, ...outputs, ...changed })).toBe(false);
 }
 
 async function template(file: string, call: string, publics: string): Promise<string> {
@@ -47,10 +51,11 @@ it("proves that a note is in the tree, and that a tree grew out of another", asy
   const inclusion = await template("dense_tree.circom", "NoteInclusion(32)", "{public [Leaf]} ");
   const root = decimal(tree.state.root);
   const leaf = inclusionInputs(proveInclusion(tree, { index: 3, size: 5 }));
-  await holds(inclusion, { ...leaf, Root: root }, { Root: "1" });
+  await holds(inclusion, leaf, { outputs: { Root: root }, changed: { Root: "1" } });
   const consistency = await template("dense_tree.circom", "TreeConsistency(32)", "{public [Size]} ");
   const grown = consistencyInputs(proveConsistency(tree, { fromSize: 2, toSize: 5 }));
-  await holds(consistency, { ...grown, FromRoot: decimal(tree.roots[2]!), ToRoot: root }, { Size: "3" });
+  const outputs = { FromRoot: decimal(tree.roots[2]!), ToRoot: root };
+  await holds(consistency, grown, { outputs, changed: { Size: "3" } });
 });
 
 it("proves that a nullifier was spent, and that another was not", async () => {
@@ -58,9 +63,10 @@ it("proves that a nullifier was spent, and that another was not", async () => {
   tree.insert([3n, 19n, BN254.r - 1n].map((key) => ({ key: hex(key), value: hex(1) })));
   const publics = "{public [Root, Key]} ";
   const member = await template("nullifier_tree.circom", `NullifierMembership(${String(LEVELS)})`, publics);
-  await holds(member, nullifierInputs(tree.prove(hex(19)), LEVELS), { Key: "3" });
+  await holds(member, nullifierInputs(tree.prove(hex(19)), LEVELS), { changed: { Key: "3" } });
   const absence = await template("nullifier_tree.circom", `NullifierAbsence(${String(LEVELS)})`, publics);
-  for (const key of [2n, 35n]) await holds(absence, nullifierInputs(tree.prove(hex(key)), LEVELS), { Key: "4" });
+  for (const key of [2n, 35n])
+    await holds(absence, nullifierInputs(tree.prove(hex(key)), LEVELS), { changed: { Key: "4" } });
   const spent = { ...tree.prove(hex(19)), found: false };
   const forged = { inputs: nullifierInputs(spent, LEVELS), signal: never };
   expect(await failureOf(() => test.provers.prove(owner, absence, forged))).toMatchObject({
@@ -74,7 +80,7 @@ it.each([
 ])("proves %s, for one message only", async (identifier, changed) => {
   const { id } = await provision(test.provers, owner, { identifier });
   const { satisfying, violating } = JSON.parse(read(`${identifier}/inputs.json`)) as Record<string, CircuitInputs>;
-  await holds(id, satisfying!, changed);
+  await holds(id, satisfying!, { changed });
   expect(await failureOf(() => test.provers.prove(owner, id, { inputs: violating!, signal: never }))).toMatchObject({
     code: "constraints_unsatisfied",
   });

@@ -19,7 +19,8 @@ import type { PoseidonInputs, PoseidonModule } from "./poseidon-module.js";
 /** Hashes of one call: 128 KiB of inputs and results, and half a millisecond for each 100. */
 export const HASHES_AT_ONCE_MAX = 1024;
 
-type HashFunction = (target: number, source: number, count: number, constants: number, scratch: number) => void;
+/** (target, source, count, constants, scratch) */
+type HashFunction = (...args: readonly number[]) => void;
 
 const modules = new ModuleCache<PoseidonModule>();
 /** Kernels of this thread by the name of their module: a few, and constants of the hash. */

@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
-import { analyzed } from "../support/analyzed-circuits.js";
+import { PACKAGE_ROOT } from "../../../src/platform/files/package-root.js";
+import { analyzed } from "../../support/analyzed-circuits.js";
 
 const read = (path: string): string => readFileSync(join(PACKAGE_ROOT, "circuits", path), "utf8");
 const SHARED = Object.fromEntries(
