@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import type { Chain } from "../chain/create-chain.js";
+import { compileSolidityInProcess } from "../chain/contracts/builds/solidity-task.js";
 import { requireTenantBy } from "../identity/tenants/tenant-access.js";
 import type { Principal, Subject } from "../platform/auth/principal.js";
 import type { RequireTenant } from "../platform/auth/said-owner.js";
@@ -11,6 +12,7 @@ import type { Area } from "../platform/contract/route.js";
 import { SubscriptionTokens } from "../platform/events/subscription-token.js";
 import { createPrivateFile, readPrivateFile } from "../platform/files/private-file.js";
 import { ProcessTasks } from "../platform/pool/process-task.js";
+import { serverVersion } from "../platform/service/server-version.js";
 import type { NativeCompiler } from "../engine/circuit/native-compiler.js";
 import { openNativeCircom } from "../prover/compute/native-circom.js";
 import { openSandbox, type Sandbox } from "../platform/pool/sandbox.js";
@@ -226,12 +228,20 @@ function createProvers(
       powersUploadBytesMax: config.ptau_upload_max_mb * MIB,
       ...(config.ptau_dir === undefined ? {} : { powersFolder: config.ptau_dir }),
       makesDevelopmentStrings: config.mode === "development",
+      receiptIssuer: { issuer: config.issuer, version: serverVersion() },
     },
     {
       ...{ store: audit.vaultStore, artifacts, jobs, compute, resident, vault: vault.service, events, clock, log },
       ...(analyzer === undefined ? {} : { analyzer }),
       ...(providers === undefined ? {} : { providers }),
       checkPowers: async (path, options) => await checkPowersInProcess(tasks, path, options),
+      audit: async (event) => {
+        await audit.trail.append(event);
+      },
+      compileContract: async (request) => {
+        const compiled = await compileSolidityInProcess(tasks, request);
+        return compiled.settled ? compiled.result : undefined;
+      },
       requireTenant,
       turnOf,
     },

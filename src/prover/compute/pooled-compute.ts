@@ -34,6 +34,8 @@ import { readCompilerName } from "../../engine/circuit/toolchain.js";
 import type {
   AppendNotesMessage,
   AppendNotesValue,
+  CrossCheckMessage,
+  CrossCheckValue,
   OpenKey,
   PairingBackend,
   ProveMessage,
@@ -376,6 +378,11 @@ export class PooledCompute implements ProverCompute {
     options?: ComputeOptions,
   ): Promise<TaskResult<VerifierContractValue>> {
     return await this.#pools.run("prove", "verifier_contract", message, options);
+  }
+
+  /** Checks in the pool `prove`: it takes a hundred times as long as a verification. */
+  async crossCheck(message: CrossCheckMessage, options?: ComputeOptions): Promise<TaskResult<CrossCheckValue>> {
+    return await this.#pools.run("prove", "cross_check", message, options);
   }
 
   #pairingBackend(): PairingBackend {
