@@ -123,9 +123,10 @@ export class ReceiptKeys {
     return { body: keys.slice((page - 1) * rpp, page * rpp).map(onWire), total: keys.length };
   }
 
-  /** Returns the key set of a prover, also of one that does not exist: it is empty then. */
+  /** Returns the key set of a prover. @throws AppError `not_found` for one that has signed nothing, or does not exist */
   keySet(proverId: string): ReceiptKeySet {
     const keys = this.#keysOf(proverId);
+    if (keys.length === 0) throw notFound("key set");
     return {
       keys: keys.filter(({ revoked_at }) => revoked_at === null).map(publicKeyOf),
       revoked_keys: keys.flatMap((key) =>

@@ -30,9 +30,10 @@ export const receiptRoutes = {
     summary: "Public keys that check a prover's receipts (RFC 7517)",
     auth: "public",
     description:
-      "For everybody who knows the prover's id, which its receipts name. Keys stay here after their rotation and after the prover's deletion, so that old receipts can be checked; revoked ones move to `revoked_keys`. A prover that has signed nothing yet has no keys.",
+      "For everybody who knows the prover's id, which its receipts name. Keys stay here after their rotation and after the prover's deletion, so that old receipts can be checked; revoked ones move to `revoked_keys`. 404 for a prover that has signed nothing yet.",
     params: IdParams,
     responses: { 200: { description: "Key set", schema: ReceiptKeySet } },
+    errors: ["not_found"],
   }),
   listReceiptKeys: defineRoute({
     id: "listReceiptKeys",
