@@ -14,6 +14,8 @@ import { PACKAGE_ROOT } from "../../../src/platform/files/package-root.js";
 import { proverRoutes } from "../../../src/prover/routes.js";
 import type { ReceiptClaims, ReceiptKey, ReceiptKeySet } from "../../../src/prover/receipts/receipt-schemas.js";
 import type { ProveResult, VerifyResult } from "../../../src/prover/schemas.js";
+import { KeyLifecycle } from "../../../src/vault/keys/key-lifecycle.js";
+import { VaultRepository } from "../../../src/vault/repository.js";
 import { verifyReceipt, type ReceiptError, type ReceiptKeys } from "../../../src/verify-receipt.js";
 import { BEARER, JSON_HEADERS, startFront, type Front } from "../../platform/http/support.js";
 import { subject } from "../../vault/support.js";
@@ -106,7 +108,7 @@ describe("a receipt of prove", () => {
       scheme: "groth16",
       curve: "BN254",
       setup: { kind: "single_party", transcript_sha256: null, reference_string: null },
-      keys: { verifying_sha256: files["verifying_key.json"], proving_sha256: files.proving_key },
+      keys: { verifying_sha256: files["verifying_key.json"], proving_sha256: files["proving_key.zkey"] },
       public_signals: ["35"],
       public_signals_count: 1,
       public_signals_sha256: sha256("23".padStart(64, "0")),
@@ -321,6 +323,17 @@ describe("the keys of receipts", () => {
   async function fresh(): Promise<string> {
     return (await provision(registry.provers, OWNER, {})).id;
   }
+  /** As the owner, whose token may change provers. */
+  async function call(
+    name: "rotateReceiptKey" | "revokeReceiptKey",
+    params: object,
+    body: object = {},
+  ): Promise<ReceiptKey> {
+    const request = { principal: principalOf(OWNER), params, query: {}, body, signal: never, requestId: "r" };
+    const { rotateReceiptKey, revokeReceiptKey } = registry.registry.handlers;
+    const answered = name === "rotateReceiptKey" ? rotateReceiptKey(request as never) : revokeReceiptKey(request as never);
+    return (await answered).body;
+  }
   async function listed(prover: string): Promise<ReceiptKey[]> {
     const response = await fetch(`${front.url}/api/v1/provers/${prover}/receipt_keys`, { headers: BEARER });
     return (await response.json()) as ReceiptKey[];
@@ -339,15 +352,17 @@ describe("the keys of receipts", () => {
   it("stay published after a rotation, and after the prover's deletion", async () => {
     const prover = await fresh();
     const before = await prove(prover);
-    const rotated = await post<ReceiptKey>(`${prover}/receipt_keys`);
-    expect(rotated).toMatchObject({ status: 201, body: { state: "current" } });
+    const { status } = await post(`${prover}/receipt_keys`);
+    expect(status).toBe(403);
+    const rotated = await call("rotateReceiptKey", { id: prover });
+    expect(rotated.state).toBe("current");
     const after = await prove(prover);
-    expect(decodeProtectedHeader(after.receipt).kid).toBe(rotated.body.kid);
-    expect(decodeProtectedHeader(before.receipt).kid).not.toBe(rotated.body.kid);
+    expect(decodeProtectedHeader(after.receipt).kid).toBe(rotated.kid);
+    expect(decodeProtectedHeader(before.receipt).kid).not.toBe(rotated.kid);
     expect((await listed(prover)).map(({ state }) => state)).toEqual(["retired", "current"]);
     const { vault_id } = registry.provers.get(OWNER, prover);
     const inVault = registry.vault.vault.listKeys(OWNER, vault_id, { page: 1, rpp: 25 }).body.map((key) => key.id);
-    expect(inVault).toContain(rotated.body.kid);
+    expect(inVault).toContain(rotated.kid);
     expect(inVault).not.toContain(decodeProtectedHeader(before.receipt).kid);
     await registry.provers.delete(OWNER, prover);
     const keys = await keySet(prover);
@@ -359,21 +374,23 @@ describe("the keys of receipts", () => {
     const prover = await fresh();
     const before = await prove(prover);
     const { kid = "" } = decodeProtectedHeader(before.receipt);
-    const revoke = async () => await post<ReceiptKey>(`${prover}/receipt_keys/${kid}/revoke`, { reason: "stolen" });
-    const revoked = await revoke();
-    expect(revoked).toMatchObject({ status: 200, body: { kid, state: "revoked", reason: "stolen" } });
-    expect(await revoke()).toEqual(revoked);
+    const revoked = await call("revokeReceiptKey", { id: prover, kid }, { reason: "stolen" });
+    expect(revoked).toMatchObject({ kid, state: "revoked", reason: "stolen" });
+    expect(await call("revokeReceiptKey", { id: prover, kid })).toEqual(revoked);
     const after = await prove(prover);
     const keys = await keySet(prover);
-    expect(keys.revoked_keys).toMatchObject([{ kid, reason: "stolen", revoked_at: revoked.body.revoked_at }]);
+    expect(keys.revoked_keys).toMatchObject([{ kid, reason: "stolen", revoked_at: revoked.revoked_at }]);
     expect(await refusalOf(before.receipt, keys)).toBe("key_revoked");
     await expect(checkedByJose(before.receipt, keys)).rejects.toThrow();
     expect(await refusalOf(after.receipt, keys)).toBe("accepted");
     await registry.provers.delete(OWNER, prover);
     const late = decodeProtectedHeader(after.receipt).kid ?? "";
-    expect(await post(`${prover}/receipt_keys/${late}/revoke`)).toMatchObject({ status: 200 });
+    expect(await call("revokeReceiptKey", { id: prover, kid: late })).toMatchObject({ state: "revoked" });
     expect(await refusalOf(after.receipt, await keySet(prover))).toBe("key_revoked");
-    expect(await post(`${prover}/receipt_keys/${randomUUID()}/revoke`)).toMatchObject({ status: 404 });
+    const unknown = await failureOf(
+      async () => await call("revokeReceiptKey", { id: prover, kid: randomUUID() }),
+    );
+    expect(unknown.code).toBe("not_found");
   });
 
   it("are replaced when they are deleted from the vault, and not when they are disabled", async () => {
@@ -385,6 +402,22 @@ describe("the keys of receipts", () => {
     const keys = await keySet(prover);
     expect([await refusalOf(before.receipt, keys), await refusalOf(after.receipt, keys)]).toEqual(["accepted", "accepted"]);
     expect((await listed(prover)).map(({ state }) => state)).toEqual(["retired", "current"]);
+    const key = [OWNER, vault_id, decodeProtectedHeader(after.receipt).kid ?? ""] as const;
+    const { store, seal, clock } = registry.vault;
+    const lifecycle = new KeyLifecycle({ repository: new VaultRepository({ store }), seal, clock });
+    await lifecycle.disable(...key);
+    const refused = await post<{ errors: object[] }>(`${prover}/prove`, { witness: INPUTS, receipt: true });
+    expect(refused).toMatchObject({ status: 409, body: { errors: [{ code: "key_disabled" }] } });
+    await lifecycle.enable(...key);
+    await expect(prove(prover)).resolves.toMatchObject({ prover_id: prover });
+  });
+
+  it("are not made in a vault that was deleted", async () => {
+    const prover = await fresh();
+    const { vault_id } = registry.provers.get(OWNER, prover);
+    await registry.vault.vault.deleteVault(OWNER, vault_id);
+    const refused = await post<{ errors: object[] }>(`${prover}/prove`, { witness: INPUTS, receipt: true });
+    expect(refused).toMatchObject({ status: 409, body: { errors: [{ code: "prover_keys_missing" }] } });
   });
 });
 
