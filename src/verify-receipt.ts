@@ -84,7 +84,8 @@ export async function verifyReceipt(
 ): Promise<ReceiptClaims> {
   const claims = readClaims(await signedPayload(receipt, keys));
   const publicSignals = expected.publicSignals ?? claims.public_signals ?? undefined;
-  if (publicSignals !== undefined) requireSignals(claims, publicSignals, expected.publicSignals === undefined);
+  const code = expected.publicSignals === undefined ? "claims_invalid" : "receipt_mismatch";
+  if (publicSignals !== undefined) requireSignals(claims, publicSignals, code);
   requireExpected(claims, expected);
   const { result = true } = expected;
   if (result !== "any" && claims.result !== result)
@@ -144,9 +145,8 @@ function parsed(payload: Uint8Array): unknown {
   }
 }
 
-/** Compares hashes of the signals, and of the statement that has them. */
-function requireSignals(claims: ReceiptClaims, publicSignals: readonly string[], areItsOwn: boolean): void {
-  const code = areItsOwn ? "claims_invalid" : "receipt_mismatch";
+/** Compares hashes of the signals, and of the statement that has them; otherwise throws an error of this code. */
+function requireSignals(claims: ReceiptClaims, publicSignals: readonly string[], code: ReceiptErrorCode): void {
   if (!publicSignals.every((signal) => DECIMAL.test(signal)))
     throw new ReceiptError(code, "public signals are decimal field elements");
   const bytes = concatBytes(...publicSignals.map(wordOf));

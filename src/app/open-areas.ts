@@ -180,6 +180,22 @@ function createPools({ config, log }: Platform): ComputePools {
   );
 }
 
+/** What the registry takes of others to compare verifiers, and to tell when they disagree. */
+function crossCheckParts(
+  { trail }: Platform["audit"],
+  tasks: ProcessTasks,
+): Pick<Parameters<typeof createProverRegistry>[1], "audit" | "compileContract"> {
+  return {
+    audit: async (event) => {
+      await trail.append(event);
+    },
+    compileContract: async (request) => {
+      const compiled = await compileSolidityInProcess(tasks, request);
+      return compiled.settled ? compiled.result : undefined;
+    },
+  };
+}
+
 function createProvers(
   { config, audit, artifacts, jobs, events, clock, log, providers }: Platform,
   {
@@ -206,10 +222,11 @@ function createProvers(
     largeWorkspaces: config.prove_threads,
   };
   const memory = new MemoryBudget({ bytes: config.memory_mb * MIB });
+  const compile = { memoryMb: config.compile_memory_mb, seconds: config.compile_seconds };
   const compute = new PooledCompute(
     {
       constraintsMax: config.constraints_max,
-      compile: { memoryMb: config.compile_memory_mb, seconds: config.compile_seconds },
+      compile,
       residentBytesMax: budgetBytes,
       preparedFolder: join(PACKAGE_ROOT, "dist", "circuits"),
       ...(compiler === undefined ? {} : { compiler }),
@@ -217,7 +234,6 @@ function createProvers(
     },
     { pools, tasks, memory, log },
   );
-  const compile = { memoryMb: config.compile_memory_mb, seconds: config.compile_seconds };
   const seconds = config.analysis_seconds;
   const analyzer = seconds === 0 ? undefined : new ProcessAnalyzer({ compile, seconds }, { tasks });
   return createProverRegistry(
@@ -235,15 +251,8 @@ function createProvers(
       ...(analyzer === undefined ? {} : { analyzer }),
       ...(providers === undefined ? {} : { providers }),
       checkPowers: async (path, options) => await checkPowersInProcess(tasks, path, options),
-      audit: async (event) => {
-        await audit.trail.append(event);
-      },
-      compileContract: async (request) => {
-        const compiled = await compileSolidityInProcess(tasks, request);
-        return compiled.settled ? compiled.result : undefined;
-      },
-      requireTenant,
-      turnOf,
+      ...crossCheckParts(audit, tasks),
+      ...{ requireTenant, turnOf },
     },
   );
 }

@@ -184,11 +184,9 @@ export function createProverRegistry(
   const builtIns = new BuiltInCircuits({ folder: join(PACKAGE_ROOT, "circuits") });
   const source = options.source ?? SOURCE_LIMITS;
   const catalog = createCatalog(options, dependencies, { builtIns, sourceLimits: source });
-  const notes = new NoteStores({
-    store,
-    clock,
-    appendNotes: async (message, owner) => await compute.appendNotes(message, { owner: turnOf(owner) }),
-  });
+  const appendNotes: ConstructorParameters<typeof NoteStores>[0]["appendNotes"] = async (message, owner) =>
+    await compute.appendNotes(message, { owner: turnOf(owner) });
+  const notes = new NoteStores({ store, clock, appendNotes });
   const pins = new KeyPins({ vault, catalog });
   const powers = new PowersRecords({ store });
   const files = usedFiles(artifacts, { repository, powers });

@@ -118,7 +118,11 @@ function proofHandlers(
         signal,
         ...(attest === undefined ? {} : { attest }),
       });
-      return { status: 201, body: { ...made, ...attest?.answer() }, headers: { Location: `/api/v1/provers/${id}/proofs/${made.id}` } };
+      return {
+        status: 201,
+        body: { ...made, ...attest?.answer() },
+        headers: { Location: `/api/v1/provers/${id}/proofs/${made.id}` },
+      };
     },
     verify: async ({ principal, params, body, signal, requestId }) => {
       const id = labelling.idOf(principal.subject, params.id);

@@ -30,21 +30,35 @@ export function bn254Precompiles(kernels: PairingKernels): CustomPrecompile[] {
     { g1: negateG1(generatorG1, BN254), g2: generatorG2 },
   ]);
   return [
-    precompile(6, () => GAS.add, (input) => {
-      const terms = [0, POINT_BYTES].map((at) => ({ point: readG1(input, at), scalar: 1n }));
-      return writeG1(kernels.combineG1(terms));
-    }),
-    precompile(7, () => GAS.multiply, (input) => {
-      const scalar = readWord(input, POINT_BYTES) % BN254.r;
-      return writeG1(kernels.combineG1([{ point: readG1(input, 0), scalar }]));
-    }),
-    precompile(8, (input) => GAS.pairing + GAS.pair * BigInt(Math.floor(input.length / PAIR_BYTES)), (input) => {
-      if (input.length % PAIR_BYTES !== 0) throw new RefusedInput("the input is not a list of pairs");
-      const terms = Array.from({ length: input.length / PAIR_BYTES }, (_, i) => readPair(input, i * PAIR_BYTES, kernels));
-      const finite = terms.filter((term) => term !== undefined);
-      const isOne = finite.length === 0 || kernels.equalPairingValues(kernels.pairingProduct(finite), one);
-      return writeWord(isOne ? 1n : 0n);
-    }),
+    precompile(
+      6,
+      () => GAS.add,
+      (input) => {
+        const terms = [0, POINT_BYTES].map((at) => ({ point: readG1(input, at), scalar: 1n }));
+        return writeG1(kernels.combineG1(terms));
+      },
+    ),
+    precompile(
+      7,
+      () => GAS.multiply,
+      (input) => {
+        const scalar = readWord(input, POINT_BYTES) % BN254.r;
+        return writeG1(kernels.combineG1([{ point: readG1(input, 0), scalar }]));
+      },
+    ),
+    precompile(
+      8,
+      (input) => GAS.pairing + GAS.pair * BigInt(Math.floor(input.length / PAIR_BYTES)),
+      (input) => {
+        if (input.length % PAIR_BYTES !== 0) throw new RefusedInput("the input is not a list of pairs");
+        const terms = Array.from({ length: input.length / PAIR_BYTES }, (_, i) =>
+          readPair(input, i * PAIR_BYTES, kernels),
+        );
+        const finite = terms.filter((term) => term !== undefined);
+        const isOne = finite.length === 0 || kernels.equalPairingValues(kernels.pairingProduct(finite), one);
+        return writeWord(isOne ? 1n : 0n);
+      },
+    ),
   ];
 }
 

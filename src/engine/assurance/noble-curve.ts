@@ -1,6 +1,6 @@
 /**
- * A curve as @noble/curves computes it, for verifiers that share nothing with the kernels: their own reading of snarkjs'
- * JSON, of points, and of the transcript. Slow and plain: one pairing takes some 10 ms.
+ * A curve as @noble/curves computes it, for verifiers that share nothing with the kernels: their own reading of JSON
+ * from snarkjs, of points, and of the transcript. Slow and plain: one pairing takes some 10 ms.
  */
 import type { BlsCurvePair } from "@noble/curves/abstract/bls.js";
 import { bls12_381 } from "@noble/curves/bls12-381.js";

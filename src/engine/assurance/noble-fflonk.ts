@@ -3,13 +3,7 @@
  * snarkjs, from its JSON. The remainders at y are interpolated from the values at the roots of xi, one by one; the
  * server's own verifier computes them from coefficients.
  */
-import {
-  NobleFormatError,
-  publicValuesAt,
-  signalsOf,
-  type JsonMembers,
-  type NobleCurve,
-} from "./noble-curve.js";
+import { NobleFormatError, publicValuesAt, signalsOf, type JsonMembers, type NobleCurve } from "./noble-curve.js";
 
 /** Evaluations in the order of the transcript. */
 const EVALUATIONS = [
@@ -65,7 +59,12 @@ export function verifyFflonkOnNoble(
   const xi = curve.power(seed, 24n);
   const context = { curve, key, values, signals, ...curve.domain(key), beta, gamma, seed, xi };
   const openings = openingsOf(context);
-  const [zeros0, zeros1, zeros2] = openings.map(({ roots }) => product(curve, roots.map((each) => y - each)));
+  const [zeros0, zeros1, zeros2] = openings.map(({ roots }) =>
+    product(
+      curve,
+      roots.map((each) => y - each),
+    ),
+  );
   const [r0, r1, r2] = openings.map((opening) => interpolate(curve, opening, y));
   const factor1 = curve.reduce(alpha * defined(zeros0) * curve.inverse(defined(zeros1)));
   const factor2 = curve.reduce(alpha ** 2n * defined(zeros0) * curve.inverse(defined(zeros2)));

@@ -65,10 +65,12 @@ export class ContractCodes {
   async #compile(prover: StoredProver, asker: Asker, compile: CompileContract): Promise<ContractCode | false> {
     const { contracts, artifacts } = this.#with;
     // Others may wait for the code as well, so that the asker's leaving does not end it.
-    const file = prover.build.artifacts[MADE_FILES.contract] ?? (await contracts.make(prover, { subject: asker.subject }));
+    const file =
+      prover.build.artifacts[MADE_FILES.contract] ?? (await contracts.make(prover, { subject: asker.subject }));
     const source = Buffer.from(await artifacts.read(file.sha256)).toString("utf8");
     const result = await compile({ sources: { "verifier.sol": source }, settings: SETTINGS });
-    if (result === undefined) throw new AppError("internal_error", { message: "the verifier contract did not compile" });
+    if (result === undefined)
+      throw new AppError("internal_error", { message: "the verifier contract did not compile" });
     if (!result.ok) return false;
     return { bytecode: result.bytecode, selector: selectorOf(result.abi) };
   }
@@ -82,7 +84,8 @@ interface AbiEntry {
 
 function selectorOf(abi: readonly unknown[]): string {
   const entry = (abi as readonly AbiEntry[]).find(({ type, name }) => type === "function" && name === "verifyProof");
-  if (entry === undefined) throw new AppError("internal_error", { message: "the verifier contract has no verifyProof" });
+  if (entry === undefined)
+    throw new AppError("internal_error", { message: "the verifier contract has no verifyProof" });
   const signature = `verifyProof(${(entry.inputs ?? []).map(({ type }) => type).join(",")})`;
   return Buffer.from(keccak256(Buffer.from(signature, "latin1"))).toString("hex", 0, SELECTOR_BYTES);
 }

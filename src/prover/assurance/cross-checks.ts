@@ -78,7 +78,8 @@ export class CrossChecks {
       proofwright: decision.result,
       ...Object.fromEntries(checked.value.verdicts.map(({ checker, valid }) => [checker, valid])),
     };
-    if (Object.values(verdicts).some((valid) => valid !== decision.result)) await this.#alarm(decision, verdicts, asker);
+    if (Object.values(verdicts).some((valid) => valid !== decision.result))
+      await this.#alarm(decision, verdicts, asker);
     const checkers = Object.keys(verdicts) as Checker[];
     assert(checkers.length > 1, "a cross-check asks others");
     return checkers;

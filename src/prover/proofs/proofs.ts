@@ -91,7 +91,12 @@ export class Proofs {
   async prove(
     caller: Subject,
     id: string,
-    { signal, meta: said, attest, ...request }: ProveRequest & Attested & { readonly meta?: Meta; readonly signal: AbortSignal },
+    {
+      signal,
+      meta: said,
+      attest,
+      ...request
+    }: ProveRequest & Attested & { readonly meta?: Meta; readonly signal: AbortSignal },
   ): Promise<ProveResult> {
     const admission = this.#admit(caller, id, "prove");
     const { prover } = admission;

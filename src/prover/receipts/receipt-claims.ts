@@ -52,8 +52,7 @@ export function receiptClaims(decision: Decision, context: ReceiptContext): Rece
     setup: {
       kind: prover.trusted_setup,
       transcript_sha256: artifacts[TRANSCRIPT]?.sha256 ?? null,
-      reference_string:
-        string === null ? null : { origin: string.origin, sha256: string.sha256, power: string.power },
+      reference_string: string === null ? null : { origin: string.origin, sha256: string.sha256, power: string.power },
     },
     keys: { verifying_sha256: verifyingKeySha256, proving_sha256: decision.provingKeySha256 ?? null },
     public_signals: publicSignals.length > LISTED_SIGNALS_MAX ? null : [...publicSignals],

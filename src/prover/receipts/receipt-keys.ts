@@ -1,5 +1,5 @@
 /**
- * The keys that sign receipts: Ed25519 keys in the vault of the prover's owner, one at a time for each prover, made with
+ * The keys that sign receipts: Ed25519 keys in the vault of the prover's owner, one at a time for each prover, made for
  * the first receipt. Their public halves are kept here, apart from vault and prover, and stay when either is deleted:
  * receipts are checked for longer than their key signs.
  */
@@ -123,7 +123,10 @@ export class ReceiptKeys {
     return { body: keys.slice((page - 1) * rpp, page * rpp).map(onWire), total: keys.length };
   }
 
-  /** Returns the key set of a prover. @throws AppError `not_found` for one that has signed nothing, or does not exist */
+  /**
+   * Returns the key set of a prover.
+   * @throws AppError `not_found` for one that has signed nothing, or does not exist
+   */
   keySet(proverId: string): ReceiptKeySet {
     const keys = this.#keysOf(proverId);
     if (keys.length === 0) throw notFound("key set");

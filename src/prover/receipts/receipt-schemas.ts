@@ -50,7 +50,9 @@ const ReceiptCircuit = closed(
 const ReceiptSetup = closed(
   {
     kind: Type.String({ description: "the prover's trusted_setup" }),
-    transcript_sha256: nullable(Type.String({ ...Digest, description: "of the ceremony's transcript, where there is one" })),
+    transcript_sha256: nullable(
+      Type.String({ ...Digest, description: "of the ceremony's transcript, where there is one" }),
+    ),
     reference_string: nullable(
       closed({
         origin: Type.String({ description: "ceremony or development" }),
@@ -66,7 +68,10 @@ const ReceiptNote = closed(
   {
     store_id: Uuid,
     index: Type.Integer({ minimum: 0 }),
-    root: Type.String({ ...Digest, description: "root of the note store when it had `size` notes, this one among them" }),
+    root: Type.String({
+      ...Digest,
+      description: "root of the note store when it had `size` notes, this one among them",
+    }),
     size: Type.Integer({ minimum: 1 }),
   },
   { description: "where the note of the proof is" },

@@ -66,18 +66,21 @@ export class RequestAttestation implements Attestation {
     this.#with = dependencies;
   }
 
+  /** See Attestation.begin. */
   async begin(prover: StoredProver, { isBatch }: { readonly isBatch: boolean }): Promise<void> {
     if (isBatch && this.#request.assurance === "triple")
       throw invalidMember("assurance", "`assurance: triple` is for one proof at a time, and not with `batch`");
     if (this.#request.wantsReceipt) await this.#with.keys.prepare(prover);
   }
 
+  /** See Attestation.confirm. */
   async confirm(decision: Decision): Promise<void> {
     if (this.#request.assurance !== "triple") return;
     const { caller: subject, signal, requestId } = this.#request;
     this.#checkedBy = await this.#with.checks.require(decision, { subject, signal, requestId });
   }
 
+  /** See Attestation.sign. */
   async sign(decisions: readonly (Decision | undefined)[], note?: NotePlace): Promise<void> {
     if (!this.#request.wantsReceipt) return;
     const decided = decisions.filter((each) => each !== undefined);

@@ -53,7 +53,10 @@ async function make(name: ProofSystemName): Promise<Made> {
   return { system, verifyingKey: made.verifyingKey, proof, message };
 }
 
-async function stringFor(name: ProofSystemName, { curve }: ProofSystem): Promise<Parameters<ProofSystem["makeKey"]>[1]> {
+async function stringFor(
+  name: ProofSystemName,
+  { curve }: ProofSystem,
+): Promise<Parameters<ProofSystem["makeKey"]>[1]> {
   if (PROOF_SYSTEMS[name].setup !== "universal") return {};
   const file = await makeDevelopmentString(await loadReferenceKernels(curve), STRING_POWER);
   const path = join(newFolder("string"), "powers.ptau");
@@ -131,9 +134,10 @@ describe.each(NAMES)("a proof of %s", (name) => {
     expect(places.length).toBeGreaterThan(2);
     for (const place of places) {
       const changed = changedAt(proof, place);
-      expect(verifyOnNoble(name, { verifyingKey: made.verifyingKey, proof: changed, publicSignals }), place.join(".")).toBe(
-        false,
-      );
+      expect(
+        verifyOnNoble(name, { verifyingKey: made.verifyingKey, proof: changed, publicSignals }),
+        place.join("."),
+      ).toBe(false);
     }
   });
 
@@ -144,32 +148,36 @@ describe.each(NAMES)("a proof of %s", (name) => {
 });
 
 describe("verifiers of others' code on changed values", () => {
-  it.each(["plonk/BN254", "fflonk/BN254"] as const)("say of %s what the server says", async (name) => {
-    const made = await make(name);
-    const { system } = made;
-    const pairing = await system.loadPairing("reference");
-    const prepared = system.prepareKey(made.verifyingKey, pairing);
-    const proof = system.toJson(made.proof);
-    // Values, not coordinates: another coordinate is no point, and malformed.
-    const values = placesOf(proof).filter((place) => /^(eval_|evaluations)/.test(place[0] ?? ""));
-    expect(values.length).toBeGreaterThan(5);
-    const [first, last] = [values[0] ?? [], values.at(-1) ?? []];
-    for (const place of [first, last]) {
-      const [decoded] = system.decodeProofs([changedAt(proof, place)], pairing);
-      if (decoded?.ok !== true) throw new Error("a changed value is still well-formed");
-      const signals = made.message.publicSignals.map(BigInt);
-      expect(system.verify(prepared, decoded.value, signals)).toBe(false);
-      const checked = await crossCheck({ ...made.message, proof: system.encodeHex(decoded.value) });
-      expect(checked, place.join(".")).toMatchObject({
-        value: {
-          verdicts: [
-            { checker: "noble", valid: false },
-            { checker: "evm", valid: false },
-          ],
-        },
-      });
-    }
-  }, 60_000);
+  it.each(["plonk/BN254", "fflonk/BN254"] as const)(
+    "say of %s what the server says",
+    async (name) => {
+      const made = await make(name);
+      const { system } = made;
+      const pairing = await system.loadPairing("reference");
+      const prepared = system.prepareKey(made.verifyingKey, pairing);
+      const proof = system.toJson(made.proof);
+      // Values, not coordinates: another coordinate is no point, and malformed.
+      const values = placesOf(proof).filter((place) => /^(eval_|evaluations)/.test(place[0] ?? ""));
+      expect(values.length).toBeGreaterThan(5);
+      const [first, last] = [values[0] ?? [], values.at(-1) ?? []];
+      for (const place of [first, last]) {
+        const [decoded] = system.decodeProofs([changedAt(proof, place)], pairing);
+        if (decoded?.ok !== true) throw new Error("a changed value is still well-formed");
+        const signals = made.message.publicSignals.map(BigInt);
+        expect(system.verify(prepared, decoded.value, signals)).toBe(false);
+        const checked = await crossCheck({ ...made.message, proof: system.encodeHex(decoded.value) });
+        expect(checked, place.join(".")).toMatchObject({
+          value: {
+            verdicts: [
+              { checker: "noble", valid: false },
+              { checker: "evm", valid: false },
+            ],
+          },
+        });
+      }
+    },
+    60_000,
+  );
 });
 
 /** Paths of all decimal values of a proof's object, but for the third coordinates, which are constant. */
@@ -181,7 +189,9 @@ function placesOf(value: unknown, path: readonly string[] = []): (readonly strin
 
 function changedAt(proof: SnarkjsProof, path: readonly string[]): SnarkjsProof {
   const copy = structuredClone(proof) as unknown as Record<string, unknown>;
-  const parent = path.slice(0, -1).reduce<Record<string, unknown>>((at, key) => at[key] as Record<string, unknown>, copy);
+  const parent = path
+    .slice(0, -1)
+    .reduce<Record<string, unknown>>((at, key) => at[key] as Record<string, unknown>, copy);
   const last = path.at(-1) ?? "";
   parent[last] = String(BigInt(parent[last] as string) + 1n);
   return copy as unknown as SnarkjsProof;

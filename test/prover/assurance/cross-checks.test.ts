@@ -51,7 +51,14 @@ afterAll(async () => {
 });
 
 async function call<T>(route: "prove" | "verify", body: object): Promise<T> {
-  const request = { principal: principalOf(owner), params: { id }, query: {}, body, signal: never, requestId: "request" };
+  const request = {
+    principal: principalOf(owner),
+    params: { id },
+    query: {},
+    body,
+    signal: never,
+    requestId: "request",
+  };
   return (await test.registry.handlers[route](request as never)).body as T;
 }
 
@@ -75,46 +82,55 @@ describe("assurance: triple", () => {
     expect(await call("verify", { batch, assurance: "single" })).toEqual({ result: true, batch: [{ result: true }] });
   });
 
-  it.each(["noble", "evm"] as const)("answers nothing where %s disagrees, stores nothing, and tells all", async (checker) => {
-    const { proof } = await call<ProveResult>("prove", { witness: INPUTS });
-    const count = (): number => test.provers.listProofs(owner, id, { page: 1, rpp: 1 }).total;
-    const before = { proofs: count(), alarms: test.registry.crossChecks.disagreements };
-    compute.contrary = checker;
-    try {
-      const asked = { assurance: "triple", receipt: true };
-      const item = { proof, public_signals: ["35"] };
-      const bodies = [
-        ["verify", { ...item, ...asked, store: true }],
-        ["verify", { ...item, public_signals: ["36"], ...asked }],
-        ["prove", { witness: INPUTS, ...asked }],
-      ] as const;
-      for (const [route, body] of bodies) {
-        const failure = await failureOf(async () => await call(route, body));
-        expect([failure.code, failure.status]).toEqual(["assurance_disagreement", 500]);
+  it.each(["noble", "evm"] as const)(
+    "answers nothing where %s disagrees, stores nothing, and tells all",
+    async (checker) => {
+      const { proof } = await call<ProveResult>("prove", { witness: INPUTS });
+      const count = (): number => test.provers.listProofs(owner, id, { page: 1, rpp: 1 }).total;
+      const before = { proofs: count(), alarms: test.registry.crossChecks.disagreements };
+      compute.contrary = checker;
+      try {
+        const asked = { assurance: "triple", receipt: true };
+        const item = { proof, public_signals: ["35"] };
+        const bodies = [
+          ["verify", { ...item, ...asked, store: true }],
+          ["verify", { ...item, public_signals: ["36"], ...asked }],
+          ["prove", { witness: INPUTS, ...asked }],
+        ] as const;
+        for (const [route, body] of bodies) {
+          const failure = await failureOf(async () => await call(route, body));
+          expect([failure.code, failure.status]).toEqual(["assurance_disagreement", 500]);
+        }
+      } finally {
+        compute.contrary = undefined;
       }
-    } finally {
-      compute.contrary = undefined;
-    }
-    expect(count()).toBe(before.proofs);
-    expect(test.registry.crossChecks.disagreements).toBe(before.alarms + 3);
-    expect(audited.at(-1)).toMatchObject({
-      action: "assurance.disagreement",
-      outcome: "refused",
-      target: { id },
-      detail: { proofwright: true, [checker]: false },
-    });
-    expect(test.log.lines.filter(({ level }) => level === "error").at(-1)).toMatchObject({
-      fields: { code: "assurance_disagreement", prover_id: id, request_id: "request" },
-    });
-    const events = test.store.range(["events"]).map(({ value }) => JSON.stringify(value));
-    expect(events.some((text) => text.includes("privacy.prover.assurance.disagreement"))).toBe(true);
-  });
+      expect(count()).toBe(before.proofs);
+      expect(test.registry.crossChecks.disagreements).toBe(before.alarms + 3);
+      expect(audited.at(-1)).toMatchObject({
+        action: "assurance.disagreement",
+        outcome: "refused",
+        target: { id },
+        detail: { proofwright: true, [checker]: false },
+      });
+      expect(test.log.lines.filter(({ level }) => level === "error").at(-1)).toMatchObject({
+        fields: { code: "assurance_disagreement", prover_id: id, request_id: "request" },
+      });
+      const events = test.store.range(["events"]).map(({ value }) => JSON.stringify(value));
+      expect(events.some((text) => text.includes("privacy.prover.assurance.disagreement"))).toBe(true);
+    },
+  );
 
   it("asks ffjavascript where the compiler takes no contract", async () => {
     const without = await openTestRegistry({ compute });
     try {
       const { id: other } = await provision(without.provers, owner);
-      const request = { principal: principalOf(owner), params: { id: other }, query: {}, signal: never, requestId: "r" };
+      const request = {
+        principal: principalOf(owner),
+        params: { id: other },
+        query: {},
+        signal: never,
+        requestId: "r",
+      };
       const made = await without.registry.handlers.prove({
         ...request,
         body: { witness: INPUTS, assurance: "triple" },

@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
-import { compactVerify, createLocalJWKSet, decodeJwt, decodeProtectedHeader, type JSONWebKeySet } from "jose";
+import { compactVerify, createLocalJWKSet, decodeJwt, decodeProtectedHeader } from "jose";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bindRoutes } from "../../../src/platform/contract/route.js";
 import { PACKAGE_ROOT } from "../../../src/platform/files/package-root.js";
@@ -39,7 +39,12 @@ afterAll(async () => {
   await registry.close();
 });
 
-async function post<T>(path: string, body: unknown = {}): Promise<{ readonly status: number; readonly body: T }> {
+interface Answer<T> {
+  readonly status: number;
+  readonly body: T;
+}
+
+async function post<T>(path: string, body: unknown = {}): Promise<Answer<T>> {
   const response = await fetch(`${front.url}/api/v1/provers/${path}`, {
     method: "POST",
     headers: JSON_HEADERS,
@@ -74,14 +79,18 @@ function receiptIn({ receipt }: { readonly receipt?: string }): string {
 
 /** What jose says of it, with nothing of ours. */
 async function checkedByJose(receipt: string, keys: ReceiptKeySet): Promise<ReceiptClaims> {
-  const set = createLocalJWKSet(keys as unknown as JSONWebKeySet);
+  const set = createLocalJWKSet(keys);
   const { payload, protectedHeader } = await compactVerify(receipt, set, { algorithms: ["EdDSA"] });
   expect(protectedHeader).toMatchObject({ alg: "EdDSA", typ: "proofwright-receipt+jwt" });
   return JSON.parse(new TextDecoder().decode(payload)) as ReceiptClaims;
 }
 
 /** The code with which a receipt is refused. */
-async function refusalOf(receipt: string, keys: ReceiptKeys, expected?: Parameters<typeof verifyReceipt>[2]): Promise<string> {
+async function refusalOf(
+  receipt: string,
+  keys: ReceiptKeys,
+  expected?: Parameters<typeof verifyReceipt>[2],
+): Promise<string> {
   try {
     await verifyReceipt(receipt, keys, expected);
     return "accepted";
@@ -97,7 +106,9 @@ describe("a receipt of prove", () => {
     const made = await prove();
     const claims = await checkedByJose(made.receipt, await keySet());
     const prover = registry.provers.get(OWNER, id);
-    const files = Object.fromEntries(registry.provers.artifacts(OWNER, id).map(({ name, sha256: hash }) => [name, hash]));
+    const files = Object.fromEntries(
+      registry.provers.artifacts(OWNER, id).map(({ name, sha256: hash }) => [name, hash]),
+    );
     expect(claims).toMatchObject({
       sub: id,
       version: 1,
@@ -166,8 +177,12 @@ describe("a receipt of verify", () => {
     const made = await prove();
     const answer = await verify({ proof: made.proof, public_signals: ["36"], receipt: true });
     expect(answer.result).toBe(false);
-    const receipt = receiptIn(answer as { receipt: string });
-    expect(await checkedByJose(receipt, await keySet())).toMatchObject({ result: false, public_signals: ["36"], note: null });
+    const receipt = receiptIn(answer);
+    expect(await checkedByJose(receipt, await keySet())).toMatchObject({
+      result: false,
+      public_signals: ["36"],
+      note: null,
+    });
     const keys = await keySet();
     expect(await refusalOf(receipt, keys)).toBe("result_unexpected");
     expect(await refusalOf(receipt, keys, { result: false })).toBe("accepted");
@@ -187,7 +202,10 @@ describe("a receipt of verify", () => {
     const [first, second, third] = batch as ({ receipt?: string } | undefined)[];
     expect(second).not.toHaveProperty("receipt");
     const keys = await keySet();
-    const claims = [await checkedByJose(receiptIn(first ?? {}), keys), await checkedByJose(receiptIn(third ?? {}), keys)];
+    const claims = [
+      await checkedByJose(receiptIn(first ?? {}), keys),
+      await checkedByJose(receiptIn(third ?? {}), keys),
+    ];
     expect(claims.map(({ result, public_signals }) => [result, public_signals])).toEqual([
       [true, ["35"]],
       [false, ["34"]],
@@ -331,7 +349,8 @@ describe("the keys of receipts", () => {
   ): Promise<ReceiptKey> {
     const request = { principal: principalOf(OWNER), params, query: {}, body, signal: never, requestId: "r" };
     const { rotateReceiptKey, revokeReceiptKey } = registry.registry.handlers;
-    const answered = name === "rotateReceiptKey" ? rotateReceiptKey(request as never) : revokeReceiptKey(request as never);
+    const answered =
+      name === "rotateReceiptKey" ? rotateReceiptKey(request as never) : revokeReceiptKey(request as never);
     return (await answered).body;
   }
   async function listed(prover: string): Promise<ReceiptKey[]> {
@@ -387,9 +406,7 @@ describe("the keys of receipts", () => {
     const late = decodeProtectedHeader(after.receipt).kid ?? "";
     expect(await call("revokeReceiptKey", { id: prover, kid: late })).toMatchObject({ state: "revoked" });
     expect(await refusalOf(after.receipt, await keySet(prover))).toBe("key_revoked");
-    const unknown = await failureOf(
-      async () => await call("revokeReceiptKey", { id: prover, kid: randomUUID() }),
-    );
+    const unknown = await failureOf(async () => await call("revokeReceiptKey", { id: prover, kid: randomUUID() }));
     expect(unknown.code).toBe("not_found");
   });
 
@@ -400,7 +417,10 @@ describe("the keys of receipts", () => {
     await registry.vault.vault.deleteKey(OWNER, vault_id, decodeProtectedHeader(before.receipt).kid ?? "");
     const after = await prove(prover);
     const keys = await keySet(prover);
-    expect([await refusalOf(before.receipt, keys), await refusalOf(after.receipt, keys)]).toEqual(["accepted", "accepted"]);
+    expect([await refusalOf(before.receipt, keys), await refusalOf(after.receipt, keys)]).toEqual([
+      "accepted",
+      "accepted",
+    ]);
     expect((await listed(prover)).map(({ state }) => state)).toEqual(["retired", "current"]);
     const key = [OWNER, vault_id, decodeProtectedHeader(after.receipt).kid ?? ""] as const;
     const { store, seal, clock } = registry.vault;
@@ -428,7 +448,7 @@ describe("receipts of a shared prover", () => {
     await sharing.grant(OWNER, id, { application_id: guest.id });
     const request = { principal: principalOf(guest), params: { id }, query: {}, signal: never, requestId: "r" };
     const made = await handlers.prove({ ...request, body: { witness: INPUTS, receipt: true } } as never);
-    const receipt = receiptIn(made.body as { receipt: string });
+    const receipt = receiptIn(made.body);
     const claims = await checkedByJose(receipt, await keySet());
     expect(claims).toMatchObject({ circuit: { source_sha256: null }, prover: { id }, request_id: "r" });
     expect(claims.note?.store_id).not.toBe(registry.provers.get(OWNER, id).note_store_id);
