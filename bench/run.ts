@@ -15,6 +15,7 @@ const SUBJECTS: Readonly<Record<string, () => Promise<{ readonly subject: BenchS
   cores: async () => await import("./subjects/cores.js"),
   bls: async () => await import("./subjects/bls.js"),
   verify: async () => await import("./subjects/verify.js"),
+  receipts: async () => await import("./subjects/receipts.js"),
   plonk: async () => await import("./subjects/plonk.js"),
   fflonk: async () => await import("./subjects/fflonk.js"),
   ptau: async () => await import("./subjects/ptau.js"),

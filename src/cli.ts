@@ -122,6 +122,35 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       return await runStoreVerify({ file, root: values.root });
     },
   },
+  receipt: {
+    summary: "check a receipt without a server, or print the format of receipts",
+    help: `Usage: proofwright receipt verify FILE --jwks=FILE [--proof=FILE] [--public-signals=FILE] [--issuer=URL] [--prover=ID] [--json]
+       proofwright receipt schema
+
+FILE is a receipt, or an answer of prove or verify that has one; --jwks is what GET /api/v1/provers/ID/jwks.json answered. --proof is the
+proof in hex, or the answer of prove, whose public signals are then compared as well; --public-signals is a JSON list of decimals. Exit
+status: 0 genuine, and the proof is valid; 1 not genuine, or of something else; 2 wrong use; 3 genuine, and it says that the proof is not valid.
+`,
+    run: async (args) => {
+      const text = { type: "string" } as const;
+      const { values, positionals } = parseArgs({
+        args: [...args],
+        options: {
+          ...{ jwks: text, proof: text, "public-signals": text, issuer: text, prover: text },
+          json: { type: "boolean" },
+        },
+        allowPositionals: true,
+        strict: true,
+      });
+      const { printReceiptSchema, runVerifyReceipt } = await import("./commands/receipt.js");
+      const [action, file, ...more] = positionals;
+      if (action === "schema" && file === undefined) return printReceiptSchema();
+      const { jwks, proof, "public-signals": publicSignals, issuer, prover, json = false } = values;
+      if (action !== "verify" || file === undefined || more.length > 0 || jwks === undefined)
+        throw new ConfigError("receipt needs `verify FILE --jwks=FILE` or `schema`; see `proofwright receipt --help`.");
+      return await runVerifyReceipt({ file, jwks, proof, publicSignals, issuer, prover, json });
+    },
+  },
   "create-admin": {
     summary: "create an administrator in a stopped server's store",
     help: "Usage: proofwright create-admin --email=ADDRESS [--first-name=NAME] [--last-name=NAME] [--promote] [--data-dir=DIR]\n\nReads the password from the terminal without showing it, or as a line from a pipe. With --promote the existing user of that\naddress becomes an administrator. The first administrator of a new installation can also be created while the server runs, with the token in\nDATA_DIR/bootstrap-token.\n",

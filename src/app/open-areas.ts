@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import type { Chain } from "../chain/create-chain.js";
+import { compileSolidityInProcess } from "../chain/contracts/builds/solidity-task.js";
 import { requireTenantBy } from "../identity/tenants/tenant-access.js";
 import type { Principal, Subject } from "../platform/auth/principal.js";
 import type { RequireTenant } from "../platform/auth/said-owner.js";
@@ -13,6 +14,7 @@ import { createPrivateFile, readPrivateFile } from "../platform/files/private-fi
 import { ProcessTasks } from "../platform/pool/process-task.js";
 import type { NativeCompiler } from "../engine/circuit/compiler/native-compiler.js";
 import { parseCompileOwners } from "../prover/compute/compile-allowances.js";
+import { serverVersion } from "../platform/service/server-version.js";
 import { openNativeCircom } from "../prover/compute/native-circom.js";
 import { openSandbox, type Sandbox } from "../platform/pool/sandbox.js";
 import { References } from "../platform/references.js";
@@ -189,6 +191,22 @@ function allowancesOf(
   };
 }
 
+/** What the registry takes of others to compare verifiers, and to tell when they disagree. */
+function crossCheckParts(
+  { trail }: Platform["audit"],
+  tasks: ProcessTasks,
+): Pick<Parameters<typeof createProverRegistry>[1], "audit" | "compileContract"> {
+  return {
+    audit: async (event) => {
+      await trail.append(event);
+    },
+    compileContract: async (request) => {
+      const compiled = await compileSolidityInProcess(tasks, request);
+      return compiled.settled ? compiled.result : undefined;
+    },
+  };
+}
+
 function createProvers(
   { config, audit, artifacts, jobs, events, clock, log, providers }: Platform,
   {
@@ -237,14 +255,15 @@ function createProvers(
       powersUploadBytesMax: config.ptau_upload_max_mb * MIB,
       ...(config.ptau_dir === undefined ? {} : { powersFolder: config.ptau_dir }),
       makesDevelopmentStrings: config.mode === "development",
+      receiptIssuer: { issuer: config.issuer, version: serverVersion() },
     },
     {
       ...{ store: audit.vaultStore, artifacts, jobs, compute, resident, vault: vault.service, events, clock, log },
       ...(analyzer === undefined ? {} : { analyzer }),
       ...(providers === undefined ? {} : { providers }),
       checkPowers: async (path, options) => await checkPowersInProcess(tasks, path, options),
-      requireTenant,
-      turnOf,
+      ...crossCheckParts(audit, tasks),
+      ...{ requireTenant, turnOf },
     },
   );
 }

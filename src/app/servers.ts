@@ -1,6 +1,4 @@
 /** The part of the composition root that makes the HTTP servers: which routes are served where, by which handlers. */
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { ROUTE_LIST } from "../api.js";
 import { chainRoutes } from "../chain/routes.js";
 import { identityRoutes } from "../identity/routes.js";
@@ -13,13 +11,13 @@ import { listOf, parseAddress, type Config } from "../platform/config.js";
 import { bindRoutes, type Area, type BoundRoute } from "../platform/contract/route.js";
 import { eventHandlers } from "../platform/events/event-handlers.js";
 import { eventRoutes } from "../platform/events/event-routes.js";
-import { PACKAGE_ROOT } from "../platform/files/package-root.js";
 import { StoredIdempotency } from "../platform/http/limits/idempotency-store.js";
 import type { HttpDriver } from "../platform/http/drivers/driver.js";
 import { createServer, type Server } from "../platform/http/server.js";
 import type { Metrics } from "../platform/metrics.js";
 import { createServiceHandlers } from "../platform/service/handlers.js";
 import { serviceRoutes } from "../platform/service/routes.js";
+import { serverVersion } from "../platform/service/server-version.js";
 import { proverRoutes } from "../prover/routes.js";
 import { lifecycleRoutes } from "../vault/keys/lifecycle-routes.js";
 import { organizationVaultHandlers } from "../vault/organization-vault-handlers.js";
@@ -138,9 +136,8 @@ function tokenContractAliases(routes: readonly BoundRoute[]): BoundRoute[] {
 }
 
 function boundRoutes(parts: AppParts): BoundRoute[] {
-  const { version } = JSON.parse(readFileSync(join(PACKAGE_ROOT, "package.json"), "utf8")) as { version: string };
   const service = createServiceHandlers(
-    { name: "Proofwright", version },
+    { name: "Proofwright", version: serverVersion() },
     {
       routes: ROUTE_LIST,
       readiness: () => [

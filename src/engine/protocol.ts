@@ -175,6 +175,29 @@ export interface VerifierContractValue {
   readonly source: string;
 }
 
+/** A proof that the server has verified, to be verified by others' code. */
+export interface CrossCheckMessage {
+  readonly system: ProofSystemName;
+  /** snarkjs verification key as JSON text. */
+  readonly verifyingKey: SharedBytes;
+  /** The binary form, lower-case hex. */
+  readonly proof: string;
+  /** Decimal, outputs first. */
+  readonly publicSignals: readonly string[];
+  /** The key's compiled Solidity verifier: creation code and the selector of `verifyProof`, hex without 0x. */
+  readonly contract?: { readonly bytecode: string; readonly selector: string };
+}
+
+/** What one verifier says of a proof. */
+export interface CrossVerdict {
+  readonly checker: "noble" | "evm" | "ffjavascript";
+  readonly valid: boolean;
+}
+
+export interface CrossCheckValue {
+  readonly verdicts: readonly CrossVerdict[];
+}
+
 /** The result of a task that only has an effect. */
 interface EmptyValue {
   readonly done: true;
@@ -193,6 +216,7 @@ export interface ComputeTasks {
   readonly verify_batch: { readonly message: VerifyBatchMessage; readonly value: VerifyBatchValue };
   readonly append_notes: { readonly message: AppendNotesMessage; readonly value: AppendNotesValue };
   readonly verifier_contract: { readonly message: VerifierContractMessage; readonly value: VerifierContractValue };
+  readonly cross_check: { readonly message: CrossCheckMessage; readonly value: CrossCheckValue };
 }
 
 export type ComputeTaskName = keyof ComputeTasks;

@@ -87,6 +87,11 @@ export async function runComputeTask(
       return { ok: true, value: appendNotes(request.message) };
     case "verifier_contract":
       return await verifierContract(request.message);
+    case "cross_check": {
+      // The EVM and noble take time to load, and most threads never need them.
+      const { crossCheck } = await import("./assurance/cross-check.js");
+      return await crossCheck(request.message);
+    }
   }
 }
 

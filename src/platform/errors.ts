@@ -134,6 +134,9 @@ export const ERROR_STATUS = {
   /** The prover was made of a verifying key alone. */
   prover_verifies_only: 409,
   grant_limit_reached: 409,
+  receipt_key_limit_reached: 409,
+  /** Verifiers of different code say different things of one proof: one of them is wrong. */
+  assurance_disagreement: 500,
   // Chain: nodes of a network
   network_unreachable: 502,
   network_timeout: 504,

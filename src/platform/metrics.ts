@@ -8,6 +8,8 @@ import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom
 export interface MetricsDependencies {
   /** Returns what waits and runs in each lane; called at each scrape. */
   readonly lanes?: () => Readonly<Record<string, LaneFigures>>;
+  /** Returns how often verifiers of different code disagreed on a proof; called at each scrape. */
+  readonly disagreements?: () => number;
 }
 
 /** From a cached read, a fraction of a millisecond, to a long proof. */
@@ -46,6 +48,17 @@ export class Metrics {
       },
     });
     if (dependencies.lanes !== undefined) registerLanes(dependencies.lanes, registers);
+    const { disagreements } = dependencies;
+    if (disagreements !== undefined)
+      new Counter({
+        name: "proofwright_assurance_disagreements_total",
+        help: "Proofs on which verifiers of different code disagreed; any at all is a fault of one of them",
+        registers,
+        collect() {
+          this.reset();
+          this.inc(disagreements());
+        },
+      });
   }
 
   /** Returns the recorder of one HTTP server; the figures of several servers are added up. */

@@ -33,7 +33,14 @@ import { NoteStores } from "./proofs/note-stores.js";
 import { ProverFiles } from "./prover-files.js";
 import { Proofs } from "./proofs/proofs.js";
 import { mergeCommits } from "../platform/store/commits.js";
+import type { AuditEvent } from "../platform/audit/audit-event.js";
+import { ContractCodes, type CompileContract } from "./assurance/contract-code.js";
+import { CrossChecks } from "./assurance/cross-checks.js";
 import { Labelling } from "./labels/labelling.js";
+import type { ReceiptIssuer } from "./receipts/receipt-claims.js";
+import { receiptHandlers } from "./receipts/receipt-handlers.js";
+import { ReceiptKeys } from "./receipts/receipt-keys.js";
+import { Receipts } from "./receipts/receipts.js";
 import { Places } from "./sharing/places.js";
 import { ProverAccess } from "./sharing/prover-access.js";
 import { SharedProvers } from "./sharing/shared-provers.js";
@@ -85,6 +92,8 @@ interface ProverRegistryOptions {
   readonly powersFolder?: string;
   /** Whether reference strings for development may be made where none is published. True unless given. */
   readonly makesDevelopmentStrings?: boolean;
+  /** In whose name receipts are signed. */
+  readonly receiptIssuer?: ReceiptIssuer;
 }
 
 interface ProverRegistryDependencies {
@@ -103,6 +112,10 @@ interface ProverRegistryDependencies {
   /** Absent when the server analyses no circuits. */
   readonly analyzer?: CircuitAnalyzer;
   readonly events: Pick<Events, "commitOf">;
+  /** Writes to the audit log what the area itself finds; nowhere unless given. */
+  readonly audit?: (event: AuditEvent) => Promise<void>;
+  /** Compiles verifier contracts for cross-checks, which ask no contract without it. */
+  readonly compileContract?: CompileContract;
   readonly clock: Clock;
   readonly log: Log;
   /** Throws unless the caller holds the permissions on an application or organization that a body names. */
@@ -116,6 +129,8 @@ export interface ProverRegistry {
   /** Provers of others that a subject uses. */
   readonly sharing: SharedProvers;
   readonly handlers: HandlersFor<typeof proverRoutes>;
+  /** Counts how often verifiers disagreed. */
+  readonly crossChecks: Pick<CrossChecks, "disagreements">;
   readonly bodyLimits: ReturnType<typeof proverBodyLimits>;
   /** Deletes files that no record names; at start, before any is written. Returns how many. */
   readonly removeOrphans: () => Promise<number>;
@@ -150,6 +165,10 @@ const PENDING_PER_OWNER_MAX = 22;
 const PENDING_MAX = 500;
 /** Verification takes milliseconds; a caller that has waited this long for a thread gets an answer instead. */
 const VERIFY_DEADLINE_MS = 15_000;
+/** It waits behind proofs for a thread. */
+const CROSS_CHECK_DEADLINE_MS = 60_000;
+/** Of a registry without a server around it. */
+const UNNAMED_ISSUER: ReceiptIssuer = { issuer: "urn:proofwright:unnamed", version: "unreleased" };
 /** A file is written before the record that names it, so that a young file may still get its record. */
 const ORPHAN_AGE_MS = 3_600_000;
 
@@ -175,11 +194,9 @@ export function createProverRegistry(
   const builtIns = new BuiltInCircuits({ folder: join(PACKAGE_ROOT, "circuits") });
   const source = options.source ?? SOURCE_LIMITS;
   const catalog = createCatalog(options, dependencies, { builtIns, sourceLimits: source });
-  const notes = new NoteStores({
-    store,
-    clock,
-    appendNotes: async (message, owner) => await compute.appendNotes(message, { owner: turnOf(owner) }),
-  });
+  const appendNotes: ConstructorParameters<typeof NoteStores>[0]["appendNotes"] = async (message, owner) =>
+    await compute.appendNotes(message, { owner: turnOf(owner) });
+  const notes = new NoteStores({ store, clock, appendNotes });
   const pins = new KeyPins({ vault, catalog });
   const powers = new PowersRecords({ store });
   const files = usedFiles(artifacts, { repository, powers });
@@ -202,10 +219,13 @@ export function createProverRegistry(
     ...{ files, imports, strings, downloads, access, places },
     requireTenant: dependencies.requireTenant,
   });
+  const attesting = createReceipts(options.receiptIssuer ?? UNNAMED_ISSUER, dependencies, { ...parts, ...made });
   return {
     service,
     sharing,
+    crossChecks: attesting.crossChecks,
     handlers: proverHandlers({
+      ...attesting,
       provers: service,
       labelling,
       sharing: sharingHandlers(sharing),
@@ -255,6 +275,32 @@ function createMadeFiles(
     contracts: new VerifierContracts({ deadlineMs: PROVE_DEADLINE_MS }, { ...parts, made: contracts }),
     exports: new ExportedKeys({ ...parts, made: exports }),
   };
+}
+
+/** Receipts, the keys that sign them, and the verifiers that are asked beside the server's own. */
+function createReceipts(
+  issuer: ReceiptIssuer,
+  { store, artifacts, events, audit, compileContract, clock, log }: ProverRegistryDependencies,
+  parts: Pick<ConstructorParameters<typeof ContractCodes>[0], "contracts" | "catalog"> & {
+    readonly catalog: Catalog;
+    readonly vault: ConstructorParameters<typeof ReceiptKeys>[0]["vault"];
+    readonly repository: ProverRepository;
+    readonly turnOf: (subject: Subject) => string;
+  },
+): {
+  readonly receipts: Receipts;
+  readonly receiptRoutes: ReturnType<typeof receiptHandlers>;
+  readonly crossChecks: CrossChecks;
+} {
+  const { contracts, catalog, vault, repository, turnOf } = parts;
+  const keys = new ReceiptKeys({ store, vault, clock });
+  const codes = new ContractCodes({ contracts, artifacts, catalog, compile: compileContract });
+  const crossChecks = new CrossChecks(
+    { deadlineMs: CROSS_CHECK_DEADLINE_MS },
+    { catalog, codes, turnOf, store, events, audit, log },
+  );
+  const receipts = new Receipts(issuer, { keys, checks: crossChecks, clock });
+  return { receipts, receiptRoutes: receiptHandlers({ keys, repository }), crossChecks };
 }
 
 /** What provers are called, and who may use them. */

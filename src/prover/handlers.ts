@@ -6,6 +6,8 @@ import type { BodyLimitsOf, HandlersFor } from "../platform/contract/route.js";
 import type { Labelling } from "./labels/labelling.js";
 import { createLimits, witnessLimits, type proverRoutes } from "./routes.js";
 import type { Prover } from "./schemas.js";
+import type { receiptRoutes } from "./receipts/receipt-routes.js";
+import type { AttestationRequest, Receipts, RequestAttestation } from "./receipts/receipts.js";
 import type { sharingRoutes } from "./sharing/sharing-routes.js";
 import type { referenceStringRoutes } from "./reference-strings/reference-string-routes.js";
 import type { SourceLimits } from "./provisioning/sources.js";
@@ -47,11 +49,14 @@ export function proverHandlers(dependencies: {
   readonly labelling: Labelling;
   readonly sharing: HandlersFor<typeof sharingRoutes>;
   readonly referenceStrings: HandlersFor<typeof referenceStringRoutes>;
+  readonly receiptRoutes: HandlersFor<typeof receiptRoutes>;
+  readonly receipts: Receipts;
   readonly requireTenant: RequireTenant;
 }): HandlersFor<typeof proverRoutes> {
   const { provers, labelling, requireTenant } = dependencies;
   return {
     ...dependencies.referenceStrings,
+    ...dependencies.receiptRoutes,
     ...dependencies.sharing,
     listProvers: ({ principal, query }) => ({ status: 200, ...provers.list(principal.subject, query) }),
     createProver: async ({ principal, body, preferWaitSec, signal }) => {
@@ -69,7 +74,7 @@ export function proverHandlers(dependencies: {
       return { status: 204 };
     },
     ...readingHandlers(provers, labelling),
-    ...proofHandlers(provers, labelling),
+    ...proofHandlers(provers, labelling, dependencies.receipts),
     ...artifactHandlers(provers, labelling),
   };
 }
@@ -97,29 +102,43 @@ function readingHandlers(
 function proofHandlers(
   provers: ProverService,
   labelling: Labelling,
+  receipts: Receipts,
 ): Pick<HandlersFor<typeof proverRoutes>, "prove" | "verify" | "listProofs" | "getProof" | "getNote"> {
   return {
     // The API's member `witness` holds the inputs; everywhere else a witness is the full assignment.
-    prove: async ({ principal, params, query, body, signal }) => {
+    prove: async ({ principal, params, query, body, signal, requestId }) => {
       const id = labelling.idOf(principal.subject, params.id);
       provers.requireSaid(principal, id, body ?? {});
+      const attest = attestation(receipts, body ?? {}, { principal, requestId, reference: params.id, signal });
       const made = await provers.prove(principal.subject, id, {
         inputs: body?.witness,
         ...(body?.witness_file === undefined ? {} : { witnessFile: Buffer.from(body.witness_file, "base64") }),
         ...(body?.meta === undefined ? {} : { meta: body.meta }),
         format: query.format,
         signal,
+        ...(attest === undefined ? {} : { attest }),
       });
-      return { status: 201, body: made, headers: { Location: `/api/v1/provers/${id}/proofs/${made.id}` } };
+      return {
+        status: 201,
+        body: { ...made, ...attest?.answer() },
+        headers: { Location: `/api/v1/provers/${id}/proofs/${made.id}` },
+      };
     },
-    verify: async ({ principal, params, body, signal }) => {
+    verify: async ({ principal, params, body, signal, requestId }) => {
       const id = labelling.idOf(principal.subject, params.id);
       provers.requireSaid(principal, id, body ?? {});
-      if (body?.batch !== undefined)
-        return { status: 200, body: await provers.verifyBatch(principal.subject, id, { body, signal }) };
-      const { store = false, ...item } = body ?? {};
-      const result = await provers.verify(principal, id, { item, store, signal });
-      return { status: 200, body: { result } };
+      const { receipt, assurance, ...claimed } = body ?? {};
+      const wanted = { receipt: receipt === true, assurance };
+      const attest = attestation(receipts, wanted, { principal, requestId, reference: params.id, signal });
+      const attested = attest === undefined ? {} : { attest };
+      if (claimed.batch !== undefined)
+        return {
+          status: 200,
+          body: await provers.verifyBatch(principal.subject, id, { body: claimed, signal, ...attested }),
+        };
+      const { store = false, ...item } = claimed;
+      const result = await provers.verify(principal, id, { item, store, signal, ...attested });
+      return { status: 200, body: { result, ...attest?.answer() } };
     },
     listProofs: ({ principal: { subject }, params, query }) => ({
       status: 200,
@@ -134,6 +153,20 @@ function proofHandlers(
       body: await provers.note(subject, labelling.idOf(subject, params.id), Number(params.index)),
     }),
   };
+}
+
+/** Returns what attests a request; undefined where it asks for nothing of that kind. */
+function attestation(
+  receipts: Receipts,
+  wanted: { readonly receipt?: boolean; readonly assurance?: AttestationRequest["assurance"] },
+  {
+    principal,
+    ...request
+  }: Pick<AttestationRequest, "requestId" | "reference" | "signal"> & { readonly principal: Principal },
+): RequestAttestation | undefined {
+  const { receipt: wantsReceipt = false, assurance } = wanted;
+  if (!wantsReceipt && assurance !== "triple") return undefined;
+  return receipts.begin({ ...request, caller: principal.subject, wantsReceipt, assurance });
 }
 
 function artifactHandlers(

@@ -4,6 +4,7 @@ import { defineRoute, type BodyLimits } from "../platform/contract/route.js";
 import { SOURCE_BYTES_MAX, SOURCE_FILES_MAX } from "../engine/circuit/source-limits.js";
 import { CircuitAnalysis } from "./analysis/analysis-schemas.js";
 import { UpdateProver } from "./labels/label-schemas.js";
+import { receiptRoutes } from "./receipts/receipt-routes.js";
 import { sharingRoutes } from "./sharing/sharing-routes.js";
 import { referenceStringRoutes } from "./reference-strings/reference-string-routes.js";
 import type { SourceLimits } from "./provisioning/sources.js";
@@ -100,6 +101,7 @@ export function createLimits({ bytesMax, filesMax }: SourceLimits): BodyLimits {
 export const proverRoutes = {
   ...referenceStringRoutes,
   ...sharingRoutes,
+  ...receiptRoutes,
   listProvers: defineRoute({
     id: "listProvers",
     area: "prover",
@@ -254,6 +256,9 @@ export const proverRoutes = {
       "proof_self_check_failed",
       "artifact_corrupt",
       "note_store_full",
+      "key_disabled",
+      "receipt_key_limit_reached",
+      "assurance_disagreement",
       "vault_sealed",
       "overloaded",
       "deadline_exceeded",
@@ -291,8 +296,13 @@ export const proverRoutes = {
       "proof_malformed",
       "artifact_corrupt",
       "note_store_full",
+      "key_disabled",
+      "receipt_key_limit_reached",
+      "assurance_disagreement",
+      "insufficient_memory",
       "vault_sealed",
       "overloaded",
+      "deadline_exceeded",
       "storage_full",
     ],
     example: { body: { proof: "00", witness: { Y: "35" } } },

@@ -20,6 +20,7 @@ import { ProverAnalysis } from "./analysis/analysis-schemas.js";
 import { ImportRequest } from "./imports/import-schemas.js";
 import { GIVEN_LABELS, LABELS, LABEL_FILTERS, Meta, MetaFilter, ProverReference } from "./labels/label-schemas.js";
 import { PROVER_STATUSES } from "./provisioning/lifecycle.js";
+import { ATTESTED_MEMBERS, Receipt, WANTED_MEMBERS } from "./receipts/receipt-schemas.js";
 
 export const MAIN_FILE_DEFAULT = "main.circom";
 
@@ -289,9 +290,14 @@ export const ProveBody = closed({
     }),
   ),
   meta: Type.Optional(Meta),
+  receipt: Type.Optional(Type.Boolean({ default: false, description: "answer a signed receipt with the proof" })),
+  ...WANTED_MEMBERS,
   ...SAID_PROVER,
 });
-export type SaidProver = Omit<Static<typeof ProveBody>, "witness" | "witness_file" | "meta">;
+export type SaidProver = Omit<
+  Static<typeof ProveBody>,
+  "witness" | "witness_file" | "meta" | "receipt" | keyof typeof WANTED_MEMBERS
+>;
 export const ProveQuery = closed({
   format: Type.Optional(
     Type.Union([Type.Literal("snarkjs"), Type.Literal("solidity")], {
@@ -338,6 +344,8 @@ const PROOF_MEMBERS = {
   note_index: Ignored,
   timings: Ignored,
   solidity: Ignored,
+  receipt: Ignored,
+  checked_by: Ignored,
 };
 const ProofItem = closed(PROOF_MEMBERS);
 export type ProofItem = Static<typeof ProofItem>;
@@ -348,6 +356,12 @@ export const SINGLE_PROOF_MEMBERS: readonly string[] = Object.keys(PROOF_MEMBERS
 export const VerifyBody = closed({
   ...PROOF_MEMBERS,
   ...SAID_PROVER,
+  receipt: Type.Optional(
+    Type.Union([Type.Boolean(), Receipt], {
+      description: "true: answer a signed receipt, of a batch with each item; the receipt of prove's answer is ignored",
+    }),
+  ),
+  ...WANTED_MEMBERS,
   store: Type.Optional(
     Type.Boolean({
       default: false,
@@ -366,9 +380,10 @@ const ItemErrors = closed(
   { errors: Type.Array(closed({ message: Type.String(), code: Type.String(), path: Type.Optional(Type.String()) })) },
   { description: "the errors of a malformed item; the other items are verified all the same" },
 );
-const VerifiedItem = closed({ result: Type.Boolean() });
+const VerifiedItem = closed({ result: Type.Boolean(), receipt: ATTESTED_MEMBERS.receipt });
 export const VerifyResult = Type.Object({
   result: Type.Boolean({ description: "of a batch: whether all of its proofs are valid" }),
+  ...ATTESTED_MEMBERS,
   batch: Type.Optional(
     Type.Array(Type.Union([VerifiedItem, ItemErrors]), {
       maxItems: VERIFY_BATCH_ITEMS_MAX,
@@ -464,6 +479,7 @@ export const ProveResult = Type.Object({
   ...ProofRecord.properties,
   snarkjs: Type.Optional(SnarkjsProof),
   solidity: Type.Optional(SolidityProof),
+  ...ATTESTED_MEMBERS,
 });
 export type ProveResult = Static<typeof ProveResult>;
 

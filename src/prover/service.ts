@@ -23,6 +23,7 @@ import { isFinished, progressOf, stepOf } from "./provisioning/lifecycle.js";
 import { readAnalysis } from "./analysis/analyses.js";
 import type { CircuitAnalysis } from "./analysis/analysis-schemas.js";
 import type { NoteStores } from "./proofs/note-stores.js";
+import type { Attestation } from "./proofs/attestation.js";
 import type { Proofs } from "./proofs/proofs.js";
 import { withCompiled } from "./provisioning/provisioning.js";
 import { scopeOf, type AnalysisResult, type Listed, type ProverRepository, type StoredProver } from "./repository.js";
@@ -253,6 +254,7 @@ export class ProverService {
       readonly meta?: Meta;
       readonly format?: "snarkjs" | "solidity" | undefined;
       readonly signal: AbortSignal;
+      readonly attest?: Attestation;
     },
   ): Promise<ProveResult> {
     return await this.#with.proofs.prove(owner, id, request);
@@ -265,7 +267,12 @@ export class ProverService {
   async verify(
     principal: Principal,
     id: string,
-    request: { readonly item: ProofItem; readonly store: boolean; readonly signal: AbortSignal },
+    request: {
+      readonly item: ProofItem;
+      readonly store: boolean;
+      readonly signal: AbortSignal;
+      readonly attest?: Attestation;
+    },
   ): Promise<boolean> {
     if (request.store && !holdsAll(principal.permissions, PERMISSIONS.create))
       throw new AppError("forbidden", { message: "storing a proof needs the permission create" });
@@ -280,7 +287,11 @@ export class ProverService {
   async verifyBatch(
     owner: Subject,
     id: string,
-    request: { readonly body: WithRefusedItems<VerifyBody>; readonly signal: AbortSignal },
+    request: {
+      readonly body: WithRefusedItems<Omit<VerifyBody, "receipt" | "assurance">>;
+      readonly signal: AbortSignal;
+      readonly attest?: Attestation & { receiptOf(index: number): { readonly receipt?: string } };
+    },
   ): Promise<VerifyResult> {
     const { batch = [], ...single } = request.body;
     for (const [path, value] of Object.entries(single)) {
@@ -291,13 +302,17 @@ export class ProverService {
           : `give one proof or \`batch\`; in a batch, \`${path}\` is a member of each item`;
       throw invalidMember(path, message);
     }
+    const { attest, signal } = request;
     const results = await this.#with.proofs.verifyBatch(owner, id, {
       items: batch,
-      signal: request.signal,
+      signal,
+      ...(attest === undefined ? {} : { attest }),
     });
     return {
       result: results.every((result) => result === true),
-      batch: results.map((result) => (typeof result === "boolean" ? { result } : { errors: [...result.details] })),
+      batch: results.map((result, i) =>
+        typeof result === "boolean" ? { result, ...attest?.receiptOf(i) } : { errors: [...result.details] },
+      ),
     };
   }
 

@@ -2,14 +2,15 @@
  * What the prover registry uses of the vault: a vault for each prover, a key that encrypts its notes, and secrets that
  * pin its keys. Every method but `untilUnsealed` and `forget` throws `vault_sealed` while the vault is sealed.
  */
-import { AppError } from "../platform/errors.js";
+import { AppError, assert } from "../platform/errors.js";
+import { JsonText } from "../platform/json/json-text.js";
 import type { Subject } from "../platform/auth/principal.js";
 import { mergeCommits } from "../platform/store/commits.js";
 import type { StoreCommit } from "../platform/store/store.js";
 import type { VaultService } from "../vault/service.js";
 
-/** The key that a prover's notes are encrypted with. */
-interface NoteKey {
+/** A key of a prover's vault: the one that its notes are encrypted with, or one that signs receipts. */
+interface VaultKey {
   readonly vaultId: string;
   readonly keyId: string;
 }
@@ -50,9 +51,29 @@ export interface ProverVault {
    * Encrypts a note; returns base64.
    * @param context must be the same to decrypt
    */
-  encrypt(owner: Subject, key: NoteKey, plaintext: Uint8Array, context: string): Promise<string>;
+  encrypt(owner: Subject, key: VaultKey, plaintext: Uint8Array, context: string): Promise<string>;
   /** @throws AppError `not_found` when the key was deleted, `decryption_failed` for another key or context */
-  decrypt(owner: Subject, key: NoteKey, ciphertext: string, context: string): Promise<Uint8Array>;
+  decrypt(owner: Subject, key: VaultKey, ciphertext: string, context: string): Promise<Uint8Array>;
+  /**
+   * Prepares an Ed25519 key in an existing vault; it exists once the commit is applied. The public key has 32 bytes.
+   * @throws AppError `not_found` when the vault was deleted
+   */
+  prepareSigningKey(
+    owner: Subject,
+    vaultId: string,
+    name: string,
+  ): Promise<{ readonly keyId: string; readonly publicKey: Uint8Array; readonly commit: StoreCommit }>;
+  /**
+   * Signs texts as compact JWS, whose header names the key and the type; up to 1000 at once.
+   * @throws AppError `not_found` when the key or its vault was deleted, `key_disabled`
+   */
+  signTokens(
+    owner: Subject,
+    key: VaultKey,
+    tokens: { readonly payloads: readonly string[]; readonly type: string },
+  ): Promise<string[]>;
+  /** @throws AppError `not_found` when the key or its vault was deleted */
+  deleteKey(owner: Subject, key: VaultKey): Promise<void>;
   /** Prepares the deletion of a vault with its content; an empty commit when the vault is already gone. */
   prepareDeletion(owner: Subject, vaultId: string): StoreCommit;
   /** Drops what is in memory of a vault whose deletion is committed. Never rejects. */
@@ -87,6 +108,26 @@ export function proverVault(vault: VaultService): ProverVault {
       Buffer.from(await vault.encrypt({ owner, vaultId, keyId }, plaintext, context)).toString("base64"),
     decrypt: async (owner, { vaultId, keyId }, ciphertext, context) =>
       await vault.decrypt({ owner, vaultId, keyId }, Buffer.from(ciphertext, "base64"), context),
+    prepareSigningKey: async (owner, vaultId, name) => {
+      const input = { type: "asymmetric", usage: "sign/verify", spec: "Ed25519", name } as const;
+      const { key, commit } = await vault.prepareKey(owner, vaultId, input);
+      return { keyId: key.id, publicKey: Buffer.from((key.public_key ?? "").replace(/^0x/, ""), "hex"), commit };
+    },
+    signTokens: async (owner, { vaultId, keyId }, { payloads, type }) => {
+      const items = payloads.map((message) => ({
+        message,
+        options: { format: "jws" as const, encoding: "utf8" as const, header: { typ: type } },
+      }));
+      const [only] = items;
+      if (items.length === 1 && only !== undefined)
+        return [tokenOf(await vault.operations.sign({ owner, vaultId, keyId }, only))];
+      const signed = await vault.operations.sign({ owner, vaultId, keyId }, { batch: items });
+      assert(signed instanceof JsonText, "a batch is answered as text");
+      return (JSON.parse(Buffer.from(signed.text).toString("utf8")) as { batch: unknown[] }).batch.map(tokenOf);
+    },
+    deleteKey: async (owner, { vaultId, keyId }) => {
+      await vault.deleteKey(owner, vaultId, keyId);
+    },
     prepareDeletion: (owner, vaultId) => {
       try {
         return vault.deletion(owner, vaultId);
@@ -99,4 +140,11 @@ export function proverVault(vault: VaultService): ProverVault {
       await vault.forget(vaultId);
     },
   };
+}
+
+/** Claims are written by this server, so that the vault refuses none of them. */
+function tokenOf(signed: unknown): string {
+  assert(typeof signed === "object" && signed !== null && "jws" in signed, "a token is signed");
+  assert(typeof signed.jws === "string", "a token is text");
+  return signed.jws;
 }

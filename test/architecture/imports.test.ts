@@ -140,6 +140,11 @@ describe("direction of imports", () => {
     ).toEqual([]);
   });
 
+  it("keeps the offline check of receipts free of server code", () => {
+    const loaded = [...reachable(["src/verify-receipt.ts"], imports).keys()].filter((to) => !to.startsWith("src/"));
+    expect(loaded.filter((to) => !/^(@noble\/hashes|jose$|typebox)/.test(to))).toEqual([]);
+  });
+
   it("has no circle, not even of types", () => {
     expect(circles(imports.filter(({ to }) => to.startsWith("src/")))).toEqual([]);
   });

@@ -15,6 +15,8 @@ import { loadReferenceKernels } from "../../src/engine/reference/reference-kerne
 import type {
   AppendNotesMessage,
   AppendNotesValue,
+  CrossCheckMessage,
+  CrossCheckValue,
   ProveMessage,
   ProveValue,
   TaskResult,
@@ -131,6 +133,13 @@ export class LocalCompute implements ProverCompute {
 
   async appendNotes(message: AppendNotesMessage): Promise<AppendNotesValue> {
     return appendNotes(message);
+  }
+
+  async crossCheck(message: CrossCheckMessage): Promise<TaskResult<CrossCheckValue>> {
+    return (await runComputeTask({
+      task: "cross_check",
+      message: structuredClone(message),
+    })) as TaskResult<CrossCheckValue>;
   }
 
   async verifierContract(message: VerifierContractMessage): Promise<TaskResult<VerifierContractValue>> {

@@ -15,6 +15,8 @@ import type { Store } from "../../src/platform/store/store.js";
 import { loadKernelPairing } from "../../src/engine/kernels/pairing/pairing.js";
 import { checkPowersOfTau } from "../../src/engine/powers-of-tau/check-powers.js";
 import { openRangeFile } from "../../src/engine/powers-of-tau/range-file.js";
+import type { AuditEvent } from "../../src/platform/audit/audit-event.js";
+import type { CompileContract } from "../../src/prover/assurance/contract-code.js";
 import { createProverRegistry, type ProverRegistry } from "../../src/prover/create-prover-registry.js";
 import type { CircuitAnalyzer } from "../../src/prover/compute/analysis-task.js";
 import type { ProverCompute } from "../../src/prover/compute/compute.js";
@@ -46,6 +48,10 @@ export interface TestRegistryOptions {
   readonly compute?: ProverCompute;
   /** Those of the server's table by default. */
   readonly providers?: readonly ProviderFactory[];
+  /** Contracts are not asked without it. */
+  readonly compileContract?: CompileContract;
+  /** What the area writes to the audit log goes nowhere without it. */
+  readonly audit?: (event: AuditEvent) => Promise<void>;
   /** Circuits are not analysed without one. */
   readonly analyzer?: CircuitAnalyzer;
   readonly wrapStore?: (store: Store) => Store;
@@ -104,6 +110,8 @@ export async function openTestRegistry(options: TestRegistryOptions = {}): Promi
       vault: vault.vault,
       compute: options.compute ?? new LocalCompute(),
       ...(options.analyzer === undefined ? {} : { analyzer: options.analyzer }),
+      ...(options.compileContract === undefined ? {} : { compileContract: options.compileContract }),
+      ...(options.audit === undefined ? {} : { audit: options.audit }),
       ...(options.providers === undefined ? {} : { providers: options.providers }),
       checkPowers: async (path) => {
         const file = openRangeFile(path);

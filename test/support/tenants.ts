@@ -63,7 +63,8 @@ export async function newTenant({ server, anvil }: Ground, email: string): Promi
     provider: "circom",
     name: "cubic",
   });
-  await api.prove({ params: { id: prover }, body: { witness: { X: "3", Y: "35" } } });
+  await api.prove({ params: { id: prover }, body: { witness: { X: "3", Y: "35" }, receipt: true } });
+  const receiptKey = (await api.listReceiptKeys({ params: { id: prover } })).body[0]!.kid;
   const proof = (await api.listProofs({ params: { id: prover } })).body[0]!.id;
   const grant = (await api.createProverGrant({ params: { id: prover }, body: { user_id: randomUUID() } })).body.id;
   const sharedProver = await proverSharedWith(user.id, server.as(applicationToken));
@@ -114,6 +115,7 @@ export async function newTenant({ server, anvil }: Ground, email: string): Promi
     "provers:id": prover,
     "provers:proof_id": proof,
     "provers:grant_id": grant,
+    "provers:kid": receiptKey,
     "shared_provers:id": sharedProver,
     "provers:index": "0",
     "provers:name": "verifying_key.json",

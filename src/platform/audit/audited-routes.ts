@@ -39,6 +39,9 @@ export const AUDIT_MODES: Readonly<Record<string, AuditMode | "none">> = {
   // They decide who may use what another owns.
   createProverGrant: "durable",
   deleteProverGrant: "durable",
+  // They make and end keys that sign for a prover.
+  rotateReceiptKey: "durable",
+  revokeReceiptKey: "durable",
 };
 
 /**

@@ -6,6 +6,8 @@
 import type {
   AppendNotesMessage,
   AppendNotesValue,
+  CrossCheckMessage,
+  CrossCheckValue,
   ProveMessage,
   ProveValue,
   TaskResult,
@@ -207,4 +209,6 @@ export interface ProverCompute {
     message: VerifierContractMessage,
     options?: ComputeOptions,
   ): Promise<TaskResult<VerifierContractValue>>;
+  /** Verifies a proof by others' code; see engine/assurance/cross-check.ts. */
+  crossCheck(message: CrossCheckMessage, options?: ComputeOptions): Promise<TaskResult<CrossCheckValue>>;
 }

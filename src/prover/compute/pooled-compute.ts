@@ -42,6 +42,8 @@ import { R1csFormatError, readR1csHeader } from "../../engine/circuit/r1cs.js";
 import type {
   AppendNotesMessage,
   AppendNotesValue,
+  CrossCheckMessage,
+  CrossCheckValue,
   OpenKey,
   PairingBackend,
   ProveMessage,
@@ -394,6 +396,11 @@ export class PooledCompute implements ProverCompute {
     options?: ComputeOptions,
   ): Promise<TaskResult<VerifierContractValue>> {
     return await this.#pools.run("prove", "verifier_contract", message, options);
+  }
+
+  /** Checks in the pool `prove`: it takes a hundred times as long as a verification. */
+  async crossCheck(message: CrossCheckMessage, options?: ComputeOptions): Promise<TaskResult<CrossCheckValue>> {
+    return await this.#pools.run("prove", "cross_check", message, options);
   }
 
   #pairingBackend(): PairingBackend {

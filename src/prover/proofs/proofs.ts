@@ -26,6 +26,7 @@ import type { Admission, ProverAccess } from "../sharing/prover-access.js";
 import { noteDeposited } from "../prover-events.js";
 import type { ProverRepository, StoredProver } from "../repository.js";
 import type { Note, ProofItem, ProofRecord, ProveResult } from "../schemas.js";
+import type { Attestation, Decision, NotePlace } from "./attestation.js";
 import { readClaim } from "./claims.js";
 import { hashProof, hashStatement, noteDigest, nullifierKey } from "./public-inputs.js";
 import type { ProverVault } from "../vault-port.js";
@@ -61,7 +62,12 @@ interface NoteContent {
 }
 
 type Timings = ProofRecord["timings"];
-type NotePlace = Pick<Place, "vault_id" | "note_key_id" | "note_store_id">;
+type OwnPlace = Pick<Place, "vault_id" | "note_key_id" | "note_store_id">;
+
+/** Who is told of decisions beside the caller. */
+interface Attested {
+  readonly attest?: Attestation;
+}
 
 export class Proofs {
   readonly #options: ProofsOptions;
@@ -77,6 +83,7 @@ export class Proofs {
    * @param request.inputs the caller's named inputs, unchecked
    * @param request.witnessFile in their place: a whole witness, such as snarkjs' `.wtns` file, unchecked
    * @param request.meta free data of the proof's record
+   * @param request.attest called with the decision, before and after it is stored
    * @throws AppError `not_found`, `forbidden`, `prover_not_provisioned`, `invalid_request`, `witness_missing`,
    *   `witness_invalid`, `constraints_unsatisfied`, `proof_self_check_failed`, `artifact_corrupt`,
    *   `prover_verifies_only`, and what pools, vault and store throw
@@ -84,7 +91,12 @@ export class Proofs {
   async prove(
     caller: Subject,
     id: string,
-    { signal, meta: said, ...request }: ProveRequest & { readonly meta?: Meta; readonly signal: AbortSignal },
+    {
+      signal,
+      meta: said,
+      attest,
+      ...request
+    }: ProveRequest & Attested & { readonly meta?: Meta; readonly signal: AbortSignal },
   ): Promise<ProveResult> {
     const admission = this.#admit(caller, id, "prove");
     const { prover } = admission;
@@ -104,14 +116,19 @@ export class Proofs {
       this.#with.pins.read(prover, "proving_key", turn),
       this.#with.pins.read(prover, "verifying_key", turn),
     ]);
+    await attest?.begin(prover, { isBatch: false });
     const pinned = { proving_key: provingKeySha256, "verifying_key.json": verifyingKeySha256 };
-    const result = await this.#with.catalog.providerOf(prover).prove(this.#ready(prover, pinned), request, {
+    const ready = this.#ready(prover, pinned);
+    const result = await this.#with.catalog.providerOf(prover).prove(ready, request, {
       owner: turn,
       signal,
       deadlineMs: this.#options.proveDeadlineMs,
     });
     if (!result.ok) throw admission.isOwner ? taskError(result) : taskError(withoutSource(result));
     const { proof, publicSignals, timings } = result.value;
+    const keys = { verifyingKeySha256, provingKeySha256 };
+    const decision: Decision = { action: "prove", result: true, admission, ready, proof, publicSignals, ...keys };
+    await attest?.confirm(decision);
     const record = await this.#store(caller, admission, {
       proof,
       meta,
@@ -124,6 +141,7 @@ export class Proofs {
         check_ms: round(timings.checkMs),
       },
     });
+    await attest?.sign([decision], this.#noteAt(caller, id, record.note_index));
     return { proof, ...record, ...formsOf(result.value) };
   }
 
@@ -135,8 +153,9 @@ export class Proofs {
   async verify(
     caller: Subject,
     id: string,
-    request: { readonly item: ProofItem; readonly store: boolean; readonly signal: AbortSignal },
+    request: Attested & { readonly item: ProofItem; readonly store: boolean; readonly signal: AbortSignal },
   ): Promise<boolean> {
+    const { attest } = request;
     const verifying = this.#admit(caller, id, "verify");
     const { prover } = verifying;
     if (request.store && this.#with.access.find(caller, id, "prove") === undefined)
@@ -146,6 +165,7 @@ export class Proofs {
     const claim = readClaim(request.item, id);
     if (claim instanceof AppError) throw claim;
     const verifyingKeySha256 = await this.#with.pins.read(prover, "verifying_key", this.#with.turnOf(caller));
+    await attest?.begin(prover, { isBatch: false });
     const ready = this.#ready(prover, { "verifying_key.json": verifyingKeySha256 });
     const checked = await this.#with.catalog.providerOf(prover).verify(ready, claim, {
       owner: this.#with.turnOf(caller),
@@ -154,10 +174,15 @@ export class Proofs {
     });
     if (!checked.ok) throw taskError(checked);
     const { result, proof, publicSignals } = checked.value;
+    const decision: Decision = { action: "verify", ready, admission, verifyingKeySha256, ...checked.value };
+    await attest?.confirm(decision);
+    let note: NotePlace | undefined;
     if (result && request.store) {
       const proven = { proof, publicSignals, verifyingKeySha256, meta, origin: "verify", timings: null } as const;
-      await this.#store(caller, admission, proven);
+      const { note_index: index } = await this.#store(caller, admission, proven);
+      note = this.#noteAt(caller, id, index);
     } else admission.requireStill();
+    await attest?.sign([decision], note);
     return result;
   }
 
@@ -170,9 +195,11 @@ export class Proofs {
   async verifyBatch(
     caller: Subject,
     id: string,
-    request: { readonly items: readonly (ProofItem | RefusedItem)[]; readonly signal: AbortSignal },
+    request: Attested & { readonly items: readonly (ProofItem | RefusedItem)[]; readonly signal: AbortSignal },
   ): Promise<(boolean | AppError)[]> {
-    const { prover, requireStill } = this.#admit(caller, id, "verify");
+    const admission = this.#admit(caller, id, "verify");
+    const { prover, requireStill } = admission;
+    await request.attest?.begin(prover, { isBatch: true });
     const verifyingKeySha256 = await this.#with.pins.read(prover, "verifying_key", this.#with.turnOf(caller));
     const ready = this.#ready(prover, { "verifying_key.json": verifyingKeySha256 });
     const provider = this.#with.catalog.providerOf(prover);
@@ -190,7 +217,14 @@ export class Proofs {
       requireStill();
       if (!checked.ok) throw taskError(checked);
       const outcomes = checked.value.outcomes.values();
-      results.push(...slice.map((claim) => (claim instanceof AppError ? claim : resultOf(outcomes.next().value))));
+      const outcomeOf = slice.map((claim) => (claim instanceof AppError ? claim : outcomes.next().value));
+      results.push(...outcomeOf.map((outcome) => (outcome instanceof AppError ? outcome : resultOf(outcome))));
+      const shared = { action: "verify", ready, admission, verifyingKeySha256 } as const;
+      await request.attest?.sign(
+        outcomeOf.map((outcome) =>
+          outcome instanceof AppError || outcome?.ok !== true ? undefined : { ...shared, ...outcome.value },
+        ),
+      );
     }
     return results;
   }
@@ -237,6 +271,14 @@ export class Proofs {
     if (place !== undefined) return place.note_store_id;
     const { prover, isOwner } = this.#with.access.require(caller, id, "prove");
     return isOwner ? prover.note_store_id : undefined;
+  }
+
+  /** Where a note is that was just written; undefined once its store is deleted. */
+  #noteAt(caller: Subject, id: string, index: number): NotePlace | undefined {
+    const storeId = this.#noteStoreOf(caller, id);
+    const tree = storeId === undefined ? undefined : this.#with.notes.read(caller, storeId)?.tree;
+    if (storeId === undefined || tree === undefined) return undefined;
+    return { store_id: storeId, index, root: tree.root, size: tree.size };
   }
 
   /** Writes the note and the record of a proof, which are the caller's, whoever owns the prover. */
@@ -290,8 +332,8 @@ export class Proofs {
     caller: Subject,
     { prover, isOwner, checks }: Admission,
     note: Uint8Array,
-  ): Promise<{ readonly place: NotePlace; readonly ciphertext: string }> {
-    const encrypt = async (place: NotePlace): Promise<{ place: NotePlace; ciphertext: string }> => {
+  ): Promise<{ readonly place: OwnPlace; readonly ciphertext: string }> {
+    const encrypt = async (place: OwnPlace): Promise<{ place: OwnPlace; ciphertext: string }> => {
       const key = { vaultId: place.vault_id, keyId: place.note_key_id };
       const context = noteContext(place.note_store_id, prover.id);
       return { place, ciphertext: await this.#with.vault.encrypt(caller, key, note, context) };

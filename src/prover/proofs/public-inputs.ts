@@ -22,17 +22,19 @@ export function hashStatement(proverId: string, verifyingKeySha256: string, publ
   const hash = createHash("sha256")
     .update("pv/v1/proof")
     .update(uuidBytes(proverId))
-    .update(Buffer.from(verifyingKeySha256, "hex"));
-  for (const signal of publicSignals)
-    hash.update(
-      Buffer.from(
-        BigInt(signal)
-          .toString(16)
-          .padStart(2 * ELEMENT_BYTES, "0"),
-        "hex",
-      ),
-    );
+    .update(Buffer.from(verifyingKeySha256, "hex"))
+    .update(signalBytes(publicSignals));
   return hash.digest("hex");
+}
+
+/** Returns public signals as bytes, 32 each, big-endian. */
+export function signalBytes(publicSignals: readonly string[]): Uint8Array {
+  const digits = publicSignals.map((signal) =>
+    BigInt(signal)
+      .toString(16)
+      .padStart(2 * ELEMENT_BYTES, "0"),
+  );
+  return Buffer.from(digits.join(""), "hex");
 }
 
 /**

@@ -81,6 +81,10 @@ export const circomProvider: ProviderFactory = (dependencies) => {
       const verifyingKey = await prover.shared("verifying_key.json");
       return await compute.verifierContract({ system: proofSystemOf(prover.system), verifyingKey }, options);
     },
+    crossCheck: async (prover, claim, options) => {
+      const verifyingKey = await prover.shared("verifying_key.json");
+      return await compute.crossCheck({ system: proofSystemOf(prover.system), verifyingKey, ...claim }, options);
+    },
     ...circomProofs(compute, new CircuitInterfaces({ read: readArtifact })),
   };
 };

@@ -5,6 +5,8 @@
  */
 import type { CurveName } from "../../engine/curves/curve-parameters.js";
 import type {
+  CrossCheckMessage,
+  CrossCheckValue,
   ProveValue,
   SharedBytes,
   TaskResult,
@@ -194,6 +196,15 @@ export interface Provider {
     claims: readonly UncheckedClaim[],
     options: ComputeOptions,
   ): Promise<TaskResult<VerifyBatchValue>>;
+  /**
+   * Verifies a proof that `verify` has decided on by code of others than the server's, and tells what each says; absent
+   * where there is none, and `assurance: triple` is refused.
+   */
+  readonly crossCheck?: (
+    prover: ReadyProver,
+    claim: Pick<CrossCheckMessage, "proof" | "publicSignals" | "contract">,
+    options: ComputeOptions,
+  ) => Promise<TaskResult<CrossCheckValue>>;
   /** Writes the Solidity contract that verifies proofs of a key; present where a system has the form `solidity`. */
   readonly verifierContract?: (
     prover: ReadyProver,

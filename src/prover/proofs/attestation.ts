@@ -1,0 +1,47 @@
+/** What `Proofs` tells of a decision, and whom: the port of receipts and of further verifiers. */
+import type { ReadyProver } from "../providers/provider.js";
+import type { StoredProver } from "../repository.js";
+import type { Admission } from "../sharing/prover-access.js";
+
+/** A proof that was made or verified, and by what. */
+export interface Decision {
+  readonly action: "prove" | "verify";
+  readonly result: boolean;
+  readonly admission: Pick<Admission, "prover" | "isOwner">;
+  readonly ready: ReadyProver;
+  /** The binary form, lower-case hex. */
+  readonly proof: string;
+  /** Decimal, outputs first. */
+  readonly publicSignals: readonly string[];
+  readonly verifyingKeySha256: string;
+  readonly provingKeySha256?: string;
+  /** A nullifier that is spent with the proof. */
+  readonly nullifier?: { readonly store_id: string; readonly value: string; readonly root: string | null };
+}
+
+/** Where the note of a proof is: the root is that of the store when it had `size` notes, this one among them. */
+export interface NotePlace {
+  readonly store_id: string;
+  readonly index: number;
+  readonly root: string;
+  readonly size: number;
+}
+
+/** What a request wants beside the decision, in the order of the calls. */
+export interface Attestation {
+  /**
+   * Called before anything is computed, so that what cannot be attested is not begun.
+   * @throws AppError what the request or the state of the keys is refused for
+   */
+  begin(prover: StoredProver, options: { readonly isBatch: boolean }): Promise<void>;
+  /**
+   * Called before anything is stored.
+   * @throws AppError `assurance_disagreement` when another verifier says something else
+   */
+  confirm(decision: Decision): Promise<void>;
+  /**
+   * Called after everything is on disk, of a batch for each slice in order; undefined stands for an item that was not
+   * decided.
+   */
+  sign(decisions: readonly (Decision | undefined)[], note?: NotePlace): Promise<void>;
+}

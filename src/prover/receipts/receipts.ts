@@ -1,0 +1,110 @@
+/**
+ * What a request wants of a decision beside the decision itself: that other verifiers confirm it, and that a receipt
+ * says so. One object for each request, which `Proofs` calls between its own steps.
+ */
+import type { Clock } from "../../platform/clock.js";
+import { newId } from "../../platform/ids.js";
+import { invalidMember } from "../../platform/errors.js";
+import type { Subject } from "../../platform/auth/principal.js";
+import type { CrossChecks } from "../assurance/cross-checks.js";
+import type { Attestation, Decision, NotePlace } from "../proofs/attestation.js";
+import type { StoredProver } from "../repository.js";
+import { receiptClaims, type ReceiptIssuer } from "./receipt-claims.js";
+import type { ReceiptKeys } from "./receipt-keys.js";
+import type { Checker } from "./receipt-schemas.js";
+
+interface ReceiptsDependencies {
+  readonly keys: Pick<ReceiptKeys, "prepare" | "sign">;
+  readonly checks: Pick<CrossChecks, "require">;
+  readonly clock: Clock;
+}
+
+/** What a request asks for, and who asks. */
+export interface AttestationRequest {
+  readonly caller: Subject;
+  readonly wantsReceipt: boolean;
+  readonly assurance: "single" | "triple" | undefined;
+  readonly requestId: string;
+  /** By which the caller named the prover. */
+  readonly reference: string;
+  readonly signal: AbortSignal;
+}
+
+/** Members of the answer. */
+export interface Attested {
+  readonly receipt?: string;
+  readonly checked_by?: Checker[];
+}
+
+export class Receipts {
+  readonly #issuer: ReceiptIssuer;
+  readonly #with: ReceiptsDependencies;
+
+  constructor(issuer: ReceiptIssuer, dependencies: ReceiptsDependencies) {
+    this.#issuer = issuer;
+    this.#with = dependencies;
+  }
+
+  /** Returns what attests one request. */
+  begin(request: AttestationRequest): RequestAttestation {
+    return new RequestAttestation(this.#issuer, request, this.#with);
+  }
+}
+
+/** The attestation of one request: one proof, or the proofs of a batch. */
+export class RequestAttestation implements Attestation {
+  readonly #issuer: ReceiptIssuer;
+  readonly #request: AttestationRequest;
+  readonly #with: ReceiptsDependencies;
+  /** By the index of the item. */
+  readonly #receipts: (string | undefined)[] = [];
+  #checkedBy: readonly Checker[] = ["proofwright"];
+
+  constructor(issuer: ReceiptIssuer, request: AttestationRequest, dependencies: ReceiptsDependencies) {
+    this.#issuer = issuer;
+    this.#request = request;
+    this.#with = dependencies;
+  }
+
+  /** See Attestation.begin. */
+  async begin(prover: StoredProver, { isBatch }: { readonly isBatch: boolean }): Promise<void> {
+    if (isBatch && this.#request.assurance === "triple")
+      throw invalidMember("assurance", "`assurance: triple` is for one proof at a time, and not with `batch`");
+    if (this.#request.wantsReceipt) await this.#with.keys.prepare(prover);
+  }
+
+  /** See Attestation.confirm. */
+  async confirm(decision: Decision): Promise<void> {
+    if (this.#request.assurance !== "triple") return;
+    const { caller: subject, signal, requestId } = this.#request;
+    this.#checkedBy = await this.#with.checks.require(decision, { subject, signal, requestId });
+  }
+
+  /** See Attestation.sign. */
+  async sign(decisions: readonly (Decision | undefined)[], note?: NotePlace): Promise<void> {
+    if (!this.#request.wantsReceipt) return;
+    const decided = decisions.filter((each) => each !== undefined);
+    const payloads = decided.map((decision) => JSON.stringify(receiptClaims(decision, this.#context(note))));
+    const prover = decided[0]?.admission.prover;
+    const signed = (prover === undefined ? [] : await this.#with.keys.sign(prover, payloads)).values();
+    this.#receipts.push(...decisions.map((decision) => (decision === undefined ? undefined : signed.next().value)));
+  }
+
+  /** Returns the members of the answer that the request asked for. */
+  answer(): Attested {
+    const checked = this.#request.assurance === "triple" ? { checked_by: [...this.#checkedBy] } : {};
+    return { ...this.receiptOf(0), ...checked };
+  }
+
+  /** Returns the receipt of an item of a batch. */
+  receiptOf(index: number): Pick<Attested, "receipt"> {
+    const receipt = this.#receipts[index];
+    return receipt === undefined ? {} : { receipt };
+  }
+
+  #context(note: NotePlace | undefined): Parameters<typeof receiptClaims>[1] {
+    const { requestId, reference } = this.#request;
+    const nowMs = this.#with.clock.nowMs();
+    return { issuer: this.#issuer, id: newId(), requestId, reference, nowMs, checkedBy: this.#checkedBy, note };
+  }
+}
