@@ -191,7 +191,7 @@ export function createProverRegistry(
   );
   const uploadBytesMax = options.uploadBytesMax ?? UPLOAD_BYTES_MAX;
   const ceremonyRecords = new CeremonyRecords({ store });
-  const parts = { repository, files, catalog, builtIns, pins, strings, vault, watch, turnOf, ceremonyRecords };
+  const parts = { repository, files, catalog, builtIns, pins, strings, vault, watch, turnOf, powers, ceremonyRecords };
   const { queue, analyses, ceremonies } = createProvisioning({ ...options, uploadBytesMax }, dependencies, parts);
   const imports = createImports({ ...parts, store, artifacts, events, clock, log, queue }, uploadBytesMax);
   const origins = new CircuitOrigins({ catalog, files, imports, strings });
@@ -295,6 +295,7 @@ interface ProvisioningParts extends Pick<
   readonly watch: StatusWatch;
   readonly turnOf: (subject: Subject) => string;
   readonly repository: ProverRepository;
+  readonly powers: PowersRecords;
   readonly ceremonyRecords: CeremonyRecords;
 }
 
@@ -324,7 +325,8 @@ function createProvisioning(
       return mergeCommits(repository.labels.provisioning(prover), analysis ?? {}, ceremonies.ended(prover));
     },
   });
-  const ceremonies = createCeremonies(options, { ...ceremony, turnOf, provisioning });
+  const findPowers: PowersRecords["findChecked"] = (sha256) => parts.powers.findChecked(sha256);
+  const ceremonies = createCeremonies(options, { ...ceremony, turnOf, provisioning, findPowers });
   registerJobs(jobs, options, { provisioning, watch, turnOf });
   if (analyzer !== undefined)
     registerAnalyses(jobs, {

@@ -14,7 +14,7 @@ import { newId } from "../platform/ids.js";
 import type { Artifacts } from "../platform/store/artifacts.js";
 import { StoreConflict, type Store, type StoreCommit, type StoreRecord } from "../platform/store/store.js";
 import { mergeCommits, type Page } from "../platform/store/tables.js";
-import { phase1Of } from "./ceremonies/ceremony-settings.js";
+import { withPhase1 } from "./ceremonies/ceremony-settings.js";
 import type { NewCeremonies } from "./ceremonies/new-ceremonies.js";
 import { DEFAULT_PROVIDER, type Catalog } from "./catalog.js";
 import { bringsKey, type CircuitOrigins } from "./circuit-origins.js";
@@ -363,7 +363,7 @@ export class ProverService {
   }
 
   async #register(owner: Subject, given: CreateProver): Promise<Prover> {
-    const request = { ...given, phase1: phase1Of(given) };
+    const request = withPhase1(given);
     const triple = this.#with.catalog.resolve({ ...request, provider: request.provider ?? DEFAULT_PROVIDER });
     const { provider, proving_scheme, curve, trusted_setup, system } = triple;
     const phase1 = request.phase1 ?? undefined;

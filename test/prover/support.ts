@@ -15,6 +15,7 @@ import type { Store } from "../../src/platform/store/store.js";
 import { loadKernelPairing } from "../../src/engine/kernels/pairing/pairing.js";
 import { checkPowersOfTau } from "../../src/engine/powers-of-tau/check-powers.js";
 import { openRangeFile } from "../../src/engine/powers-of-tau/range-file.js";
+import { runCeremony } from "../../src/prover/compute/run-ceremony.js";
 import { createProverRegistry, type ProverRegistry } from "../../src/prover/create-prover-registry.js";
 import type { CircuitAnalyzer } from "../../src/prover/compute/analysis-task.js";
 import type { ProverCompute } from "../../src/prover/compute/compute.js";

@@ -15,13 +15,16 @@ import type { Events } from "../../platform/events/events.js";
 import type { SourceFiles } from "../provisioning/source-files.js";
 import type { ProverRepository, StoredProver } from "../repository.js";
 import type { ProverDiagnostic } from "../schemas.js";
+import type { CheckedPowers } from "../reference-strings/powers-records.js";
 import type { CeremonyRecords, StoredCeremony, StoredContribution } from "./ceremony-records.js";
-import { ceremonyTranscript } from "./ceremony-transcript.js";
+import { transcriptOf } from "./ceremony-transcript.js";
 
 interface CeremonyEndingsDependencies {
   readonly records: CeremonyRecords;
   readonly repository: Pick<ProverRepository, "find" | "update">;
-  readonly artifacts: Pick<Artifacts, "resolve" | "verify" | "read">;
+  readonly artifacts: Pick<Artifacts, "resolve" | "verify">;
+  /** Finds what the check of a powers-of-tau file found. */
+  readonly findPowers: (sha256: string) => CheckedPowers | undefined;
   readonly files: Pick<SourceFiles, "holdAll" | "removeUnused">;
   readonly compute: CeremonyCompute;
   readonly events: Pick<Events, "commitOf">;
@@ -92,15 +95,15 @@ export class CeremonyEndings {
       if (record?.value.state !== "ending" || prover === undefined || !proving_key || !verifying) return;
       const now = isoTimestamp(Math.max(this.#with.clock.nowMs(), Date.parse(prover.value.updated_at) + 1));
       const contribution = beaconContribution(record.value, { ended, name, now, key: proving_key });
-      const transcript = await ceremonyTranscript(
-        {
-          ceremony: record.value,
-          contributions: [...this.#with.records.contributions(record.value), contribution],
-          prover: prover.value,
-          verifyingKey,
-        },
-        this.#with,
-      );
+      const document = transcriptOf({
+        ceremony: record.value,
+        contributions: [...this.#with.records.contributions(record.value), contribution],
+        prover: prover.value,
+        powers: this.#with.findPowers(record.value.phase1?.sha256 ?? ""),
+        ended,
+        endedAt: now,
+      });
+      const transcript = Buffer.from(JSON.stringify(document));
       await this.#with.files.holdAll({ transcript }, async ({ transcript: file }) => {
         if (file === undefined) return;
         const { build } = prover.value;
@@ -140,10 +143,12 @@ function beaconContribution(
   },
 ): StoredContribution {
   const { sha256, bytes } = made.key;
+  const own = made.ended.contributions.at(-1);
+  assert(own !== undefined, "the last key has the beacon's contribution");
   return {
     index: (head?.index ?? 0) + 1,
-    ...{ kind: "beacon", participant_id: null, name: made.name, written_name: made.ended.name },
-    ...{ contributed_at: made.now, hash: made.ended.hash, key: { sha256, bytes }, statement: null },
+    ...{ kind: "beacon", participant_id: null, name: made.name, written_name: own.name },
+    ...{ contributed_at: made.now, hash: own.hash, key: { sha256, bytes }, statement: null },
   };
 }
 

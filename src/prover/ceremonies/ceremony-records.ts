@@ -4,12 +4,13 @@
  * takes them. Contributions, participants and invitations have records of their own, written in the same commits.
  * Decides nothing; builds commits.
  */
-import { ownerKey, type Subject } from "../../platform/auth/principal.js";
-import type { ArtifactReference } from "../../platform/store/artifacts.js";
+import { ownerKey, type Subject, type SubjectKind } from "../../platform/auth/principal.js";
 import { mergeCommits } from "../../platform/store/commits.js";
 import type { Store, StoreCommit, StoreKey, StorePut, StoreRecord } from "../../platform/store/store.js";
 import type { CEREMONY_STATES, Statement } from "./ceremony-schemas.js";
 
+/** A stored file; a type and not an interface, like everything that is stored as a value. */
+type StoredFile = { readonly sha256: string; readonly bytes: number };
 /** A key's file with the number of its contributions. */
 type KeyHead = { readonly index: number; readonly sha256: string; readonly bytes: number };
 
@@ -56,20 +57,20 @@ export type StoredCeremony = CeremonySettings & {
   readonly id: string;
   readonly created_at: string;
   readonly updated_at: string;
-  readonly owner: Subject;
+  readonly owner: { readonly kind: SubjectKind; readonly id: string };
   readonly state: (typeof CEREMONY_STATES)[number];
   /** Why it failed. */
   readonly reason: string | null;
   readonly phase1: { readonly sha256: string; readonly power: number } | null;
   /** BLAKE2b-512 by which snarkjs names the key before its contributions; hex. */
   readonly circuit_hash: string | null;
-  readonly initial: ArtifactReference | null;
+  readonly initial: StoredFile | null;
   /** What the next contribution goes on from. */
   readonly head: KeyHead | null;
   /** Who waits; the first one has the lease. */
   readonly queue: readonly QueueEntry[];
   readonly lease: CeremonyLease | null;
-  readonly transcript: ArtifactReference | null;
+  readonly transcript: StoredFile | null;
 };
 
 export type StoredContribution = {
@@ -80,7 +81,7 @@ export type StoredContribution = {
   readonly written_name: string | null;
   readonly contributed_at: string;
   readonly hash: string;
-  readonly key: ArtifactReference;
+  readonly key: StoredFile;
   readonly statement: Statement | null;
 };
 

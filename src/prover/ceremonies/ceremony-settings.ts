@@ -37,9 +37,9 @@ export function ceremonySettings(
   };
 }
 
-/** Returns where phase 1 comes from: of a ceremony always from a published file. */
-export function phase1Of(request: CreateProver): CreateProver["phase1"] {
-  return request.setup === "ceremony" ? (request.phase1 ?? PUBLISHED) : request.phase1;
+/** Returns the request with where phase 1 comes from: of a ceremony always from a published file. */
+export function withPhase1(request: CreateProver): CreateProver {
+  return request.setup === "ceremony" ? { ...request, phase1: request.phase1 ?? PUBLISHED } : request;
 }
 
 /** Returns the ceremony of a new prover. */

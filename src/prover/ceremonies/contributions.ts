@@ -229,7 +229,7 @@ export class Contributions {
       );
       return contributionOnWire(record.value, made);
     });
-    this.#with.log.info("contribution taken", { prover_id: id, index });
+    this.#with.log.info("contribution taken", { prover_id: id, count: index });
     return contribution;
   }
 

@@ -21,7 +21,7 @@ import { Participants } from "./participants.js";
 
 type Given = Pick<CeremoniesDependencies, "watch" | "clock" | "events"> &
   Pick<ContributionsDependencies, "artifacts" | "log" | "store" | "turnOf"> &
-  Pick<ConstructorParameters<typeof CeremonyEndings>[0], "files"> &
+  Pick<ConstructorParameters<typeof CeremonyEndings>[0], "files" | "findPowers"> &
   Pick<ContributionsDependencies, "files">;
 
 interface CreateCeremoniesDependencies extends Given {

@@ -1,25 +1,16 @@
 /** What contributors sign of their contributions, and the check of their signatures. */
-import { AppError } from "../../platform/errors.js";
 import { findStatementFault } from "../../crypto/signatures/signed-statement.js";
+import { contributionStatement } from "../../engine/groth16/ceremony/contribution-statement.js";
+import { AppError } from "../../platform/errors.js";
 import type { StoredCeremony, StoredContribution } from "./ceremony-records.js";
 import type { Statement, StatementBody } from "./ceremony-schemas.js";
 
-/**
- * Returns the text that a contributor signs: it names the ceremony, the circuit and the contribution, so that it fits
- * no other. One line each, with a line feed behind all but the last one.
- */
+/** Returns the text that a contributor signs. */
 export function statementText(
-  { id, circuit_hash }: Pick<StoredCeremony, "id" | "circuit_hash">,
-  { index, hash, name }: Pick<StoredContribution, "index" | "hash" | "name">,
+  { id: ceremonyId, circuit_hash }: Pick<StoredCeremony, "id" | "circuit_hash">,
+  { index, hash, name: contributor }: Pick<StoredContribution, "index" | "hash" | "name">,
 ): string {
-  return [
-    "I contributed to a Groth16 ceremony and have destroyed what I drew for it.",
-    `ceremony: ${id}`,
-    `circuit: ${circuit_hash ?? ""}`,
-    `contribution: ${String(index)}`,
-    `hash: ${hash}`,
-    `name: ${name}`,
-  ].join("\n");
+  return contributionStatement({ ceremonyId, circuitHash: circuit_hash ?? "", index, hash, contributor });
 }
 
 /**

@@ -1,4 +1,5 @@
 /** What a ceremony computes, as one interface; each step runs in a process of its own. */
+import type { ContributionRecord } from "../../engine/groth16/ceremony/contribution-record.js";
 import type { ComputeOptions, ReferenceStringFile, StepFailure, StoredFile } from "./compute.js";
 
 /** A stored file with its length, from which the memory of its process is told. */
@@ -25,8 +26,10 @@ export interface CheckedContribution {
 }
 
 /** The last key. */
-export interface EndedKey extends CheckedContribution {
+export interface EndedKey {
   readonly key: Uint8Array;
+  /** All contributions that it has, the beacon's last. */
+  readonly contributions: readonly ContributionRecord[];
   /** snarkjs' verification_key.json, text. */
   readonly verifyingKey: string;
 }

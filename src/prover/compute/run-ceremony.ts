@@ -3,10 +3,11 @@ import { R1csFormatError, readR1cs } from "../../engine/circuit/r1cs.js";
 import { BN254 } from "../../engine/curves/bn254.js";
 import { verifyingKeyToJson } from "../../engine/encoding/groth16-verifying-key.js";
 import { CeremonyError } from "../../engine/groth16/ceremony/ceremony-fault.js";
+import { readCeremonyKey } from "../../engine/groth16/ceremony/ceremony-key.js";
 import { checkContribution } from "../../engine/groth16/ceremony/check-contribution.js";
 import type { CompareExecutor } from "../../engine/groth16/ceremony/compare-jobs.js";
 import { applyBeacon } from "../../engine/groth16/ceremony/contribute-to-key.js";
-import { hexOf } from "../../engine/groth16/ceremony/contribution-record.js";
+import { contributionRecords, hexOf } from "../../engine/groth16/ceremony/contribution-record.js";
 import type { RangeTarget } from "../../engine/groth16/ceremony/scale-jobs.js";
 import { loadPairing } from "../../engine/groth16/pairing-backend.js";
 import { makePhase1Key } from "../../engine/groth16/phases/phase1.js";
@@ -17,7 +18,7 @@ import { zkeyCountsOf } from "../../engine/groth16/zkey-writer.js";
 import { openPowersOfTau } from "../../engine/powers-of-tau/lagrange-points.js";
 import type { PointRowExecutor } from "../../engine/powers-of-tau/point-row-work.js";
 import { PowersOfTauError } from "../../engine/powers-of-tau/powers-of-tau-error.js";
-import { openRangeFile } from "../../engine/powers-of-tau/range-file.js";
+import { openRangeFile, rangeOfBytes } from "../../engine/powers-of-tau/range-file.js";
 import { loadReferenceKernels } from "../../engine/reference/reference-kernels.js";
 import type { CeremonyTaskAnswers, CeremonyTaskRequest } from "./ceremony-task.js";
 
@@ -118,7 +119,7 @@ export async function endWithBeacon(
   const source = openRangeFile(before.path);
   const target = new MemoryTarget(before.bytes + CONTRIBUTION_BYTES_MAX);
   try {
-    const made = await applyBeacon(
+    await applyBeacon(
       { source, target },
       { name, value: Buffer.from(value, "hex"), iterationsLog: iterationsExp },
       onProgress === undefined ? {} : { onProgress },
@@ -126,7 +127,8 @@ export async function endWithBeacon(
     const key = target.written();
     const kernels = await loadReferenceKernels(BN254);
     const verifyingKey = JSON.stringify(verifyingKeyToJson(verifyingKeyOf(readProvingKey(key)), kernels));
-    return { ok: true, value: { key, verifyingKey, hash: made.hash, name: made.name } };
+    const { transcript, curve } = readCeremonyKey(rangeOfBytes(key));
+    return { ok: true, value: { key, verifyingKey, contributions: contributionRecords(transcript, curve) } };
   } catch (error) {
     return refused(error);
   } finally {
