@@ -19,7 +19,8 @@ export type CeremonyFault =
   | "point_not_on_curve"
   | "infinity_differs"
   | "points_inconsistent"
-  | "name_unsupported";
+  | "name_unsupported"
+  | "document_malformed";
 
 /** A key that does not go on with the ceremony, or a contribution that cannot be made. */
 export class CeremonyError extends Error {
