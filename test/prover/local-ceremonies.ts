@@ -16,9 +16,7 @@ export class LocalCeremonies implements CeremonyCompute {
     return await check(input);
   }
 
-  async applyBeacon(
-    input: Parameters<CeremonyCompute["applyBeacon"]>[0],
-  ): ReturnType<CeremonyCompute["applyBeacon"]> {
+  async applyBeacon(input: Parameters<CeremonyCompute["applyBeacon"]>[0]): ReturnType<CeremonyCompute["applyBeacon"]> {
     const made = await endWithBeacon(input);
     return made.ok ? made : failure(made);
   }

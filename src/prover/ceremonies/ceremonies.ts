@@ -126,8 +126,7 @@ export class Ceremonies {
    */
   async remove(owner: Subject, id: string, participantId: string): Promise<void> {
     await this.#change(owner, id, (ceremony) => {
-      if (!ceremony.queue.some(({ participant_id }) => participant_id === participantId))
-        throw notFound("participant");
+      if (!ceremony.queue.some(({ participant_id }) => participant_id === participantId)) throw notFound("participant");
       requireState(ceremony, ["open"]);
       return { next: leaveQueue(ceremony, participantId, this.#with.clock.nowMs()) };
     });
@@ -192,7 +191,11 @@ export class Ceremonies {
 
   #failed(
     ceremony: StoredCeremony,
-    { state, code, message }: { readonly state: "failed" | "cancelled"; readonly code: string; readonly message: string },
+    {
+      state,
+      code,
+      message,
+    }: { readonly state: "failed" | "cancelled"; readonly code: string; readonly message: string },
   ): Change {
     const failure = this.#with.failure(ceremony.owner, ceremony.id, { code, message });
     const next = { ...ceremony, state, reason: message, queue: [], lease: null };

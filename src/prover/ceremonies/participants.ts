@@ -196,7 +196,9 @@ export class Participants {
     if (ceremony.state === "open" && !isAccepting(ceremony, nowMs))
       throw new AppError("ceremony_closed", { message: "no contribution is taken any more" });
     if (ceremony.queue.length >= QUEUE_MAX)
-      throw new AppError("ceremony_full", { message: `${String(QUEUE_MAX)} participants wait already; try again later` });
+      throw new AppError("ceremony_full", {
+        message: `${String(QUEUE_MAX)} participants wait already; try again later`,
+      });
     if (this.#with.records.countParticipants(ceremony) >= PARTICIPANTS_MAX)
       throw new AppError("ceremony_full", { message: `${String(PARTICIPANTS_MAX)} participants have joined` });
   }

@@ -55,7 +55,12 @@ export interface CeremonyCompute {
   >;
   /** Applies the beacon to the last contributor's key. */
   applyBeacon(
-    input: { readonly before: SizedFile; readonly name: string; readonly value: string; readonly iterationsExp: number },
+    input: {
+      readonly before: SizedFile;
+      readonly name: string;
+      readonly value: string;
+      readonly iterationsExp: number;
+    },
     options?: ComputeOptions,
   ): Promise<{ readonly ok: true; readonly value: EndedKey } | StepFailure>;
 }

@@ -33,9 +33,7 @@ type Refused = { readonly ok: false; readonly code: string; readonly message: st
 /** What it answers, by the step. */
 export interface CeremonyTaskAnswers {
   readonly first_key:
-    | { readonly ok: true; readonly value: FirstKey }
-    | { readonly ok: false; readonly referencePower: number }
-    | Refused;
+    { readonly ok: true; readonly value: FirstKey } | { readonly ok: false; readonly referencePower: number } | Refused;
   readonly check: { readonly ok: true; readonly value: CheckedContribution } | Refused;
   readonly beacon: { readonly ok: true; readonly value: EndedKey } | Refused;
 }
@@ -79,10 +77,7 @@ export class ProcessCeremonies implements CeremonyCompute {
   }
 
   /** Makes the first key in a process. */
-  async makeFirstKey(
-    input: FirstKeyInput,
-    options: ComputeOptions = {},
-  ): ReturnType<CeremonyCompute["makeFirstKey"]> {
+  async makeFirstKey(input: FirstKeyInput, options: ComputeOptions = {}): ReturnType<CeremonyCompute["makeFirstKey"]> {
     const { r1cs } = input;
     const needs = memoryNeeds("groth16/BN254", circuitCounts(readR1csHeader(r1cs), r1cs.length));
     const bytes = needs.setup + phase1Bytes(needs.domainPower);
@@ -111,7 +106,9 @@ export class ProcessCeremonies implements CeremonyCompute {
     const checked = await this.#run<"check">({ step: "check", ...input }, { ...needs, what }, options);
     if (checked.ok) return checked.value;
     if (checked.code === "deadline" || checked.code === "memory")
-      throw new AppError("deadline_exceeded", { message: "the check of the contribution took too long; send it again" });
+      throw new AppError("deadline_exceeded", {
+        message: "the check of the contribution took too long; send it again",
+      });
     throw this.#processError(checked, options);
   }
 

@@ -76,7 +76,12 @@ describe("a ceremony", () => {
       powersOfTau: rangeOfBytes(ground.powers),
     });
     expect(findings.filter(({ verdict }) => verdict !== "holds")).toEqual([]);
-    expect(document.contributions.map(({ statement: own }) => own?.kind ?? null)).toEqual([null, "ed25519", null, null]);
+    expect(document.contributions.map(({ statement: own }) => own?.kind ?? null)).toEqual([
+      null,
+      "ed25519",
+      null,
+      null,
+    ]);
     expect(provers.artifacts(OWNER, id).map(({ name }) => name)).toContain("ceremony-transcript.json");
   });
 
@@ -99,9 +104,9 @@ describe("a ceremony", () => {
     const removed = await ground.own("DELETE", `${id}/ceremony/invitations/${invited.body.id}`);
     expect([removed.status, (await ground.own("GET", `${id}/ceremony`)).body.lease?.name]).toEqual([204, "Grace"]);
     const other = await ground.begin();
-    expect((await ground.call("GET", `/ceremonies/${id}`, { token: (await ground.join(other, "Eve")).token })).status).toBe(
-      404,
-    );
+    expect(
+      (await ground.call("GET", `/ceremonies/${id}`, { token: (await ground.join(other, "Eve")).token })).status,
+    ).toBe(404);
   });
 
   it("limits open joins of one address", async () => {
@@ -125,7 +130,10 @@ describe("a ceremony", () => {
     expect(await send({ ...cubic, ceremony: { beacon: { source: "drand" } } })).toEqual([422, "invalid_request"]);
     expect(await send({ ...cubic, setup: null, ceremony: { beacon } })).toEqual([422, "invalid_request"]);
     expect(await send({ ...cubic, curve: "BLS12_381", ceremony: { beacon } })).toEqual([422, "prover_unsupported"]);
-    expect(await send({ ...cubic, proving_scheme: "plonk", ceremony: { beacon } })).toEqual([422, "prover_unsupported"]);
+    expect(await send({ ...cubic, proving_scheme: "plonk", ceremony: { beacon } })).toEqual([
+      422,
+      "prover_unsupported",
+    ]);
     const late = { beacon, deadline: "2020-01-01T00:00:00.000Z" };
     expect(await send({ ...cubic, ceremony: late })).toEqual([422, "invalid_request"]);
   });
@@ -175,8 +183,10 @@ describe("a ceremony", () => {
     expect((await ground.call("GET", `/ceremonies/${id}`)).status).toBe(404);
     const { artifacts, store } = ground.registry;
     expect([initial_key, key].map((file) => artifacts.has(file!.sha256))).toEqual([false, false]);
-    expect(["ceremony", "ceremony_contribution", "ceremony_participant", "ceremony_token"].flatMap((table) =>
-      store.range([table, OWNER.kind, OWNER.id, id]),
-    )).toEqual([]);
+    expect(
+      ["ceremony", "ceremony_contribution", "ceremony_participant", "ceremony_token"].flatMap((table) =>
+        store.range([table, OWNER.kind, OWNER.id, id]),
+      ),
+    ).toEqual([]);
   });
 });

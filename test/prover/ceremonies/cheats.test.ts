@@ -26,7 +26,10 @@ afterAll(async () => {
   await ground.close();
 });
 
-function changed(key: Uint8Array, change: (bytes: Uint8Array, place: (name: "h" | "a" | "contributions") => number) => void) {
+function changed(
+  key: Uint8Array,
+  change: (bytes: Uint8Array, place: (name: "h" | "a" | "contributions") => number) => void,
+) {
   const bytes = Uint8Array.from(key);
   const { sections } = readCeremonyKey(rangeOfBytes(bytes));
   change(bytes, (name) => sections[name].offset);

@@ -59,9 +59,7 @@ export async function beaconBySnarkjs(key: Uint8Array): Promise<Uint8Array> {
 }
 
 /** Verifies as `snarkjs zkey verify` does. */
-export async function verifyBySnarkjs(
-  files: Record<"r1cs" | "powers" | "key", Uint8Array>,
-): Promise<boolean> {
+export async function verifyBySnarkjs(files: Record<"r1cs" | "powers" | "key", Uint8Array>): Promise<boolean> {
   const [r1cs, powers, key] = [files.r1cs, files.powers, files.key].map((bytes) => file(Uint8Array.from(bytes)));
   return await (await zKey()).verifyFromR1cs(r1cs!, powers!, key!);
 }
@@ -173,8 +171,9 @@ export class CeremonyGround {
   }
 
   async join(id: string, name: string): Promise<Participant> {
-    return (await this.call<Participant & Record<string, unknown>>("POST", `/ceremonies/${id}/join`, { body: { name } }))
-      .body;
+    return (
+      await this.call<Participant & Record<string, unknown>>("POST", `/ceremonies/${id}/join`, { body: { name } })
+    ).body;
   }
 
   async see(id: string, token?: string): Promise<PublicCeremony> {
