@@ -3,6 +3,7 @@ import type { Principal } from "../platform/auth/principal.js";
 import { requireUnchanged } from "../platform/contract/client-names.js";
 import { requireSaidOwner, type RequireTenant } from "../platform/auth/said-owner.js";
 import type { BodyLimitsOf, HandlersFor } from "../platform/contract/route.js";
+import type { CeremoniesPart } from "./ceremonies/create-ceremonies.js";
 import type { Labelling } from "./labels/labelling.js";
 import { createLimits, witnessLimits, type proverRoutes } from "./routes.js";
 import type { Prover } from "./schemas.js";
@@ -24,9 +25,20 @@ export function proverBodyLimits(
     uploadBytesMax,
     powersBytesMax,
   }: { readonly source: SourceLimits; readonly uploadBytesMax: number; readonly powersBytesMax: number },
-  { provers, labelling }: { readonly provers: ProverService; readonly labelling: Labelling },
+  {
+    provers,
+    labelling,
+    ceremonies,
+  }: {
+    readonly provers: ProverService;
+    readonly labelling: Labelling;
+    readonly ceremonies: Pick<CeremoniesPart, "bodyLimits">;
+  },
 ): Readonly<
-  Record<"createProver" | "prove" | "verify" | "uploadProverArtifact" | "uploadReferenceString", BodyLimitsOf>
+  Record<
+    "createProver" | "prove" | "verify" | "uploadProverArtifact" | "uploadReferenceString" | "contributeToCeremony",
+    BodyLimitsOf
+  >
 > {
   const sizes = ({ subject }: Principal, reference: unknown): readonly [number, number] =>
     provers.sizeOf(subject, labelling.idOf(subject, String(reference)));
@@ -38,6 +50,7 @@ export function proverBodyLimits(
     verify: limits,
     uploadProverArtifact: () => ({ bodyBytesMax: uploadBytesMax, jsonTokensMax: 0 }),
     uploadReferenceString: () => ({ bodyBytesMax: powersBytesMax, jsonTokensMax: 0 }),
+    ...ceremonies.bodyLimits,
   };
 }
 
@@ -47,12 +60,14 @@ export function proverHandlers(dependencies: {
   readonly labelling: Labelling;
   readonly sharing: HandlersFor<typeof sharingRoutes>;
   readonly referenceStrings: HandlersFor<typeof referenceStringRoutes>;
+  readonly ceremonies: Pick<CeremoniesPart, "handlers">;
   readonly requireTenant: RequireTenant;
 }): HandlersFor<typeof proverRoutes> {
   const { provers, labelling, requireTenant } = dependencies;
   return {
     ...dependencies.referenceStrings,
     ...dependencies.sharing,
+    ...dependencies.ceremonies.handlers,
     listProvers: ({ principal, query }) => ({ status: 200, ...provers.list(principal.subject, query) }),
     createProver: async ({ principal, body, preferWaitSec, signal }) => {
       requireSaidOwner(principal, body, requireTenant);

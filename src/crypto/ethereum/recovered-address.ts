@@ -21,9 +21,7 @@ export function recoverAddress(message: Uint8Array, signature: Uint8Array): stri
   try {
     const compact = secp256k1.Signature.fromBytes(signature.subarray(0, COMPACT_BYTES), "compact");
     if (compact.hasHighS()) return undefined;
-    return addressOfPublicKey(
-      compact.addRecoveryBit(bit).recoverPublicKey(personalDigest(message)).toBytes(false),
-    );
+    return addressOfPublicKey(compact.addRecoveryBit(bit).recoverPublicKey(personalDigest(message)).toBytes(false));
   } catch {
     return undefined;
   }
