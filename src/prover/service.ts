@@ -366,6 +366,7 @@ export class ProverService {
     const request = withPhase1(given);
     const triple = this.#with.catalog.resolve({ ...request, provider: request.provider ?? DEFAULT_PROVIDER });
     const { provider, proving_scheme, curve, trusted_setup, system } = triple;
+    const ceremony = this.#with.ceremonies.settings(owner, request, system);
     const phase1 = request.phase1 ?? undefined;
     requireStrings(this.#with.strings, { request, system });
     const isStrict = request.strict === true;
@@ -376,7 +377,6 @@ export class ProverService {
     const id = newId();
     const origin = this.#with.origins.of(owner, id, { request, system: triple });
     this.#requireRoom(owner);
-    const ceremony = this.#with.ceremonies.settings(owner, request, system);
     const name = request.name ?? origin.prover.identifier;
     const labels = givenLabels(request, name);
     const notes = request.note_store_id ?? request.store_id ?? undefined;

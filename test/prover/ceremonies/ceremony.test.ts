@@ -35,9 +35,9 @@ async function proves(id: string): Promise<boolean> {
 describe("a ceremony", () => {
   it("makes the keys of a prover, which snarkjs and the transcript's reader verify", async () => {
     const id = await ground.begin({ minimum: 3 });
-    const { provers } = ground.registry;
-    expect(provers.get(OWNER, id)).toMatchObject({ status: "running_setup", trusted_setup: "ceremony" });
-    expect(provers.progress(OWNER, id).finished).toBe(false);
+    const waiting = ground.registry.provers;
+    expect(waiting.get(OWNER, id)).toMatchObject({ status: "running_setup", trusted_setup: "ceremony" });
+    expect(waiting.progress(OWNER, id).finished).toBe(false);
     await ground.contribute(id, "Grace", contributeBySnarkjs);
     expect((await end(id)).body.errors?.[0]?.code).toBe("ceremony_unfinished");
     const ada = await ground.contribute(id, "Ada", contributeByOurs);
@@ -82,7 +82,7 @@ describe("a ceremony", () => {
       null,
       null,
     ]);
-    expect(provers.artifacts(OWNER, id).map(({ name }) => name)).toContain("ceremony-transcript.json");
+    expect(ground.registry.provers.artifacts(OWNER, id).map(({ name }) => name)).toContain("ceremony-transcript.json");
   });
 
   it("is seen by its owner and, where it is not open, by those who were invited", async () => {
@@ -178,11 +178,12 @@ describe("a ceremony", () => {
   it("leaves nothing behind when its prover is deleted", async () => {
     const id = await ground.begin();
     await ground.contribute(id, "Grace");
-    const { initial_key, key } = (await ground.own("GET", `${id}/ceremony`)).body;
+    // Of the same circuit and powers of tau, the first key is another ceremony's as well.
+    const { key } = (await ground.own("GET", `${id}/ceremony`)).body;
     await ground.registry.provers.delete(OWNER, id);
     expect((await ground.call("GET", `/ceremonies/${id}`)).status).toBe(404);
     const { artifacts, store } = ground.registry;
-    expect([initial_key, key].map((file) => artifacts.has(file!.sha256))).toEqual([false, false]);
+    expect(artifacts.has(key!.sha256)).toBe(false);
     expect(
       ["ceremony", "ceremony_contribution", "ceremony_participant", "ceremony_token"].flatMap((table) =>
         store.range([table, OWNER.kind, OWNER.id, id]),

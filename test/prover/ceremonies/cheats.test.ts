@@ -40,7 +40,7 @@ async function keyOfOtherCircuit(): Promise<Uint8Array> {
   const path = join(ground.powersFolder, "powers.ptau");
   writeFileSync(path, ground.powers);
   const strings = [{ path, sha256: "", power: 4 }];
-  const made = await makeFirstKey({ r1cs: r1csFile(chainFixture(6)), strings });
+  const made = await makeFirstKey({ r1cs: r1csFile(chainFixture(2)), strings });
   if (!made.ok) throw new Error("no key was made");
   return await contributeByOurs(await contributeByOurs(Uint8Array.from(made.value.key), "a"), "b");
 }
