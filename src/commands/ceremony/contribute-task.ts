@@ -27,7 +27,7 @@ const LIMITS: ProcessTaskLimits = {
   answerBytesMax: MIB,
   openFilesMax: 64,
   heapMegabytesMax: 512,
-  niceness: 10,
+  niceness: 0,
 };
 
 /**

@@ -99,6 +99,11 @@ export class CeremonyGround {
     return ground;
   }
 
+  /** Scheme and authority of the server. */
+  get url(): string {
+    return this.#front.url;
+  }
+
   /** As a server that is started again on what the one before has left. */
   async restart(): Promise<void> {
     const { folder } = this.registry;
