@@ -107,6 +107,33 @@ if (!existsSync(join(ROOT, PREPARED)) || programs.some((program) => isStale(outp
   }
 }
 
+// What browsers run: our own modules and noble's, with a stand-in for what the engine takes of Node.
+const PAGE_FOLDER = "src/prover/ceremony-page/browser";
+const page = { "page.js": "page", "contribute.js": "contribute-worker", "points.js": "points-worker" };
+const nodeStandIns = {
+  name: "node-stand-ins",
+  setup: ({ onResolve }) => {
+    onResolve({ filter: /^node:/ }, ({ path, importer }) => {
+      const standIn = { "node:crypto": "node-crypto.ts", "node:v8": "node-host.ts", "node:fs": "node-host.ts" }[path];
+      if (standIn === undefined) throw new Error(`${importer} takes ${path}, which browsers do not have`);
+      return { path: join(ROOT, PAGE_FOLDER, standIn) };
+    });
+  },
+};
+const pageOutputs = Object.keys(page).map((name) => join("dist/ceremony-page", name));
+if (pageOutputs.some((output) => isStale(output, [...files("src/engine", ".ts"), ...files(PAGE_FOLDER, ".ts"), ".config/build.js"]))) {
+  await build({
+    ...{ absWorkingDir: ROOT, outdir: "dist/ceremony-page", format: "esm", platform: "browser", target: "es2022" },
+    entryPoints: Object.entries(page).map(([name, source]) => ({
+      in: join(PAGE_FOLDER, `${source}.ts`),
+      out: name.slice(0, -".js".length),
+    })),
+    ...{ bundle: true, minify: true, legalComments: "none", logLevel: "warning" },
+    define: { PREPARED_PROGRAMS: "undefined", "import.meta.url": '""' },
+    plugins: [nodeStandIns],
+  });
+}
+
 const circuitSources = [
   ...files("circuits", ".circom"),
   ...files("src/engine/circuit", ".ts"),

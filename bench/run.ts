@@ -21,6 +21,7 @@ const SUBJECTS: Readonly<Record<string, () => Promise<{ readonly subject: BenchS
   ptau: async () => await import("./subjects/ptau.js"),
   large: async () => await import("./subjects/large.js"),
   setup: async () => await import("./subjects/setup.js"),
+  ceremony: async () => await import("./subjects/ceremony.js"),
   provision: async () => await import("./subjects/provision.js"),
   kernels: async () => await import("./subjects/kernels.js"),
   store: async () => await import("./subjects/store.js"),

@@ -4,6 +4,7 @@ import { identityRoutes } from "./identity/routes.js";
 import type { RouteSpec } from "./platform/contract/route.js";
 import { eventRoutes } from "./platform/events/event-routes.js";
 import { serviceRoutes } from "./platform/service/routes.js";
+import { ceremonyPageRoutes } from "./prover/ceremony-page/ceremony-page-routes.js";
 import { proverRoutes } from "./prover/routes.js";
 import { auditRoutes } from "./platform/audit/audit-routes.js";
 import { lifecycleRoutes } from "./vault/keys/lifecycle-routes.js";
@@ -18,6 +19,7 @@ export const apiRoutes = {
   ...lifecycleRoutes,
   ...auditRoutes,
   ...proverRoutes,
+  ...ceremonyPageRoutes,
   ...chainRoutes,
   ...eventRoutes,
 };

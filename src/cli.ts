@@ -3,6 +3,7 @@
  * The `proofwright` command: finds the subcommand, parses its flags and runs it. A command's module loads on demand.
  */
 import { parseArgs } from "node:util";
+import { CEREMONY_HELP } from "./commands/ceremony/ceremony-help.js";
 import { ConfigError, describeSettings, loadConfig, type Config } from "./platform/config.js";
 import { AppError } from "./platform/errors.js";
 import { StartError } from "./platform/start-error.js";
@@ -188,6 +189,14 @@ status: 0 genuine, and the proof is valid; 1 not genuine, or of something else; 
       const config = configFrom(args.filter((argument) => argument !== "--emergency"));
       const { runRotateKeys } = await import("./commands/rotate-keys.js");
       return await runRotateKeys(config, { emergency: args.includes("--emergency") });
+    },
+  },
+  ceremony: {
+    summary: "contribute to a ceremony for a proving key, or verify one offline",
+    help: CEREMONY_HELP,
+    run: async (args) => {
+      const { runCeremonyCommand } = await import("./commands/ceremony/ceremony-command.js");
+      return await runCeremonyCommand(args);
     },
   },
   scrub: {

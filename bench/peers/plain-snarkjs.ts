@@ -7,6 +7,8 @@
  *   node plain-snarkjs.js universal-setup plonk|fflonk R1CS PTAU ZKEY
  *   node plain-snarkjs.js universal-prove plonk|fflonk ZKEY WTNS SAMPLES
  *   node plain-snarkjs.js ptau-verify PTAU
+ *   node plain-snarkjs.js contribute ZKEY NEW_ZKEY
+ *   node plain-snarkjs.js zkey-verify INITIAL_ZKEY PTAU ZKEY
  *
  * Prints the samples in milliseconds as JSON, on the last line. Start of Node and load of snarkjs are not in them.
  */
@@ -21,7 +23,11 @@ interface VerifyCase {
 
 /** snarkjs' own declarations here take bytes only; paths are what its command line passes. */
 interface SnarkjsByPath {
-  readonly zKey: { newZKey(r1cs: string, ptau: string, zkey: string): Promise<unknown> };
+  readonly zKey: {
+    newZKey(r1cs: string, ptau: string, zkey: string): Promise<unknown>;
+    contribute(from: string, to: string, name: string, entropy: string): Promise<unknown>;
+    verifyFromInit(initial: string, ptau: string, zkey: string): Promise<boolean>;
+  };
   readonly powersOfTau: { verify(ptau: string): Promise<boolean> };
   readonly plonk: UniversalByPath;
   readonly fflonk: UniversalByPath;
@@ -83,6 +89,18 @@ async function ptauVerify(ptau: string): Promise<number[]> {
   return [performance.now() - startedAt];
 }
 
+async function contribute(from: string, to: string): Promise<number[]> {
+  const startedAt = performance.now();
+  await byPath.zKey.contribute(from, to, "bench", "some text");
+  return [performance.now() - startedAt];
+}
+
+async function zkeyVerify(initial: string, ptau: string, zkey: string): Promise<number[]> {
+  const startedAt = performance.now();
+  if (!(await byPath.zKey.verifyFromInit(initial, ptau, zkey))) throw new Error("snarkjs refused the key");
+  return [performance.now() - startedAt];
+}
+
 type Command = (first: string, second: string, third: string, fourth: string) => Promise<number[]>;
 
 const commands: Readonly<Record<string, Command>> = {
@@ -91,6 +109,8 @@ const commands: Readonly<Record<string, Command>> = {
   "universal-setup": universalSetup,
   "universal-prove": async (scheme, zkey, wtns, samples) => await universalProve(scheme, zkey, wtns, Number(samples)),
   "ptau-verify": ptauVerify,
+  contribute,
+  "zkey-verify": zkeyVerify,
 };
 
 const [, , command, ...parameters] = process.argv;

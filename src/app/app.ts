@@ -83,6 +83,7 @@ function runnable(parts: AppParts): Pick<App, "start" | "stop"> {
       await metricsServer?.listen();
       await parts.provers.removeOrphans();
       await parts.provers.imports.start();
+      await parts.provers.ceremonies.start();
       identityParts.keys.startWatching();
       identityParts.idTokenKeys.startWatching();
       await parts.jobs.start();
@@ -96,6 +97,7 @@ function runnable(parts: AppParts): Pick<App, "start" | "stop"> {
       await Promise.all(servers.map(async ({ server }) => await server.stop({ graceMs })));
       metricsServer?.stop();
       parts.provers.imports.stop();
+      parts.provers.ceremonies.stop();
       identityParts.keys.stopWatching();
       identityParts.idTokenKeys.stopWatching();
       await identityParts.identity.services.outbox.stop();

@@ -22,6 +22,7 @@ import { StartError } from "../platform/start-error.js";
 import { ComputePools } from "../prover/compute/compute-pools.js";
 import { ProcessAnalyzer } from "../prover/compute/analysis-task.js";
 import { PACKAGE_ROOT } from "../platform/files/package-root.js";
+import { ProcessCeremonies } from "../prover/compute/ceremony-task.js";
 import { PooledCompute } from "../prover/compute/pooled-compute.js";
 import { checkPowersInProcess } from "../prover/compute/powers-of-tau-task.js";
 import { MemoryBudget } from "../platform/concurrency/memory-budget.js";
@@ -261,6 +262,7 @@ function createProvers(
       ...{ store: audit.vaultStore, artifacts, jobs, compute, resident, vault: vault.service, events, clock, log },
       ...(analyzer === undefined ? {} : { analyzer }),
       ...(providers === undefined ? {} : { providers }),
+      ceremonyCompute: new ProcessCeremonies({ tasks, memory, log }),
       checkPowers: async (path, options) => await checkPowersInProcess(tasks, path, options),
       ...crossCheckParts(audit, tasks),
       ...{ requireTenant, turnOf },

@@ -18,6 +18,8 @@ import type { Metrics } from "../platform/metrics.js";
 import { createServiceHandlers } from "../platform/service/handlers.js";
 import { serviceRoutes } from "../platform/service/routes.js";
 import { serverVersion } from "../platform/service/server-version.js";
+import { ceremonyPageHandlers } from "../prover/ceremony-page/ceremony-page-handlers.js";
+import { ceremonyPageRoutes } from "../prover/ceremony-page/ceremony-page-routes.js";
 import { proverRoutes } from "../prover/routes.js";
 import { lifecycleRoutes } from "../vault/keys/lifecycle-routes.js";
 import { organizationVaultHandlers } from "../vault/organization-vault-handlers.js";
@@ -171,6 +173,7 @@ function boundRoutes(parts: AppParts): BoundRoute[] {
       ...bindRoutes(auditRoutes, auditHandlers({ audit: parts.audit.log })),
       ...bindRoutes(lifecycleRoutes, parts.vault.lifecycleHandlers),
       ...bindRoutes(proverRoutes, parts.provers.handlers, parts.provers.bodyLimits),
+      ...bindRoutes(ceremonyPageRoutes, ceremonyPageHandlers()),
       ...bindRoutes(chainRoutes, parts.chain.handlers),
       ...bindRoutes(eventRoutes, eventHandlers({ events: parts.events })),
     ],

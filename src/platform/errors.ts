@@ -137,6 +137,17 @@ export const ERROR_STATUS = {
   receipt_key_limit_reached: 409,
   /** Verifiers of different code say different things of one proof: one of them is wrong. */
   assurance_disagreement: 500,
+  // Ceremonies
+  /** The ceremony has not begun, or takes nothing of the kind any more. */
+  ceremony_closed: 409,
+  /** Participants, invitations or the queue are as many as they may be. */
+  ceremony_full: 409,
+  ceremony_not_your_turn: 409,
+  /** Contributions are missing, or somebody has the lease. */
+  ceremony_unfinished: 409,
+  /** The key is not the present one with one contribution more; `details` names what does not hold. */
+  contribution_invalid: 422,
+  statement_invalid: 422,
   // Chain: nodes of a network
   network_unreachable: 502,
   network_timeout: 504,

@@ -22,8 +22,13 @@ import { analysisQueue, registerAnalyses } from "./analysis/analysis-jobs.js";
 import type { CircuitAnalyzer } from "./compute/analysis-task.js";
 import type { Store } from "../platform/store/store.js";
 import { Catalog, parseProviderAliases } from "./catalog.js";
+import { CeremonyRecords } from "./ceremonies/ceremony-records.js";
+import type { CeremonySweep } from "./ceremonies/ceremony-sweep.js";
+import { createCeremonies, type CeremoniesPart } from "./ceremonies/create-ceremonies.js";
+import { FirstKeys } from "./ceremonies/first-keys.js";
 import { CircuitOrigins } from "./circuit-origins.js";
 import { ExportedKeys } from "./exported-keys.js";
+import type { CeremonyCompute } from "./compute/ceremony-compute.js";
 import type { ProverCompute } from "./compute/compute.js";
 import { proverBodyLimits, proverHandlers } from "./handlers.js";
 import { MADE_FILES, MadeFiles } from "./made-files.js";
@@ -105,6 +110,7 @@ interface ProverRegistryDependencies {
   /** Proving keys and witness programs in shared memory. */
   readonly resident: ResidentBytes;
   readonly compute: ProverCompute;
+  readonly ceremonyCompute: CeremonyCompute;
   /** Those of the table unless given. */
   readonly providers?: readonly ProviderFactory[];
   /** Checks a powers-of-tau file in a process of its own. */
@@ -136,6 +142,8 @@ export interface ProverRegistry {
   readonly removeOrphans: () => Promise<number>;
   /** Drops uploads and imports whose time is up, while the server runs. */
   readonly imports: Pick<Imports, "start" | "stop">;
+  /** Passes on turns of ceremonies, while the server runs. */
+  readonly ceremonies: Pick<CeremonySweep, "start" | "stop" | "sweep">;
 }
 
 const SOURCE_LIMITS: SourceLimits = {
@@ -207,16 +215,16 @@ export function createProverRegistry(
     { proveDeadlineMs: PROVE_DEADLINE_MS, verifyDeadlineMs: VERIFY_DEADLINE_MS },
     { repository, access, places, notes, catalog, artifacts, turnOf, resident, pins, vault, events, clock },
   );
-  const parts = { repository, files, catalog, builtIns, pins, strings, vault, watch, turnOf };
-  const { queue, analyses } = createProvisioning(options, dependencies, parts);
   const uploadBytesMax = options.uploadBytesMax ?? UPLOAD_BYTES_MAX;
+  const parts = { repository, files, catalog, builtIns, pins, strings, vault, watch, turnOf, powers };
+  const { queue, analyses, ceremonies } = createProvisioning({ ...options, uploadBytesMax }, dependencies, parts);
   const imports = createImports({ ...parts, store, artifacts, events, clock, log, queue }, uploadBytesMax);
   const origins = new CircuitOrigins({ catalog, files, imports, strings });
   const made = createMadeFiles({ ...parts, store, artifacts, resident });
   const downloads = new ProverFiles({ ...parts, access, artifacts, imports, ...made });
   const service = new ProverService(serviceLimits(options), {
     ...{ store, repository, artifacts, vault, catalog, origins, notes, proofs, watch, clock, queue, analyses },
-    ...{ files, imports, strings, downloads, access, places },
+    ...{ files, imports, strings, downloads, access, places, ceremonies: ceremonies.registration },
     requireTenant: dependencies.requireTenant,
   });
   const attesting = createReceipts(options.receiptIssuer ?? UNNAMED_ISSUER, dependencies, { ...parts, ...made });
@@ -230,17 +238,18 @@ export function createProverRegistry(
       labelling,
       sharing: sharingHandlers(sharing),
       referenceStrings: published.handlers,
+      ceremonies,
       requireTenant: dependencies.requireTenant,
     }),
     bodyLimits: proverBodyLimits(
       { source, uploadBytesMax, powersBytesMax: options.powersUploadBytesMax ?? POWERS_BYTES_MAX },
-      { provers: service, labelling },
+      { provers: service, labelling, ceremonies },
     ),
     removeOrphans: async () => {
       await published.uploads.start();
       return await removeOrphans(artifacts, { repository, powers });
     },
-    imports,
+    ...{ imports, ceremonies: ceremonies.sweep },
   };
 }
 
@@ -337,37 +346,49 @@ interface ProvisioningParts extends Pick<
   readonly builtIns: BuiltInCircuits;
   readonly watch: StatusWatch;
   readonly turnOf: (subject: Subject) => string;
+  readonly repository: ProverRepository;
+  readonly powers: PowersRecords;
 }
 
-/** Registers the jobs of provisioning and, where circuits are analysed, of analyses. */
+/** Registers the jobs of provisioning with those of ceremonies and, where circuits are analysed, of analyses. */
 function createProvisioning(
-  options: ProverRegistryOptions,
-  { jobs, artifacts, events, clock, log, analyzer }: ProverRegistryDependencies,
+  options: ProverRegistryOptions & { readonly uploadBytesMax: number },
+  dependencies: ProverRegistryDependencies,
   parts: ProvisioningParts,
-): { readonly queue: ProvisioningQueue; readonly analyses: AnalysisQueue | undefined } {
+): {
+  readonly queue: ProvisioningQueue;
+  readonly analyses: AnalysisQueue | undefined;
+  readonly ceremonies: CeremoniesPart;
+} {
+  const { jobs, artifacts, events, clock, log, analyzer, ceremonyCompute } = dependencies;
   const { repository, files, catalog, builtIns, watch, turnOf } = parts;
+  const records = new CeremonyRecords(dependencies);
+  const ceremony = { ...parts, ...dependencies, records, compute: ceremonyCompute };
   const queue = provisioningQueue(jobs);
   const analyses = analyzer === undefined ? undefined : analysisQueue(jobs, repository);
   const provisioning = new Provisioning(
     { largeBytes: options.largeBytes ?? LARGE_BYTES },
     {
       ...{ ...parts, knownKeys: new KnownKeys({ ...parts, artifacts }), artifacts, events, clock, log },
+      firstKeys: new FirstKeys(ceremony),
       followUp: (prover) => {
         const { id, build } = prover;
         // A circuit from outside has no source to analyse.
         const isAnalyzed = build.import === undefined && catalog.providerOf(prover).isAnalyzed;
         const analysis = build.is_strict === true || !isAnalyzed ? undefined : analyses?.prepare(build.owner, id);
-        return mergeCommits(repository.labels.provisioning(prover), analysis ?? {});
+        return mergeCommits(repository.labels.provisioning(prover), analysis ?? {}, ceremonies.ended(prover));
       },
     },
   );
+  const findPowers: PowersRecords["findChecked"] = (sha256) => parts.powers.findChecked(sha256);
+  const ceremonies = createCeremonies(options, { ...ceremony, turnOf, provisioning, findPowers });
   registerJobs(jobs, options, { provisioning, watch, turnOf });
   if (analyzer !== undefined)
     registerAnalyses(jobs, {
       ...{ repository, artifacts, files, analyzer, builtIns, events, clock, watch, turnOf },
       strict: strictEnd(queue, provisioning),
     });
-  return { queue, analyses };
+  return { queue, analyses, ceremonies };
 }
 
 function createImports(

@@ -3,6 +3,7 @@ import type { Principal } from "../platform/auth/principal.js";
 import { requireUnchanged } from "../platform/contract/client-names.js";
 import { requireSaidOwner, type RequireTenant } from "../platform/auth/said-owner.js";
 import type { BodyLimitsOf, HandlersFor } from "../platform/contract/route.js";
+import type { CeremoniesPart } from "./ceremonies/create-ceremonies.js";
 import type { Labelling } from "./labels/labelling.js";
 import { createLimits, witnessLimits, type proverRoutes } from "./routes.js";
 import type { Prover } from "./schemas.js";
@@ -26,9 +27,20 @@ export function proverBodyLimits(
     uploadBytesMax,
     powersBytesMax,
   }: { readonly source: SourceLimits; readonly uploadBytesMax: number; readonly powersBytesMax: number },
-  { provers, labelling }: { readonly provers: ProverService; readonly labelling: Labelling },
+  {
+    provers,
+    labelling,
+    ceremonies,
+  }: {
+    readonly provers: ProverService;
+    readonly labelling: Labelling;
+    readonly ceremonies: Pick<CeremoniesPart, "bodyLimits">;
+  },
 ): Readonly<
-  Record<"createProver" | "prove" | "verify" | "uploadProverArtifact" | "uploadReferenceString", BodyLimitsOf>
+  Record<
+    "createProver" | "prove" | "verify" | "uploadProverArtifact" | "uploadReferenceString" | "contributeToCeremony",
+    BodyLimitsOf
+  >
 > {
   const sizes = ({ subject }: Principal, reference: unknown): readonly [number, number] =>
     provers.sizeOf(subject, labelling.idOf(subject, String(reference)));
@@ -40,6 +52,7 @@ export function proverBodyLimits(
     verify: limits,
     uploadProverArtifact: () => ({ bodyBytesMax: uploadBytesMax, jsonTokensMax: 0 }),
     uploadReferenceString: () => ({ bodyBytesMax: powersBytesMax, jsonTokensMax: 0 }),
+    ...ceremonies.bodyLimits,
   };
 }
 
@@ -51,6 +64,7 @@ export function proverHandlers(dependencies: {
   readonly referenceStrings: HandlersFor<typeof referenceStringRoutes>;
   readonly receiptRoutes: HandlersFor<typeof receiptRoutes>;
   readonly receipts: Receipts;
+  readonly ceremonies: Pick<CeremoniesPart, "handlers">;
   readonly requireTenant: RequireTenant;
 }): HandlersFor<typeof proverRoutes> {
   const { provers, labelling, requireTenant } = dependencies;
@@ -58,6 +72,7 @@ export function proverHandlers(dependencies: {
     ...dependencies.referenceStrings,
     ...dependencies.receiptRoutes,
     ...dependencies.sharing,
+    ...dependencies.ceremonies.handlers,
     listProvers: ({ principal, query }) => ({ status: 200, ...provers.list(principal.subject, query) }),
     createProver: async ({ principal, body, preferWaitSec, signal }) => {
       requireSaidOwner(principal, body, requireTenant);

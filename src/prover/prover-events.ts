@@ -28,6 +28,23 @@ export function analysisFinished(owner: Subject, proverId: string, verdict: stri
   ];
 }
 
+/** What happens to a ceremony, as the last word of its event's subject. */
+export type CeremonyWord = "opened" | "joined" | "contribution" | "ending" | "ended" | "failed";
+
+/** Returns the event of a step of a ceremony. */
+export function ceremonyEvent(
+  owner: Subject,
+  proverId: string,
+  word: CeremonyWord,
+  more: { readonly index?: number } = {},
+): EventDraft {
+  return {
+    subject: `privacy.prover.ceremony.${word}`,
+    payload: { prover_id: proverId, ...more },
+    audience: [owner],
+  };
+}
+
 /** Returns the event of a new note in the prover's store. */
 export function noteDeposited(owner: Subject, proverId: string): EventDraft {
   return {

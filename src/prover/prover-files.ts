@@ -50,6 +50,7 @@ export const SETUP_ARTIFACTS: ReadonlySet<string> = new Set([
   ZKEY,
   "verifying_key.json",
   MADE_FILES.contract,
+  "ceremony-transcript.json",
 ]);
 const SOURCE_FILE = "source.json";
 /** What the server sends of an answer that is no stored file; source packs to a third as a rule. */

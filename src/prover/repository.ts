@@ -6,6 +6,7 @@ import { ownerKey, type Subject } from "../platform/auth/principal.js";
 import type { Store, StoreCommit, StoreKey, StorePut, StoreRecord } from "../platform/store/store.js";
 import { defineTable, mergeCommits, type Page, type Table } from "../platform/store/tables.js";
 import type { CurveName } from "../engine/curves/curve-parameters.js";
+import { isInCeremony } from "./ceremonies/waiting.js";
 import { isWaitingForFiles } from "./imports/import-files.js";
 import { isFinished } from "./provisioning/lifecycle.js";
 import { ProverLabels, hasMeta } from "./labels/labels.js";
@@ -29,6 +30,8 @@ export type ArtifactName =
   | "verifier.sol"
   | "reference_string"
   | "source.json"
+  /** Of keys from a ceremony: who contributed, and what proves it. */
+  | "ceremony-transcript.json"
   /** As uploaded; compared with the proving key's own and then dropped. */
   | "imported_verifying_key.json";
 /**
@@ -87,6 +90,8 @@ interface ProverBuild {
   readonly value_count?: number;
   /** Where phase 1 of a Groth16 key is taken from: a published string's SHA-256, or the best one. */
   readonly phase1?: string;
+  /** Set on provers whose keys come from a ceremony. */
+  readonly has_ceremony?: boolean;
   /** Set on provers that are provisioned only when their analysis accuses no output. */
   readonly is_strict?: boolean;
   /** Set on provers that neither take keys of another prover of the circuit nor give theirs. */
@@ -167,7 +172,9 @@ export class ProverRepository {
         indexes: {
           owner: (prover) => ownerKey(prover.build.owner),
           pending: (prover) =>
-            isFinished(prover.status) || isWaitingForFiles(prover) ? undefined : ownerKey(prover.build.owner),
+            isFinished(prover.status) || isWaitingForFiles(prover) || isInCeremony(prover)
+              ? undefined
+              : ownerKey(prover.build.owner),
           waiting: (prover) => (isWaitingForFiles(prover) ? ownerKey(prover.build.owner) : undefined),
           circuit: (prover) => [...ownerKey(prover.build.owner), prover.build.circuit_hash],
         },

@@ -3,6 +3,7 @@ import Type from "typebox";
 import { defineRoute, type BodyLimits } from "../platform/contract/route.js";
 import { SOURCE_BYTES_MAX, SOURCE_FILES_MAX } from "../engine/circuit/source-limits.js";
 import { CircuitAnalysis } from "./analysis/analysis-schemas.js";
+import { ceremonyRoutes } from "./ceremonies/ceremony-routes.js";
 import { UpdateProver } from "./labels/label-schemas.js";
 import { receiptRoutes } from "./receipts/receipt-routes.js";
 import { sharingRoutes } from "./sharing/sharing-routes.js";
@@ -102,6 +103,7 @@ export const proverRoutes = {
   ...referenceStringRoutes,
   ...sharingRoutes,
   ...receiptRoutes,
+  ...ceremonyRoutes,
   listProvers: defineRoute({
     id: "listProvers",
     area: "prover",
@@ -343,7 +345,7 @@ export const proverRoutes = {
     auth: READ,
     needsUnsealed: true,
     description:
-      "verifying_key.json, proving_key, proving_key.zkey (the proving key as snarkjs' file), circuit.wasm, circuit.r1cs, circuit.sym, interface.json, verifier.sol, source.json; of the analysis analysis.json and, when two witnesses differ, witness_1.wtns, witness_2.wtns, analysis.r1cs, analysis.sym. ETag is the SHA-256. verifier.sol, and proving_key.zkey of PLONK, are made when they are first downloaded, which takes a moment, of large circuits minutes: 503 `deadline_exceeded` with Retry-After means that the file is still being made, ask again.",
+      "verifying_key.json, proving_key, proving_key.zkey (the proving key as snarkjs' file), circuit.wasm, circuit.r1cs, circuit.sym, interface.json, verifier.sol, source.json; of a ceremony ceremony-transcript.json; of the analysis analysis.json and, when two witnesses differ, witness_1.wtns, witness_2.wtns, analysis.r1cs, analysis.sym. ETag is the SHA-256. verifier.sol, and proving_key.zkey of PLONK, are made when they are first downloaded, which takes a moment, of large circuits minutes: 503 `deadline_exceeded` with Retry-After means that the file is still being made, ask again.",
     deadlineMs: DOWNLOAD_DEADLINE_MS,
     params: ArtifactParams,
     responses: { 200: { description: "The file", file: "application/octet-stream" } },

@@ -18,6 +18,7 @@ import {
 } from "../engine/circuit/source-limits.js";
 import { ProverAnalysis } from "./analysis/analysis-schemas.js";
 import { ImportRequest } from "./imports/import-schemas.js";
+import { CeremonyRequest } from "./ceremonies/ceremony-schemas.js";
 import { GIVEN_LABELS, LABELS, LABEL_FILTERS, Meta, MetaFilter, ProverReference } from "./labels/label-schemas.js";
 import { PROVER_STATUSES } from "./provisioning/lifecycle.js";
 import { ATTESTED_MEMBERS, Receipt, WANTED_MEMBERS } from "./receipts/receipt-schemas.js";
@@ -102,10 +103,16 @@ export const Prover = Type.Object(
     curve: Type.String(),
     status: Status,
     trusted_setup: Type.Union(
-      [Type.Literal("single_party"), Type.Literal("universal"), Type.Literal("imported"), Type.Literal("transparent")],
+      [
+        Type.Literal("single_party"),
+        Type.Literal("ceremony"),
+        Type.Literal("universal"),
+        Type.Literal("imported"),
+        Type.Literal("transparent"),
+      ],
       {
         description:
-          "how the keys were made; single_party: by this server alone, so whoever controlled it at that time could forge proofs, with `setup` by its contribution to phase 2 alone; universal: from the structured reference string that `setup` names; imported: elsewhere, and trusted only as far as those who made them (with `setup`, every point was checked against that string; without, only what a key shows by itself); transparent: from the circuit alone, without anything secret",
+          "how the keys were made; single_party: by this server alone, so whoever controlled it at that time could forge proofs, with `setup` by its contribution to phase 2 alone; ceremony: by the contributors of `/provers/:id/ceremony` on the string that `setup` names, of whom one honest one is enough; universal: from the structured reference string that `setup` names; imported: elsewhere, and trusted only as far as those who made them (with `setup`, every point was checked against that string; without, only what a key shows by itself); transparent: from the circuit alone, without anything secret",
       },
     ),
     setup: nullable(UniversalSetup),
@@ -202,6 +209,15 @@ export const CreateProver = closed(
     nullifier_store_id: Type.Optional(nullable(NullifierStoreId)),
     store_id: Type.Optional(nullable(Type.String({ ...Uuid, description: "the same as `note_store_id`" }))),
     options: Type.Optional(nullable(CompileOptions)),
+    setup: Type.Optional(
+      nullable(
+        Type.Literal("ceremony", {
+          description:
+            "of groth16 on BN254: others contribute to the keys, as `ceremony` says, on a published powers-of-tau file (`phase1`, the best one unless given). The prover waits in `running_setup` until the ceremony ends",
+        }),
+      ),
+    ),
+    ceremony: Type.Optional(nullable(CeremonyRequest)),
     fresh_setup: Type.Optional(
       nullable(
         Type.Boolean({
@@ -518,7 +534,7 @@ export const ProverIdParams = closed({ id: Uuid });
 /** Of what reads, proves or verifies. */
 export const ProverParams = closed({ id: ProverReference });
 export const ProofParams = closed({ id: ProverReference, proof_id: Uuid });
-const ArtifactFile = Type.String({ minLength: 1, maxLength: 64, pattern: "^[a-z0-9_]+(\\.[a-z0-9]+)?$" });
+const ArtifactFile = Type.String({ minLength: 1, maxLength: 64, pattern: "^[a-z0-9_-]+(\\.[a-z0-9]+)?$" });
 export const UploadParams = closed({ id: Uuid, name: ArtifactFile });
 export const ArtifactParams = closed({ id: ProverReference, name: ArtifactFile });
 export const NoteParams = closed({

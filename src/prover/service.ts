@@ -14,6 +14,8 @@ import { newId } from "../platform/ids.js";
 import type { Artifacts } from "../platform/store/artifacts.js";
 import { StoreConflict, type Store, type StoreCommit, type StoreRecord } from "../platform/store/store.js";
 import { mergeCommits, type Page } from "../platform/store/tables.js";
+import { withPhase1 } from "./ceremonies/ceremony-settings.js";
+import type { NewCeremonies } from "./ceremonies/new-ceremonies.js";
 import { DEFAULT_PROVIDER, type Catalog } from "./catalog.js";
 import { bringsKey, type CircuitOrigins } from "./circuit-origins.js";
 import { isWaitingForFiles } from "./imports/import-files.js";
@@ -101,6 +103,7 @@ interface ProverServiceDependencies {
   readonly files: SourceFiles;
   readonly imports: Imports;
   readonly strings: Pick<ReferenceStrings, "requirePhase1" | "requireSource">;
+  readonly ceremonies: NewCeremonies;
   readonly downloads: ProverFiles;
 }
 
@@ -201,10 +204,12 @@ export class ProverService {
       const { vault_id, note_store_id, nullifier_store_id } = record.value;
       const analysis = this.#with.repository.findAnalysis(owner, id)?.value;
       const shared = this.#with.repository.findCircuitAnalysis(scopeOf(record.value), record.value.build.circuit_hash);
+      const ceremony = this.#with.ceremonies.deletion(owner, id);
       try {
         await this.#with.store.commit(
           mergeCommits(
             this.#with.repository.deletion(record),
+            ceremony.commit,
             this.#with.vault.prepareDeletion(owner, vault_id),
             this.#with.notes.prepareRelease(owner, id, [note_store_id, nullifier_store_id]),
           ),
@@ -219,6 +224,7 @@ export class ProverService {
       await this.#with.vault.forget(vault_id);
       if (record.value.build.import !== undefined) await this.#with.imports.discard(owner, id);
       await this.#removeFiles(record.value, { ...shared?.artifacts }, { ...analysis?.artifacts });
+      for (const sha256 of ceremony.files) await this.#with.files.removeUnused(sha256);
       return;
     }
     throw new AppError("prover_busy", { message: "the prover is in use; try again" });
@@ -371,9 +377,11 @@ export class ProverService {
     return await this.#with.proofs.note(owner, id, index);
   }
 
-  async #register(owner: Subject, request: CreateProver): Promise<Prover> {
+  async #register(owner: Subject, given: CreateProver): Promise<Prover> {
+    const request = withPhase1(given);
     const triple = this.#with.catalog.resolve({ ...request, provider: request.provider ?? DEFAULT_PROVIDER });
     const { provider, proving_scheme, curve, trusted_setup, system } = triple;
+    const ceremony = this.#with.ceremonies.settings(owner, request, system);
     const phase1 = request.phase1 ?? undefined;
     requireStrings(this.#with.strings, { request, system });
     const isStrict = request.strict === true;
@@ -407,7 +415,8 @@ export class ProverService {
       vault_id: vault.vaultId,
       name,
       description: request.description ?? null,
-      ...{ provider, proving_scheme, curve, trusted_setup },
+      ...{ provider, proving_scheme, curve },
+      trusted_setup: ceremony === undefined ? trusted_setup : ("ceremony" as const),
       ...origin.prover,
     };
     const build = {
@@ -417,18 +426,25 @@ export class ProverService {
       gates_passed: false,
       ...(isStrict ? { is_strict: true } : {}),
       ...(phase1 === undefined ? {} : { phase1 }),
-      ...(request.fresh_setup === true ? { has_own_keys: true } : {}),
+      ...(request.fresh_setup === true || ceremony !== undefined ? { has_own_keys: true } : {}),
+      ...(ceremony === undefined ? {} : { has_ceremony: true }),
     };
     return await origin.hold(async (files) =>
-      this.#insert({ ...prover, build: { ...build, ...files } }, stores, { labels, vault: vault.commit }),
+      this.#insert({ ...prover, build: { ...build, ...files } }, stores, {
+        labels,
+        more: mergeCommits(vault.commit, this.#with.ceremonies.insertion(owner, id, ceremony)),
+      }),
     );
   }
 
-  /** Commits a new prover with its vault, its stores and its job. */
+  /**
+   * Commits a new prover with its vault, its stores and its job.
+   * @param options.more its vault, and its ceremony if it has one
+   */
   async #insert(
     prover: NewProver,
     wanted: WantedStores,
-    { labels, vault }: { readonly labels: GivenLabels; readonly vault: StoreCommit },
+    { labels, more }: { readonly labels: GivenLabels; readonly more: StoreCommit },
   ): Promise<Prover> {
     const { owner } = prover.build;
     for (let tries = 0; tries < CREATE_TRIES_MAX; tries += 1) {
@@ -444,7 +460,7 @@ export class ProverService {
           mergeCommits(
             this.#with.repository.insert(stored),
             this.#with.repository.labels.insertion(stored, labels),
-            vault,
+            more,
             stores.commit,
             isWaitingForFiles(stored) ? {} : this.#firstJob(stored),
           ),

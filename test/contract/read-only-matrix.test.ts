@@ -62,6 +62,13 @@ const ANSWERS: Readonly<Record<string, readonly [number, string?]>> = {
   // The test sends a file without bytes, and none was uploaded.
   uploadReferenceString: [422, "invalid_request"],
   deleteReferenceString: [404, "not_found"],
+  // Nor a prover with a ceremony.
+  ...Object.fromEntries(
+    ROUTE_LIST.filter(({ id }) => /Ceremony|signContribution/.test(id)).map(({ id }) => [
+      id,
+      [404, "not_found"] as const,
+    ]),
+  ),
   executeContract: [422, "method_unknown"],
   broadcastTransaction: [422, "invalid_request"],
   deleteNetwork: [409, "network_in_use"],

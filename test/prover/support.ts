@@ -5,7 +5,7 @@
 import { AppError, notFound } from "../../src/platform/errors.js";
 import type { Principal, Subject } from "../../src/platform/auth/principal.js";
 import { PERMISSIONS_MAX } from "../../src/platform/auth/permissions.js";
-import { systemClock } from "../../src/platform/clock.js";
+import { systemClock, type Clock } from "../../src/platform/clock.js";
 import { newId } from "../../src/platform/ids.js";
 import { Jobs } from "../../src/platform/jobs/jobs.js";
 import { eventCommit } from "../../src/platform/events/event-log.js";
@@ -19,6 +19,7 @@ import type { AuditEvent } from "../../src/platform/audit/audit-event.js";
 import type { CompileContract } from "../../src/prover/assurance/contract-code.js";
 import { createProverRegistry, type ProverRegistry } from "../../src/prover/create-prover-registry.js";
 import type { CircuitAnalyzer } from "../../src/prover/compute/analysis-task.js";
+import type { CeremonyCompute } from "../../src/prover/compute/ceremony-compute.js";
 import type { ProverCompute } from "../../src/prover/compute/compute.js";
 import type { ProviderFactory } from "../../src/prover/providers/provider.js";
 import type { SourceLimits } from "../../src/prover/provisioning/sources.js";
@@ -26,6 +27,7 @@ import type { CreateProver, Prover } from "../../src/prover/schemas.js";
 import type { ProverService } from "../../src/prover/service.js";
 import { recordedLog, type RecordedLog } from "../support/silent-log.js";
 import { openTestVault, type TestVault } from "../vault/support.js";
+import { LocalCeremonies } from "./local-ceremonies.js";
 import { LocalCompute } from "./local-compute.js";
 
 export interface TestRegistry {
@@ -46,6 +48,8 @@ export interface TestRegistryOptions {
   readonly makesDevelopmentStrings?: boolean;
   readonly folder?: string;
   readonly compute?: ProverCompute;
+  readonly ceremonyCompute?: CeremonyCompute;
+  readonly clock?: Clock;
   /** Those of the server's table by default. */
   readonly providers?: readonly ProviderFactory[];
   /** Contracts are not asked without it. */
@@ -109,6 +113,7 @@ export async function openTestRegistry(options: TestRegistryOptions = {}): Promi
       resident,
       vault: vault.vault,
       compute: options.compute ?? new LocalCompute(),
+      ceremonyCompute: options.ceremonyCompute ?? new LocalCeremonies(),
       ...(options.analyzer === undefined ? {} : { analyzer: options.analyzer }),
       ...(options.compileContract === undefined ? {} : { compileContract: options.compileContract }),
       ...(options.audit === undefined ? {} : { audit: options.audit }),
@@ -122,7 +127,7 @@ export async function openTestRegistry(options: TestRegistryOptions = {}): Promi
         }
       },
       events: { commitOf: (drafts) => eventCommit(drafts, systemClock) },
-      clock: systemClock,
+      clock: options.clock ?? systemClock,
       log,
       requireTenant: (_principal, { kind }) => {
         throw notFound(kind);

@@ -118,6 +118,12 @@ export async function newTenant({ server, anvil }: Ground, email: string): Promi
     "provers:kid": receiptKey,
     "shared_provers:id": sharedProver,
     "provers:index": "0",
+    "provers:invitation_id": randomUUID(),
+    "provers:participant_id": randomUUID(),
+    // No powers of tau are published on the test's servers, so that none has a ceremony.
+    "ceremonies:id": prover,
+    "ceremonies:index": "1",
+    "ceremonies:name": "circuit.r1cs",
     "provers:name": "verifying_key.json",
     "reference_strings:hash": "0".repeat(64),
     "reference_strings:file": "missing.ptau",

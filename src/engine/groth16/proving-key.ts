@@ -54,7 +54,7 @@ export class ProvingKeyFormatError extends Error {
 const SECTION_TYPES: ReadonlySet<number> = new Set(Object.values(ZKEY_SECTION));
 const CIRCUIT_HASH_BYTES = 64;
 /** A contribution takes about 500 bytes, and the largest ceremonies had some thousands. */
-const CONTRIBUTIONS_BYTES_MAX = 4 * 1024 * 1024;
+export const CONTRIBUTIONS_BYTES_MAX = 4 * 1024 * 1024;
 /** No curve of snarkjs has longer coordinates; a file may claim any length. */
 const FQ_BYTES_MAX = 96;
 
@@ -153,6 +153,15 @@ function readCurve(header: Uint8Array): CurveParameters {
 }
 
 type Header = ZkeyCounts & Pick<Groth16ProvingKey, "alphaG1" | "betaG1" | "betaG2" | "gammaG2" | "deltaG1" | "deltaG2">;
+
+/**
+ * Reads the header section alone.
+ * @throws ProvingKeyFormatError when the section is none of a key over a supported curve
+ */
+export function readHeaderSection(bytes: Uint8Array): Header & { readonly curve: CurveParameters } {
+  const curve = readCurve(bytes);
+  return { curve, ...readHeader(bytes, curve) };
+}
 
 function readHeader(bytes: Uint8Array, curve: CurveParameters): Header {
   const at = headerOffsets(curve);

@@ -10,6 +10,7 @@ import { defineInversion, defineQuadraticInversion } from "./field/inversion.js"
 import { defineTransforms } from "./ntt/ntt.js";
 import { outlinePrime, outlineProducts } from "./field/outlined-field.js";
 import { definePointBatch } from "./point/point-batch.js";
+import { definePointMultiples } from "./point/point-multiples.js";
 import { defineSinglePoint } from "./point/point-single.js";
 import { definePointSurvey } from "./point/point-survey.js";
 import { QuadraticField } from "./field/quadratic-field.js";
@@ -92,6 +93,7 @@ function assemble<E>(
   const g2 = definePointBatch(module, fq2, fq2Inversion, "g2");
   defineSinglePoint(module, fq, fqInversion, { name: "g1", threeB: [3n * curve.b] });
   defineSinglePoint(module, fq2, fq2Inversion, { name: "g2", threeB: [3n * curve.twistB.c0, 3n * curve.twistB.c1] });
+  definePointMultiples(module, fq, fqInversion, { name: "g1", endomorphismFactor: curve.endomorphismFactor });
   definePointSurvey(module, fq, { name: "g1", b: [curve.b] });
   definePointSurvey(module, fq2, { name: "g2", b: [curve.twistB.c0, curve.twistB.c1] });
   defineTransforms(module, inlineFr, "fr");

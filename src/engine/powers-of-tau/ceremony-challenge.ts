@@ -8,6 +8,7 @@ import { createHash } from "node:crypto";
 import type { Hash } from "node:crypto";
 import type { AnyCurve } from "../curves/curve-parameters.js";
 import type { G1Point, G2Point } from "../curves/points.js";
+import { writeBigIntLE } from "../field/bytes.js";
 import type { Kernels } from "../kernels/kernels.js";
 import type { Arena } from "../kernels/wasm/arena.js";
 import type { PointSection, RangeFile } from "./file-layout.js";
@@ -130,7 +131,10 @@ function repeat(hash: Hash, point: Uint8Array, count: number): void {
 }
 
 function bigEndian(values: readonly bigint[], bytes: number): Uint8Array {
-  return Uint8Array.from(
-    Buffer.from(values.map((value) => value.toString(16).padStart(2 * bytes, "0")).join(""), "hex"),
-  );
+  const all = new Uint8Array(values.length * bytes);
+  for (const [i, value] of values.entries()) {
+    writeBigIntLE(value, all, i * bytes, bytes);
+    all.subarray(i * bytes, (i + 1) * bytes).reverse();
+  }
+  return all;
 }

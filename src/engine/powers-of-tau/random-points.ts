@@ -16,13 +16,17 @@ export class SeededStream {
 
   /** Takes the first 32 bytes of the seed as eight big-endian words. */
   constructor(seed: Uint8Array) {
-    const key = Buffer.from(seed.subarray(0, 32)).swap32();
-    this.#cipher = createCipheriv("chacha20", key, Buffer.alloc(16));
+    const words = new DataView(seed.buffer, seed.byteOffset, 32);
+    const key = new Uint8Array(32);
+    const swapped = new DataView(key.buffer);
+    for (let at = 0; at < key.length; at += 4) swapped.setUint32(at, words.getUint32(at), true);
+    this.#cipher = createCipheriv("chacha20", key, new Uint8Array(16));
   }
 
   /** Returns the next 32 bits. */
   nextWord(): number {
-    return this.#cipher.update(Buffer.alloc(4)).readUInt32LE();
+    const word = this.#cipher.update(new Uint8Array(4));
+    return new DataView(word.buffer, word.byteOffset, 4).getUint32(0, true);
   }
 
   /** A residue below the prime, by rejection: words of 64 bits from the lowest on, each with its upper half first. */

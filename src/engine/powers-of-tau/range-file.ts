@@ -1,7 +1,9 @@
-/** Files and byte arrays that are read in ranges. */
-import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
+/** Files and byte arrays that are read, or written, in ranges. */
+import { closeSync, fstatSync, fsyncSync, openSync, readSync, statSync, writeSync } from "node:fs";
 import type { RangeFile } from "./file-layout.js";
 import { PowersOfTauError } from "./powers-of-tau-error.js";
+
+const OWNER_ONLY = 0o600;
 
 /** Opens a file for reading; the caller closes it. */
 export function openRangeFile(path: string): RangeFile & { close(): void } {
@@ -14,6 +16,34 @@ export function openRangeFile(path: string): RangeFile & { close(): void } {
         if (count === 0) throw truncated();
         done += count;
       }
+    },
+    close: () => {
+      closeSync(handle);
+    },
+  };
+}
+
+/** A file that is written in ranges, by any number of threads that each open it. */
+export interface WrittenFile {
+  write(source: Uint8Array, offset: number): void;
+  /** Waits until all that was written is on disk. */
+  sync(): void;
+  close(): void;
+}
+
+/**
+ * Makes a file that only its owner may read, or opens one that was made.
+ * @throws Error `EEXIST` when a file to be made is there
+ */
+export function openWrittenFile(path: string, { isNew }: { readonly isNew: boolean }): WrittenFile {
+  const handle = openSync(path, isNew ? "wx" : "r+", OWNER_ONLY);
+  return {
+    write: (source, offset) => {
+      for (let done = 0; done < source.length;)
+        done += writeSync(handle, source, done, source.length - done, offset + done);
+    },
+    sync: () => {
+      fsyncSync(handle);
     },
     close: () => {
       closeSync(handle);

@@ -42,6 +42,18 @@ export const AUDIT_MODES: Readonly<Record<string, AuditMode | "none">> = {
   // They make and end keys that sign for a prover.
   rotateReceiptKey: "durable",
   revokeReceiptKey: "durable",
+  // They decide who makes the keys of a prover, and are what its ceremony is made of.
+  updateCeremony: "durable",
+  createCeremonyInvitation: "durable",
+  deleteCeremonyInvitation: "durable",
+  removeCeremonyParticipant: "durable",
+  endCeremony: "durable",
+  cancelCeremony: "durable",
+  joinCeremony: "durable",
+  leaveCeremony: "durable",
+  leaseCeremony: "durable",
+  contributeToCeremony: "durable",
+  signContribution: "durable",
 };
 
 /**

@@ -15,6 +15,8 @@ export const OPAQUE_PREFIXES = {
   email_confirmation: "pec_",
   invitation: "pit_",
   bootstrap: "pbt_",
+  ceremony_invitation: "pci_",
+  ceremony_participant: "pcp_",
 } as const;
 export type OpaqueKind = keyof typeof OPAQUE_PREFIXES;
 

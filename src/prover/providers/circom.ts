@@ -31,6 +31,7 @@ const DOWNLOADS: Provider["downloads"] = {
   "interface.json": { artifact: "interface.json", contentType: "application/json" },
   "verifier.sol": { artifact: "verifier.sol", contentType: "text/plain; charset=UTF-8" },
   "source.json": { artifact: "source.json", contentType: "application/json" },
+  "ceremony-transcript.json": { artifact: "ceremony-transcript.json", contentType: "application/json" },
 };
 
 /** Values beyond the circuit's that are checked one by one. */

@@ -22,6 +22,8 @@ import type {
   StepFailure,
   StoredFile,
 } from "../compute/compute.js";
+import type { FirstKeys } from "../ceremonies/first-keys.js";
+import { isInCeremony } from "../ceremonies/waiting.js";
 import { isVerifierOnly } from "../imports/import-files.js";
 import { diagnostic, limitDiagnostics } from "./diagnostics.js";
 import type { KeyPins } from "./key-pins.js";
@@ -54,6 +56,7 @@ export interface ProvisioningDependencies {
   readonly pins: KeyPins;
   readonly strings: ReferenceStrings;
   readonly knownKeys: KnownKeys;
+  readonly firstKeys: FirstKeys;
   readonly vault: ProverVault;
   readonly events: Pick<Events, "commitOf">;
   /** Prepares what begins when a prover is provisioned. */
@@ -185,9 +188,11 @@ export class Provisioning {
         else await this.#move(prover, "pending_setup", lease);
         return;
       case "pending_setup":
-        await this.#move(prover, "running_setup", lease);
+        if (prover.build.has_ceremony === true) await this.#openCeremony(prover, lease);
+        else await this.#move(prover, "running_setup", lease);
         return;
       case "running_setup":
+        if (isInCeremony(prover)) throw new NothingToDo("contributions are awaited");
         await this.#deriveKeys(prover, lease);
         return;
       case "deploying_artifacts":
@@ -338,6 +343,27 @@ export class Provisioning {
     await this.#with.files.holdAll(keys, async (files) => {
       const artifacts: ArtifactSet = { ...prover.build.artifacts, ...files, ...reference };
       await this.#write(prover, { ...prover, setup, build: { ...prover.build, artifacts } }, lease);
+    });
+  }
+
+  /** Makes the key that contributors go on from; the ceremony's end brings the job that goes on. */
+  async #openCeremony(prover: StoredProver, lease: ProvisioningLease): Promise<void> {
+    const { stringCurve } = this.#systemOf(prover);
+    assert(stringCurve !== undefined, "ceremonies are held where a phase 1 is published");
+    const made = await this.#with.firstKeys.make(prover, stringCurve, {
+      signal: lease.signal,
+      onProgress: lease.progress,
+    });
+    if (!made.ok) {
+      await this.#fail(prover, made.errors, lease);
+      return;
+    }
+    const first = made.value;
+    await this.#with.files.holdAll({ key: first.key }, async ({ key = null }) => {
+      const { artifacts, setup } = this.#stringParts(stringCurve, first.referenceString);
+      const build = { ...prover.build, artifacts: { ...prover.build.artifacts, ...artifacts } };
+      const opening = this.#with.firstKeys.opening(prover, stringCurve, { key, first });
+      await this.#move({ ...prover, setup, build }, "running_setup", lease, opening);
     });
   }
 

@@ -27,6 +27,11 @@ export type PublishedString = {
   readonly contributions_checked: boolean;
 };
 
+/** The same with the time of its check. */
+export interface CheckedPowers extends PublishedString {
+  readonly checked_at: string;
+}
+
 export type PowersRecord = {
   /** Name of the file in its folder. */
   readonly file: string;
@@ -63,6 +68,12 @@ export class PowersRecords {
   /** Finds the record of a file. */
   find(file: string): PowersRecord | undefined {
     return this.#store.get<PowersRecord>([TABLE, file])?.value;
+  }
+
+  /** Finds a file that passed, by its SHA-256. */
+  findChecked(sha256: string): CheckedPowers | undefined {
+    const found = this.all().find((record) => record.state === "checked" && record.string.sha256 === sha256);
+    return found?.state === "checked" ? { ...found.string, checked_at: found.checked_at } : undefined;
   }
 
   /** Returns the records of all files, by name. */

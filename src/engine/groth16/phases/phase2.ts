@@ -10,6 +10,7 @@
  * The transcript is the hash of the circuit's hash, of every contribution before, and of s and s d; s' follows from it.
  */
 import { createHash } from "node:crypto";
+import type { Hash } from "node:crypto";
 import type { CurveKernels, PairingKernels } from "../../curves/curve-kernels.js";
 import type { CurveParameters } from "../../curves/curve-parameters.js";
 import { decodeG1, decodeG2, encodeG1, encodeG2, equalG1 } from "../../curves/points.js";
@@ -41,15 +42,33 @@ export interface Phase2Transcript {
   readonly contributions: readonly Phase2Contribution[];
 }
 
+/** What a contribution multiplies by, and the point by which it proves that; a random one where there is none. */
+export interface ContributionSecret {
+  readonly secret: bigint;
+  readonly s?: G1Point;
+}
+
+/** What making a contribution takes of a curve's arithmetic. */
+export type PointMultiples = Pick<CurveKernels, "curve" | "combineG1" | "combineG2">;
+
 /** delta of a key, in both groups. */
 export interface Delta {
   readonly g1: G1Point;
   readonly g2: G2Point;
 }
 
+/** What of a transcript does not hold. */
+export type Phase2Fault = "form" | "transcript" | "subgroup" | "knowledge" | "delta" | "beacon";
+
 /** The transcript of a key is not one, or does not lead to the key. */
 export class Phase2Error extends Error {
   override readonly name = "Phase2Error";
+  readonly what: Phase2Fault;
+
+  constructor(message: string, what: Phase2Fault = "form") {
+    super(message);
+    this.what = what;
+  }
 }
 
 const HASH_BYTES = 64;
@@ -68,20 +87,31 @@ export function drawDelta(curve: CurveParameters): bigint {
   }
 }
 
+/** Returns what a beacon's contribution is made of; undefined where its value takes too many hashes. */
+export function beaconSecret(
+  curve: CurveParameters,
+  beacon: NonNullable<ContributionParameters["beacon"]>,
+): ContributionSecret | undefined {
+  const stream = beaconStream(beacon);
+  if (stream === undefined) return undefined;
+  const secret = stream.nextScalar(curve);
+  return { secret, s: stream.nextPointG1(curve) };
+}
+
 /**
  * Adds a contribution to a transcript.
  * @returns the transcript with it, and the key's delta after it
  */
 export function contribute(
-  kernels: CurveKernels,
+  kernels: PointMultiples,
   before: { readonly transcript: Phase2Transcript; readonly delta: Delta },
-  secret: bigint,
+  { secret, s: given }: ContributionSecret,
   parameters: ContributionParameters = {},
 ): { readonly transcript: Phase2Transcript; readonly delta: Delta } {
   const { curve } = kernels;
   const g1 = (point: G1Point, scalar: bigint): G1Point => finite(kernels.combineG1([{ point, scalar }]));
   const g2 = (point: G2Point): G2Point => finite(kernels.combineG2([{ point, scalar: secret }]));
-  const s = g1(curve.generatorG1, randomNonZero(curve.r));
+  const s = given ?? g1(curve.generatorG1, randomNonZero(curve.r));
   const sd = g1(s, secret);
   const transcript = transcriptOf(before.transcript, { s, sd }, curve);
   const delta = { g1: g1(before.delta.g1, secret), g2: g2(before.delta.g2) };
@@ -116,29 +146,48 @@ export function contributionHash(contribution: Phase2Contribution, curve: CurveP
 /**
  * Verifies that every contribution knew its secret, multiplied the delta that the one before it left, and that the last
  * one left the key's. About 10 ms each.
+ * @param known how many contributions were verified before, and are not again
  * @throws Phase2Error naming what does not hold
  */
-export function checkTranscript(pairing: PairingKernels, transcript: Phase2Transcript, delta: Delta): void {
+export function checkTranscript(pairing: PairingKernels, transcript: Phase2Transcript, delta: Delta, known = 0): void {
   const { curve } = pairing;
-  let before = curve.generatorG1;
-  for (const [i, contribution] of transcript.contributions.entries()) {
-    const invalid = (message: string): Phase2Error => new Phase2Error(`contribution ${String(i + 1)} ${message}`);
-    const { s, sd, spd } = contribution;
-    const earlier = { ...transcript, contributions: transcript.contributions.slice(0, i) };
-    if (Buffer.compare(transcriptOf(earlier, contribution, curve), contribution.transcript) !== 0)
-      throw invalid("does not answer the contributions before it");
-    if (!pairing.isInSubgroupG2(spd)) throw invalid("has a point outside the subgroup G2");
-    const answered = answeredPoint(contribution.transcript, curve);
-    if (!isSameRatio(pairing, [s, sd, answered, spd])) throw invalid("does not prove that it knows its secret");
-    if (!isSameRatio(pairing, [before, contribution.delta, answered, spd]))
-      throw invalid("does not follow the one before it");
-    if (contribution.beacon !== undefined && !isOfBeacon(pairing, contribution, contribution.beacon))
-      throw invalid("is a beacon that does not follow from its value");
-    before = contribution.delta;
+  const { contributions } = transcript;
+  const hash = createHash("blake2b512").update(transcript.circuitHash);
+  for (const [i, contribution] of contributions.entries()) {
+    if (i >= known)
+      checkContributionLink(pairing, contribution, {
+        ...{ number: i + 1, delta: contributions[i - 1]?.delta ?? curve.generatorG1 },
+        transcript: answerOf(hash.copy(), contribution, curve),
+      });
+    for (const part of hashedParts(contribution, curve)) hash.update(part);
   }
-  if (!equalG1(before, delta.g1)) throw new Phase2Error("the last contribution does not lead to the key's delta");
+  const last = contributions.at(-1)?.delta ?? curve.generatorG1;
+  if (!equalG1(last, delta.g1))
+    throw new Phase2Error("the last contribution does not lead to the key's delta", "delta");
+  if (!pairing.isInSubgroupG2(delta.g2)) throw new Phase2Error("delta is outside the subgroup G2", "subgroup");
   if (!isSameRatio(pairing, [curve.generatorG1, delta.g1, curve.generatorG2, delta.g2]))
-    throw new Phase2Error("delta differs between G1 and G2");
+    throw new Phase2Error("delta differs between G1 and G2", "delta");
+}
+
+function checkContributionLink(
+  pairing: PairingKernels,
+  contribution: Phase2Contribution,
+  before: { readonly number: number; readonly delta: G1Point; readonly transcript: Uint8Array },
+): void {
+  const { curve } = pairing;
+  const invalid = (message: string, what: Phase2Fault): Phase2Error =>
+    new Phase2Error(`contribution ${String(before.number)} ${message}`, what);
+  const { s, sd, spd } = contribution;
+  if (before.transcript.some((byte, k) => byte !== contribution.transcript[k]))
+    throw invalid("does not answer the contributions before it", "transcript");
+  if (!pairing.isInSubgroupG2(spd)) throw invalid("has a point outside the subgroup G2", "subgroup");
+  const answered = answeredPoint(contribution.transcript, curve);
+  if (!isSameRatio(pairing, [s, sd, answered, spd]))
+    throw invalid("does not prove that it knows its secret", "knowledge");
+  if (!isSameRatio(pairing, [before.delta, contribution.delta, answered, spd]))
+    throw invalid("does not follow the one before it", "delta");
+  if (contribution.beacon !== undefined && !isOfBeacon(pairing, contribution, contribution.beacon))
+    throw invalid("is a beacon that does not follow from its value", "beacon");
 }
 
 /** Returns the bytes of section 10. */
@@ -153,7 +202,7 @@ export function writeTranscript({ circuitHash, contributions }: Phase2Transcript
       parameters,
     ];
   });
-  return Uint8Array.from(Buffer.concat([circuitHash, words(contributions.length), ...parts]));
+  return joined([circuitHash, words(contributions.length), ...parts]);
 }
 
 /**
@@ -212,8 +261,12 @@ function transcriptOf(
 ): Uint8Array {
   const hash = createHash("blake2b512").update(circuitHash);
   for (const contribution of contributions) for (const part of hashedParts(contribution, curve)) hash.update(part);
-  hash.update(uncompressedG1(s, curve)).update(uncompressedG1(sd, curve));
-  return Uint8Array.from(hash.digest());
+  return answerOf(hash, { s, sd }, curve);
+}
+
+/** Ends the hash of all contributions before with the new one's s and s d. */
+function answerOf(before: Hash, { s, sd }: Pick<Phase2Contribution, "s" | "sd">, curve: CurveParameters): Uint8Array {
+  return Uint8Array.from(before.update(uncompressedG1(s, curve)).update(uncompressedG1(sd, curve)).digest());
 }
 
 function hashedParts({ delta, s, sd, spd, transcript }: Phase2Contribution, curve: CurveParameters): Uint8Array[] {
@@ -230,16 +283,26 @@ function isOfBeacon(
   { s, sd }: Phase2Contribution,
   beacon: NonNullable<ContributionParameters["beacon"]>,
 ): boolean {
-  const stream = beaconStream(beacon);
-  if (stream === undefined) return false;
-  const scalar = stream.nextScalar(pairing.curve);
-  const point = stream.nextPointG1(pairing.curve);
-  const multiple = pairing.combineG1([{ point, scalar }]);
+  const made = beaconSecret(pairing.curve, beacon);
+  const point = made?.s;
+  if (made === undefined || point === undefined) return false;
+  const multiple = pairing.combineG1([{ point, scalar: made.secret }]);
   return multiple !== undefined && equalG1(point, s) && equalG1(multiple, sd);
 }
 
-function words(...values: readonly number[]): Buffer {
-  return Buffer.from(Uint32Array.from(values).buffer);
+function words(...values: readonly number[]): Uint8Array {
+  return new Uint8Array(Uint32Array.from(values).buffer);
+}
+
+/** Not by Buffer, which browsers do not have. */
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return bytes;
 }
 
 function finite<Point>(point: Point | undefined): Point {

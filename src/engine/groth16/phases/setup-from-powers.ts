@@ -41,7 +41,7 @@ export async function setupFromPowers(
   const { transcript, delta } = contribute(
     kernels,
     { transcript: started, delta: { g1: generatorG1, g2: generatorG2 } },
-    secret,
+    { secret },
     { name: CONTRIBUTOR },
   );
   const middle = (1 + PHASE1_SHARE) / 2;

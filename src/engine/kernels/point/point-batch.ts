@@ -21,7 +21,7 @@ export const LIST_ENTRY_BYTES = 12;
  * out-of-order core 1, 2 and 4 chains measure alike (138 ns an addition in batches of 2^13); a second one costs nothing
  * and helps where the window is narrower.
  */
-const CHAINS = 2;
+export const CHAINS = 2;
 const KIND_BYTES = 16;
 /** How many steps ahead points are touched; 3 and 6 measure alike. */
 const TOUCH_STEPS = 3;
@@ -39,7 +39,7 @@ export interface PointBatch {
 /**
  * Record of a vector of additions between the two passes: differences of x || prefix product || kinds, a byte per lane.
  */
-interface Layout {
+export interface BatchLayout {
   readonly block: number;
   readonly record: number;
   readonly kinds: number;
@@ -56,13 +56,7 @@ export function definePointBatch<E>(
   inversion: Inversion,
   name: string,
 ): PointBatch {
-  const block = field.elementBytes * field.lanes;
-  const layout: Layout = {
-    block,
-    record: 2 * block + KIND_BYTES,
-    kinds: 2 * block,
-    records: 2 * CHAINS * block + inversion.scratchBytes,
-  };
+  const layout = batchLayout(field, inversion);
   const patch = definePatch(module, field, layout, name);
   const finish = defineFinish(module, field, layout, name);
   const entriesPerStep = field.lanes * CHAINS;
@@ -82,6 +76,17 @@ export function definePointBatch<E>(
   };
 }
 
+/** Returns the layout of the scratch of a field's batches. */
+export function batchLayout<E>(field: Field<E>, inversion: Inversion): BatchLayout {
+  const block = field.elementBytes * field.lanes;
+  return {
+    block,
+    record: 2 * block + KIND_BYTES,
+    kinds: 2 * block,
+    records: 2 * CHAINS * block + inversion.scratchBytes,
+  };
+}
+
 interface ForwardState {
   readonly entry: Local<"i32">;
   readonly end: Local<"i32">;
@@ -91,7 +96,7 @@ interface ForwardState {
 }
 
 /** Differences of x and their prefix products, chain by chain. */
-function emitForward<E>(f: FunctionBuilder, field: Field<E>, layout: Layout, state: ForwardState): void {
+function emitForward<E>(f: FunctionBuilder, field: Field<E>, layout: BatchLayout, state: ForwardState): void {
   const { entry, end, record, scratch } = state;
   const chains = Array.from({ length: CHAINS }, () => field.variable(f, field.productMax));
   for (const chain of chains) field.assign(f, chain, field.constant(f, [1n]));
@@ -161,10 +166,10 @@ function lineOffsets(pointBytes: number): number[] {
 }
 
 /** Turns the chains' products, stored at the start of the scratch, into their inverses, with one inversion for all. */
-function emitChainInverses<E>(
+export function emitChainInverses<E>(
   f: FunctionBuilder,
   field: Field<E>,
-  layout: Layout,
+  layout: BatchLayout,
   { inversion, scratch }: { readonly inversion: Inversion; readonly scratch: Address },
 ): void {
   const chain = (i: number) => field.loadBlock(f, scratch, i * layout.block, field.productMax);
@@ -192,7 +197,7 @@ interface BackwardState {
 }
 
 /** Unwinds the prefix products from the end: each pair gets its own inverse and its sum. */
-function emitBackward<E>(f: FunctionBuilder, field: Field<E>, layout: Layout, state: BackwardState): void {
+function emitBackward<E>(f: FunctionBuilder, field: Field<E>, layout: BatchLayout, state: BackwardState): void {
   const { entry, record, scratch } = state;
   const chains = Array.from({ length: CHAINS }, (_, i) => {
     const chain = field.variable(f, field.productMax);
@@ -224,7 +229,7 @@ function emitBackward<E>(f: FunctionBuilder, field: Field<E>, layout: Layout, st
 }
 
 /** x3 = s^2 - x1 - x2, y3 = s (x1 - x3) - y1. */
-function emitSum<E>(
+export function emitSum<E>(
   f: FunctionBuilder,
   field: Field<E>,
   sum: { slope: E; p: { x: E; y: E }; qx: E; targets: readonly Address[] },
@@ -240,7 +245,7 @@ function emitSum<E>(
  * Finds the kind of each lane of a vector that may need a special case, and puts a usable denominator in its place: 2y
  * to double, and 1 where none is needed.
  */
-function definePatch<E>(module: ModuleBuilder, field: Field<E>, layout: Layout, name: string): FunctionHandle {
+function definePatch<E>(module: ModuleBuilder, field: Field<E>, layout: BatchLayout, name: string): FunctionHandle {
   const classify = defineClassify(module, field, name);
   return module.define(
     { name: `${name}_patch_vector`, params: ["i32", "i32"], exported: false },
@@ -284,7 +289,7 @@ function defineClassify<E>(module: ModuleBuilder, field: Field<E>, name: string)
  * Defines the second pass for a vector with a special lane: each lane by itself, by its kind. The inverses lie in the
  * record's second block.
  */
-function defineFinish<E>(module: ModuleBuilder, field: Field<E>, layout: Layout, name: string): FunctionHandle {
+function defineFinish<E>(module: ModuleBuilder, field: Field<E>, layout: BatchLayout, name: string): FunctionHandle {
   return module.define(
     { name: `${name}_finish_vector`, params: ["i32", "i32"], exported: false },
     (f, entry, record) => {
@@ -355,7 +360,7 @@ function differenceOf<E>(f: FunctionBuilder, field: Field<E>, a: E, b: E): E {
 }
 
 /** A product as an element within productMax. */
-function stored<E>(f: FunctionBuilder, field: Field<E>, product: E): E {
+export function stored<E>(f: FunctionBuilder, field: Field<E>, product: E): E {
   const variable = field.variable(f, field.productMax);
   field.assign(f, variable, product);
   return variable;

@@ -1,0 +1,143 @@
+/**
+ * `proofwright ceremony verify`: a ceremony's transcript and files, from a folder, from single files or from its server,
+ * verified on this machine. Prints a line for each check.
+ */
+import { existsSync } from "node:fs";
+import { mkdtemp, readFile, readdir, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { CeremonyError } from "../../engine/groth16/ceremony/ceremony-fault.js";
+import { readTranscriptDocument, type CeremonyTranscript } from "../../engine/groth16/ceremony/transcript-document.js";
+import { verifyCeremony, type CeremonyFinding } from "../../engine/groth16/ceremony/verify-ceremony.js";
+import { openRangeFile } from "../../engine/powers-of-tau/range-file.js";
+import { StartError } from "../../platform/start-error.js";
+import { ProgressLine } from "../../progress-line.js";
+import { CeremonyServer, readCeremonyAddress } from "./ceremony-server.js";
+
+/** Paths of the files, each where it is named. */
+export interface CeremonyPaths {
+  readonly transcript?: string | undefined;
+  readonly zkey?: string | undefined;
+  readonly initialKey?: string | undefined;
+  readonly r1cs?: string | undefined;
+  readonly powersOfTau?: string | undefined;
+  readonly verifyingKey?: string | undefined;
+}
+
+export interface VerifyCommand extends CeremonyPaths {
+  /** A folder with the files, or the ceremony's address; none when the files are named. */
+  readonly from: string | undefined;
+}
+
+/** The names under which a server has the files. */
+const FILE_NAMES = {
+  transcript: "ceremony-transcript.json",
+  zkey: "proving_key.zkey",
+  initialKey: "initial_key.zkey",
+  r1cs: "circuit.r1cs",
+  verifyingKey: "verifying_key.json",
+} as const;
+/** Those that a server hands out; the verifying key follows from the key. */
+const DOWNLOADED = ["transcript", "zkey", "initialKey", "r1cs"] as const;
+const MARKS = { holds: "yes", fails: "NO", not_tried: "-" } as const;
+/** Everything holds; something does not; something could not be tried. 2 is that of a wrong command. */
+export const VERIFY_STATUS = { holds: 0, fails: 1, not_tried: 3 } as const;
+
+/**
+ * Verifies a ceremony. Returns an exit status of `VERIFY_STATUS`.
+ * @throws StartError when a needed file is missing
+ */
+export async function runVerify(command: VerifyCommand): Promise<number> {
+  const { from } = command;
+  if (from === undefined || !/^https?:/.test(from)) {
+    const found = from === undefined ? {} : await filesOf(from);
+    return await verifyFiles({ ...found, ...named(command) });
+  }
+  const folder = await mkdtemp(join(tmpdir(), "proofwright-ceremony-"));
+  try {
+    return await verifyFiles({ ...(await download(from, folder)), ...named(command) });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function named(command: VerifyCommand): CeremonyPaths {
+  const entries = Object.entries(command).filter(([name, path]) => name !== "from" && path !== undefined);
+  return Object.fromEntries(entries) as CeremonyPaths;
+}
+
+async function filesOf(folder: string): Promise<CeremonyPaths> {
+  if (!existsSync(folder) || !(await stat(folder)).isDirectory()) throw new StartError(`there is no folder ${folder}.`);
+  const names = await readdir(folder);
+  const present = Object.entries(FILE_NAMES).filter(([, name]) => names.includes(name));
+  const powers = names.filter((name) => name.endsWith(".ptau"));
+  if (powers.length > 1) throw new StartError(`${folder} has several powers-of-tau files; name one with --ptau=FILE.`);
+  return {
+    ...Object.fromEntries(present.map(([member, name]) => [member, join(folder, name)])),
+    ...(powers[0] === undefined ? {} : { powersOfTau: join(folder, powers[0]) }),
+  };
+}
+
+async function download(url: string, folder: string): Promise<CeremonyPaths> {
+  const server = new CeremonyServer(readCeremonyAddress(url));
+  const progress = new ProgressLine(process.stderr);
+  const paths: Record<string, string> = {};
+  for (const member of DOWNLOADED) {
+    const name = FILE_NAMES[member];
+    const path = join(folder, name);
+    await progress.step(`downloading ${name}`, async (report) => {
+      await server.download(`/files/${name}`, path, (share) => {
+        report(share, "");
+      });
+    });
+    paths[member] = path;
+  }
+  return paths;
+}
+
+async function verifyFiles(paths: CeremonyPaths): Promise<number> {
+  const { transcript, zkey } = paths;
+  if (transcript === undefined) throw new StartError("the transcript is missing: --transcript=FILE.");
+  if (zkey === undefined) throw new StartError("the key is missing: --zkey=FILE.");
+  const document = await readDocument(transcript);
+  const open = (path: string | undefined) => (path === undefined ? undefined : openRangeFile(path));
+  const files = {
+    zkey: openRangeFile(zkey),
+    ...{ initialKey: open(paths.initialKey), r1cs: open(paths.r1cs), powersOfTau: open(paths.powersOfTau) },
+    verifyingKey: paths.verifyingKey === undefined ? undefined : await readFile(paths.verifyingKey, "utf8"),
+  };
+  const findings = await verifyCeremony(document, files);
+  for (const each of [files.zkey, files.initialKey, files.r1cs, files.powersOfTau]) each?.close();
+  print(document, findings);
+  if (findings.some(({ verdict }) => verdict === "fails")) return VERIFY_STATUS.fails;
+  return findings.every(({ verdict }) => verdict === "holds") ? VERIFY_STATUS.holds : VERIFY_STATUS.not_tried;
+}
+
+async function readDocument(path: string): Promise<CeremonyTranscript> {
+  try {
+    return readTranscriptDocument(await readFile(path, "utf8"));
+  } catch (error) {
+    if (error instanceof CeremonyError) throw new StartError(`${path}: ${error.message}.`);
+    throw error;
+  }
+}
+
+function print({ circuit, contributions, ceremony_id: id }: CeremonyTranscript, findings: readonly CeremonyFinding[]): void {
+  const lines = [
+    `ceremony ${id}, circuit ${circuit.identifier}`,
+    ...contributions.map(({ index, kind, contributor, name, hash, statement }) => {
+      const who = kind === "beacon" ? "the beacon" : (contributor ?? name ?? "");
+      const signer = statement === null ? "" : `, signed by ${"address" in statement ? statement.address : statement.public_key}`;
+      return `  ${index}. ${printable(who)}${signer}\n     ${hash}`;
+    }),
+    "",
+    ...findings.map(({ check, verdict, message }) => `${MARKS[verdict].padEnd(4)} ${check.padEnd(14)} ${printable(message)}`),
+  ];
+  process.stdout.write(`${lines.join("\n")}\n`);
+}
+
+/** Names come from strangers: nothing of them moves the cursor. */
+function printable(text: string): string {
+  // eslint's rule against control characters is about typing errors; here they are meant.
+  return text.replaceAll(/\p{Cc}/gu, "?");
+}

@@ -1,0 +1,178 @@
+/**
+ * Multiplies many points of G1 by one number: each point by its own table, but all by the same digits, so that every
+ * step is one batch (point-batch.ts). The number is split in two halves by the curve's endomorphism
+ * (pairing/scalar-halves.ts), which leaves half of the doublings; the digits are signed and odd, of `WINDOW_BITS` bits
+ * each. Its time depends on the number: run it only where others cannot measure its time.
+ */
+import { WASM_PAGE_BYTES } from "../../circuit/wasm-memory.js";
+import { generatorCoordinates } from "../../curves/curve-parameters.js";
+import type { CurveParameters } from "../../curves/curve-parameters.js";
+import { KERNEL_RESERVED_BYTES, loadKernels } from "../kernels.js";
+import type { Kernels } from "../kernels.js";
+import { scalarHalves } from "../pairing/scalar-halves.js";
+import { LIST_ENTRY_BYTES } from "../point/point-batch.js";
+import { Arena } from "../wasm/arena.js";
+import { scratchBytesFor } from "../wasm/scratch-bytes.js";
+
+/** Points that go through together: enough to pay for the inversions, few enough for the second-level cache. */
+const POINTS_AT_ONCE = 2048;
+/** Odd digits below 2^4 take a table of eight points; a wider one costs as much as it saves. */
+const WINDOW_BITS = 5;
+const TABLE_SIZE = 2 ** (WINDOW_BITS - 2);
+const FIXED_BYTES = 1 << 14;
+
+/** One thread's kernels for multiples by one number. */
+export class PointScaler {
+  readonly #kernels: Kernels;
+  readonly #digits: readonly (readonly [number, number])[];
+  readonly #at: Places;
+
+  /** @param scalar above 0 and below the order */
+  constructor(curve: CurveParameters, scalar: bigint) {
+    if (scalar <= 0n || scalar >= curve.r) throw new RangeError("the number is not between 0 and the order");
+    const sizing = loadKernels({ pages: 1, curve });
+    const pages = Math.ceil((KERNEL_RESERVED_BYTES + placesOf(sizing, 0).end + FIXED_BYTES) / WASM_PAGE_BYTES);
+    this.#kernels = loadKernels({ pages, curve, preferred: sizing.kind });
+    this.#at = placesOf(this.#kernels, KERNEL_RESERVED_BYTES);
+    const halves = scalarHalves(curve.r, curve.endomorphismScalar)(scalar).map(signedDigits);
+    const length = Math.max(...halves.map((digits) => digits.length));
+    this.#digits = Array.from({ length }, (_, i) => [halves[0]?.[i] ?? 0, halves[1]?.[i] ?? 0] as const);
+  }
+
+  /**
+   * Writes each point's multiple to the same place of `output`.
+   * @param points on the curve and canonical, in the form of zkey files, infinity as zeros; may be `output`
+   */
+  scale(points: Uint8Array, output: Uint8Array): void {
+    const rawBytes = 2 * this.#kernels.fq.bytes;
+    const count = points.length / rawBytes;
+    for (let first = 0; first < count; first += POINTS_AT_ONCE) {
+      const finite: number[] = [];
+      for (let i = first; i < Math.min(count, first + POINTS_AT_ONCE); i += 1)
+        if (isFinite(points, i * rawBytes, rawBytes)) finite.push(i * rawBytes);
+        else output.fill(0, i * rawBytes, (i + 1) * rawBytes);
+      if (finite.length > 0) this.#scaleFinite(points, finite, output);
+    }
+  }
+
+  /** Overwrites the memory, which still has what was computed from the number. */
+  wipe(): void {
+    this.#kernels.bytes(0, this.#kernels.memory.buffer.byteLength).fill(0);
+  }
+
+  #scaleFinite(points: Uint8Array, places: readonly number[], output: Uint8Array): void {
+    const kernels = this.#kernels;
+    const { raw, table, sums } = this.#at;
+    const rawBytes = 2 * kernels.fq.bytes;
+    const { pointBytes, entriesPerStep } = kernels.g1;
+    for (const [i, place] of places.entries())
+      kernels.bytes(raw + i * rawBytes, rawBytes).set(points.subarray(place, place + rawBytes));
+    kernels.call("fq_import_foreign", table, raw, 2 * places.length);
+    const count = Math.ceil(places.length / entriesPerStep) * entriesPerStep;
+    // What fills up the last step is any finite point.
+    for (let i = places.length; i < count; i += 1)
+      kernels.writePoint(table + i * pointBytes, generatorCoordinates(kernels.curve, "g1"), raw + i * rawBytes);
+    this.#fillTables(count);
+    this.#addDigits(count);
+    kernels.call("fq_export_foreign", raw, sums, 2 * places.length);
+    for (const [i, place] of places.entries()) output.set(kernels.bytes(raw + i * rawBytes, rawBytes), place);
+  }
+
+  /** Row d of the first table is 2 d + 1 times the points, and of the second the same times the endomorphism's. */
+  #fillTables(count: number): void {
+    const kernels = this.#kernels;
+    const { table, images, sums, scratch } = this.#at;
+    const rowBytes = POINTS_AT_ONCE * kernels.g1.pointBytes;
+    kernels.bytes(sums, count * kernels.g1.pointBytes).set(kernels.bytes(table, count * kernels.g1.pointBytes));
+    kernels.call("g1_double_all", sums, count, scratch);
+    for (let d = 1; d < TABLE_SIZE; d += 1)
+      this.#add(count, { left: table + (d - 1) * rowBytes, right: sums, target: table + d * rowBytes });
+    for (let d = 0; d < TABLE_SIZE; d += 1)
+      kernels.call("g1_endomorphism", images + d * rowBytes, table + d * rowBytes, count);
+  }
+
+  #addDigits(count: number): void {
+    const kernels = this.#kernels;
+    const { table, images, sums, scratch } = this.#at;
+    const rowBytes = POINTS_AT_ONCE * kernels.g1.pointBytes;
+    let isStarted = false;
+    for (let i = this.#digits.length - 1; i >= 0; i -= 1) {
+      if (isStarted) kernels.call("g1_double_all", sums, count, scratch);
+      for (const [half, digit] of (this.#digits[i] ?? []).entries()) {
+        if (digit === 0) continue;
+        const row = (half === 0 ? table : images) + ((Math.abs(digit) - 1) / 2) * rowBytes;
+        // The first one is added to infinity, which leaves it with its sign.
+        const left = isStarted ? sums : undefined;
+        this.#add(count, { left, right: row, target: sums, isNegative: digit < 0 });
+        isStarted = true;
+      }
+    }
+  }
+
+  /** Adds rows of points; without a left row infinity. */
+  #add(count: number, { left, right, target, isNegative = false }: RowSum): void {
+    const kernels = this.#kernels;
+    const { list, scratch } = this.#at;
+    const { pointBytes } = kernels.g1;
+    const words = kernels.words(list, 3 * count);
+    const sign = isNegative ? 1 : 0;
+    for (let i = 0, at = 0; i < count; i += 1, at += 3) {
+      words[at] = left === undefined ? kernels.infinity.g1 : left + i * pointBytes;
+      words[at + 1] = (right + i * pointBytes) | sign;
+      words[at + 2] = target + i * pointBytes;
+    }
+    kernels.addBatch("g1", list, count, scratch);
+  }
+}
+
+interface RowSum {
+  readonly left: number | undefined;
+  readonly right: number;
+  readonly target: number;
+  readonly isNegative?: boolean;
+}
+
+interface Places {
+  readonly raw: number;
+  readonly table: number;
+  /** The table's points times the endomorphism's number. */
+  readonly images: number;
+  readonly sums: number;
+  readonly list: number;
+  readonly scratch: number;
+  readonly end: number;
+}
+
+function placesOf({ fq, g1 }: Kernels, start: number): Places {
+  const arena = new Arena(start, Infinity);
+  const items = POINTS_AT_ONCE + g1.entriesPerStep;
+  const row = POINTS_AT_ONCE * g1.pointBytes;
+  return {
+    raw: arena.take(items * 2 * fq.bytes),
+    table: arena.take(TABLE_SIZE * row),
+    images: arena.take(TABLE_SIZE * row),
+    sums: arena.take(row),
+    list: arena.take(items * LIST_ENTRY_BYTES),
+    scratch: arena.take(scratchBytesFor(g1.batchScratch, items)),
+    end: arena.take(0),
+  };
+}
+
+/** Digits of 1, 2, 4, ... that are 0 or odd, of either sign, at most one in `WINDOW_BITS` neighbours; lowest first. */
+function signedDigits(value: bigint): number[] {
+  const size = 2 ** WINDOW_BITS;
+  const sign = value < 0n ? -1 : 1;
+  const digits: number[] = [];
+  for (let rest = value < 0n ? -value : value; rest > 0n; rest >>= 1n) {
+    const low = (rest & 1n) === 0n ? 0 : Number(rest & BigInt(size - 1));
+    const digit = low >= size / 2 ? low - size : low;
+    rest -= BigInt(digit);
+    digits.push(digit === 0 ? 0 : sign * digit);
+  }
+  return digits;
+}
+
+function isFinite(bytes: Uint8Array, from: number, length: number): boolean {
+  for (let at = from; at < from + length; at += 1) if (bytes[at] !== 0) return true;
+  return false;
+}
