@@ -66,7 +66,7 @@ async function firstKey(constraints: number, ptau: string, power: number): Promi
   const path = join(benchFolder(), `first-key-v1-${String(constraints)}-${String(version)}.zkey`);
   if (existsSync(path)) return path;
   const { r1cs } = largeCircuit(constraints);
-  const made = await makeFirstKey({ r1cs, strings: [{ curve: "BN254", power, sha256: "", path: ptau }] });
+  const made = await makeFirstKey({ r1cs, strings: [{ power, sha256: "", path: ptau }] });
   if (!made.ok) throw new Error("the first key was not made");
   keepFile(path, made.value.key);
   return path;

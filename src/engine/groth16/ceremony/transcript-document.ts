@@ -154,7 +154,9 @@ export const CeremonyTranscript = closed(
 export type CeremonyTranscript = Static<typeof CeremonyTranscript>;
 export type TranscriptContribution = CeremonyTranscript["contributions"][number];
 
-let compiled: ReturnType<typeof Compile<typeof CeremonyTranscript>> | undefined;
+const compile = () => Compile(CeremonyTranscript);
+/** Compiled at the first document. */
+let compiled: ReturnType<typeof compile> | undefined;
 
 /**
  * Reads a transcript's text.
@@ -168,7 +170,7 @@ export function readTranscriptDocument(text: string): CeremonyTranscript {
   } catch {
     throw malformed("it is not JSON");
   }
-  const schema = (compiled ??= Compile(CeremonyTranscript));
+  const schema = (compiled ??= compile());
   if (schema.Check(value)) return value;
   const [error] = schema.Errors(value);
   throw malformed(`${error?.instancePath === "" ? "it" : (error?.instancePath ?? "it")} ${error?.message ?? "is wrong"}`);
