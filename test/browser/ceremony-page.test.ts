@@ -30,7 +30,9 @@ describe("the page of ceremonies", () => {
     await ground.contribute(id, "Grace", contributeBySnarkjs);
     await browser.open(`${ground.url}/ceremony#id=${id}`);
     await join("Ada");
-    await expect.poll(async () => await textOf("status"), { timeout: 120_000 }).toBe("your contribution is part of the key");
+    await expect
+      .poll(async () => await textOf("status"), { timeout: 120_000 })
+      .toBe("your contribution is part of the key");
     const statement = await textOf("statement");
     const seen = await ground.see(id);
     expect(seen.contributions.map(({ name }) => name)).toEqual(["Grace", "Ada"]);
@@ -53,7 +55,9 @@ describe("the page of ceremonies", () => {
     const { body } = await ground.own<{ token: string }>("POST", `${id}/ceremony/invitations`, { name: "Ada" });
     await browser.open(`${ground.url}/ceremony#id=${id}&invitation=${body.token}`);
     await join("Ada");
-    await expect.poll(async () => await textOf("status"), { timeout: 120_000 }).toBe("your contribution is part of the key");
+    await expect
+      .poll(async () => await textOf("status"), { timeout: 120_000 })
+      .toBe("your contribution is part of the key");
   });
 
   it("says what is wrong with an address, and with a ceremony that is not there", async () => {

@@ -38,9 +38,13 @@ export class Chromium {
   static async start(): Promise<Chromium> {
     const folder = newFolder("chromium");
     const flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"];
-    const child = spawn("chromium", [...flags, "--remote-debugging-port=0", `--user-data-dir=${folder}`, "about:blank"], {
-      stdio: ["ignore", "ignore", "pipe"],
-    });
+    const child = spawn(
+      "chromium",
+      [...flags, "--remote-debugging-port=0", `--user-data-dir=${folder}`, "about:blank"],
+      {
+        stdio: ["ignore", "ignore", "pipe"],
+      },
+    );
     const url = await new Promise<string>((resolve, reject) => {
       child.once("error", reject);
       child.once("exit", (code) => {

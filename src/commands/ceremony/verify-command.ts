@@ -1,5 +1,5 @@
 /**
- * `proofwright ceremony verify`: a ceremony's transcript and files, from a folder, from single files or from its server,
+ * `proofwright ceremony verify`: a ceremony's transcript and files, from a folder, from single files or a server,
  * verified on this machine. Prints a line for each check.
  */
 import { existsSync } from "node:fs";
@@ -63,7 +63,7 @@ export async function runVerify(command: VerifyCommand): Promise<number> {
 
 function named(command: VerifyCommand): CeremonyPaths {
   const entries = Object.entries(command).filter(([name, path]) => name !== "from" && path !== undefined);
-  return Object.fromEntries(entries) as CeremonyPaths;
+  return Object.fromEntries(entries);
 }
 
 async function filesOf(folder: string): Promise<CeremonyPaths> {
@@ -122,16 +122,22 @@ async function readDocument(path: string): Promise<CeremonyTranscript> {
   }
 }
 
-function print({ circuit, contributions, ceremony_id: id }: CeremonyTranscript, findings: readonly CeremonyFinding[]): void {
+function print(
+  { circuit, contributions, ceremony_id: id }: CeremonyTranscript,
+  findings: readonly CeremonyFinding[],
+): void {
   const lines = [
     `ceremony ${id}, circuit ${circuit.identifier}`,
     ...contributions.map(({ index, kind, contributor, name, hash, statement }) => {
       const who = kind === "beacon" ? "the beacon" : (contributor ?? name ?? "");
-      const signer = statement === null ? "" : `, signed by ${"address" in statement ? statement.address : statement.public_key}`;
+      const signer =
+        statement === null ? "" : `, signed by ${"address" in statement ? statement.address : statement.public_key}`;
       return `  ${index}. ${printable(who)}${signer}\n     ${hash}`;
     }),
     "",
-    ...findings.map(({ check, verdict, message }) => `${MARKS[verdict].padEnd(4)} ${check.padEnd(14)} ${printable(message)}`),
+    ...findings.map(
+      ({ check, verdict, message }) => `${MARKS[verdict].padEnd(4)} ${check.padEnd(14)} ${printable(message)}`,
+    ),
   ];
   process.stdout.write(`${lines.join("\n")}\n`);
 }

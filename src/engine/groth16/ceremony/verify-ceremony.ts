@@ -1,6 +1,6 @@
 /**
- * Verifies a ceremony offline, from its transcript and its files: everything that the transcript says is recomputed, and
- * its chain is compared with the key's own. The answer is a list, so that a reader sees what holds, what does not, and
+ * Verifies a ceremony offline, from its transcript and its files: everything that the transcript says is recomputed,
+ * and its chain is compared with the key's own. The answer is a list, so that a reader sees what holds, what does not, and
  * what could not be tried because a file is missing.
  */
 import { createHash } from "node:crypto";
@@ -90,7 +90,7 @@ class NotTried extends Error {
   override readonly name = "NotTried";
 }
 
-/** Makes the checks, each whatever the others found. Some seconds for 2^16 constraints, and those of the powers of tau. */
+/** Makes the checks, each whatever the others found. Some seconds for 2^16 constraints, and the powers of tau's. */
 export async function verifyCeremony(
   document: CeremonyTranscript,
   files: CeremonyFiles,
@@ -285,7 +285,9 @@ class CeremonyVerifier {
     const key = provingKeyOf(this.#files.zkey);
     const kernels = await loadReferenceKernels(key.curve);
     const counts = zkeyCountsOf(r1cs);
-    const isOfCircuit = (["wireCount", "publicCount", "domainPower"] as const).every((name) => counts[name] === key[name]);
+    const isOfCircuit = (["wireCount", "publicCount", "domainPower"] as const).every(
+      (name) => counts[name] === key[name],
+    );
     if (!isOfCircuit) throw new Failed("the key has other counts than circuit.r1cs");
     const subject = { key, r1cs, powers, verifyingKey: verifyingKeyOf(key) };
     const gates = checkKey(kernels, await primeCurve(key.curve.name), subject);

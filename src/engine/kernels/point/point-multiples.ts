@@ -20,8 +20,8 @@ interface PointMultiplesOptions {
  * Defines, for neighbouring affine points of which none is infinity:
  * - `_double_all` (points, count, scratch): doubles each in place; `count` is a multiple of `entriesPerStep` of
  *   point-batch.ts, and the scratch is that of as many additions. No point has order two: none does on these curves;
- * - `_endomorphism` (target, source, count): multiplies each by the curve's `endomorphismScalar`; `count` is at least 1,
- *   and target and source do not overlap.
+ * - `_endomorphism` (target, source, count): multiplies each by the curve's `endomorphismScalar`; `count` is at least
+ *   1, and target and source do not overlap.
  */
 export function definePointMultiples<E>(
   module: ModuleBuilder,

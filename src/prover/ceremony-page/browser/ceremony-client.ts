@@ -58,7 +58,7 @@ export class CeremonyClient {
     const target = new Uint8Array(memory);
     const answer = await this.#request("GET", "/key", {});
     let at = 0;
-    for (const reader = answer.body?.getReader(); reader !== undefined; ) {
+    for (const reader = answer.body?.getReader(); reader !== undefined;) {
       const { done, value } = (await reader.read()) as { done: boolean; value?: Uint8Array };
       if (done) break;
       if (value === undefined) continue;
