@@ -7,6 +7,7 @@
 import { WASM_PAGE_BYTES } from "../../circuit/wasm-memory.js";
 import { generatorCoordinates } from "../../curves/curve-parameters.js";
 import type { CurveParameters } from "../../curves/curve-parameters.js";
+import type { KernelKind } from "../kernel-module.js";
 import { KERNEL_RESERVED_BYTES, loadKernels } from "../kernels.js";
 import type { Kernels } from "../kernels.js";
 import { scalarHalves } from "../pairing/scalar-halves.js";
@@ -27,10 +28,14 @@ export class PointScaler {
   readonly #digits: readonly (readonly [number, number])[];
   readonly #at: Places;
 
-  /** @param scalar above 0 and below the order */
-  constructor(curve: CurveParameters, scalar: bigint) {
+  /**
+   * @param scalar above 0 and below the order
+   * @param preferred "integer" forces the fallback
+   * @throws RangeError for another scalar
+   */
+  constructor(curve: CurveParameters, scalar: bigint, preferred: KernelKind = "fma") {
     if (scalar <= 0n || scalar >= curve.r) throw new RangeError("the number is not between 0 and the order");
-    const sizing = loadKernels({ pages: 1, curve });
+    const sizing = loadKernels({ pages: 1, curve, preferred });
     const pages = Math.ceil((KERNEL_RESERVED_BYTES + placesOf(sizing, 0).end + FIXED_BYTES) / WASM_PAGE_BYTES);
     this.#kernels = loadKernels({ pages, curve, preferred: sizing.kind });
     this.#at = placesOf(this.#kernels, KERNEL_RESERVED_BYTES);
