@@ -25,7 +25,6 @@ import { CeremonyRecords } from "./ceremonies/ceremony-records.js";
 import type { CeremonySweep } from "./ceremonies/ceremony-sweep.js";
 import { createCeremonies, type CeremoniesPart } from "./ceremonies/create-ceremonies.js";
 import { FirstKeys } from "./ceremonies/first-keys.js";
-import { NewCeremonies } from "./ceremonies/new-ceremonies.js";
 import { CircuitOrigins } from "./circuit-origins.js";
 import { ExportedKeys } from "./exported-keys.js";
 import type { CeremonyCompute } from "./compute/ceremony-compute.js";
@@ -190,8 +189,7 @@ export function createProverRegistry(
     { repository, access, places, notes, catalog, artifacts, turnOf, resident, pins, vault, events, clock },
   );
   const uploadBytesMax = options.uploadBytesMax ?? UPLOAD_BYTES_MAX;
-  const ceremonyRecords = new CeremonyRecords({ store });
-  const parts = { repository, files, catalog, builtIns, pins, strings, vault, watch, turnOf, powers, ceremonyRecords };
+  const parts = { repository, files, catalog, builtIns, pins, strings, vault, watch, turnOf, powers };
   const { queue, analyses, ceremonies } = createProvisioning({ ...options, uploadBytesMax }, dependencies, parts);
   const imports = createImports({ ...parts, store, artifacts, events, clock, log, queue }, uploadBytesMax);
   const origins = new CircuitOrigins({ catalog, files, imports, strings });
@@ -199,8 +197,7 @@ export function createProverRegistry(
   const downloads = new ProverFiles({ ...parts, access, artifacts, imports, ...made });
   const service = new ProverService(serviceLimits(options), {
     ...{ store, repository, artifacts, vault, catalog, origins, notes, proofs, watch, clock, queue, analyses },
-    ...{ files, imports, strings, downloads, access, places },
-    ceremonies: new NewCeremonies({ records: ceremonyRecords, clock }),
+    ...{ files, imports, strings, downloads, access, places, ceremonies: ceremonies.registration },
     requireTenant: dependencies.requireTenant,
   });
   return {
@@ -222,8 +219,7 @@ export function createProverRegistry(
       await published.uploads.start();
       return await removeOrphans(artifacts, { repository, powers });
     },
-    imports,
-    ceremonies: ceremonies.sweep,
+    ...{ imports, ceremonies: ceremonies.sweep },
   };
 }
 
@@ -296,7 +292,6 @@ interface ProvisioningParts extends Pick<
   readonly turnOf: (subject: Subject) => string;
   readonly repository: ProverRepository;
   readonly powers: PowersRecords;
-  readonly ceremonyRecords: CeremonyRecords;
 }
 
 /** Registers the jobs of provisioning with those of ceremonies and, where circuits are analysed, of analyses. */
@@ -310,8 +305,9 @@ function createProvisioning(
   readonly ceremonies: CeremoniesPart;
 } {
   const { jobs, artifacts, events, clock, log, analyzer, ceremonyCompute } = dependencies;
-  const { repository, files, catalog, builtIns, watch, turnOf, ceremonyRecords } = parts;
-  const ceremony = { ...parts, ...dependencies, records: ceremonyRecords, compute: ceremonyCompute };
+  const { repository, files, catalog, builtIns, watch, turnOf } = parts;
+  const records = new CeremonyRecords(dependencies);
+  const ceremony = { ...parts, ...dependencies, records, compute: ceremonyCompute };
   const queue = provisioningQueue(jobs);
   const analyses = analyzer === undefined ? undefined : analysisQueue(jobs, repository);
   const provisioning = new Provisioning({

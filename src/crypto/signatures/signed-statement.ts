@@ -1,6 +1,6 @@
 /**
- * Statements of people, signed by the keys that people have: an Ethereum wallet's, an SSH key as GitHub publishes it, or
- * an Ed25519 key such as one of a vault. Verified from the statement alone, by the server and offline.
+ * Statements of people, signed by the keys that people have: an Ethereum wallet's, an SSH key as GitHub publishes it,
+ * or an Ed25519 key such as one of a vault. Verified from the statement alone, by the server and offline.
  */
 import { recoverAddress } from "../ethereum/recovered-address.js";
 import { publicKeyOfRaw } from "./der-keys.js";

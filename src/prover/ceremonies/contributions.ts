@@ -11,7 +11,7 @@ import type { Log } from "../../platform/log.js";
 import { Lane } from "../../platform/pool/lane.js";
 import type { ArtifactReference, Artifacts } from "../../platform/store/artifacts.js";
 import { mergeCommits, retryOnConflict } from "../../platform/store/commits.js";
-import type { Store, StoreRecord } from "../../platform/store/store.js";
+import type { Store } from "../../platform/store/store.js";
 import type { CeremonyCompute, CheckedContribution } from "../compute/ceremony-compute.js";
 import { Uploads, type FinishedUpload, type UploadKey } from "../imports/uploads.js";
 import { ceremonyEvent } from "../prover-events.js";

@@ -17,6 +17,7 @@ import type { CeremonyRecords } from "./ceremony-records.js";
 import type { ceremonyRoutes } from "./ceremony-routes.js";
 import { CeremonySweep } from "./ceremony-sweep.js";
 import { Contributions, type ContributionsDependencies } from "./contributions.js";
+import { NewCeremonies } from "./new-ceremonies.js";
 import { Participants } from "./participants.js";
 
 type Given = Pick<CeremoniesDependencies, "watch" | "clock" | "events"> &
@@ -36,6 +37,8 @@ export interface CeremoniesPart {
   readonly handlers: HandlersFor<typeof ceremonyRoutes>;
   readonly bodyLimits: { readonly contributeToCeremony: BodyLimitsOf };
   readonly sweep: CeremonySweep;
+  /** What the registration and the deletion of provers do with ceremonies. */
+  readonly registration: NewCeremonies;
   /** Prepares the end of a ceremony whose prover becomes provisioned. */
   readonly ended: CeremonyEndings["ended"];
 }
@@ -68,6 +71,7 @@ export function createCeremonies(
     handlers: ceremonyHandlers(services),
     bodyLimits: { contributeToCeremony: contributionLimits(services) },
     sweep: new CeremonySweep({ ...dependencies, records, ...services }),
+    registration: new NewCeremonies(dependencies),
     ended: (prover) => endings.ended(prover),
   };
 }

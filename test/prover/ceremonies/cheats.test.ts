@@ -2,12 +2,17 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { makePowersOfTau } from "../../../bench/full-powers-of-tau.js";
 import { readCeremonyKey } from "../../../src/engine/groth16/ceremony/ceremony-key.js";
 import { rangeOfBytes } from "../../../src/engine/powers-of-tau/range-file.js";
 import { makeFirstKey } from "../../../src/prover/compute/run-ceremony.js";
 import { chainFixture, r1csFile } from "../../support/groth16-fixtures.js";
+import { newFolder, removeFolder } from "../../support/temporary-folder.js";
 import { CeremonyGround, beaconBySnarkjs, contributeByOurs, contributeBySnarkjs, type Participant } from "./support.js";
 
+const POWER = 4;
+
+let folder: string;
 let ground: CeremonyGround;
 let id: string;
 let eve: Participant;
@@ -15,6 +20,7 @@ let initial: Uint8Array;
 let present: Uint8Array;
 
 beforeAll(async () => {
+  folder = newFolder("cheats");
   ground = await CeremonyGround.open();
   id = await ground.begin();
   await ground.contribute(id, "Grace", contributeBySnarkjs);
@@ -24,6 +30,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await ground.close();
+  removeFolder(folder);
 });
 
 function changed(
@@ -36,18 +43,28 @@ function changed(
   return bytes;
 }
 
-async function keyOfOtherCircuit(): Promise<Uint8Array> {
-  const path = join(ground.powersFolder, "powers.ptau");
-  writeFileSync(path, ground.powers);
-  const strings = [{ path, sha256: "", power: 4 }];
-  const made = await makeFirstKey({ r1cs: r1csFile(chainFixture(2)), strings });
+/** A first key of other files, with a contribution. */
+async function foreignKey(r1cs: Uint8Array, powers: Uint8Array): Promise<Uint8Array> {
+  const path = join(folder, "powers.ptau");
+  writeFileSync(path, powers);
+  const made = await makeFirstKey({ r1cs, strings: [{ path, sha256: "", power: POWER }] });
   if (!made.ok) throw new Error("no key was made");
-  return await contributeByOurs(await contributeByOurs(Uint8Array.from(made.value.key), "a"), "b");
+  return await contributeByOurs(Uint8Array.from(made.value.key), "Eve");
 }
 
 const CHEATS: readonly (readonly [what: string, make: () => Promise<Uint8Array> | Uint8Array, codes: string[]])[] = [
   ["the present key again", () => present, ["contribution_missing"]],
-  ["another circuit's key", keyOfOtherCircuit, ["circuit_differs"]],
+  [
+    "another circuit's key",
+    async () => await foreignKey(r1csFile(chainFixture(1)), ground.powers),
+    ["circuit_differs"],
+  ],
+  [
+    "the circuit's key from other powers of tau",
+    async () =>
+      await foreignKey(await ground.file(id, "files/circuit.r1cs"), await makePowersOfTau(POWER, { isPrepared: true })),
+    ["circuit_differs"],
+  ],
   [
     "a chain of one's own from the first key",
     async () => await contributeBySnarkjs(await contributeBySnarkjs(initial, "Grace"), "Eve"),
