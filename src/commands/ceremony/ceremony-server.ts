@@ -145,6 +145,7 @@ export class CeremonyServer {
     const file = await open(path, "r");
     try {
       for (let from = (await this.show()).you?.received ?? 0; ;) {
+        if (from >= size) throw new StartError("the server has the whole file and did not take it; start again.");
         const part = new Uint8Array(Math.min(PART_BYTES, size - from));
         await file.read(part, 0, part.length, from);
         const range = `bytes ${from}-${from + part.length - 1}/${size}`;

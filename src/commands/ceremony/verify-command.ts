@@ -5,14 +5,14 @@
 import { existsSync } from "node:fs";
 import { mkdtemp, readFile, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { CeremonyError } from "../../engine/groth16/ceremony/ceremony-fault.js";
 import { readTranscriptDocument, type CeremonyTranscript } from "../../engine/groth16/ceremony/transcript-document.js";
-import { verifyCeremony, type CeremonyFinding } from "../../engine/groth16/ceremony/verify-ceremony.js";
-import { openRangeFile } from "../../engine/powers-of-tau/range-file.js";
+import type { CeremonyFinding } from "../../engine/groth16/ceremony/verify-ceremony.js";
 import { StartError } from "../../platform/start-error.js";
 import { ProgressLine } from "../../progress-line.js";
 import { CeremonyServer, readCeremonyAddress } from "./ceremony-server.js";
+import { verifyInProcess } from "./verify-task.js";
 
 /** Paths of the files, each where it is named. */
 export interface CeremonyPaths {
@@ -99,15 +99,16 @@ async function verifyFiles(paths: CeremonyPaths): Promise<number> {
   const { transcript, zkey } = paths;
   if (transcript === undefined) throw new StartError("the transcript is missing: --transcript=FILE.");
   if (zkey === undefined) throw new StartError("the key is missing: --zkey=FILE.");
+  const absent = (Object.values(paths) as (string | undefined)[]).find(
+    (path) => path !== undefined && !existsSync(path),
+  );
+  if (absent !== undefined) throw new StartError(`there is no file ${absent}.`);
   const document = await readDocument(transcript);
-  const open = (path: string | undefined) => (path === undefined ? undefined : openRangeFile(path));
-  const files = {
-    zkey: openRangeFile(zkey),
-    ...{ initialKey: open(paths.initialKey), r1cs: open(paths.r1cs), powersOfTau: open(paths.powersOfTau) },
-    verifyingKey: paths.verifyingKey === undefined ? undefined : await readFile(paths.verifyingKey, "utf8"),
-  };
-  const findings = await verifyCeremony(document, files);
-  for (const each of [files.zkey, files.initialKey, files.r1cs, files.powersOfTau]) each?.close();
+  const given = (path: string | undefined) => (path === undefined ? undefined : resolve(path));
+  const findings = await verifyInProcess({
+    ...{ transcript: resolve(transcript), zkey: resolve(zkey), initialKey: given(paths.initialKey) },
+    ...{ r1cs: given(paths.r1cs), powersOfTau: given(paths.powersOfTau), verifyingKey: given(paths.verifyingKey) },
+  });
   print(document, findings);
   if (findings.some(({ verdict }) => verdict === "fails")) return VERIFY_STATUS.fails;
   return findings.every(({ verdict }) => verdict === "holds") ? VERIFY_STATUS.holds : VERIFY_STATUS.not_tried;
@@ -127,7 +128,7 @@ function print(
   findings: readonly CeremonyFinding[],
 ): void {
   const lines = [
-    `ceremony ${id}, circuit ${circuit.identifier}`,
+    `ceremony ${printable(id)}, circuit ${printable(circuit.identifier)}`,
     ...contributions.map(({ index, kind, contributor, name, hash, statement }) => {
       const who = kind === "beacon" ? "the beacon" : (contributor ?? name ?? "");
       const signer =
@@ -144,6 +145,5 @@ function print(
 
 /** Names come from strangers: nothing of them moves the cursor. */
 function printable(text: string): string {
-  // eslint's rule against control characters is about typing errors; here they are meant.
   return text.replaceAll(/\p{Cc}/gu, "?");
 }

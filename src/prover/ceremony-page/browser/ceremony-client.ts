@@ -78,6 +78,7 @@ export class CeremonyClient {
     onProgress: (share: number) => void,
   ): Promise<PageContribution> {
     for (let from = (await this.show()).you?.received ?? 0; ;) {
+      if (from >= bytes) throw new Error("the server has the whole key and did not take it: load the page again");
       // A request takes no shared memory.
       const part = Uint8Array.from(new Uint8Array(memory, from, Math.min(PART_BYTES, bytes - from)));
       const headers = {
