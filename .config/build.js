@@ -121,7 +121,11 @@ const nodeStandIns = {
   },
 };
 const pageOutputs = Object.keys(page).map((name) => join("dist/ceremony-page", name));
-if (pageOutputs.some((output) => isStale(output, [...files("src/engine", ".ts"), ...files(PAGE_FOLDER, ".ts"), ".config/build.js"]))) {
+if (
+  pageOutputs.some((output) =>
+    isStale(output, [...files("src/engine", ".ts"), ...files(PAGE_FOLDER, ".ts"), ".config/build.js"]),
+  )
+) {
   await build({
     ...{ absWorkingDir: ROOT, outdir: "dist/ceremony-page", format: "esm", platform: "browser", target: "es2022" },
     entryPoints: Object.entries(page).map(([name, source]) => ({

@@ -3,12 +3,12 @@ import base from "./vitest.js";
 
 const { projects: _default, ...shared } = base.test ?? {};
 
-/** The runs of minutes and hours (test/long, test/slow): one file at a time, with no time limit worth speaking of. */
+/** The runs of minutes and hours (test/long, test/slow), and those with a browser (test/browser): one file at a time, with no time limit worth speaking of. */
 export default mergeConfig(
   { test: shared },
   defineConfig({
     test: {
-      include: ["test/long/**/*.test.ts", "test/slow/**/*.test.ts"],
+      include: ["long", "slow", "browser"].map((folder) => `test/${folder}/**/*.test.ts`),
       fileParallelism: false,
       testTimeout: 3_600_000,
       hookTimeout: 600_000,

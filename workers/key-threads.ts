@@ -1,22 +1,23 @@
 /** The points of ceremonies' keys on several threads of a process, for the entries that contribute or check. */
-import { availableParallelism } from "node:os";
-import { Worker } from "node:worker_threads";
 import type { CompareExecutor, CompareWork } from "../src/engine/groth16/ceremony/compare-jobs.js";
 import { runCompareJobs } from "../src/engine/groth16/ceremony/compare-jobs.js";
 import type { ScaleExecutor, ScaleWork } from "../src/engine/groth16/ceremony/scale-jobs.js";
 import { runScaleJobs } from "../src/engine/groth16/ceremony/scale-jobs.js";
 import { openRangeFile, openWrittenFile } from "../src/engine/powers-of-tau/range-file.js";
+import { runOnThreads, threadsFor } from "./on-threads.js";
 
 /** Every thread has 10 to 60 MB of its own. */
 const THREADS_MAX = 8;
+const ENTRY = "key-points.worker";
 /** With fewer points starting threads takes longer than the work. */
 const JOBS_FOR_THREADS = { scale: 4, compare: 2 } as const;
 
 /** Returns what multiplies points from one file to another, which is there already. */
 export function scaleOnThreads(paths: { readonly from: string; readonly to: string }): ScaleExecutor {
   return async (work, onJob) => {
-    if (threadsFor(work) > 1) {
-      await runOnThreads(work, paths, onJob);
+    const threads = threadsOf(work);
+    if (threads > 0) {
+      await runOnThreads(threads, { entry: ENTRY, workerData: { work, ...paths }, onJob });
       return;
     }
     const source = openRangeFile(paths.from);
@@ -33,8 +34,10 @@ export function scaleOnThreads(paths: { readonly from: string; readonly to: stri
 /** Returns what compares the points of two keys. */
 export function compareOnThreads(paths: { readonly before: string; readonly after: string }): CompareExecutor {
   return async (work, onJob) => {
-    if (threadsFor(work) > 1) {
-      await runOnThreads(work, { from: paths.before, to: paths.after }, onJob);
+    const threads = threadsOf(work);
+    if (threads > 0) {
+      const workerData = { work, from: paths.before, to: paths.after };
+      await runOnThreads(threads, { entry: ENTRY, workerData, onJob });
       return;
     }
     const [before, after] = [openRangeFile(paths.before), openRangeFile(paths.after)];
@@ -47,32 +50,7 @@ export function compareOnThreads(paths: { readonly before: string; readonly afte
   };
 }
 
-function threadsFor(work: ScaleWork | CompareWork): number {
-  if (work.jobs.length < JOBS_FOR_THREADS[work.kind]) return 1;
-  return Math.min(availableParallelism(), THREADS_MAX, work.jobs.length);
-}
-
-async function runOnThreads(
-  work: ScaleWork | CompareWork,
-  paths: { readonly from: string; readonly to: string },
-  onJob: () => void,
-): Promise<void> {
-  await Promise.all(
-    Array.from(
-      { length: threadsFor(work) },
-      () =>
-        new Promise<void>((resolve, reject) => {
-          // The build joins this file with others, in a folder beside this one.
-          const worker = new Worker(new URL("../workers/key-points.worker.js", import.meta.url), {
-            workerData: { work, ...paths },
-          });
-          worker.on("message", onJob);
-          worker.once("error", reject);
-          worker.once("exit", (code) => {
-            if (code === 0) resolve();
-            else reject(new Error(`a thread of a contribution ended with code ${String(code)}`));
-          });
-        }),
-    ),
-  );
+function threadsOf(work: ScaleWork | CompareWork): number {
+  const jobs = work.jobs.length;
+  return threadsFor({ jobs, jobsMin: JOBS_FOR_THREADS[work.kind], threadsMax: Math.min(THREADS_MAX, jobs) });
 }

@@ -8,7 +8,8 @@
  *   node plain-snarkjs.js universal-prove plonk|fflonk ZKEY WTNS SAMPLES
  *   node plain-snarkjs.js ptau-verify PTAU
  *   node plain-snarkjs.js contribute ZKEY NEW_ZKEY
- *   node plain-snarkjs.js zkey-verify INITIAL_ZKEY PTAU ZKEY
+ *   node plain-snarkjs.js zkey-verify R1CS PTAU ZKEY
+ *   node plain-snarkjs.js zkey-verify-init INITIAL_ZKEY PTAU ZKEY
  *
  * Prints the samples in milliseconds as JSON, on the last line. Start of Node and load of snarkjs are not in them.
  */
@@ -26,6 +27,7 @@ interface SnarkjsByPath {
   readonly zKey: {
     newZKey(r1cs: string, ptau: string, zkey: string): Promise<unknown>;
     contribute(from: string, to: string, name: string, entropy: string): Promise<unknown>;
+    verifyFromR1cs(r1cs: string, ptau: string, zkey: string): Promise<boolean>;
     verifyFromInit(initial: string, ptau: string, zkey: string): Promise<boolean>;
   };
   readonly powersOfTau: { verify(ptau: string): Promise<boolean> };
@@ -95,7 +97,13 @@ async function contribute(from: string, to: string): Promise<number[]> {
   return [performance.now() - startedAt];
 }
 
-async function zkeyVerify(initial: string, ptau: string, zkey: string): Promise<number[]> {
+async function zkeyVerify(r1cs: string, ptau: string, zkey: string): Promise<number[]> {
+  const startedAt = performance.now();
+  if (!(await byPath.zKey.verifyFromR1cs(r1cs, ptau, zkey))) throw new Error("snarkjs refused the key");
+  return [performance.now() - startedAt];
+}
+
+async function zkeyVerifyInit(initial: string, ptau: string, zkey: string): Promise<number[]> {
   const startedAt = performance.now();
   if (!(await byPath.zKey.verifyFromInit(initial, ptau, zkey))) throw new Error("snarkjs refused the key");
   return [performance.now() - startedAt];
@@ -111,6 +119,7 @@ const commands: Readonly<Record<string, Command>> = {
   "ptau-verify": ptauVerify,
   contribute,
   "zkey-verify": zkeyVerify,
+  "zkey-verify-init": zkeyVerifyInit,
 };
 
 const [, , command, ...parameters] = process.argv;

@@ -2,7 +2,7 @@
  * One contribution to a ceremony, and its check from the key before it: ours in the processes that the command line and
  * the server start, snarkjs as its users call it, all cores each.
  */
-import { existsSync, rmSync, statSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { contributeInProcess } from "../../src/commands/ceremony/contribute-task.js";
 import { workerPath } from "../../src/platform/files/package-root.js";
@@ -52,8 +52,12 @@ async function measure(power: number, samples: number, report: Report): Promise<
     report({ ...row, id: "contribute", peer: "snarkjs", ...peer, note: "process start not included" });
     const note = `${started}; 128-bit weights, every byte compared`;
     report({ ...row, id: "check", peer: "proofwright", ...summarize(checks), note });
-    const verified = summarize(await runPeer("plain-snarkjs", ["zkey-verify", first, ptau, own]));
-    report({ ...row, id: "check", peer: "snarkjs", ...verified, note: "verifyFromInit; 32-bit weights for C" });
+    const weights = "32-bit weights for C";
+    const verified = summarize(await runPeer("plain-snarkjs", ["zkey-verify", r1csPath(constraints), ptau, own]));
+    report({ ...row, id: "check", peer: "snarkjs", ...verified, note: `\`snarkjs zkey verify\`; ${weights}` });
+    const fromInit = summarize(await runPeer("plain-snarkjs", ["zkey-verify-init", first, ptau, own]));
+    report({ ...row, id: "check-from-init", peer: "proofwright", ...summarize(checks), note });
+    report({ ...row, id: "check-from-init", peer: "snarkjs", ...fromInit, note: `verifyFromInit; ${weights}` });
   } finally {
     rmSync(own, { force: true });
     rmSync(theirs, { force: true });
@@ -65,10 +69,17 @@ async function firstKey(constraints: number, ptau: string, power: number): Promi
   const version = Math.floor(statSync(ptau).mtimeMs);
   const path = join(benchFolder(), `first-key-v1-${String(constraints)}-${String(version)}.zkey`);
   if (existsSync(path)) return path;
-  const { r1cs } = largeCircuit(constraints);
-  const made = await makeFirstKey({ r1cs, strings: [{ curve: "BN254", power, sha256: "", path: ptau }] });
+  const r1cs = readFileSync(r1csPath(constraints));
+  const made = await makeFirstKey({ r1cs, strings: [{ power, sha256: "", path: ptau }] });
   if (!made.ok) throw new Error("the first key was not made");
   keepFile(path, made.value.key);
+  return path;
+}
+
+/** The circuit's file, made on first use. */
+function r1csPath(constraints: number): string {
+  const path = join(benchFolder(), `ceremony-v1-${String(constraints)}.r1cs`);
+  if (!existsSync(path)) keepFile(path, largeCircuit(constraints).r1cs);
   return path;
 }
 

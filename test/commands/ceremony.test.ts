@@ -113,14 +113,22 @@ describe("proofwright ceremony", () => {
   });
 
   it("refuses wrong arguments and addresses", async () => {
-    expect(readCeremonyAddress(`https://a.example/x/api/v1/ceremonies/${ID}`)).toEqual({ base: "https://a.example/x", id: ID });
-    expect(readCeremonyAddress(`https://a.example/ceremony#id=${ID.toUpperCase()}`)).toEqual({ base: "https://a.example", id: ID });
+    expect(readCeremonyAddress(`https://a.example/x/api/v1/ceremonies/${ID}`)).toEqual({
+      base: "https://a.example/x",
+      id: ID,
+    });
+    expect(readCeremonyAddress(`https://a.example/ceremony#id=${ID.toUpperCase()}`)).toEqual({
+      base: "https://a.example",
+      id: ID,
+    });
     for (const url of ["", "https://a.example/", `ftp://a.example/${ID}`, `https://me:secret@a.example/${ID}`])
       expect(() => readCeremonyAddress(url)).toThrow("address of a ceremony");
     for (const args of [[], ["join"], ["contribute"], ["contribute", "a", "b"], ["verify", "a", "b"]])
       await expect(run(...args)).rejects.toThrow(/ceremony/);
     await expect(run("verify", join(folder, "nowhere"))).rejects.toThrow("there is no folder");
     await expect(run("verify")).rejects.toThrow("transcript is missing");
-    await expect(run("contribute", `${ground.url}/api/v1/ceremonies/${ID}`, "--ssh-key=a", "--ethereum-key-file=b")).rejects.toThrow("one key");
+    await expect(
+      run("contribute", `${ground.url}/api/v1/ceremonies/${ID}`, "--ssh-key=a", "--ethereum-key-file=b"),
+    ).rejects.toThrow("one key");
   });
 });

@@ -64,10 +64,9 @@ const ANSWERS: Readonly<Record<string, readonly [number, string?]>> = {
   deleteReferenceString: [404, "not_found"],
   // Nor a prover with a ceremony.
   ...Object.fromEntries(
-    ROUTE_LIST.filter(({ id }) => /Ceremony|signContribution/.test(id)).map(({ id }) => [
-      id,
-      [404, "not_found"] as const,
-    ]),
+    ROUTE_LIST.filter(({ id, path }) => /Ceremony|signContribution/.test(id) && path.startsWith("/api/v1/")).map(
+      ({ id }) => [id, [404, "not_found"] as const],
+    ),
   ),
   executeContract: [422, "method_unknown"],
   broadcastTransaction: [422, "invalid_request"],

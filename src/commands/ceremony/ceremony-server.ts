@@ -95,7 +95,10 @@ export class CeremonyServer {
   }
 
   /** Joins, and speaks as the new participant from then on. */
-  async join(name: string, invitation: string | undefined): Promise<{ readonly participant_id: string; readonly token: string }> {
+  async join(
+    name: string,
+    invitation: string | undefined,
+  ): Promise<{ readonly participant_id: string; readonly token: string }> {
     const body = invitation === undefined ? { name } : { name, invitation };
     const joined = (await this.#json("POST", "/join", body)) as { participant_id: string; token: string };
     this.#token = joined.token;
@@ -142,6 +145,7 @@ export class CeremonyServer {
     const file = await open(path, "r");
     try {
       for (let from = (await this.show()).you?.received ?? 0; ;) {
+        if (from >= size) throw new StartError("the server has the whole file and did not take it; start again.");
         const part = new Uint8Array(Math.min(PART_BYTES, size - from));
         await file.read(part, 0, part.length, from);
         const range = `bytes ${from}-${from + part.length - 1}/${size}`;
@@ -155,7 +159,10 @@ export class CeremonyServer {
     }
   }
 
-  async #sendPart(part: Uint8Array<ArrayBuffer>, range: string): Promise<TakenContribution | { readonly received: number }> {
+  async #sendPart(
+    part: Uint8Array<ArrayBuffer>,
+    range: string,
+  ): Promise<TakenContribution | { readonly received: number }> {
     const headers = { "content-type": "application/octet-stream", "content-range": range };
     return await retried(async () => {
       try {
@@ -163,7 +170,8 @@ export class CeremonyServer {
         return (await answer.json()) as TakenContribution | { received: number };
       } catch (error) {
         // The part came, and its answer did not.
-        const seen = error instanceof CeremonyRefusal && error.code !== "upload_out_of_order" ? undefined : await this.show();
+        const seen =
+          error instanceof CeremonyRefusal && error.code !== "upload_out_of_order" ? undefined : await this.show();
         if (seen?.you?.state === "contributed") {
           const own = seen.contributions.at(-1);
           if (own !== undefined) return own;
@@ -177,9 +185,7 @@ export class CeremonyServer {
   async #json(method: string, path: string, body?: object): Promise<unknown> {
     return await retried(async () => {
       const sent =
-        body === undefined
-          ? {}
-          : { headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+        body === undefined ? {} : { headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
       const answer = await this.#request(method, path, { ...sent, deadlineMs: REQUEST_MS });
       return answer.status === 204 ? undefined : await answer.json();
     });
@@ -220,11 +226,10 @@ export async function sha256OfFile(path: string): Promise<string> {
 
 function refusalOf(status: number, text: string): CeremonyRefusal {
   try {
-    const { errors, error, message, code } = JSON.parse(text) as Record<string, unknown>;
-    const [first] = (Array.isArray(errors) ? errors : [error]) as ({ message?: string; code?: string } | undefined)[];
-    const said = first?.message ?? (typeof message === "string" ? message : undefined);
-    if (said !== undefined)
-      return new CeremonyRefusal(first?.code ?? String(code ?? status), `the server refused: ${said.slice(0, ERROR_CHARACTERS_MAX)}.`);
+    const { errors } = JSON.parse(text) as { readonly errors?: readonly { message?: unknown; code?: unknown }[] };
+    const { message, code } = errors?.[0] ?? {};
+    if (typeof message === "string" && typeof code === "string")
+      return new CeremonyRefusal(code, `the server refused: ${message.slice(0, ERROR_CHARACTERS_MAX)}.`);
   } catch {
     // Not an answer of such a server.
   }
@@ -239,7 +244,9 @@ async function retried<T>(work: () => Promise<T>): Promise<T> {
     } catch (error) {
       if (error instanceof StartError) throw error;
       if (attempt === ATTEMPTS)
-        throw new StartError(`the server cannot be reached: ${error instanceof Error ? error.message : String(error)}.`);
+        throw new StartError(
+          `the server cannot be reached: ${error instanceof Error ? error.message : String(error)}.`,
+        );
       await pause(FIRST_PAUSE_MS * 2 ** attempt);
     }
   }

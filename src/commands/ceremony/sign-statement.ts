@@ -16,6 +16,9 @@ export interface SigningKeyFile {
   readonly github?: string | undefined;
 }
 
+/** As the server takes it. */
+export type SentStatement = SignedStatement & { readonly github?: string };
+
 const KEY_BYTES = 32;
 const HEX_KEY = /^\s*(?:0x)?([0-9a-fA-F]{64})\s*$/;
 const OUTPUT_CHARACTERS_MAX = 16_384;
@@ -24,7 +27,7 @@ const OUTPUT_CHARACTERS_MAX = 16_384;
  * Returns the statement as the server takes it.
  * @throws StartError when the file holds no such key, or ssh-keygen fails
  */
-export async function signStatement(text: string, key: SigningKeyFile): Promise<SignedStatement> {
+export async function signStatement(text: string, key: SigningKeyFile): Promise<SentStatement> {
   const statement = await signed(text, key);
   const fault = findStatementFault(statement, text);
   if (fault !== undefined) throw new StartError(`the signature that was made does not hold: ${fault}.`);

@@ -1,18 +1,18 @@
 /**
- * `proofwright ceremony verify`: a ceremony's transcript and files, from a folder, from single files or from its server,
+ * `proofwright ceremony verify`: a ceremony's transcript and files, from a folder, from single files or a server,
  * verified on this machine. Prints a line for each check.
  */
 import { existsSync } from "node:fs";
 import { mkdtemp, readFile, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { CeremonyError } from "../../engine/groth16/ceremony/ceremony-fault.js";
 import { readTranscriptDocument, type CeremonyTranscript } from "../../engine/groth16/ceremony/transcript-document.js";
-import { verifyCeremony, type CeremonyFinding } from "../../engine/groth16/ceremony/verify-ceremony.js";
-import { openRangeFile } from "../../engine/powers-of-tau/range-file.js";
+import type { CeremonyFinding } from "../../engine/groth16/ceremony/verify-ceremony.js";
 import { StartError } from "../../platform/start-error.js";
 import { ProgressLine } from "../../progress-line.js";
 import { CeremonyServer, readCeremonyAddress } from "./ceremony-server.js";
+import { verifyInProcess } from "./verify-task.js";
 
 /** Paths of the files, each where it is named. */
 export interface CeremonyPaths {
@@ -63,7 +63,7 @@ export async function runVerify(command: VerifyCommand): Promise<number> {
 
 function named(command: VerifyCommand): CeremonyPaths {
   const entries = Object.entries(command).filter(([name, path]) => name !== "from" && path !== undefined);
-  return Object.fromEntries(entries) as CeremonyPaths;
+  return Object.fromEntries(entries);
 }
 
 async function filesOf(folder: string): Promise<CeremonyPaths> {
@@ -99,15 +99,16 @@ async function verifyFiles(paths: CeremonyPaths): Promise<number> {
   const { transcript, zkey } = paths;
   if (transcript === undefined) throw new StartError("the transcript is missing: --transcript=FILE.");
   if (zkey === undefined) throw new StartError("the key is missing: --zkey=FILE.");
+  const absent = (Object.values(paths) as (string | undefined)[]).find(
+    (path) => path !== undefined && !existsSync(path),
+  );
+  if (absent !== undefined) throw new StartError(`there is no file ${absent}.`);
   const document = await readDocument(transcript);
-  const open = (path: string | undefined) => (path === undefined ? undefined : openRangeFile(path));
-  const files = {
-    zkey: openRangeFile(zkey),
-    ...{ initialKey: open(paths.initialKey), r1cs: open(paths.r1cs), powersOfTau: open(paths.powersOfTau) },
-    verifyingKey: paths.verifyingKey === undefined ? undefined : await readFile(paths.verifyingKey, "utf8"),
-  };
-  const findings = await verifyCeremony(document, files);
-  for (const each of [files.zkey, files.initialKey, files.r1cs, files.powersOfTau]) each?.close();
+  const given = (path: string | undefined) => (path === undefined ? undefined : resolve(path));
+  const findings = await verifyInProcess({
+    ...{ transcript: resolve(transcript), zkey: resolve(zkey), initialKey: given(paths.initialKey) },
+    ...{ r1cs: given(paths.r1cs), powersOfTau: given(paths.powersOfTau), verifyingKey: given(paths.verifyingKey) },
+  });
   print(document, findings);
   if (findings.some(({ verdict }) => verdict === "fails")) return VERIFY_STATUS.fails;
   return findings.every(({ verdict }) => verdict === "holds") ? VERIFY_STATUS.holds : VERIFY_STATUS.not_tried;
@@ -122,22 +123,27 @@ async function readDocument(path: string): Promise<CeremonyTranscript> {
   }
 }
 
-function print({ circuit, contributions, ceremony_id: id }: CeremonyTranscript, findings: readonly CeremonyFinding[]): void {
+function print(
+  { circuit, contributions, ceremony_id: id }: CeremonyTranscript,
+  findings: readonly CeremonyFinding[],
+): void {
   const lines = [
-    `ceremony ${id}, circuit ${circuit.identifier}`,
+    `ceremony ${printable(id)}, circuit ${printable(circuit.identifier)}`,
     ...contributions.map(({ index, kind, contributor, name, hash, statement }) => {
       const who = kind === "beacon" ? "the beacon" : (contributor ?? name ?? "");
-      const signer = statement === null ? "" : `, signed by ${"address" in statement ? statement.address : statement.public_key}`;
+      const signer =
+        statement === null ? "" : `, signed by ${"address" in statement ? statement.address : statement.public_key}`;
       return `  ${index}. ${printable(who)}${signer}\n     ${hash}`;
     }),
     "",
-    ...findings.map(({ check, verdict, message }) => `${MARKS[verdict].padEnd(4)} ${check.padEnd(14)} ${printable(message)}`),
+    ...findings.map(
+      ({ check, verdict, message }) => `${MARKS[verdict].padEnd(4)} ${check.padEnd(14)} ${printable(message)}`,
+    ),
   ];
   process.stdout.write(`${lines.join("\n")}\n`);
 }
 
 /** Names come from strangers: nothing of them moves the cursor. */
 function printable(text: string): string {
-  // eslint's rule against control characters is about typing errors; here they are meant.
   return text.replaceAll(/\p{Cc}/gu, "?");
 }

@@ -1,4 +1,4 @@
-/** The page on which people contribute to ceremonies from a browser. Public: what it does takes a participant's token. */
+/** The page on which people contribute to ceremonies. Public: what it does takes a participant's token. */
 import Type from "typebox";
 import { defineRoute } from "../../platform/contract/route.js";
 import { closed } from "../../platform/contract/schemas.js";

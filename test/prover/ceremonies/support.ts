@@ -6,6 +6,8 @@ import { primeSnarkjs } from "../../../src/engine/backends/snarkjs.js";
 import { contributeToKey } from "../../../src/engine/groth16/ceremony/contribute-to-key.js";
 import { rangeOfBytes } from "../../../src/engine/powers-of-tau/range-file.js";
 import { bindRoutes } from "../../../src/platform/contract/route.js";
+import { ceremonyPageHandlers } from "../../../src/prover/ceremony-page/ceremony-page-handlers.js";
+import { ceremonyPageRoutes } from "../../../src/prover/ceremony-page/ceremony-page-routes.js";
 import { proverRoutes } from "../../../src/prover/routes.js";
 import type { Ceremony, PublicCeremony } from "../../../src/prover/ceremonies/ceremony-schemas.js";
 import { startFront, type Front } from "../../platform/http/support.js";
@@ -124,7 +126,8 @@ export class CeremonyGround {
       ...(folder === undefined ? {} : { folder }),
     });
     const { handlers, bodyLimits } = this.registry.registry;
-    this.#front = await startFront({ routes: bindRoutes(proverRoutes, handlers, bodyLimits) });
+    const page = bindRoutes(ceremonyPageRoutes, ceremonyPageHandlers());
+    this.#front = await startFront({ routes: [...bindRoutes(proverRoutes, handlers, bodyLimits), ...page] });
   }
 
   async call<Body = Record<string, unknown>>(

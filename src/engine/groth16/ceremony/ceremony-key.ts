@@ -1,6 +1,6 @@
 /**
- * A key of a ceremony as a file that is read in ranges: where its sections lie, its header and its transcript. A key may
- * be hundreds of megabytes; here only what is small comes into memory.
+ * A key of a ceremony as a file that is read in ranges: where its sections lie, its header and its transcript. A key
+ * may be hundreds of megabytes; here only what is small comes into memory.
  */
 import type { CurveParameters } from "../../curves/curve-parameters.js";
 import { BN254 } from "../../curves/bn254.js";

@@ -1,8 +1,8 @@
 /**
- * Checks that a key is another one with one contribution more, and with nothing else changed: the same circuit and phase
- * 1 byte for byte, the same history byte for byte, a contribution that proves that it knows its secret and multiplied
- * the delta that was there, and every point of C and H divided by the same secret. As `snarkjs zkey verify` does it, but
- * from one key to the next, with weights of 128 bits, and with nothing left unread.
+ * Checks that a key is another one with one contribution more, and with nothing else changed: the same circuit and
+ * phase 1 byte for byte, the same history byte for byte, a contribution that proves that it knows its secret and
+ * multiplied the delta that was there, and every point of C and H divided by the same secret. As `snarkjs zkey verify`
+ * does it, but from one key to the next, with weights of 128 bits, and with nothing left unread.
  */
 import { randomBytes } from "node:crypto";
 import type { PairingKernels } from "../../curves/curve-kernels.js";

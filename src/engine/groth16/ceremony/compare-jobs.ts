@@ -146,15 +146,16 @@ class RangeComparer {
     const kernels = this.#kernels;
     const { fq, fr, g1 } = kernels;
     const rawBytes = 2 * fq.bytes;
-    const places = Uint32Array.from([...marks.keys()].filter((i) => marks[i] === 0));
-    const count = places.length;
+    const count = marks.length - marks.reduce((sum, mark) => sum + mark, 0);
     if (count === 0) return undefined;
     return this.#arena.scoped(() => {
       const [raw, scalars] = [this.#arena.take(count * rawBytes), this.#arena.take(count * fr.bytes)];
       const [rawView, scalarView] = [kernels.bytes(raw, count * rawBytes), kernels.bytes(scalars, count * fr.bytes)];
-      for (const [i, place] of places.entries()) {
-        rawView.set(points.subarray(place * rawBytes, (place + 1) * rawBytes), i * rawBytes);
-        scalarView.set(weights.subarray(place * fr.bytes, (place + 1) * fr.bytes), i * fr.bytes);
+      let at = 0;
+      for (const [from, to] of finiteRuns(marks)) {
+        rawView.set(points.subarray(from * rawBytes, to * rawBytes), at * rawBytes);
+        scalarView.set(weights.subarray(from * fr.bytes, to * fr.bytes), at * fr.bytes);
+        at += to - from;
       }
       const imported = this.#arena.take(count * g1.pointBytes);
       kernels.call("fq_import_foreign", imported, raw, 2 * count);
@@ -162,7 +163,7 @@ class RangeComparer {
       if (off < count) {
         // The kernel names the first of two neighbours.
         const isFirst = kernels.callOne("g1_survey", imported + off * g1.pointBytes, 1) === 0;
-        return places[off + (isFirst ? 0 : 1)] ?? 0;
+        return placeOf(marks, off + (isFirst ? 0 : 1));
       }
       const sum = this.#arena.take(g1.pointBytes);
       new Msm(kernels, "g1", this.#arena).run({ points: imported, scalars, indices: 0, count }, sum);
@@ -173,6 +174,28 @@ class RangeComparer {
       return undefined;
     });
   }
+}
+
+/** The ranges of neighbours that are finite. */
+function finiteRuns(marks: Uint8Array): (readonly [from: number, to: number])[] {
+  const runs: (readonly [number, number])[] = [];
+  for (let from = marks.indexOf(0); from >= 0;) {
+    const end = marks.indexOf(1, from);
+    const to = end < 0 ? marks.length : end;
+    runs.push([from, to]);
+    from = marks.indexOf(0, to);
+  }
+  return runs;
+}
+
+/** The place of the finite point of that number. */
+function placeOf(marks: Uint8Array, number: number): number {
+  let left = number;
+  for (const [from, to] of finiteRuns(marks)) {
+    if (left < to - from) return from + left;
+    left -= to - from;
+  }
+  throw new RangeError("there are fewer finite points");
 }
 
 /** A byte for each point: 1 for infinity. */

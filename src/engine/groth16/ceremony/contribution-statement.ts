@@ -1,4 +1,4 @@
-/** The text that a contributor signs: it names the ceremony, the circuit and the contribution, so that it fits no other. */
+/** The text that a contributor signs: it names ceremony, circuit and contribution, so that it fits no other. */
 
 export interface StatedContribution {
   /** Of the ceremony. */

@@ -1,6 +1,6 @@
 /**
- * The bulk of a contribution, cut into jobs that any number of threads take from a shared counter: each reads a range of
- * points from one file and writes their multiples to another.
+ * The bulk of a contribution, cut into jobs that any number of threads take from a shared counter: each reads a range
+ * of points from one file and writes their multiples to another.
  */
 import { curveNamed } from "../../curves/curves.js";
 import type { CurveName } from "../../curves/curve-parameters.js";

@@ -10,10 +10,12 @@ import { CeremonyError } from "./ceremony-fault.js";
 const closed = <T extends Parameters<typeof Type.Object>[0]>(properties: T, description: string) =>
   Type.Object(properties, { additionalProperties: false, description });
 const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
-const Hex = (bytes: number, description: string) =>
-  Type.String({ pattern: `^[0-9a-f]{${2 * bytes}}$`, description });
+const Hex = (bytes: number, description: string) => Type.String({ pattern: `^[0-9a-f]{${2 * bytes}}$`, description });
 const Sha256 = (description: string) => Hex(32, `SHA-256 of ${description}, lower-case hex`);
-const Time = Type.String({ pattern: "^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,6})?Z$", description: "ISO 8601" });
+const Time = Type.String({
+  pattern: "^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,6})?Z$",
+  description: "ISO 8601",
+});
 const Text = (description: string) => Type.String({ maxLength: 2000, description });
 const Index = Type.Integer({ minimum: 1, maximum: 100_000, description: "1 for the first contribution" });
 
@@ -32,7 +34,10 @@ const Statement = Type.Union(
       {
         ...{ kind: Type.Literal("ethereum"), ...SIGNED },
         address: Type.String({ pattern: "^0x[0-9a-fA-F]{40}$", description: "of the wallet" }),
-        signature: Type.String({ pattern: "^0x[0-9a-fA-F]{130}$", description: "r, s and v, by EIP-191 (personal_sign)" }),
+        signature: Type.String({
+          pattern: "^0x[0-9a-fA-F]{130}$",
+          description: "r, s and v, by EIP-191 (personal_sign)",
+        }),
       },
       "signed by an Ethereum wallet",
     ),
@@ -40,7 +45,10 @@ const Statement = Type.Union(
       {
         ...{ kind: Type.Literal("ssh"), ...SIGNED },
         public_key: Type.String({ pattern: "^ssh-ed25519 [A-Za-z0-9+/=]+$", maxLength: 200 }),
-        signature: Type.String({ maxLength: 4000, description: "armored, of `ssh-keygen -Y sign -n proofwright-ceremony`" }),
+        signature: Type.String({
+          maxLength: 4000,
+          description: "armored, of `ssh-keygen -Y sign -n proofwright-ceremony`",
+        }),
         github: Type.Optional(orNull(Type.String({ maxLength: 40, description: "whose key it is said to be" }))),
       },
       "signed by an SSH key, such as those at https://github.com/NAME.keys",
@@ -112,7 +120,9 @@ export const CeremonyTranscript = closed(
       {
         sha256: Sha256("the powers-of-tau file"),
         power: Type.Integer({ minimum: 1, maximum: 28 }),
-        ceremony_power: orNull(Type.Integer({ minimum: 1, maximum: 28, description: "of the ceremony it was cut from" })),
+        ceremony_power: orNull(
+          Type.Integer({ minimum: 1, maximum: 28, description: "of the ceremony it was cut from" }),
+        ),
         contributions: Type.Array(
           closed(
             {
@@ -154,7 +164,9 @@ export const CeremonyTranscript = closed(
 export type CeremonyTranscript = Static<typeof CeremonyTranscript>;
 export type TranscriptContribution = CeremonyTranscript["contributions"][number];
 
-let compiled: ReturnType<typeof Compile<typeof CeremonyTranscript>> | undefined;
+const compile = () => Compile(CeremonyTranscript);
+/** Compiled at the first document. */
+let compiled: ReturnType<typeof compile> | undefined;
 
 /**
  * Reads a transcript's text.
@@ -168,10 +180,12 @@ export function readTranscriptDocument(text: string): CeremonyTranscript {
   } catch {
     throw malformed("it is not JSON");
   }
-  const schema = (compiled ??= Compile(CeremonyTranscript));
+  const schema = (compiled ??= compile());
   if (schema.Check(value)) return value;
   const [error] = schema.Errors(value);
-  throw malformed(`${error?.instancePath === "" ? "it" : (error?.instancePath ?? "it")} ${error?.message ?? "is wrong"}`);
+  throw malformed(
+    `${error?.instancePath === "" ? "it" : (error?.instancePath ?? "it")} ${error?.message ?? "is wrong"}`,
+  );
 }
 
 function malformed(message: string): CeremonyError {

@@ -7,36 +7,50 @@
 import { WASM_PAGE_BYTES } from "../../circuit/wasm-memory.js";
 import { generatorCoordinates } from "../../curves/curve-parameters.js";
 import type { CurveParameters } from "../../curves/curve-parameters.js";
+import type { KernelKind } from "../kernel-module.js";
 import { KERNEL_RESERVED_BYTES, loadKernels } from "../kernels.js";
 import type { Kernels } from "../kernels.js";
 import { scalarHalves } from "../pairing/scalar-halves.js";
 import { LIST_ENTRY_BYTES } from "../point/point-batch.js";
-import { Arena } from "../wasm/arena.js";
+import { Arena, align } from "../wasm/arena.js";
 import { scratchBytesFor } from "../wasm/scratch-bytes.js";
 
-/** Points that go through together: enough to pay for the inversions, few enough for the second-level cache. */
-const POINTS_AT_ONCE = 2048;
+/**
+ * Points that go through together: enough to pay for the inversions, few enough for the second-level cache. 512 take 30
+ * us each, 1,024 29, 2,048 31.
+ */
+const POINTS_AT_ONCE = 1024;
 /** Odd digits below 2^4 take a table of eight points; a wider one costs as much as it saves. */
 const WINDOW_BITS = 5;
 const TABLE_SIZE = 2 ** (WINDOW_BITS - 2);
+/** Of the table's additions, of each row of both tables with either sign, and of the first one, to infinity. */
+const LISTS_MAX = TABLE_SIZE - 1 + 4 * TABLE_SIZE + 1;
 const FIXED_BYTES = 1 << 14;
 
 /** One thread's kernels for multiples by one number. */
 export class PointScaler {
   readonly #kernels: Kernels;
-  readonly #digits: readonly (readonly [number, number])[];
   readonly #at: Places;
+  readonly #lists: Arena;
+  readonly #tableLists: number[] = [];
+  /** For each digit, the highest first, the lists of its additions. */
+  readonly #steps: (readonly number[])[] = [];
 
-  /** @param scalar above 0 and below the order */
-  constructor(curve: CurveParameters, scalar: bigint) {
+  /**
+   * @param scalar above 0 and below the order
+   * @param preferred "integer" forces the fallback
+   * @throws RangeError for another scalar
+   */
+  constructor(curve: CurveParameters, scalar: bigint, preferred: KernelKind = "fma") {
     if (scalar <= 0n || scalar >= curve.r) throw new RangeError("the number is not between 0 and the order");
-    const sizing = loadKernels({ pages: 1, curve });
+    const sizing = loadKernels({ pages: 1, curve, preferred });
     const pages = Math.ceil((KERNEL_RESERVED_BYTES + placesOf(sizing, 0).end + FIXED_BYTES) / WASM_PAGE_BYTES);
     this.#kernels = loadKernels({ pages, curve, preferred: sizing.kind });
     this.#at = placesOf(this.#kernels, KERNEL_RESERVED_BYTES);
     const halves = scalarHalves(curve.r, curve.endomorphismScalar)(scalar).map(signedDigits);
     const length = Math.max(...halves.map((digits) => digits.length));
-    this.#digits = Array.from({ length }, (_, i) => [halves[0]?.[i] ?? 0, halves[1]?.[i] ?? 0] as const);
+    this.#lists = new Arena(this.#at.lists, this.#at.end);
+    this.#writeLists(Array.from({ length }, (_, i) => halves.map((own) => own[length - 1 - i] ?? 0)));
   }
 
   /**
@@ -85,43 +99,60 @@ export class PointScaler {
     const rowBytes = POINTS_AT_ONCE * kernels.g1.pointBytes;
     kernels.bytes(sums, count * kernels.g1.pointBytes).set(kernels.bytes(table, count * kernels.g1.pointBytes));
     kernels.call("g1_double_all", sums, count, scratch);
-    for (let d = 1; d < TABLE_SIZE; d += 1)
-      this.#add(count, { left: table + (d - 1) * rowBytes, right: sums, target: table + d * rowBytes });
+    for (let d = 1; d < TABLE_SIZE; d += 1) kernels.addBatch("g1", this.#tableLists[d - 1] ?? 0, count, scratch);
     for (let d = 0; d < TABLE_SIZE; d += 1)
       kernels.call("g1_endomorphism", images + d * rowBytes, table + d * rowBytes, count);
   }
 
   #addDigits(count: number): void {
     const kernels = this.#kernels;
-    const { table, images, sums, scratch } = this.#at;
-    const rowBytes = POINTS_AT_ONCE * kernels.g1.pointBytes;
+    const { sums, scratch } = this.#at;
     let isStarted = false;
-    for (let i = this.#digits.length - 1; i >= 0; i -= 1) {
+    for (const lists of this.#steps) {
       if (isStarted) kernels.call("g1_double_all", sums, count, scratch);
-      for (const [half, digit] of (this.#digits[i] ?? []).entries()) {
-        if (digit === 0) continue;
-        const row = (half === 0 ? table : images) + ((Math.abs(digit) - 1) / 2) * rowBytes;
-        // The first one is added to infinity, which leaves it with its sign.
-        const left = isStarted ? sums : undefined;
-        this.#add(count, { left, right: row, target: sums, isNegative: digit < 0 });
-        isStarted = true;
-      }
+      for (const list of lists) kernels.addBatch("g1", list, count, scratch);
+      isStarted = true;
     }
   }
 
-  /** Adds rows of points; without a left row infinity. */
-  #add(count: number, { left, right, target, isNegative = false }: RowSum): void {
+  /** The lists of all additions, which are the same for every pass. */
+  #writeLists(digits: readonly (readonly number[])[]): void {
+    const { table, images, sums } = this.#at;
+    const rowBytes = POINTS_AT_ONCE * this.#kernels.g1.pointBytes;
+    for (let d = 1; d < TABLE_SIZE; d += 1)
+      this.#tableLists.push(
+        this.#writeList({ left: table + (d - 1) * rowBytes, right: sums, target: table + d * rowBytes }),
+      );
+    const known = new Map<string, number>();
+    let isStarted = false;
+    for (const pair of digits) {
+      const lists = pair.flatMap((digit, half) => {
+        if (digit === 0) return [];
+        const right = (half === 0 ? table : images) + ((Math.abs(digit) - 1) / 2) * rowBytes;
+        const sum = { left: isStarted ? sums : undefined, right, target: sums, isNegative: digit < 0 };
+        const name = JSON.stringify(sum);
+        const list = known.get(name) ?? this.#writeList(sum);
+        known.set(name, list);
+        isStarted = true;
+        return [list];
+      });
+      if (isStarted) this.#steps.push(lists);
+    }
+  }
+
+  /** Writes the list of an addition of rows, and returns its address; without a left row it adds to infinity. */
+  #writeList({ left, right, target, isNegative = false }: RowSum): number {
     const kernels = this.#kernels;
-    const { list, scratch } = this.#at;
     const { pointBytes } = kernels.g1;
-    const words = kernels.words(list, 3 * count);
+    const list = this.#lists.take(listBytes(kernels));
+    const words = kernels.words(list, 3 * POINTS_AT_ONCE);
     const sign = isNegative ? 1 : 0;
-    for (let i = 0, at = 0; i < count; i += 1, at += 3) {
+    for (let i = 0, at = 0; i < POINTS_AT_ONCE; i += 1, at += 3) {
       words[at] = left === undefined ? kernels.infinity.g1 : left + i * pointBytes;
       words[at + 1] = (right + i * pointBytes) | sign;
       words[at + 2] = target + i * pointBytes;
     }
-    kernels.addBatch("g1", list, count, scratch);
+    return list;
   }
 }
 
@@ -138,12 +169,18 @@ interface Places {
   /** The table's points times the endomorphism's number. */
   readonly images: number;
   readonly sums: number;
-  readonly list: number;
   readonly scratch: number;
+  readonly lists: number;
   readonly end: number;
 }
 
-function placesOf({ fq, g1 }: Kernels, start: number): Places {
+/** Of one addition of rows: the list has room for a step more than its entries. */
+function listBytes({ g1 }: Kernels): number {
+  return align((POINTS_AT_ONCE + g1.entriesPerStep) * LIST_ENTRY_BYTES);
+}
+
+function placesOf(kernels: Kernels, start: number): Places {
+  const { fq, g1 } = kernels;
   const arena = new Arena(start, Infinity);
   const items = POINTS_AT_ONCE + g1.entriesPerStep;
   const row = POINTS_AT_ONCE * g1.pointBytes;
@@ -152,8 +189,8 @@ function placesOf({ fq, g1 }: Kernels, start: number): Places {
     table: arena.take(TABLE_SIZE * row),
     images: arena.take(TABLE_SIZE * row),
     sums: arena.take(row),
-    list: arena.take(items * LIST_ENTRY_BYTES),
     scratch: arena.take(scratchBytesFor(g1.batchScratch, items)),
+    lists: arena.take(LISTS_MAX * listBytes(kernels)),
     end: arena.take(0),
   };
 }

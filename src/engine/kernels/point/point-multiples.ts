@@ -20,8 +20,8 @@ interface PointMultiplesOptions {
  * Defines, for neighbouring affine points of which none is infinity:
  * - `_double_all` (points, count, scratch): doubles each in place; `count` is a multiple of `entriesPerStep` of
  *   point-batch.ts, and the scratch is that of as many additions. No point has order two: none does on these curves;
- * - `_endomorphism` (target, source, count): multiplies each by the curve's `endomorphismScalar`; `count` is at least 1,
- *   and target and source do not overlap.
+ * - `_endomorphism` (target, source, count): multiplies each by the curve's `endomorphismScalar`; `count` is at least
+ *   1, and target and source do not overlap.
  */
 export function definePointMultiples<E>(
   module: ModuleBuilder,
@@ -50,7 +50,10 @@ export function definePointMultiples<E>(
   });
 }
 
-/** As an addition of point-batch.ts, with the slope 3 x^2 / 2 y; none of its special cases can come up. */
+/**
+ * As an addition of point-batch.ts, with the slope 3 x^2 / 2 y; none of its special cases can come up. The records are
+ * the prefix products alone.
+ */
 function defineDoubleAll<E>(module: ModuleBuilder, field: Field<E>, inversion: Inversion, name: string): void {
   const layout = batchLayout(field, inversion);
   const pointBytes = 2 * field.elementBytes;
@@ -66,11 +69,9 @@ function defineDoubleAll<E>(module: ModuleBuilder, field: Field<E>, inversion: I
     f.while(i32.ltU(point, end), () => {
       for (const chain of chains) {
         const y = field.load(f, addressesOf(f, point), field.elementBytes, field.reducedMax);
-        const denominator = stored(f, field, field.reduce(f, field.add(f, y, y)));
-        field.storeBlock(f, record, 0, denominator);
-        field.storeBlock(f, record, layout.block, chain);
-        field.assign(f, chain, field.mul(f, chain, denominator));
-        f.set(record, i32.add(record, i32.const(layout.record)));
+        field.storeBlock(f, record, 0, chain);
+        field.assign(f, chain, field.mul(f, chain, doubled(f, field, y)));
+        f.set(record, i32.add(record, i32.const(layout.block)));
         f.set(point, i32.add(point, i32.const(field.lanes * pointBytes)));
       }
     });
@@ -80,18 +81,23 @@ function defineDoubleAll<E>(module: ModuleBuilder, field: Field<E>, inversion: I
       field.assign(f, chain, field.loadBlock(f, scratch, i * layout.block, field.productMax));
     f.while(i32.gtU(point, points), () => {
       for (const chain of [...chains].reverse()) {
-        f.set(record, i32.sub(record, i32.const(layout.record)));
+        f.set(record, i32.sub(record, i32.const(layout.block)));
         f.set(point, i32.sub(point, i32.const(field.lanes * pointBytes)));
-        const before = field.loadBlock(f, record, layout.block, field.productMax);
+        const before = field.loadBlock(f, record, 0, field.productMax);
         const inverse = stored(f, field, field.mul(f, chain, before));
-        field.assign(f, chain, field.mul(f, chain, field.loadBlock(f, record, 0, field.productMax)));
         const targets = addressesOf(f, point);
-        const x = field.load(f, targets, 0, field.reducedMax);
         const y = field.load(f, targets, field.elementBytes, field.reducedMax);
+        field.assign(f, chain, field.mul(f, chain, doubled(f, field, y)));
+        const x = field.load(f, targets, 0, field.reducedMax);
         const squared = field.square(f, x);
         const numerator = field.reduce(f, field.add(f, field.add(f, squared, squared), squared));
         emitSum(f, field, { slope: field.mul(f, numerator, inverse), p: { x, y }, qx: x, targets });
       }
     });
   });
+}
+
+/** 2 y as a factor: not reduced, since products take factors of twice a reduced one's size. */
+function doubled<E>(f: FunctionBuilder, field: Field<E>, y: E): E {
+  return field.normalize(f, field.add(f, y, y));
 }

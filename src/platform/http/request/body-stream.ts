@@ -123,14 +123,6 @@ export class BodyStream implements IncomingBody, AsyncIterable<Uint8Array> {
     if (!this.#isRead) this.#fail(new AppError("malformed_request", { message: "the body ended early" }));
   }
 
-  /**
-   * Goes on reading the connection, whose next request is read only when it is not paused. Not before: the library's
-   * idle timeout begins anew with it, and would end the connection of work on the file that takes longer.
-   */
-  beforeAnswer(): void {
-    if (this.#isRead) this.#resume();
-  }
-
   /** Drops what has come and what still comes: the request is answered before its last byte. */
   letGo(): void {
     this.#isDropped = true;
@@ -189,7 +181,11 @@ export class BodyStream implements IncomingBody, AsyncIterable<Uint8Array> {
     this.#isRead = isLast;
     this.#windowBytes += chunk.byteLength;
     if (!this.#isDropped && this.#failure === undefined && chunk.byteLength > 0) this.#keep(chunk);
-    if (isLast) this.#onRead?.();
+    // The next request of the connection is read only when it is not paused.
+    if (isLast) {
+      this.#resume();
+      this.#onRead?.();
+    }
     this.#onChange?.();
   }
 

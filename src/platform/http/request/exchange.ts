@@ -21,8 +21,6 @@ export interface IncomingBody {
   isStalled(nowMs: number): boolean;
   /** Gives up collecting it. */
   abandon(): void;
-  /** Called before the answer is sent. */
-  beforeAnswer?(): void;
 }
 
 export interface ExchangeOptions {

@@ -21,7 +21,6 @@ const HEADER_VALUE = /^[\x20-\x7e]*$/;
  */
 export function sendAnswer(exchange: Exchange, answer: Answer, clock: Clock): Promise<void> | undefined {
   const { body } = answer;
-  if (exchange.isOpen) exchange.body?.beforeAnswer?.();
   if (isSource(body)) return sendAndClose(exchange, answer, body, clock);
   if (!exchange.isOpen) return undefined;
   checkHeaders(answer);

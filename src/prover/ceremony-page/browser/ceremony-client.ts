@@ -58,7 +58,7 @@ export class CeremonyClient {
     const target = new Uint8Array(memory);
     const answer = await this.#request("GET", "/key", {});
     let at = 0;
-    for (const reader = answer.body?.getReader(); reader !== undefined; ) {
+    for (const reader = answer.body?.getReader(); reader !== undefined;) {
       const { done, value } = (await reader.read()) as { done: boolean; value?: Uint8Array };
       if (done) break;
       if (value === undefined) continue;
@@ -78,6 +78,7 @@ export class CeremonyClient {
     onProgress: (share: number) => void,
   ): Promise<PageContribution> {
     for (let from = (await this.show()).you?.received ?? 0; ;) {
+      if (from >= bytes) throw new Error("the server has the whole key and did not take it: load the page again");
       // A request takes no shared memory.
       const part = Uint8Array.from(new Uint8Array(memory, from, Math.min(PART_BYTES, bytes - from)));
       const headers = {

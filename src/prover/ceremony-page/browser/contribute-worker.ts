@@ -1,6 +1,6 @@
 /**
- * The worker of the page that makes the contribution: the secret is in its memory, and in that of the workers it starts,
- * and the page ends them all when the key is there.
+ * The worker of the page that makes the contribution: the secret is in its memory, and in that of the workers it
+ * starts, and the page ends them all when the key is there.
  */
 import { CeremonyError } from "../../../engine/groth16/ceremony/ceremony-fault.js";
 import { contributeToKey } from "../../../engine/groth16/ceremony/contribute-to-key.js";

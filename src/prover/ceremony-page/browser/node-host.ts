@@ -1,4 +1,4 @@
-/** What the engine takes of node:v8 and node:fs where it looks for what only Node has: in a browser there is nothing. */
+/** What the engine takes of node:v8 and node:fs, where it looks for what only Node has: in a browser nothing. */
 
 /** A browser's flags are not a page's to set. */
 export function setFlagsFromString(): void {

@@ -25,12 +25,14 @@ const percent = (what: string) => (share: number) => {
   say(`${what}: ${Math.floor(share * 100)} %`);
 };
 
-async function start(): Promise<void> {
+function start(): void {
   const asked = new URLSearchParams(browser.location.hash.slice(1));
   const id = asked.get("id")?.toLowerCase() ?? "";
   if (!UUID.test(id)) throw new Error("this address names no ceremony: it ends with #id= and the ceremony's id");
   if (!browser.crossOriginIsolated)
-    throw new Error("this browser shares no memory between workers here: open the page over https, in a current browser");
+    throw new Error(
+      "this browser shares no memory between workers here: open the page over https, in a current browser",
+    );
   const place = `proofwright-ceremony-${id}`;
   const known = browser.sessionStorage.getItem(place) ?? undefined;
   const client = new CeremonyClient(id, known);
@@ -136,4 +138,8 @@ function fail(error: unknown): void {
   element("join").disabled = false;
 }
 
-start().catch(fail);
+try {
+  start();
+} catch (error) {
+  fail(error);
+}

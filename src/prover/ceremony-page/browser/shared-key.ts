@@ -23,6 +23,7 @@ export class SharedTarget implements RangeTarget {
     this.#bytes = new Uint8Array(memory);
   }
 
+  /** See `RangeTarget`. */
   write(source: Uint8Array, offset: number): void {
     this.#bytes.set(source, offset);
     this.#end = Math.max(this.#end, offset + source.length);

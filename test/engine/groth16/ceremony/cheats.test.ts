@@ -116,7 +116,9 @@ describe("a key that is handed in", () => {
     const at = headerOffsets(BN254);
     const swapped = changed("header", (header) => header.copyWithin(at.alphaG1, at.betaG1, at.betaG2));
     expect(await faultOf(swapped)).toBe("circuit_differs");
-    expect(await faultOf(changed("contributions", (content) => (content[0] = content[0]! ^ 1)))).toBe("circuit_differs");
+    expect(await faultOf(changed("contributions", (content) => (content[0] = content[0]! ^ 1)))).toBe(
+      "circuit_differs",
+    );
   });
 
   it.each(["c", "h"] as const)("is refused with one wrong point in %s", async (name) => {
@@ -245,7 +247,9 @@ describe("a key that is handed in", () => {
       const key = after.slice();
       for (let changes = 1 + random.below(3); changes > 0; changes -= 1) {
         // Half of them where the frame, the header and the transcript are.
-        const at = random.chance(0.5) ? random.below(1000) : key.length - 1 - random.below(random.pick([1800, key.length]));
+        const at = random.chance(0.5)
+          ? random.below(1000)
+          : key.length - 1 - random.below(random.pick([1800, key.length]));
         key[at] = (key[at]! + 1 + random.below(255)) % 256;
       }
       if (Buffer.compare(key, after) !== 0) expect(await faultOf(key), `seed ${random.seed}, ${i}`).not.toBe("none");

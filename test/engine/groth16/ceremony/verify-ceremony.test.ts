@@ -24,6 +24,10 @@ const NAMES = ["Ada", "Grace"];
 const VALUE = "0a".repeat(32);
 const TIME = "2030-01-01T00:00:00.000Z";
 
+/** Those that need no powers of tau, which take most of the time. */
+const QUICK: readonly CeremonyCheck[] = ["key_file", "chain", "contributions", "beacon", "statements", "initial_key"];
+const SLOW: readonly CeremonyCheck[] = ["circuit", "phase1", "key_follows", "verifying_key"];
+
 const sha256 = (bytes: Uint8Array | string): string => createHash("sha256").update(bytes).digest("hex");
 
 async function withBeacon(key: Uint8Array, iterationsLog = 10): Promise<Uint8Array> {
@@ -79,8 +83,9 @@ describe("the transcript of a ceremony", () => {
   const failures = async (
     changed: Partial<CeremonyFiles>,
     of: CeremonyTranscript = document,
+    checks: readonly CeremonyCheck[] = QUICK,
   ): Promise<Partial<Record<CeremonyCheck, string>>> => {
-    const findings = await verifyCeremony(of, { ...files, ...changed });
+    const findings = await verifyCeremony(of, { ...files, ...changed }, { checks });
     return Object.fromEntries(
       findings.flatMap(({ check, verdict, message }) => (verdict === "fails" ? [[check, message]] : [])),
     );
@@ -115,8 +120,8 @@ describe("the transcript of a ceremony", () => {
       "phase1",
       "key_follows",
     ]);
-    const withoutFirst = await verifyCeremony(document, { ...files, initialKey: undefined });
-    expect(withoutFirst.find(({ check }) => check === "circuit")?.verdict).toBe("holds");
+    const withoutFirst = await verifyCeremony(document, { ...files, initialKey: undefined }, { checks: ["circuit"] });
+    expect(withoutFirst).toMatchObject([{ check: "circuit", verdict: "holds" }]);
   });
 
   it("finds a chain that a late contributor exchanged, though it is sound in itself", async () => {
@@ -158,16 +163,22 @@ describe("the transcript of a ceremony", () => {
 
   it("finds any other file", async () => {
     const other = await startCeremony(chainFixture(5), POWER);
-    expect(Object.keys(await failures({ r1cs: rangeOfBytes(other.r1cs) }))).toEqual(["circuit", "key_follows"]);
-    expect(Object.keys(await failures({ powersOfTau: rangeOfBytes(other.ptau) }))).toEqual(
-      expect.arrayContaining(["circuit", "phase1", "key_follows"]),
-    );
-    expect(Object.keys(await failures({ initialKey: rangeOfBytes(other.initial) }))).toContain("initial_key");
-    expect(Object.keys(await failures({ zkey: rangeOfBytes(other.initial) }))).toEqual(
-      expect.arrayContaining(["key_file", "chain", "beacon", "initial_key", "key_follows", "verifying_key"]),
-    );
-    expect(Object.keys(await failures({ verifyingKey: "{}" }))).toEqual(["verifying_key"]);
-    expect(Object.keys(await failures({ zkey: rangeOfBytes(zkey.slice(0, 5000)) }))).toContain("chain");
+    expect(Object.keys(await failures({ r1cs: rangeOfBytes(other.r1cs) }, document, SLOW))).toEqual([
+      "circuit",
+      "key_follows",
+    ]);
+    expect(Object.keys(await failures({ powersOfTau: rangeOfBytes(other.ptau) }, document, SLOW))).toEqual([
+      "circuit",
+      "phase1",
+      "key_follows",
+    ]);
+    expect(Object.keys(await failures({ initialKey: rangeOfBytes(other.initial) }))).toEqual(["initial_key"]);
+    const found = await failures({ zkey: rangeOfBytes(other.initial) }, document, [...QUICK, "verifying_key"]);
+    expect(Object.keys(found)).toEqual([
+      ...["key_file", "chain", "contributions", "beacon", "initial_key", "verifying_key"],
+    ]);
+    expect(Object.keys(await failures({ verifyingKey: "{}" }, document, ["verifying_key"]))).toEqual(["verifying_key"]);
+    expect(Object.keys(await failures({ zkey: rangeOfBytes(zkey.slice(0, -10)) }))).toContain("chain");
   });
 
   it("finds any member that was changed", async () => {
@@ -176,7 +187,7 @@ describe("the transcript of a ceremony", () => {
       const contribution = changed.contributions[1]!;
       const value = contribution[member]!;
       contribution[member] = value.startsWith("0") ? `1${value.slice(1)}` : `0${value.slice(1)}`;
-      expect((await failures({}, changed)).chain, member).toContain(`contribution 2`);
+      expect((await failures({}, changed, ["chain"])).chain, member).toContain(`contribution 2`);
     }
   });
 

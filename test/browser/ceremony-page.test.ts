@@ -1,0 +1,74 @@
+/** The page at /ceremony in a real browser: it contributes by our kernels, and what it made is checked as any other. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { BEACON_VALUE, CeremonyGround, contributeBySnarkjs, verifyBySnarkjs } from "../prover/ceremonies/support.js";
+import { Chromium } from "./chromium.js";
+
+describe("the page of ceremonies", () => {
+  let ground: CeremonyGround;
+  let browser: Chromium;
+
+  beforeAll(async () => {
+    ground = await CeremonyGround.open();
+    browser = await Chromium.start();
+  });
+  afterAll(async () => {
+    await browser.stop();
+    await ground.close();
+  });
+
+  const textOf = async (id: string): Promise<string> =>
+    String(await browser.run(`document.querySelector("#${id}").textContent`));
+  const join = async (name: string): Promise<void> => {
+    await expect.poll(async () => await browser.run(`document.querySelector("#form")?.hidden`)).toBe(false);
+    await browser.run(`document.querySelector("#name").value = ${JSON.stringify(name)}`);
+    await browser.run(`document.querySelector("#entropy").value = "dice: 4 2 6 1"`);
+    await browser.run(`document.querySelector("#join").click()`);
+  };
+
+  it("contributes between contributors with snarkjs, under its own policy", async () => {
+    const id = await ground.begin({ minimum: 3 });
+    await ground.contribute(id, "Grace", contributeBySnarkjs);
+    await browser.open(`${ground.url}/ceremony#id=${id}`);
+    await join("Ada");
+    await expect
+      .poll(async () => await textOf("status"), { timeout: 120_000 })
+      .toBe("your contribution is part of the key");
+    const statement = await textOf("statement");
+    const seen = await ground.see(id);
+    expect(seen.contributions.map(({ name }) => name)).toEqual(["Grace", "Ada"]);
+    expect(seen.contributions[1]).toMatchObject({ written_name: "Ada", statement_text: statement });
+    expect(statement).toContain(`ceremony: ${id}\n`);
+    expect(await browser.run("sessionStorage.length")).toBe(0);
+    expect(browser.complaints.filter((text) => !text.includes("favicon"))).toEqual([]);
+
+    await ground.contribute(id, "Emmy", contributeBySnarkjs);
+    await ground.own("POST", `${id}/ceremony/beacon`, { value: BEACON_VALUE });
+    await ground.until(id, "ended");
+    const [r1cs, key] = await Promise.all(
+      ["circuit.r1cs", "proving_key.zkey"].map(async (name) => await ground.file(id, `files/${name}`)),
+    );
+    expect(await verifyBySnarkjs({ r1cs: r1cs!, powers: ground.powers, key: key! })).toBe(true);
+  });
+
+  it("takes the invitation from behind the #, which the server does not see", async () => {
+    const id = await ground.begin({ open: false });
+    const { body } = await ground.own<{ token: string }>("POST", `${id}/ceremony/invitations`, { name: "Ada" });
+    await browser.open(`${ground.url}/ceremony#id=${id}&invitation=${body.token}`);
+    await join("Ada");
+    await expect
+      .poll(async () => await textOf("status"), { timeout: 120_000 })
+      .toBe("your contribution is part of the key");
+  });
+
+  it("says what is wrong with an address, and with a ceremony that is not there", async () => {
+    await browser.open(`${ground.url}/ceremony`);
+    await expect.poll(async () => await textOf("status")).toContain("names no ceremony");
+    await browser.open(`${ground.url}/ceremony#id=7a4c1f2e-0000-4000-8000-00000000ffff`);
+    await join("Ada");
+    await expect.poll(async () => await textOf("status")).not.toBe("");
+    expect(await browser.run("crossOriginIsolated")).toBe(true);
+    // Nothing is taken from elsewhere, and no text becomes a script.
+    const refused = `(async () => { try { await fetch("https://example.com/"); return "sent"; } catch { return "refused"; } })()`;
+    expect(await browser.run(refused)).toBe("refused");
+  });
+});
