@@ -46,7 +46,10 @@ export async function createApp(config: Config, dependencies: AppDependencies): 
     ...platform,
     ...areas,
     driver,
-    metrics: new Metrics({ lanes: () => lanesOf(areas, platform) }),
+    metrics: new Metrics({
+      lanes: () => lanesOf(areas, platform),
+      verifierDisagreements: () => areas.provers.verifierDisagreements(),
+    }),
     requestHashKey: await secretKey(join(platform.dataDir, "request-hash-key")),
   };
   return {

@@ -1,6 +1,7 @@
 /** The part of the composition root that builds the areas, each after those that it uses. */
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
+import type { ContractPort } from "../chain/contracts/contract-port.js";
 import type { Chain } from "../chain/create-chain.js";
 import { requireTenantBy } from "../identity/tenants/tenant-access.js";
 import type { Principal, Subject } from "../platform/auth/principal.js";
@@ -73,7 +74,9 @@ export async function openAreas(platform: Platform): Promise<Areas> {
     config.circom === undefined
       ? undefined
       : await openNativeCircom(config.circom, { memoryMb: config.compile_memory_mb, tools: sandbox.tools });
-  const provers = createProvers(platform, { pools, tasks, vault, requireTenant, turnOf, compiler });
+  // The chain area is built after the provers, who ask it only with requests and by jobs.
+  const contracts = (): ContractPort => chain.contracts;
+  const provers = createProvers(platform, { pools, tasks, vault, requireTenant, turnOf, compiler, contracts });
   const references = new References();
   const identityParts = await openIdentity(config, dataDir, {
     store: audit.identityStore,
@@ -187,7 +190,9 @@ function createProvers(
     requireTenant,
     turnOf,
     compiler,
+    contracts,
   }: {
+    readonly contracts: () => ContractPort;
     readonly compiler: NativeCompiler | undefined;
     readonly pools: ComputePools;
     readonly tasks: ProcessTasks;
@@ -234,6 +239,8 @@ function createProvers(
       checkPowers: async (path, options) => await checkPowersInProcess(tasks, path, options),
       requireTenant,
       turnOf,
+      chain: contracts,
+      audit: async (event) => await audit.trail.append(event),
     },
   );
 }

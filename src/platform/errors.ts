@@ -134,6 +134,20 @@ export const ERROR_STATUS = {
   /** The prover was made of a verifying key alone. */
   prover_verifies_only: 409,
   grant_limit_reached: 409,
+  // Verifiers on chain
+  verifier_limit_reached: 409,
+  verifier_busy: 409,
+  /** The prover has no verifier on the chain that could be asked. */
+  verifier_missing: 409,
+  verifier_not_deployed: 409,
+  /** No node answered while a verifier was to be checked. */
+  verifier_not_checked: 409,
+  /** The proof with which a contract is to be tried is not valid. */
+  known_answer_invalid: 422,
+  /** The contract on the chain and this server answer differently: an alarm. */
+  verifier_disagrees: 500,
+  /** The address on the chain has other code than was deployed: an alarm. */
+  verifier_code_mismatch: 500,
   // Chain: nodes of a network
   network_unreachable: 502,
   network_timeout: 504,

@@ -8,6 +8,8 @@ import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom
 export interface MetricsDependencies {
   /** Returns what waits and runs in each lane; called at each scrape. */
   readonly lanes?: () => Readonly<Record<string, LaneFigures>>;
+  /** Returns how often a verifier contract and this server have disagreed since the start; called at each scrape. */
+  readonly verifierDisagreements?: () => number;
 }
 
 /** From a cached read, a fraction of a millisecond, to a long proof. */
@@ -45,6 +47,8 @@ export class Metrics {
         this.set([...inFlight.values()].reduce((sum, count) => sum + count, 0));
       },
     });
+    const { verifierDisagreements } = dependencies;
+    if (verifierDisagreements !== undefined) registerDisagreements(verifierDisagreements, registers);
     if (dependencies.lanes !== undefined) registerLanes(dependencies.lanes, registers);
   }
 
@@ -73,6 +77,19 @@ export class Metrics {
   async render(): Promise<string> {
     return await this.#registry.metrics();
   }
+}
+
+/** Anything but 0 is an alarm: a contract on a chain, or this server, takes wrong proofs or refuses right ones. */
+function registerDisagreements(countOf: () => number, registers: Registry[]): void {
+  new Counter({
+    name: "proofwright_verifier_disagreements_total",
+    help: "Proofs about which a verifier contract on a chain and this server disagreed",
+    registers,
+    collect() {
+      this.reset();
+      this.inc(countOf());
+    },
+  });
 }
 
 /** The lanes keep their figures themselves; each scrape reads them. */

@@ -39,6 +39,10 @@ import { SharedProvers } from "./sharing/shared-provers.js";
 import { sharingHandlers } from "./sharing/sharing-handlers.js";
 import type { ProviderDependencies, ProviderFactory } from "./providers/provider.js";
 import { PROVIDERS } from "./providers/table.js";
+import type { ContractPort } from "../chain/contracts/contract-port.js";
+import type { AuditEvent } from "../platform/audit/audit-event.js";
+import { createVerifiers } from "./on-chain/create-verifiers.js";
+import { VerifierQueue } from "./on-chain/verifier-queue.js";
 import { VerifierContracts } from "./proofs/verifier-contracts.js";
 import { Provisioning, PROVISIONING_PHASES, type ProvisioningDependencies } from "./provisioning/provisioning.js";
 import { ReferenceStrings } from "./provisioning/reference-strings.js";
@@ -103,6 +107,12 @@ interface ProverRegistryDependencies {
   readonly requireTenant: RequireTenant;
   /** The name under which a subject's work waits for its turn; the subject's own unless given. */
   readonly turnOf?: (subject: Subject) => string;
+  /** The chain area, which is built later; asked only with requests and by jobs. */
+  readonly chain: () => ContractPort;
+  /** Writes a row of the audit log that no request is the cause of. */
+  readonly audit: (event: AuditEvent) => Promise<void>;
+  /** How long deployments of verifiers wait for nodes and for blocks. Ten minutes and an hour unless given. */
+  readonly verifierPatience?: Parameters<typeof createVerifiers>[0];
 }
 
 export interface ProverRegistry {
@@ -115,6 +125,8 @@ export interface ProverRegistry {
   readonly removeOrphans: () => Promise<number>;
   /** Drops uploads and imports whose time is up, while the server runs. */
   readonly imports: Pick<Imports, "start" | "stop">;
+  /** Returns how often a verifier contract and this server have disagreed since the start. */
+  readonly verifierDisagreements: () => number;
 }
 
 const SOURCE_LIMITS: SourceLimits = {
@@ -145,6 +157,7 @@ const ORPHAN_AGE_MS = 3_600_000;
 
 /** Contracts are written in the pool of proofs, which has turns of its own. */
 const CONTRACTS = { name: MADE_FILES.contract, makeMs: PROVE_DEADLINE_MS, waitMs: MADE_FILE_WAIT_MS } as const;
+const CALLERS = { ...CONTRACTS, name: MADE_FILES.caller } as const;
 /** Each makes a file of up to a gigabyte, in up to 300 s, after others that hold the memory for it. */
 const EXPORTS = {
   name: MADE_FILES.zkey,
@@ -181,15 +194,20 @@ export function createProverRegistry(
     { repository, access, places, notes, catalog, artifacts, turnOf, resident, pins, vault, events, clock },
   );
   const parts = { repository, files, catalog, builtIns, pins, strings, vault, watch, turnOf };
-  const { queue, analyses } = createProvisioning(options, dependencies, parts);
+  const verifierQueue = new VerifierQueue({ ...parts, records: repository.verifiers, jobs: dependencies.jobs, clock });
+  const { queue, analyses, provisioning } = createProvisioning(options, dependencies, { ...parts, verifierQueue });
   const uploadBytesMax = options.uploadBytesMax ?? UPLOAD_BYTES_MAX;
   const imports = createImports({ ...parts, store, artifacts, events, clock, log, queue }, uploadBytesMax);
   const origins = new CircuitOrigins({ catalog, files, imports, strings });
   const made = createMadeFiles({ ...parts, store, artifacts, resident });
+  const { verifiers, onChain, ...chained } = createVerifiers(dependencies.verifierPatience, {
+    ...{ ...parts, ...dependencies, access, proofs, provisioning, contracts: made.contracts, records: repository.verifiers },
+    ...{ queue: verifierQueue, turnOf, vault, proveDeadlineMs: PROVE_DEADLINE_MS, verifyDeadlineMs: VERIFY_DEADLINE_MS },
+  });
   const downloads = new ProverFiles({ ...parts, access, artifacts, imports, ...made });
   const service = new ProverService(serviceLimits(options), {
     ...{ store, repository, artifacts, vault, catalog, origins, notes, proofs, watch, clock, queue, analyses },
-    ...{ files, imports, strings, downloads, access, places },
+    ...{ files, imports, strings, downloads, access, places, verifiers, onChain },
     requireTenant: dependencies.requireTenant,
   });
   return {
@@ -199,6 +217,7 @@ export function createProverRegistry(
       provers: service,
       labelling,
       sharing: sharingHandlers(sharing),
+      verifiers: chained.handlers,
       referenceStrings: published.handlers,
       requireTenant: dependencies.requireTenant,
     }),
@@ -211,6 +230,7 @@ export function createProverRegistry(
       return await removeOrphans(artifacts, { repository, powers });
     },
     imports,
+    verifierDisagreements: () => onChain.disagreements,
   };
 }
 
@@ -235,14 +255,15 @@ function usedFiles(
 
 /** Files that are made when they are first downloaded. */
 function createMadeFiles(
-  parts: Omit<ConstructorParameters<typeof VerifierContracts>[1], "made"> &
+  parts: Omit<ConstructorParameters<typeof VerifierContracts>[1], "made" | "madeCaller"> &
     Omit<ConstructorParameters<typeof ExportedKeys>[0], "made"> &
     ConstructorParameters<typeof MadeFiles>[1],
 ): { readonly contracts: VerifierContracts; readonly exports: ExportedKeys } {
   const contracts = new MadeFiles(CONTRACTS, parts);
+  const madeCaller = new MadeFiles(CALLERS, parts);
   const exports = new MadeFiles(EXPORTS, parts);
   return {
-    contracts: new VerifierContracts({ deadlineMs: PROVE_DEADLINE_MS }, { ...parts, made: contracts }),
+    contracts: new VerifierContracts({ deadlineMs: PROVE_DEADLINE_MS }, { ...parts, made: contracts, madeCaller }),
     exports: new ExportedKeys({ ...parts, made: exports }),
   };
 }
@@ -281,6 +302,7 @@ interface ProvisioningParts extends Pick<
   readonly builtIns: BuiltInCircuits;
   readonly watch: StatusWatch;
   readonly turnOf: (subject: Subject) => string;
+  readonly verifierQueue: VerifierQueue;
 }
 
 /** Registers the jobs of provisioning and, where circuits are analysed, of analyses. */
@@ -288,12 +310,17 @@ function createProvisioning(
   options: ProverRegistryOptions,
   { jobs, artifacts, events, clock, log, analyzer }: ProverRegistryDependencies,
   parts: ProvisioningParts,
-): { readonly queue: ProvisioningQueue; readonly analyses: AnalysisQueue | undefined } {
-  const { repository, files, catalog, builtIns, watch, turnOf } = parts;
+): {
+  readonly queue: ProvisioningQueue;
+  readonly analyses: AnalysisQueue | undefined;
+  readonly provisioning: Provisioning;
+} {
+  const { repository, files, catalog, builtIns, watch, turnOf, verifierQueue } = parts;
   const queue = provisioningQueue(jobs);
   const analyses = analyzer === undefined ? undefined : analysisQueue(jobs, repository);
   const provisioning = new Provisioning({
     ...{ ...parts, knownKeys: new KnownKeys({ ...parts, artifacts }), artifacts, events, clock, log },
+    planned: (prover) => verifierQueue.planned(prover),
     followUp: (prover) => {
       const { id, build } = prover;
       // A circuit from outside has no source to analyse.
@@ -308,7 +335,7 @@ function createProvisioning(
       ...{ repository, artifacts, files, analyzer, builtIns, events, clock, watch, turnOf },
       strict: strictEnd(queue, provisioning),
     });
-  return { queue, analyses };
+  return { queue, analyses, provisioning };
 }
 
 function createImports(

@@ -6,6 +6,7 @@ import type { BodyLimitsOf, HandlersFor } from "../platform/contract/route.js";
 import type { Labelling } from "./labels/labelling.js";
 import { createLimits, witnessLimits, type proverRoutes } from "./routes.js";
 import type { Prover } from "./schemas.js";
+import type { verifierRoutes } from "./on-chain/verifier-routes.js";
 import type { sharingRoutes } from "./sharing/sharing-routes.js";
 import type { referenceStringRoutes } from "./reference-strings/reference-string-routes.js";
 import type { SourceLimits } from "./provisioning/sources.js";
@@ -46,6 +47,7 @@ export function proverHandlers(dependencies: {
   readonly provers: ProverService;
   readonly labelling: Labelling;
   readonly sharing: HandlersFor<typeof sharingRoutes>;
+  readonly verifiers: HandlersFor<typeof verifierRoutes>;
   readonly referenceStrings: HandlersFor<typeof referenceStringRoutes>;
   readonly requireTenant: RequireTenant;
 }): HandlersFor<typeof proverRoutes> {
@@ -53,10 +55,12 @@ export function proverHandlers(dependencies: {
   return {
     ...dependencies.referenceStrings,
     ...dependencies.sharing,
+    ...dependencies.verifiers,
     listProvers: ({ principal, query }) => ({ status: 200, ...provers.list(principal.subject, query) }),
     createProver: async ({ principal, body, preferWaitSec, signal }) => {
       requireSaidOwner(principal, body, requireTenant);
-      const prover = await provers.create(principal.subject, body, { waitSec: preferWaitSec, signal });
+      const plans = provers.planVerifiers(principal, body);
+      const prover = await provers.create(principal.subject, body, { waitSec: preferWaitSec, signal, plans });
       return { status: 202, body: prover, headers: { Location: `/api/v1/provers/${prover.id}` } };
     },
     updateProver: async ({ principal: { subject }, params, body, sentBack }) => {
@@ -117,9 +121,11 @@ function proofHandlers(
       provers.requireSaid(principal, id, body ?? {});
       if (body?.batch !== undefined)
         return { status: 200, body: await provers.verifyBatch(principal.subject, id, { body, signal }) };
-      const { store = false, ...item } = body ?? {};
-      const result = await provers.verify(principal, id, { item, store, signal });
-      return { status: 200, body: { result } };
+      const { store = false, on_chain, network_id, ...item } = body ?? {};
+      const request = { item, store, signal };
+      if (on_chain === true || network_id !== undefined)
+        return { status: 200, body: await provers.verifyOnChain(principal, id, { ...request, networkId: network_id }) };
+      return { status: 200, body: { result: await provers.verify(principal, id, request) } };
     },
     listProofs: ({ principal: { subject }, params, query }) => ({
       status: 200,

@@ -23,6 +23,7 @@ import type { Meta } from "../labels/label-schemas.js";
 import type { Place, Places } from "../sharing/places.js";
 import type { Right } from "../sharing/grants.js";
 import type { Admission, ProverAccess } from "../sharing/prover-access.js";
+import { verifierCalldata } from "../on-chain/verifier-calldata.js";
 import { noteDeposited } from "../prover-events.js";
 import type { ProverRepository, StoredProver } from "../repository.js";
 import type { Note, ProofItem, ProofRecord, ProveResult } from "../schemas.js";
@@ -124,7 +125,7 @@ export class Proofs {
         check_ms: round(timings.checkMs),
       },
     });
-    return { proof, ...record, ...formsOf(result.value) };
+    return { proof, ...record, ...formsOf(result.value, prover.proving_scheme) };
   }
 
   /**
@@ -135,7 +136,13 @@ export class Proofs {
   async verify(
     caller: Subject,
     id: string,
-    request: { readonly item: ProofItem; readonly store: boolean; readonly signal: AbortSignal },
+    request: {
+      readonly item: ProofItem;
+      readonly store: boolean;
+      /** Another verifier, which is asked as well; what it throws ends the request before anything is stored. */
+      readonly confirm?: ((checked: VerifyValue) => Promise<void>) | undefined;
+      readonly signal: AbortSignal;
+    },
   ): Promise<boolean> {
     const verifying = this.#admit(caller, id, "verify");
     const { prover } = verifying;
@@ -147,13 +154,15 @@ export class Proofs {
     if (claim instanceof AppError) throw claim;
     const verifyingKeySha256 = await this.#with.pins.read(prover.build.owner, prover, "verifying_key");
     const ready = this.#ready(prover, { "verifying_key.json": verifyingKeySha256 });
-    const checked = await this.#with.catalog.providerOf(prover).verify(ready, claim, {
+    const asked = request.confirm === undefined ? claim : { ...claim, form: "solidity" as const };
+    const checked = await this.#with.catalog.providerOf(prover).verify(ready, asked, {
       owner: this.#with.turnOf(caller),
       signal: request.signal,
       deadlineMs: this.#options.verifyDeadlineMs,
     });
     if (!checked.ok) throw taskError(checked);
     const { result, proof, publicSignals } = checked.value;
+    await request.confirm?.(checked.value);
     if (result && request.store) {
       const proven = { proof, publicSignals, verifyingKeySha256, meta, origin: "verify", timings: null } as const;
       await this.#store(caller, admission, proven);
@@ -346,7 +355,8 @@ function witnessMissing(message: string): AppError {
   return invalidMember("witness", message, "witness_missing");
 }
 
-function taskError(failure: TaskFailure): AppError {
+/** Returns what a failed task answers. */
+export function taskError(failure: TaskFailure): AppError {
   return new AppError(failure.code, {
     message: failure.message,
     ...(failure.details === undefined ? {} : { details: failure.details }),
@@ -359,10 +369,13 @@ function withoutSource(failure: TaskFailure): TaskFailure {
   return { ok: false, code: failure.code, message: "the inputs do not satisfy the circuit, or it fails for them" };
 }
 
-function formsOf({ snarkjs, solidity, publicSignals }: ProveValue): Pick<ProveResult, "snarkjs" | "solidity"> {
+function formsOf(
+  { snarkjs, solidity, publicSignals }: ProveValue,
+  scheme: string,
+): Pick<ProveResult, "snarkjs" | "solidity"> {
   return {
     ...(snarkjs === undefined ? {} : { snarkjs: { proof: snarkjs, public_signals: [...publicSignals] } }),
-    ...(solidity === undefined ? {} : { solidity }),
+    ...(solidity === undefined ? {} : { solidity: { ...solidity, calldata: verifierCalldata(scheme, solidity) } }),
   };
 }
 
