@@ -26,6 +26,8 @@ const EXPECTED = [
   '{"data":"attack at dawn"}',
   '"response":"12"',
   '"count":"12"',
+  '"status":"ready"',
+  '"on_chain":{"verifier_id"',
   '"access_token":"ppt_',
 ];
 

@@ -201,6 +201,7 @@ describe("each route of a shared prover", () => {
     expect(test.provers.artifacts(stranger, id).map(({ name }) => name)).toEqual([
       "verifying_key.json",
       "verifier.sol",
+      "verifier_caller.sol",
     ]);
     expect(await call("getSharedProver", owner)).toBe(404);
     const body = { witness: INPUTS, vault_id: record.vault_id };

@@ -64,7 +64,7 @@ async function expectOne({ address, id }: { readonly address: string; readonly i
 it(`deploys one verifier each, killed at any moment, seed ${String(random.seed)}`, async () => {
   for (let kill = 0; kill < KILLS; kill += 1) {
     const sent = await deploy();
-    const afterMs = Math.floor(random.next() * KILLED_WITHIN_MS);
+    const afterMs = random.below(KILLED_WITHIN_MS);
     await new Promise((resolve) => {
       setTimeout(resolve, afterMs);
     });

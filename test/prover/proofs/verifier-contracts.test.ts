@@ -57,6 +57,23 @@ describe("the verifier contract", () => {
     expect(test.provers.get(owner, id)).toEqual(before);
   });
 
+  it("is named after the prover, has its key's hash, and comes with an example of a caller", async () => {
+    const { id } = await provision(test.provers, owner, { name: "concert tickets" });
+    const [contract, caller] = await Promise.all(
+      ["verifier.sol", "verifier_caller.sol"].map(async (name) =>
+        readFileSync((await test.provers.artifact(owner, id, name)).path, "utf8"),
+      ),
+    );
+    const key = await test.provers.artifact(owner, id, "verifying_key.json");
+    expect(contract).toContain("contract ConcertTicketsVerifier {");
+    expect(contract).toContain(`bytes32 public constant VERIFYING_KEY_SHA256 = 0x${key.sha256};`);
+    expect(caller).toContain("contract ConcertTicketsVerifierCaller {");
+    expect(caller).toContain(key.sha256);
+    expect(await failureOf(() => test.provers.artifact(subject(), id, "verifier_caller.sol"))).toMatchObject({
+      code: "not_found",
+    });
+  });
+
   it("is not there before the prover is provisioned, nor for others", async () => {
     const failed = await provision(test.provers, owner, { source: "template A() {" });
     expect(listed(failed.id)).toBeUndefined();
