@@ -11,18 +11,14 @@ import { Verifiers } from "./verifiers.js";
 
 type DependenciesOf<Part extends new (...given: never[]) => unknown> = ConstructorParameters<Part>[1];
 
-interface CreateVerifiersDependencies
-  extends
-    DependenciesOf<typeof KnownAnswers>,
-    Omit<DependenciesOf<typeof VerifierDeployments>, "checks" | "knownAnswers" | "repository">,
-    Omit<ConstructorParameters<typeof Verifiers>[0], "knownAnswers" | "repository">,
-    Omit<ConstructorParameters<typeof OnChainVerification>[0], "checks" | "store"> {
-  readonly repository: DependenciesOf<typeof KnownAnswers>["repository"] &
-    DependenciesOf<typeof VerifierDeployments>["repository"];
-  readonly turnOf: (subject: Subject) => string;
-  readonly proveDeadlineMs: number;
-  readonly verifyDeadlineMs: number;
-}
+type CreateVerifiersDependencies = DependenciesOf<typeof KnownAnswers> &
+  Omit<DependenciesOf<typeof VerifierDeployments>, "checks" | "knownAnswers"> &
+  Omit<ConstructorParameters<typeof Verifiers>[0], "knownAnswers"> &
+  Omit<ConstructorParameters<typeof OnChainVerification>[0], "checks"> & {
+    readonly turnOf: (subject: Subject) => string;
+    readonly proveDeadlineMs: number;
+    readonly verifyDeadlineMs: number;
+  };
 
 /** Ten minutes for nodes that do not answer; an hour for a transaction whose fee is too low for the moment. */
 const PATIENCE = { nodePatienceMs: 600_000, followMs: 3_600_000 };

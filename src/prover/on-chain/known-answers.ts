@@ -1,7 +1,7 @@
 /**
  * Valid proofs with which a contract is tried. A stored proof may let whoever has it do something, and the node of a
- * network is a stranger: so only a proof that the owner names is shown to it, and one of the public inputs that come with
- * a built-in circuit.
+ * network is a stranger: so only a proof that the owner names is shown to it, and one of the public inputs that come
+ * with a built-in circuit.
  */
 import type { TaskFailure, TaskResult, UncheckedClaim, VerifyValue } from "../../engine/protocol.js";
 import type { Subject } from "../../platform/auth/principal.js";
@@ -40,10 +40,9 @@ interface KnownAnswersOptions {
 }
 
 /** What circuits say of inputs that do not fit: of a built-in one, an older version than the inputs are for. */
-const UNFIT: ReadonlySet<TaskFailure["code"]> = new Set([
+const UNFIT: ReadonlySet<TaskFailure["code"]> = new Set<TaskFailure["code"]>([
   "constraints_unsatisfied",
   "witness_invalid",
-  "witness_missing",
 ]);
 
 export class KnownAnswers {

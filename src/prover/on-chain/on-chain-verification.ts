@@ -1,6 +1,6 @@
 /**
- * Asks the contract on the chain about a proof that this server has verified. Both must say the same: where they do not,
- * one of them is wrong, and neither answer is given.
+ * Asks the contract on the chain about a proof that this server has verified. Both must say the same: where they do
+ * not, one of them is wrong, and neither answer is given.
  */
 import type { VerifyValue } from "../../engine/protocol.js";
 import type { AuditEvent } from "../../platform/audit/audit-event.js";
@@ -53,7 +53,7 @@ export class OnChainVerification {
     const usable = this.#with.records
       .ofProver(caller, proverId)
       .rows.filter(({ status }) => status === "ready" || status === "unproven");
-    const wanted = networkId === undefined ? usable : usable.filter(({ network_id: id }) => id === networkId);
+    const wanted = usable.filter(({ network_id: id }) => networkId === undefined || id === networkId.toLowerCase());
     if (networkId === undefined && new Set(usable.map(({ network_id: id }) => id)).size > 1)
       throw invalidMember("network_id", "the prover has verifiers on several networks: name one");
     const newest = wanted.at(-1);

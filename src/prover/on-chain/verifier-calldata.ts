@@ -1,6 +1,7 @@
 /**
- * Calls of a verifier contract's `verifyProof`, and calls that it must refuse. All parameters are arrays of fixed length,
- * so that the call data are their words one after the other (Solidity documentation, "Contract ABI Specification").
+ * Calls of a verifier contract's `verifyProof`, and calls that it must refuse. All parameters are arrays of fixed
+ * length, so that the call data are their words one after the other (Solidity documentation, "Contract ABI
+ * Specification").
  */
 import { keccak256 } from "../../crypto/hashes/keccak.js";
 import { BN254 } from "../../engine/curves/bn254.js";

@@ -1,4 +1,6 @@
-/** The records of verifiers on chain. Keys begin with the owner and the prover. Builds commits, which the callers merge. */
+/**
+ * The records of verifiers on chain. Keys begin with the owner and the prover. Builds commits, which the callers merge.
+ */
 import { ownerKey, type Subject } from "../../platform/auth/principal.js";
 import type { Store, StoreCommit, StoreRecord } from "../../platform/store/store.js";
 import { defineTable, mergeCommits, type Listing, type Page, type Table } from "../../platform/store/tables.js";

@@ -1,6 +1,6 @@
 /**
- * The text of a prover's contracts: its verifier under a name of its own and with the hash of its key, and an example of
- * a contract that calls it.
+ * The text of a prover's contracts: its verifier under a name of its own and with the hash of its key, and an example
+ * of a contract that calls it.
  */
 import { BN254 } from "../../engine/curves/bn254.js";
 

@@ -1,4 +1,6 @@
-/** Verifiers on chain for their owner: deployed, listed, read, checked again and forgotten. The work is done by jobs. */
+/**
+ * Verifiers on chain for their owner: deployed, listed, read, checked again and forgotten. The work is done by jobs.
+ */
 import type { ContractPort } from "../../chain/contracts/contract-port.js";
 import { PERMISSIONS, holdsAll } from "../../platform/auth/permissions.js";
 import type { Principal, Subject } from "../../platform/auth/principal.js";

@@ -25,7 +25,7 @@ beforeAll(async () => {
   anvil = await startAnvil();
   server = await start();
   ({ api, token } = await server.newUser());
-  const config = { platform: "evm", json_rpc_url: anvil.url, confirmations: 1 };
+  const config = { json_rpc_url: anvil.url, confirmations: 1 };
   network = (await api.createNetwork({ body: { name: "n", config } })).body.id;
   prover = await provisioned(api, { identifier: "cubic", proving_scheme: "groth16", curve: "BN254" });
 }, 240_000);
