@@ -201,8 +201,22 @@ export function createProverRegistry(
   const origins = new CircuitOrigins({ catalog, files, imports, strings });
   const made = createMadeFiles({ ...parts, store, artifacts, resident });
   const { verifiers, onChain, ...chained } = createVerifiers(dependencies.verifierPatience, {
-    ...{ ...parts, ...dependencies, access, proofs, provisioning, contracts: made.contracts, records: repository.verifiers },
-    ...{ queue: verifierQueue, turnOf, vault, proveDeadlineMs: PROVE_DEADLINE_MS, verifyDeadlineMs: VERIFY_DEADLINE_MS },
+    ...{
+      ...parts,
+      ...dependencies,
+      access,
+      proofs,
+      provisioning,
+      contracts: made.contracts,
+      records: repository.verifiers,
+    },
+    ...{
+      queue: verifierQueue,
+      turnOf,
+      vault,
+      proveDeadlineMs: PROVE_DEADLINE_MS,
+      verifyDeadlineMs: VERIFY_DEADLINE_MS,
+    },
   });
   const downloads = new ProverFiles({ ...parts, access, artifacts, imports, ...made });
   const service = new ProverService(serviceLimits(options), {

@@ -476,7 +476,10 @@ const SnarkjsProof = Type.Object({
   public_signals: Type.Array(FieldElement),
 });
 const Word = Type.String({ pattern: "^0x[0-9a-f]{64}$" });
-const Calldata = Type.String({ pattern: "^0x[0-9a-f]+$", description: "call of `verifyProof`, as a transaction has it" });
+const Calldata = Type.String({
+  pattern: "^0x[0-9a-f]+$",
+  description: "call of `verifyProof`, as a transaction has it",
+});
 const SolidityProof = Type.Union(
   [
     Type.Object(

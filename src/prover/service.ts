@@ -284,11 +284,7 @@ export class ProverService {
    * Verifies a proof; see `Proofs.verify`.
    * @throws AppError `forbidden` for `store` without the permission to create
    */
-  async verify(
-    principal: Principal,
-    id: string,
-    request: Parameters<Proofs["verify"]>[2],
-  ): Promise<boolean> {
+  async verify(principal: Principal, id: string, request: Parameters<Proofs["verify"]>[2]): Promise<boolean> {
     if (request.store && !holdsAll(principal.permissions, PERMISSIONS.create))
       throw new AppError("forbidden", { message: "storing a proof needs the permission create" });
     return await this.#with.proofs.verify(principal.subject, id, request);

@@ -179,7 +179,8 @@ function isExpected(found: Buffer, { hash, length, immutables }: ExpectedCode): 
 }
 
 function codeIn(answer: NodeAnswer | undefined): Buffer {
-  const code = answer?.ok === true && typeof answer.result === "string" && CODE.test(answer.result) ? answer.result : "";
+  const code =
+    answer?.ok === true && typeof answer.result === "string" && CODE.test(answer.result) ? answer.result : "";
   if (code.length > "0x".length) return Buffer.from(code.slice(2), "hex");
   throw new AppError("network_answer_invalid", {
     message: "the network's node has no contract at the address: it is behind, or of another chain",

@@ -70,7 +70,10 @@ export class OnChainVerification {
    */
   async agree(verifier: StoredVerifier, checked: VerifyValue, signal: AbortSignal): Promise<OnChainAnswer> {
     const { expected, scheme } = verifier;
-    assert(checked.solidity !== undefined && expected !== null, "a prover with a contract has the form of its arguments");
+    assert(
+      checked.solidity !== undefined && expected !== null,
+      "a prover with a contract has the form of its arguments",
+    );
     const place = placeOf(verifier);
     const said = await this.#with.checks.verdict(place, verifierCalldata(scheme, checked.solidity), signal);
     if (said !== checked.result) {

@@ -143,7 +143,12 @@ export class VerifierDeployments {
         ({ contractId, transactionId }) =>
           records.update(record, {
             ...this.#touched(verifier),
-            ...{ name: compiled.name, status: "deploying", key_hash: keyHash, expected: expectedCode(compiled.runtime) },
+            ...{
+              name: compiled.name,
+              status: "deploying",
+              key_hash: keyHash,
+              expected: expectedCode(compiled.runtime),
+            },
             ...{ contract_id: contractId, transaction_id: transactionId, signal_count: signalCountIn(text) },
           }),
       );
@@ -187,7 +192,10 @@ export class VerifierDeployments {
       checked_at: isoTimestamp(this.#with.clock.nowMs()),
     };
     if (findings.length > 0) {
-      this.#with.log.error("verifier contract is not as it must be", { verifier_id: verifier.id, prover_id: prover.id });
+      this.#with.log.error("verifier contract is not as it must be", {
+        verifier_id: verifier.id,
+        prover_id: prover.id,
+      });
       await lease.commit("end", this.#ended(record, { ...checked, status: "failed", errors: [...findings] }));
     } else if (verifier.registry?.status === "waiting")
       await lease.commit("registering", this.#with.records.update(record, { ...checked, status: "registering" }));

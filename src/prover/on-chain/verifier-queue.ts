@@ -85,9 +85,10 @@ export class VerifierQueue {
 
   /** Prepares the verifiers that a prover was created with. */
   planned(prover: StoredProver): { readonly ids: string[]; readonly commit: StoreCommit } {
-    const verifiers = (prover.build.plans ?? []).map(
-      (plan): StoredVerifier => ({ ...this.newVerifier(prover, plan), is_planned: true }),
-    );
+    const verifiers = (prover.build.plans ?? []).map((plan): StoredVerifier => ({
+      ...this.newVerifier(prover, plan),
+      is_planned: true,
+    }));
     const commits = verifiers.map((verifier) =>
       mergeCommits(this.#with.records.insertion(verifier), this.prepare(verifier)),
     );

@@ -108,6 +108,14 @@ export class VerifierRecords {
 
 /** Returns a verifier as clients see it. */
 export function verifierOnWire(stored: StoredVerifier): Verifier {
-  const { owner: _owner, scheme: _scheme, signer, expected: _expected, signal_count: _count, is_planned: _planned, ...verifier } = stored;
+  const {
+    owner: _owner,
+    scheme: _scheme,
+    signer,
+    expected: _expected,
+    signal_count: _count,
+    is_planned: _planned,
+    ...verifier
+  } = stored;
   return { ...verifier, account_id: signer.account_id ?? null, wallet_id: signer.wallet_id ?? null };
 }

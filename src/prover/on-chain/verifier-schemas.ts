@@ -65,10 +65,9 @@ const KNOWN_ANSWER = {
     Type.String({ ...Uuid, description: "a proof of the caller's with this prover; the node of the network sees it" }),
   ),
   proof: Type.Optional(
-    Type.Union(
-      [Type.String({ maxLength: PROOF_CHARACTERS_MAX }), Type.Object({}, { additionalProperties: true })],
-      { description: "a valid proof, hex or snarkjs' object, with its `public_signals`; the network's node sees it" },
-    ),
+    Type.Union([Type.String({ maxLength: PROOF_CHARACTERS_MAX }), Type.Object({}, { additionalProperties: true })], {
+      description: "a valid proof, hex or snarkjs' object, with its `public_signals`; the network's node sees it",
+    }),
   ),
   public_signals: Type.Optional(Type.Array(Type.Unknown(), { maxItems: SIGNALS_MAX })),
 };

@@ -26,7 +26,11 @@ const SHA256_HEX = /^[0-9a-f]{64}$/;
  * @example contractName("my first prover", id) // MyFirstProverVerifier
  */
 export function contractName(proverName: string, proverId: string): string {
-  const words = proverName.normalize("NFKD").replace(/\p{M}/gu, "").match(/[A-Za-z0-9]+/g) ?? [];
+  const words =
+    proverName
+      .normalize("NFKD")
+      .replace(/\p{M}/gu, "")
+      .match(/[A-Za-z0-9]+/g) ?? [];
   const joined = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
   const base = joined.replace(new RegExp(`${SUFFIX}$`), "").slice(0, NAME_CHARACTERS_MAX);
   if (base === "") return `Prover${proverId.slice(0, 8)}${SUFFIX}`;

@@ -73,7 +73,9 @@ export async function openChainedRegistry(): Promise<ChainedRegistry> {
     {
       ...common,
       vault: test.vault.vault,
-      networks: { find: (subject, id) => ({ id: find(subject, id).id, chainId: anvil.chainId, rpc, confirmations: 1 }) },
+      networks: {
+        find: (subject, id) => ({ id: find(subject, id).id, chainId: anvil.chainId, rpc, confirmations: 1 }),
+      },
     },
   );
   const references = new References();

@@ -78,9 +78,7 @@ describe("calls of a verifier", () => {
 
   it("have the selector of the scheme's signature, and its words", () => {
     const call = verifierCalldata("groth16", groth16);
-    expect(call.slice(0, 10)).toBe(
-      toFunctionSelector("verifyProof(uint256[2],uint256[2][2],uint256[2],uint256[1])"),
-    );
+    expect(call.slice(0, 10)).toBe(toFunctionSelector("verifyProof(uint256[2],uint256[2][2],uint256[2],uint256[1])"));
     expect(call.slice(10)).toBe([1, 2, 3, 4, 5, 6, 7, 8, 9].map((each) => word(each).slice(2)).join(""));
     const words = { proof: Array.from({ length: 24 }, (_, i) => word(i)), input: [word(1)] };
     expect(verifierCalldata("plonk", words).slice(0, 10)).toBe(
@@ -96,8 +94,7 @@ describe("calls of a verifier", () => {
   it("are spoiled in a point, in a signal, and in its residue's name", () => {
     const call = verifierCalldata("groth16", groth16);
     const wrong = wrongCalls(call, { scheme: "groth16", signalCount: 1 }).map(({ data }) => data.slice(10));
-    const joined = (values: readonly (number | bigint)[]): string =>
-      values.map((each) => word(each).slice(2)).join("");
+    const joined = (values: readonly (number | bigint)[]): string => values.map((each) => word(each).slice(2)).join("");
     expect(wrong).toEqual([
       joined([7, 8, 3, 4, 5, 6, 1, 2, 9]),
       joined([1, 2, 3, 4, 5, 6, 7, 8, 10]),

@@ -316,7 +316,8 @@ describe("the valid proof with which a contract is tried", () => {
     const verifier = await test.deploy(id, { account_id: account });
     expect(verifier).toMatchObject({ status: "unproven", known_answer: null, gas: { verification: null } });
     const params = { id, verifier_id: verifier.id };
-    const check = async (body: object): Promise<unknown> => await test.call("checkVerifier", { params, body, waitSec: 60 });
+    const check = async (body: object): Promise<unknown> =>
+      await test.call("checkVerifier", { params, body, waitSec: 60 });
     expect(await check({ proof_id: made.id })).toMatchObject({
       status: "ready",
       known_answer: { origin: "proof", proof_id: made.id, public_signals: ["15"] },
@@ -454,8 +455,7 @@ describe("a prover that is created with verifiers", () => {
       const statusOf = (id: string) => test.provers.progress(owner, id).status;
       const verifierIn = async (id: string): Promise<Verifier | undefined> =>
         ((await test.call("listVerifiers", { params: { id } })) as Verifier[])[0];
-      for (const { id } of [one, two])
-        await expect.poll(async () => (await verifierIn(id))?.status).toBe("deploying");
+      for (const { id } of [one, two]) await expect.poll(async () => (await verifierIn(id))?.status).toBe("deploying");
       expect([one, two].map(({ id }) => statusOf(id))).toEqual(["deploying_artifacts", "deploying_artifacts"]);
       const verifier = await verifierIn(one.id);
       await test.call("deleteVerifier", { params: { id: one.id, verifier_id: verifier?.id ?? "" } });
@@ -527,9 +527,9 @@ describe("others", () => {
     const request = { item: { proof, public_signals }, store: false, signal: never };
     expect(await test.provers.verify(principalOf(friend), id, request)).toBe(true);
     const asked = { ...request, networkId: undefined };
-    expect(
-      await failureOf(async () => await test.provers.verifyOnChain(principalOf(friend), id, asked)),
-    ).toMatchObject({ code: "forbidden" });
+    expect(await failureOf(async () => await test.provers.verifyOnChain(principalOf(friend), id, asked))).toMatchObject(
+      { code: "forbidden" },
+    );
   });
 
   it("are asked about one proof at a time, of provers that have a verifier", async () => {
