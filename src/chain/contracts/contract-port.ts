@@ -2,12 +2,13 @@
  * How other areas put contracts of their own making on a chain, call them and ask them: with the accounts, the nonce
  * queues and the records of their owner, so that such a contract is one among the owner's others.
  */
+import { checksumAddress } from "../../crypto/ethereum/address.js";
 import type { CompiledContract, SolidityRequest } from "../../engine/solidity/compile-solidity.js";
 import type { Principal, Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import { AppError } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
-import type { ProcessTasks } from "../../platform/pool/process-task.js";
+import type { ProcessTaskLimits, ProcessTasks } from "../../platform/pool/process-task.js";
 import { missingReference } from "../../platform/references.js";
 import type { StoreCommit } from "../../platform/store/store.js";
 import { mergeCommits } from "../../platform/store/tables.js";
@@ -36,6 +37,8 @@ interface ContractPortDependencies {
   /** Throws `not_found` for an account or a wallet that is not the owner's. */
   readonly requireOwnSigner: (owner: Subject, signer: SigningInput) => void;
   readonly tasks: ProcessTasks;
+  /** Limits of one compile; the defaults unless given. */
+  readonly limits?: ProcessTaskLimits;
   readonly clock: Clock;
 }
 
@@ -121,7 +124,9 @@ export class ContractPort {
    * @throws AppError `source_invalid` with the compiler's words, `internal_error`; the signal's reason
    */
   async compile(source: SolidityRequest, signal: AbortSignal): Promise<CompiledContract> {
-    const outcome = await compileSolidityInProcess(this.#with.tasks, source, { signal });
+    const { tasks, limits } = this.#with;
+    const options = { signal, ...(limits === undefined ? {} : { limits }) };
+    const outcome = await compileSolidityInProcess(tasks, source, options);
     if (!outcome.settled) {
       signal.throwIfAborted();
       throw new AppError("internal_error", {
@@ -193,7 +198,7 @@ export class ContractPort {
       state: isIncluded ? "included" : hasFailed ? "failed" : "open",
       confirmations: confirmations ?? 0,
       isFinal: state === "confirmed",
-      contractAddress: contract_address,
+      contractAddress: contract_address === null ? null : checksumAddress(Buffer.from(contract_address.slice(2), "hex")),
       gasUsed: gas_used === null ? null : Number(gas_used),
       reason: hasFailed ? (error?.message ?? `the transaction was ${state}`) : null,
     };

@@ -75,7 +75,7 @@ export function createContracts(options: BuildOptions, dependencies: ContractsDe
     service,
     tokens,
     repository,
-    port: (signers) => new ContractPort({ ...dependencies, ...signers, repository, creation, deployments }),
+    port: (signers) => new ContractPort({ ...options, ...dependencies, ...signers, repository, creation, deployments }),
     abis,
     handlers: contractHandlers({ contracts: service, creation, executions, tokens }),
     stop: async () => {

@@ -189,7 +189,8 @@ function openStranger() {
     deploy: async (sources: Record<string, string>, contract: string, args: unknown[]): Promise<StrangersContract> => {
       const compiled = compileSolidity({ sources, contract, settings: SETTINGS });
       if (!compiled.ok) throw new Error(JSON.stringify(compiled.diagnostics));
-      expect(compiled.warnings.filter(({ code }) => code !== "2018")).toEqual([]);
+      // The signals that a contract takes and does not read, or that it reads by their offsets alone.
+      expect(compiled.warnings.filter(({ code }) => code !== "5667")).toEqual([]);
       const abi = compiled.abi as Abi;
       const hash = await writer.deployContract({ abi, bytecode: `0x${compiled.bytecode}`, args });
       const { contractAddress, status } = await reader.waitForTransactionReceipt({ hash });
@@ -305,8 +306,8 @@ describe("what goes wrong on the chain", () => {
 /** Subjects of all events of the store, oldest first. */
 function eventSubjects(): string[] {
   return test.store
-    .range<{ readonly subject?: string }>(["events"])
-    .flatMap(({ value }) => (value.subject === undefined ? [] : [value.subject]));
+    .range<{ readonly subjects: readonly string[] }>(["events"])
+    .flatMap(({ value }) => value.subjects);
 }
 
 describe("the valid proof with which a contract is tried", () => {
@@ -367,7 +368,7 @@ describe("a registry", () => {
       body: { network_id: test.networkId, account_id: keeper.id },
     })) as { readonly contract_id: string };
     const addressOf = () => test.contracts.repository.find(owner, id)?.value.address ?? "";
-    await expect.poll(addressOf).toMatch(/^0x.{40}$/);
+    await expect.poll(addressOf, { timeout: 60_000 }).toMatch(/^0x.{40}$/);
     registry = { id, address: addressOf() };
   });
 
@@ -435,15 +436,10 @@ describe("a prover that is created with verifiers", () => {
     expect(prover.warnings).toEqual([expect.objectContaining({ code: "verifier_not_deployed" })]);
     expect(prover.warnings[0]?.message).toContain("The prover can be used");
     const listed = (await test.call("listVerifiers", { params: { id: prover.id } })) as Verifier[];
-    expect(listed.map(({ status, errors }) => [status, errors[0]?.code]).sort()).toEqual([
-      ["failed", "insufficient_funds"],
-      ["ready", undefined],
+    expect(listed.map(({ status }) => status).sort()).toEqual(["failed", "ready"]);
+    expect(listed.find(({ status }) => status === "failed")?.errors).toEqual([
+      { code: "verifier_not_deployed", message: expect.stringContaining("has not enough") as string },
     ]);
-    const failed = listed.find(({ status }) => status === "failed");
-    const params = { id: prover.id, verifier_id: failed?.id ?? "" };
-    expect(await failureOf(async () => await test.call("checkVerifier", { params }))).toMatchObject({
-      code: "verifier_not_deployed",
-    });
   });
 
   it("waits for its blocks, and no longer when the verifier or the prover is deleted", async () => {
@@ -455,7 +451,8 @@ describe("a prover that is created with verifiers", () => {
       const statusOf = (id: string) => test.provers.progress(owner, id).status;
       const verifierIn = async (id: string): Promise<Verifier | undefined> =>
         ((await test.call("listVerifiers", { params: { id } })) as Verifier[])[0];
-      for (const { id } of [one, two]) await expect.poll(async () => (await verifierIn(id))?.status).toBe("deploying");
+      for (const { id } of [one, two])
+        await expect.poll(async () => (await verifierIn(id))?.status, { timeout: 60_000 }).toBe("deploying");
       expect([one, two].map(({ id }) => statusOf(id))).toEqual(["deploying_artifacts", "deploying_artifacts"]);
       const verifier = await verifierIn(one.id);
       await test.call("deleteVerifier", { params: { id: one.id, verifier_id: verifier?.id ?? "" } });
