@@ -181,25 +181,20 @@ function createPools({ config, log }: Platform): ComputePools {
   );
 }
 
+/** What the prover registry takes beside the platform. */
+interface ProverParts {
+  readonly contracts: () => ContractPort;
+  readonly compiler: NativeCompiler | undefined;
+  readonly pools: ComputePools;
+  readonly tasks: ProcessTasks;
+  readonly vault: Vault;
+  readonly requireTenant: RequireTenant;
+  readonly turnOf: (owner: Subject) => string;
+}
+
 function createProvers(
   { config, audit, artifacts, jobs, events, clock, log, providers }: Platform,
-  {
-    pools,
-    tasks,
-    vault,
-    requireTenant,
-    turnOf,
-    compiler,
-    contracts,
-  }: {
-    readonly contracts: () => ContractPort;
-    readonly compiler: NativeCompiler | undefined;
-    readonly pools: ComputePools;
-    readonly tasks: ProcessTasks;
-    readonly vault: Vault;
-    readonly requireTenant: RequireTenant;
-    readonly turnOf: (owner: Subject) => string;
-  },
+  { pools, tasks, vault, requireTenant, turnOf, compiler, contracts }: ProverParts,
 ): ProverRegistry {
   const budgetBytes = config.key_memory_mb * MIB;
   const resident = new ResidentBytes({ budgetBytes }, { load: async (sha256) => await artifacts.readShared(sha256) });

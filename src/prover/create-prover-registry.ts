@@ -42,6 +42,7 @@ import { PROVIDERS } from "./providers/table.js";
 import type { ContractPort } from "../chain/contracts/contract-port.js";
 import type { AuditEvent } from "../platform/audit/audit-event.js";
 import { createVerifiers } from "./on-chain/create-verifiers.js";
+import { verifierHandlers } from "./on-chain/verifier-handlers.js";
 import { VerifierQueue } from "./on-chain/verifier-queue.js";
 import { VerifierContracts } from "./proofs/verifier-contracts.js";
 import { Provisioning, PROVISIONING_PHASES, type ProvisioningDependencies } from "./provisioning/provisioning.js";
@@ -194,34 +195,16 @@ export function createProverRegistry(
     { repository, access, places, notes, catalog, artifacts, turnOf, resident, pins, vault, events, clock },
   );
   const parts = { repository, files, catalog, builtIns, pins, strings, vault, watch, turnOf };
-  const verifierQueue = new VerifierQueue({ ...parts, records: repository.verifiers, jobs: dependencies.jobs, clock });
-  const { queue, analyses, provisioning } = createProvisioning(options, dependencies, { ...parts, verifierQueue });
+  const { queue, analyses, ...provisioned } = createProvisioning(options, dependencies, parts);
   const uploadBytesMax = options.uploadBytesMax ?? UPLOAD_BYTES_MAX;
   const imports = createImports({ ...parts, store, artifacts, events, clock, log, queue }, uploadBytesMax);
   const origins = new CircuitOrigins({ catalog, files, imports, strings });
   const made = createMadeFiles({ ...parts, store, artifacts, resident });
-  const { verifiers, onChain, ...chained } = createVerifiers(dependencies.verifierPatience, {
-    ...{
-      ...parts,
-      ...dependencies,
-      access,
-      proofs,
-      provisioning,
-      contracts: made.contracts,
-      records: repository.verifiers,
-    },
-    ...{
-      queue: verifierQueue,
-      turnOf,
-      vault,
-      proveDeadlineMs: PROVE_DEADLINE_MS,
-      verifyDeadlineMs: VERIFY_DEADLINE_MS,
-    },
-  });
+  const chained = createChained(dependencies, { ...parts, ...provisioned, ...made, access, proofs });
   const downloads = new ProverFiles({ ...parts, access, artifacts, imports, ...made });
   const service = new ProverService(serviceLimits(options), {
     ...{ store, repository, artifacts, vault, catalog, origins, notes, proofs, watch, clock, queue, analyses },
-    ...{ files, imports, strings, downloads, access, places, verifiers, onChain },
+    ...{ files, imports, strings, downloads, access, places, ...chained },
     requireTenant: dependencies.requireTenant,
   });
   return {
@@ -230,8 +213,7 @@ export function createProverRegistry(
     handlers: proverHandlers({
       provers: service,
       labelling,
-      sharing: sharingHandlers(sharing),
-      verifiers: chained.handlers,
+      ...{ sharing: sharingHandlers(sharing), verifiers: verifierHandlers(chained.verifiers) },
       referenceStrings: published.handlers,
       requireTenant: dependencies.requireTenant,
     }),
@@ -244,8 +226,25 @@ export function createProverRegistry(
       return await removeOrphans(artifacts, { repository, powers });
     },
     imports,
-    verifierDisagreements: () => onChain.disagreements,
+    verifierDisagreements: () => chained.onChain.disagreements,
   };
+}
+
+/** Verifiers on chain, of parts that were built before. */
+function createChained(
+  dependencies: ProverRegistryDependencies,
+  parts: ProvisioningParts & {
+    readonly access: ProverAccess;
+    readonly proofs: Proofs;
+    readonly provisioning: Provisioning;
+    readonly verifierQueue: VerifierQueue;
+    readonly contracts: VerifierContracts;
+  },
+): ReturnType<typeof createVerifiers> {
+  return createVerifiers(dependencies.verifierPatience, {
+    ...{ ...dependencies, ...parts, records: parts.repository.verifiers, queue: parts.verifierQueue },
+    ...{ proveDeadlineMs: PROVE_DEADLINE_MS, verifyDeadlineMs: VERIFY_DEADLINE_MS },
+  });
 }
 
 function serviceLimits(options: ProverRegistryOptions): ConstructorParameters<typeof ProverService>[0] {
@@ -316,7 +315,6 @@ interface ProvisioningParts extends Pick<
   readonly builtIns: BuiltInCircuits;
   readonly watch: StatusWatch;
   readonly turnOf: (subject: Subject) => string;
-  readonly verifierQueue: VerifierQueue;
 }
 
 /** Registers the jobs of provisioning and, where circuits are analysed, of analyses. */
@@ -328,8 +326,10 @@ function createProvisioning(
   readonly queue: ProvisioningQueue;
   readonly analyses: AnalysisQueue | undefined;
   readonly provisioning: Provisioning;
+  readonly verifierQueue: VerifierQueue;
 } {
-  const { repository, files, catalog, builtIns, watch, turnOf, verifierQueue } = parts;
+  const { repository, files, catalog, builtIns, watch, turnOf } = parts;
+  const verifierQueue = new VerifierQueue({ records: repository.verifiers, jobs, watch, clock });
   const queue = provisioningQueue(jobs);
   const analyses = analyzer === undefined ? undefined : analysisQueue(jobs, repository);
   const provisioning = new Provisioning({
@@ -349,7 +349,7 @@ function createProvisioning(
       ...{ repository, artifacts, files, analyzer, builtIns, events, clock, watch, turnOf },
       strict: strictEnd(queue, provisioning),
     });
-  return { queue, analyses, provisioning };
+  return { queue, analyses, provisioning, verifierQueue };
 }
 
 function createImports(

@@ -36,7 +36,6 @@ import {
   type CreateProver,
   type Note,
   type ProofFilters,
-  type ProofItem,
   type ProofRecord,
   type ProveResult,
   type Prover,

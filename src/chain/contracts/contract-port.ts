@@ -198,7 +198,8 @@ export class ContractPort {
       state: isIncluded ? "included" : hasFailed ? "failed" : "open",
       confirmations: confirmations ?? 0,
       isFinal: state === "confirmed",
-      contractAddress: contract_address === null ? null : checksumAddress(Buffer.from(contract_address.slice(2), "hex")),
+      contractAddress:
+        contract_address === null ? null : checksumAddress(Buffer.from(contract_address.slice(2), "hex")),
       gasUsed: gas_used === null ? null : Number(gas_used),
       reason: hasFailed ? (error?.message ?? `the transaction was ${state}`) : null,
     };

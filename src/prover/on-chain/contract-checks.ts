@@ -88,10 +88,10 @@ export class ContractChecks {
     const findings: VerifierFinding[] = [];
     if (!isWord(key, trial.keyHash))
       findings.push({ code: "verifier_key_mismatch", message: "the contract says another key's hash" });
-    if (known !== null && !isVerdict(right, true))
+    if (known !== null && verdictOf(right) !== true)
       findings.push({ code: "known_answer_refused", message: "the contract refuses a valid proof" });
     for (const [i, { what }] of wrong.entries())
-      if (!isVerdict(refusals[i], false))
+      if (verdictOf(refusals[i]) !== false)
         findings.push({ code: "wrong_answer_accepted", message: `the contract does not refuse ${what}` });
     const gas = known === null || findings.length > 0 ? null : await this.#gasOf(place, known.calldata, signal);
     return { codeHash, gas, findings };
@@ -103,7 +103,8 @@ export class ContractChecks {
    */
   async verdict(place: ContractPlace, calldata: string, signal: AbortSignal): Promise<boolean> {
     const [answer] = await this.#ask(place, [callOf(place, calldata)], signal);
-    for (const verdict of [true, false]) if (isVerdict(answer, verdict)) return verdict;
+    const verdict = verdictOf(answer);
+    if (verdict !== undefined) return verdict;
     const why = answer?.ok === false ? answer.message : "it answered neither true nor false";
     throw new AppError("network_answer_invalid", { message: `the network's node did not ask the contract: ${why}` });
   }
@@ -131,7 +132,7 @@ export class ContractChecks {
   async #gasOf(place: ContractPlace, calldata: string, signal: AbortSignal): Promise<number | null> {
     const suffices = async (gas: number): Promise<boolean> => {
       const [answer] = await this.#ask(place, [callOf(place, calldata, gas)], signal);
-      return isVerdict(answer, true);
+      return verdictOf(answer) === true;
     };
     let enough = GAS_FIRST_GUESS;
     let tooLittle = 0;
@@ -203,9 +204,11 @@ function callOf({ address }: ContractPlace, data: string, gas?: number): { metho
   return { method: "eth_call", params: [{ to: address, data, ...limit }, "latest"] };
 }
 
-/** The contracts answer with a word and never revert. */
-function isVerdict(answer: NodeAnswer | undefined, verdict: boolean): boolean {
-  return answer?.ok === true && typeof answer.result === "string" && (verdict ? TRUE : FALSE).test(answer.result);
+/** The contracts answer with a word and never revert; undefined for anything else. */
+function verdictOf(answer: NodeAnswer | undefined): boolean | undefined {
+  const word = answer?.ok === true && typeof answer.result === "string" ? answer.result : "";
+  if (TRUE.test(word)) return true;
+  return FALSE.test(word) ? false : undefined;
 }
 
 function isWord(answer: NodeAnswer | undefined, hex: string): boolean {

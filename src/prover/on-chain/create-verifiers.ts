@@ -1,12 +1,9 @@
-/** Composes verifiers on chain: what deploys them, what asks them, and their routes. */
+/** Composes verifiers on chain: what deploys them, and what asks them. */
 import type { Subject } from "../../platform/auth/principal.js";
-import type { HandlersFor } from "../../platform/contract/route.js";
 import { ContractChecks } from "./contract-checks.js";
 import { KnownAnswers } from "./known-answers.js";
 import { OnChainVerification } from "./on-chain-verification.js";
 import { VerifierDeployments } from "./verifier-deployments.js";
-import { verifierHandlers } from "./verifier-handlers.js";
-import type { verifierRoutes } from "./verifier-routes.js";
 import { Verifiers } from "./verifiers.js";
 
 type DependenciesOf<Part extends new (...given: never[]) => unknown> = ConstructorParameters<Part>[1];
@@ -30,7 +27,6 @@ export function createVerifiers(
 ): {
   readonly verifiers: Verifiers;
   readonly onChain: OnChainVerification;
-  readonly handlers: HandlersFor<typeof verifierRoutes>;
 } {
   const checks = new ContractChecks(dependencies);
   const knownAnswers = new KnownAnswers(dependencies, dependencies);
@@ -38,5 +34,5 @@ export function createVerifiers(
   dependencies.queue.register(deployments, dependencies.turnOf);
   const verifiers = new Verifiers({ ...dependencies, knownAnswers });
   const onChain = new OnChainVerification({ ...dependencies, checks });
-  return { verifiers, onChain, handlers: verifierHandlers(verifiers) };
+  return { verifiers, onChain };
 }

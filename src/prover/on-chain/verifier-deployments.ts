@@ -1,7 +1,7 @@
 /**
  * Takes a verifier from `queued` to `ready`: compile and deploy -> follow -> check -> register. The record alone
- * decides which step comes next. The transaction of a step is stored in the same commit as its result, so that a kill at
- * any point costs a compile or some questions, and never sends anything twice.
+ * decides which step comes next. The transaction of a step is stored in the same commit as its result, so that a kill
+ * at any point costs a compile or some questions, and never sends anything twice.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { ContractPort, FollowedTransaction } from "../../chain/contracts/contract-port.js";

@@ -194,7 +194,8 @@ function openStranger() {
       const abi = compiled.abi as Abi;
       const hash = await writer.deployContract({ abi, bytecode: `0x${compiled.bytecode}`, args });
       const { contractAddress, status } = await reader.waitForTransactionReceipt({ hash });
-      if (status !== "success" || contractAddress == null) throw new Error("the deployment failed");
+      if (status !== "success" || contractAddress === null || contractAddress === undefined)
+        throw new Error("the deployment failed");
       return { address: contractAddress, abi };
     },
     send: async ({ address, abi }: StrangersContract, args: readonly unknown[]) => {
@@ -305,9 +306,7 @@ describe("what goes wrong on the chain", () => {
 
 /** Subjects of all events of the store, oldest first. */
 function eventSubjects(): string[] {
-  return test.store
-    .range<{ readonly subjects: readonly string[] }>(["events"])
-    .flatMap(({ value }) => value.subjects);
+  return test.store.range<{ readonly subjects: readonly string[] }>(["events"]).flatMap(({ value }) => value.subjects);
 }
 
 describe("the valid proof with which a contract is tried", () => {
@@ -362,7 +361,7 @@ describe("a registry", () => {
     return receipt.status === "0x1";
   };
 
-  beforeAll(async () => {
+  it("is deployed as any contract", async () => {
     keeper = await test.account();
     const { contract_id: id } = (await test.call("createVerifierRegistry", {
       body: { network_id: test.networkId, account_id: keeper.id },
