@@ -225,8 +225,7 @@ export function createProverRegistry(
       await published.uploads.start();
       return await removeOrphans(artifacts, { repository, powers });
     },
-    imports,
-    verifierDisagreements: () => chained.onChain.disagreements,
+    ...{ imports, verifierDisagreements: () => chained.onChain.disagreements },
   };
 }
 

@@ -2,6 +2,8 @@
  * How other areas put contracts of their own making on a chain, call them and ask them: with the accounts, the nonce
  * queues and the records of their owner, so that such a contract is one among the owner's others.
  */
+import { createHash } from "node:crypto";
+import { LRUCache } from "lru-cache";
 import { checksumAddress } from "../../crypto/ethereum/address.js";
 import type { CompiledContract, SolidityRequest } from "../../engine/solidity/compile-solidity.js";
 import type { Principal, Subject } from "../../platform/auth/principal.js";
@@ -92,9 +94,13 @@ export type NodeAnswer =
 
 /** Statuses from here on say that the node failed, and not the call. */
 const NODE_FAILED = 500;
+/** Each takes some 200 KiB. */
+const COMPILED_MAX = 16;
 
 export class ContractPort {
   readonly #with: ContractPortDependencies;
+  /** By the hash of the source: a prover's verifier is often deployed on several networks, one after the other. */
+  readonly #compiled = new LRUCache<string, CompiledContract>({ max: COMPILED_MAX });
 
   constructor(dependencies: ContractPortDependencies) {
     this.#with = dependencies;
@@ -124,6 +130,13 @@ export class ContractPort {
    * @throws AppError `source_invalid` with the compiler's words, `internal_error`; the signal's reason
    */
   async compile(source: SolidityRequest, signal: AbortSignal): Promise<CompiledContract> {
+    const name = createHash("sha256").update(JSON.stringify(source)).digest("hex");
+    const known = this.#compiled.get(name) ?? (await this.#compileAnew(source, signal));
+    this.#compiled.set(name, known);
+    return known;
+  }
+
+  async #compileAnew(source: SolidityRequest, signal: AbortSignal): Promise<CompiledContract> {
     const { tasks, limits } = this.#with;
     const options = { signal, ...(limits === undefined ? {} : { limits }) };
     const outcome = await compileSolidityInProcess(tasks, source, options);

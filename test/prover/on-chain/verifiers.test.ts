@@ -350,15 +350,17 @@ describe("a registry", () => {
   /** The owner of the registry. */
   let keeper: { readonly id: string; readonly address: string };
   type Call = Parameters<typeof encodeFunctionData<typeof REGISTRY_ABI>>[0];
-  const dataOf = (call: Omit<Call, "abi">): string => encodeFunctionData({ ...call, abi: REGISTRY_ABI } as Call);
+  const dataOf = (call: Omit<Call, "abi">): string => encodeFunctionData({ ...call, abi: REGISTRY_ABI });
   const wordsOf = (id: string): Hex => `0x${id.replaceAll("-", "")}`;
   /** Sends a transaction that the node signs for anyone; whether it succeeded. */
   const send = async (from: string, data: string): Promise<boolean> => {
     await test.anvil.request("anvil_impersonateAccount", from);
     const call = { from, to: registry.address, data, gas: "0x30d40" };
     const hash = await test.anvil.request("eth_sendTransaction", call);
-    const receipt = (await test.anvil.request("eth_getTransactionReceipt", hash)) as { readonly status: string };
-    return receipt.status === "0x1";
+    const receipt = async () =>
+      (await test.anvil.request("eth_getTransactionReceipt", hash)) as { readonly status: string } | null;
+    await expect.poll(receipt).not.toBeNull();
+    return (await receipt())?.status === "0x1";
   };
 
   it("is deployed as any contract", async () => {
@@ -421,7 +423,7 @@ describe("a registry", () => {
 describe("a prover that is created with verifiers", () => {
   const create = async (accounts: readonly string[]): Promise<Prover> => {
     const request = {
-      ...{ identifier: "cubic", proving_scheme: "groth16", curve: "BN254", name: "with verifiers" },
+      ...{ identifier: "cubic", proving_scheme: "groth16", curve: "BN254", name: "my groth16" },
       verifiers: accounts.map((each) => ({ network_id: test.networkId, account_id: each })),
     };
     const plans = test.provers.planVerifiers(principalOf(owner), request);
@@ -479,7 +481,7 @@ describe("a prover that is created with verifiers", () => {
 
 function planned(payer: string) {
   return {
-    ...{ identifier: "cubic", proving_scheme: "groth16", curve: "BN254", name: "planned" },
+    ...{ identifier: "cubic", proving_scheme: "groth16", curve: "BN254", name: "my groth16" },
     verifiers: [{ network_id: test.networkId, account_id: payer }],
   };
 }
