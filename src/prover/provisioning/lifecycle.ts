@@ -17,8 +17,8 @@ export type ProverStatus = (typeof PROVER_STATUSES)[number];
 
 /**
  * From each status to those that may follow. `deploying_artifacts` is for provers that were created with verifier
- * contracts, and ends in `provisioned` whatever becomes of those. `compiled -> provisioned` is for schemes without a setup of their
- * own, whose keys are derived meanwhile.
+ * contracts, and ends in `provisioned` whatever becomes of those. `compiled -> provisioned` is for schemes without a
+ * setup of their own, whose keys are derived meanwhile.
  */
 const TRANSITIONS: Readonly<Record<ProverStatus, readonly ProverStatus[]>> = {
   init: ["compiling", "compiled", "failed"],
