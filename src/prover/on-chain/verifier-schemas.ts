@@ -76,7 +76,7 @@ export const CreateVerifier = closed(
   { ...DEPLOYMENT, ...KNOWN_ANSWER },
   {
     description:
-      "where the verifier is deployed and, of a circuit that is not built in, a valid proof to try it with. Stored proofs are not shown to a node unless they are named here",
+      "where the verifier is deployed and, of a circuit that is not built in, a valid proof to try it with. The node sees no stored proof but the one that `proof_id` names",
   },
 );
 export type CreateVerifier = Static<typeof CreateVerifier>;

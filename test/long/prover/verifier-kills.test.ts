@@ -5,9 +5,13 @@ import { seededRandom } from "../../support/seeded.js";
 import { provisioned, startServer, type Api, type TestServer } from "../../support/server.js";
 import { newFolder, removeFolder } from "../../support/temporary-folder.js";
 
-const KILLS = 12;
-/** A deployment with its checks takes two seconds on an idle machine. */
-const KILLED_WITHIN_MS = 2_500;
+/** A kill comes when one of them is seen, or a step later where it went by unseen. */
+const STATUSES = ["queued", "deploying", "checking", "registering"];
+const ROUNDS = 3;
+/** After the status was seen: about as long as a step takes. */
+const KILLED_WITHIN_MS = 400;
+/** A deployment and a registration. */
+const SENT_PER_VERIFIER = 2;
 const ETHER = "0xde0b6b3a7640000";
 const ENV = { PROOFWRIGHT_ISSUER: "https://kills.example.com", PROOFWRIGHT_MODE: "development" };
 
@@ -19,6 +23,9 @@ let api: Api;
 let token: string;
 let prover: string;
 let network: string;
+/** Owns the registry; its nonce counts all that was sent. */
+let keeper: { readonly id: string; readonly address: string };
+let registry: string;
 
 beforeAll(async () => {
   folder = newFolder("verifier-kills");
@@ -27,6 +34,12 @@ beforeAll(async () => {
   ({ api, token } = await server.newUser());
   const config = { json_rpc_url: anvil.url, confirmations: 1 };
   network = (await api.createNetwork({ body: { name: "n", config } })).body.id;
+  keeper = (await api.createAccount({ body: { network_id: network } })).body;
+  await anvil.request("anvil_setBalance", keeper.address, ETHER);
+  const made = await api.createVerifierRegistry({ body: { network_id: network, account_id: keeper.id } });
+  registry = made.body.contract_id;
+  for (let status = ""; status !== "deployed";)
+    ({ status } = (await api.getContract({ params: { id: registry } })).body);
   prover = await provisioned(api, { identifier: "cubic", proving_scheme: "groth16", curve: "BN254" });
 }, 240_000);
 afterAll(async () => {
@@ -45,43 +58,52 @@ async function restart(): Promise<void> {
   api = server.as(token);
 }
 
-/** An account of its own, whose nonce counts what was sent. */
-async function deploy(): Promise<{ readonly address: string; readonly id: string }> {
-  const account = (await api.createAccount({ body: { network_id: network } })).body;
-  await anvil.request("anvil_setBalance", account.address, ETHER);
-  const body = { network_id: network, account_id: account.id };
-  return { address: account.address, id: (await api.createVerifier({ params: { id: prover }, body })).body.id };
+async function deploy(): Promise<string> {
+  const body = { network_id: network, account_id: keeper.id, registry_contract_id: registry };
+  return (await api.createVerifier({ params: { id: prover }, body })).body.id;
 }
 
-async function expectOne({ address, id }: { readonly address: string; readonly id: string }): Promise<void> {
-  const params = { id: prover, verifier_id: id };
-  await expect.poll(async () => (await api.getVerifier({ params })).body.status, { timeout: 120_000 }).toBe("ready");
-  expect(await anvil.request("eth_getTransactionCount", address, "latest")).toBe("0x1");
-  const { body } = await api.listTransactions({ query: { from: address } });
-  expect(body).toHaveLength(1);
+async function statusOf(id: string): Promise<string> {
+  return (await api.getVerifier({ params: { id: prover, verifier_id: id } })).body.status;
 }
 
-it(`deploys one verifier each, killed at any moment, seed ${String(random.seed)}`, async () => {
-  for (let kill = 0; kill < KILLS; kill += 1) {
-    const sent = await deploy();
-    const afterMs = random.below(KILLED_WITHIN_MS);
-    await new Promise((resolve) => {
-      setTimeout(resolve, afterMs);
-    });
-    await restart();
-    await expectOne(sent);
-  }
+async function nonce(): Promise<number> {
+  return Number(await anvil.request("eth_getTransactionCount", keeper.address, "latest"));
+}
+
+/** It is deployed and registered, and nothing else was sent. */
+async function expectOne(id: string, before: number): Promise<void> {
+  await expect.poll(async () => await statusOf(id), { timeout: 120_000 }).toMatch(/ready|failed/);
+  const { body } = await api.getVerifier({ params: { id: prover, verifier_id: id } });
+  expect(body).toMatchObject({ status: "ready", errors: [], registry: { status: "registered" } });
+  expect((await nonce()) - before).toBe(SENT_PER_VERIFIER);
+}
+
+it(`deploys and registers one verifier each, killed in any step, seed ${String(random.seed)}`, async () => {
+  for (let round = 0; round < ROUNDS; round += 1)
+    for (const status of STATUSES) {
+      const before = await nonce();
+      const id = await deploy();
+      const later = STATUSES.slice(STATUSES.indexOf(status));
+      for (let seen = ""; ![...later, "ready"].includes(seen);) seen = await statusOf(id);
+      const afterMs = random.below(KILLED_WITHIN_MS);
+      await new Promise((resolve) => {
+        setTimeout(resolve, afterMs);
+      });
+      await restart();
+      await expectOne(id, before);
+    }
 }, 600_000);
 
 it("goes on with a transaction that waits for a block", async () => {
+  const before = await nonce();
   await anvil.request("evm_setAutomine", false);
-  const sent = await deploy();
-  const params = { id: prover, verifier_id: sent.id };
+  const id = await deploy();
   for (let kill = 0; kill < 3; kill += 1) {
-    await expect.poll(async () => (await api.getVerifier({ params })).body.status).toBe("deploying");
+    await expect.poll(async () => await statusOf(id)).toBe("deploying");
     await restart();
   }
   await anvil.request("evm_setAutomine", true);
   await anvil.request("evm_mine");
-  await expectOne(sent);
+  await expectOne(id, before);
 }, 300_000);
