@@ -93,8 +93,9 @@ export async function openChainedRegistry(): Promise<ChainedRegistry> {
       find(subject, id);
       return 1;
     },
-    requireOwnSigner: (subject, { account_id: id }) => {
+    requireOwnSigner: (subject, { account_id: id, wallet_id: walletId }) => {
       if (id !== undefined) transactions.accounts.find(subject, id);
+      if (walletId !== undefined) transactions.wallets.find(subject, walletId);
     },
   });
   await jobs.start();

@@ -142,11 +142,11 @@ describe.each(SCHEMES)("the verifier of %s", (scheme) => {
     const { name, code_hash } = await verifierOf(scheme);
     const stranger = openStranger();
     const files = { [`${name}.sol`]: await artifact(id, "verifier.sol") };
-    const verifier = await stranger.deploy(files, name, []);
+    const verifier = await stranger.deploy(stranger.compile(files, name), []);
     expect(keccak256((await test.anvil.request("eth_getCode", verifier.address, "latest")) as Hex)).toBe(code_hash);
-    const caller = await stranger.deploy({ "caller.sol": await artifact(id, "verifier_caller.sol") }, `${name}Caller`, [
-      verifier.address,
-    ]);
+    const example = { "caller.sol": await artifact(id, "verifier_caller.sol") };
+    const compiled = stranger.compile(example, `${name}Caller`);
+    const caller = await stranger.deploy(compiled, [verifier.address]);
     const { solidity } = await prove(id);
     if (solidity === undefined) throw new Error("the form was asked for");
     const { calldata: _calldata, ...words } = solidity;
@@ -158,9 +158,7 @@ describe.each(SCHEMES)("the verifier of %s", (scheme) => {
     expect(log?.eventName).toBe("Accepted");
     expect(log?.args).toMatchObject({ signals: [35n] });
     await expect(stranger.send(caller, withSignal(35n))).rejects.toThrow(/AlreadyAccepted/);
-    await expect(
-      stranger.deploy({ "caller.sol": await artifact(id, "verifier_caller.sol") }, `${name}Caller`, [caller.address]),
-    ).rejects.toThrow();
+    await expect(stranger.deploy(compiled, [caller.address])).rejects.toThrow();
   });
 });
 
@@ -186,17 +184,22 @@ function openStranger() {
   const reader = createPublicClient({ chain, transport: http(), pollingInterval: 20 });
   const writer = createWalletClient({ chain, transport: http(), account: privateKeyToAccount(ANVIL_KEYS[1]) });
   return {
-    deploy: async (sources: Record<string, string>, contract: string, args: unknown[]): Promise<StrangersContract> => {
+    compile: (sources: Record<string, string>, contract: string): { readonly abi: Abi; readonly bytecode: Hex } => {
       const compiled = compileSolidity({ sources, contract, settings: SETTINGS });
       if (!compiled.ok) throw new Error(JSON.stringify(compiled.diagnostics));
       // The signals that a contract takes and does not read, or that it reads by their offsets alone.
       expect(compiled.warnings.filter(({ code }) => code !== "5667")).toEqual([]);
-      const abi = compiled.abi as Abi;
-      const hash = await writer.deployContract({ abi, bytecode: `0x${compiled.bytecode}`, args });
+      return { abi: compiled.abi as Abi, bytecode: `0x${compiled.bytecode}` };
+    },
+    deploy: async (
+      compiled: { readonly abi: Abi; readonly bytecode: Hex },
+      args: unknown[],
+    ): Promise<StrangersContract> => {
+      const hash = await writer.deployContract({ ...compiled, args });
       const { contractAddress, status } = await reader.waitForTransactionReceipt({ hash });
       if (status !== "success" || contractAddress === null || contractAddress === undefined)
         throw new Error("the deployment failed");
-      return { address: contractAddress, abi };
+      return { address: contractAddress, abi: compiled.abi };
     },
     send: async ({ address, abi }: StrangersContract, args: readonly unknown[]) => {
       const call = { address, abi, functionName: "accept", args, gas: 1_500_000n } as const;
@@ -308,6 +311,18 @@ describe("what goes wrong on the chain", () => {
 function eventSubjects(): string[] {
   return test.store.range<{ readonly subjects: readonly string[] }>(["events"]).flatMap(({ value }) => value.subjects);
 }
+
+it("is paid by a wallet's key too", async () => {
+  const { id } = await proverOf("groth16");
+  const { id: walletId } = await test.transactions.wallets.create(owner, {});
+  const signer = { wallet_id: walletId, hd_derivation_path: "m/44'/60'/0'/0/3" };
+  const { address } = await test.transactions.wallets.addressAt(owner, walletId, signer.hd_derivation_path);
+  await test.anvil.request("anvil_setBalance", address, "0xde0b6b3a7640000");
+  expect(await test.deploy(id, signer)).toMatchObject({ status: "ready", account_id: null, wallet_id: walletId });
+  expect(await test.anvil.request("eth_getTransactionCount", address, "latest")).toBe("0x1");
+  const { hd_derivation_path: _path, ...pathless } = signer;
+  expect(await failureOf(async () => await test.deploy(id, pathless))).toMatchObject({ code: "invalid_request" });
+});
 
 describe("the valid proof with which a contract is tried", () => {
   it("is none of the owner's until one is named", async () => {
