@@ -1,6 +1,7 @@
 /** The part of the composition root that builds the areas, each after those that it uses. */
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
+import type { ContractPort } from "../chain/contracts/contract-port.js";
 import type { Chain } from "../chain/create-chain.js";
 import { compileSolidityInProcess } from "../chain/contracts/builds/solidity-task.js";
 import { requireTenantBy } from "../identity/tenants/tenant-access.js";
@@ -77,7 +78,9 @@ export async function openAreas(platform: Platform): Promise<Areas> {
     config.circom === undefined
       ? undefined
       : await openNativeCircom(config.circom, { memoryMb: config.compile_memory_mb, tools: sandbox.tools });
-  const provers = createProvers(platform, { pools, tasks, vault, requireTenant, turnOf, compiler });
+  // The chain area is built after the provers, who ask it only with requests and by jobs.
+  const contracts = (): ContractPort => chain.contracts;
+  const provers = createProvers(platform, { pools, tasks, vault, requireTenant, turnOf, compiler, contracts });
   const references = new References();
   const identityParts = await openIdentity(config, dataDir, {
     store: audit.identityStore,
@@ -208,23 +211,20 @@ function crossCheckParts(
   };
 }
 
+/** What the prover registry takes beside the platform. */
+interface ProverParts {
+  readonly contracts: () => ContractPort;
+  readonly compiler: NativeCompiler | undefined;
+  readonly pools: ComputePools;
+  readonly tasks: ProcessTasks;
+  readonly vault: Vault;
+  readonly requireTenant: RequireTenant;
+  readonly turnOf: (owner: Subject) => string;
+}
+
 function createProvers(
   { config, audit, artifacts, jobs, events, clock, log, providers }: Platform,
-  {
-    pools,
-    tasks,
-    vault,
-    requireTenant,
-    turnOf,
-    compiler,
-  }: {
-    readonly compiler: NativeCompiler | undefined;
-    readonly pools: ComputePools;
-    readonly tasks: ProcessTasks;
-    readonly vault: Vault;
-    readonly requireTenant: RequireTenant;
-    readonly turnOf: (owner: Subject) => string;
-  },
+  { pools, tasks, vault, requireTenant, turnOf, compiler, contracts }: ProverParts,
 ): ProverRegistry {
   const budgetBytes = config.key_memory_mb * MIB;
   const resident = new ResidentBytes({ budgetBytes }, { load: async (sha256) => await artifacts.readShared(sha256) });
@@ -266,6 +266,7 @@ function createProvers(
       checkPowers: async (path, options) => await checkPowersInProcess(tasks, path, options),
       ...crossCheckParts(audit, tasks),
       ...{ requireTenant, turnOf },
+      chain: contracts,
     },
   );
 }

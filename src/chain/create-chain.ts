@@ -19,6 +19,7 @@ import type { VaultService } from "../vault/service.js";
 import { accountHandlers } from "./accounts/account-handlers.js";
 import { TokenBalances } from "./accounts/token-balances.js";
 import { createConnectors, type Connectors } from "./connectors/create-connectors.js";
+import type { ContractPort } from "./contracts/contract-port.js";
 import { createContracts, type Contracts } from "./contracts/create-contracts.js";
 import { createContractEvents, type ContractEvents } from "./events/create-contract-events.js";
 import { HeadListeners } from "./head-listeners.js";
@@ -75,6 +76,8 @@ export interface ChainDependencies {
 
 export interface Chain {
   readonly handlers: HandlersFor<typeof chainRoutes>;
+  /** How other areas deploy contracts and ask them. */
+  readonly contracts: ContractPort;
   /** Goes on with open transactions, follows logs, probes connectors. */
   start(): void;
   /** Goes on with what waited for a key; to be called when the vault is unsealed. */
@@ -110,6 +113,7 @@ export function createChain(options: ChainOptions, dependencies: ChainDependenci
   for (const use of usesOf(parts)) networks.service.onDeletion(use);
   return {
     handlers: handlersOf(parts, dependencies),
+    contracts: contractPort(parts),
     start: () => {
       networks.start();
       transactions.start();
@@ -215,6 +219,18 @@ function handlersOf(
     ...connectors.handlers,
     ...registrationHandlers({ oracles, bridges, prices, references, requireTenant }),
   };
+}
+
+/** Contracts for other areas, with the networks and the signers of their owners. */
+function contractPort({ networks, transactions, contracts }: ChainParts): ContractPort {
+  const { accounts, wallets } = transactions;
+  return contracts.port({
+    confirmationsOf: (owner, id) => transactionNetworks(networks.service).find(owner, id).confirmations,
+    requireOwnSigner: (owner, { account_id: account, wallet_id: wallet }) => {
+      if (account !== undefined) accounts.find(owner, account);
+      if (wallet !== undefined) wallets.find(owner, wallet);
+    },
+  });
 }
 
 /** What keeps a network from being deleted: everything that refers to it. */

@@ -121,6 +121,8 @@ export interface UncheckedClaim {
   readonly proof: unknown;
   /** The proof in another form, which must be the same proof. */
   readonly sameProof?: unknown;
+  /** Adds this form of the proof to what the verification returns, also of one that is not valid. */
+  readonly form?: "solidity";
 }
 
 export interface VerifyMessage extends UncheckedClaim {
@@ -136,6 +138,8 @@ export interface VerifyValue {
   /** The proof in its canonical hex form, whatever form was given. */
   readonly proof: string;
   readonly publicSignals: readonly string[];
+  /** Where the claim asked for it. */
+  readonly solidity?: SolidityArguments;
 }
 
 export interface VerifyBatchMessage extends Pick<VerifyMessage, "system" | "circuit" | "verifyingKey" | "backend"> {

@@ -37,7 +37,9 @@ export async function verify(message: VerifyMessage): Promise<TaskResult<VerifyV
     if (read === undefined) throw new Error("invariant broken: one item has one claim");
     if (!read.ok) return read;
     const { proof, publicSignals } = read.value;
-    return { ok: true, value: valueOf(system, read.value, { result: system.verify(key, proof, publicSignals) }) };
+    const value = valueOf(system, read.value, { result: system.verify(key, proof, publicSignals) });
+    if (message.form !== "solidity" || system.solidityArguments === undefined) return { ok: true, value };
+    return { ok: true, value: { ...value, solidity: system.solidityArguments(proof, publicSignals) } };
   });
 }
 

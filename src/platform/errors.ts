@@ -148,6 +148,20 @@ export const ERROR_STATUS = {
   /** The key is not the present one with one contribution more; `details` names what does not hold. */
   contribution_invalid: 422,
   statement_invalid: 422,
+  // Verifiers on chain
+  verifier_limit_reached: 409,
+  verifier_busy: 409,
+  /** The prover has no verifier on the chain that could be asked. */
+  verifier_missing: 409,
+  verifier_not_deployed: 409,
+  /** No node answered while a verifier was to be checked. */
+  verifier_not_checked: 409,
+  /** The proof with which a contract is to be tried is not valid. */
+  known_answer_invalid: 422,
+  /** The contract on the chain and this server answer differently: an alarm. */
+  verifier_disagrees: 500,
+  /** The address on the chain has other code than was deployed: an alarm. */
+  verifier_code_mismatch: 500,
   // Chain: nodes of a network
   network_unreachable: 502,
   network_timeout: 504,

@@ -17,6 +17,7 @@ export interface LogFields {
   readonly tenant?: string;
   readonly duration_ms?: number;
   readonly prover_id?: string;
+  readonly verifier_id?: string;
   readonly vault_id?: string;
   readonly key_id?: string;
   readonly job_id?: string;

@@ -10,6 +10,8 @@ export interface MetricsDependencies {
   readonly lanes?: () => Readonly<Record<string, LaneFigures>>;
   /** Returns how often verifiers of different code disagreed on a proof; called at each scrape. */
   readonly disagreements?: () => number;
+  /** Returns how often a verifier contract and this server have disagreed since the start; called at each scrape. */
+  readonly verifierDisagreements?: () => number;
 }
 
 /** From a cached read, a fraction of a millisecond, to a long proof. */
@@ -47,6 +49,8 @@ export class Metrics {
         this.set([...inFlight.values()].reduce((sum, count) => sum + count, 0));
       },
     });
+    const { verifierDisagreements } = dependencies;
+    if (verifierDisagreements !== undefined) registerDisagreements(verifierDisagreements, registers);
     if (dependencies.lanes !== undefined) registerLanes(dependencies.lanes, registers);
     const { disagreements } = dependencies;
     if (disagreements !== undefined)
@@ -86,6 +90,19 @@ export class Metrics {
   async render(): Promise<string> {
     return await this.#registry.metrics();
   }
+}
+
+/** Anything but 0 is an alarm: a contract on a chain, or this server, takes wrong proofs or refuses right ones. */
+function registerDisagreements(countOf: () => number, registers: Registry[]): void {
+  new Counter({
+    name: "proofwright_verifier_disagreements_total",
+    help: "Proofs about which a verifier contract on a chain and this server disagreed",
+    registers,
+    collect() {
+      this.reset();
+      this.inc(countOf());
+    },
+  });
 }
 
 /** The lanes keep their figures themselves; each scrape reads them. */

@@ -38,7 +38,6 @@ import { NoteStores } from "./proofs/note-stores.js";
 import { ProverFiles } from "./prover-files.js";
 import { Proofs } from "./proofs/proofs.js";
 import { mergeCommits } from "../platform/store/commits.js";
-import type { AuditEvent } from "../platform/audit/audit-event.js";
 import { ContractCodes, type CompileContract } from "./assurance/contract-code.js";
 import { CrossChecks } from "./assurance/cross-checks.js";
 import { Labelling } from "./labels/labelling.js";
@@ -52,6 +51,11 @@ import { SharedProvers } from "./sharing/shared-provers.js";
 import { sharingHandlers } from "./sharing/sharing-handlers.js";
 import type { ProviderDependencies, ProviderFactory } from "./providers/provider.js";
 import { PROVIDERS } from "./providers/table.js";
+import type { ContractPort } from "../chain/contracts/contract-port.js";
+import type { AuditEvent } from "../platform/audit/audit-event.js";
+import { createVerifiers } from "./on-chain/create-verifiers.js";
+import { verifierHandlers } from "./on-chain/verifier-handlers.js";
+import { VerifierQueue } from "./on-chain/verifier-queue.js";
 import { VerifierContracts } from "./proofs/verifier-contracts.js";
 import { Provisioning, PROVISIONING_PHASES, type ProvisioningDependencies } from "./provisioning/provisioning.js";
 import { ReferenceStrings } from "./provisioning/reference-strings.js";
@@ -118,8 +122,6 @@ interface ProverRegistryDependencies {
   /** Absent when the server analyses no circuits. */
   readonly analyzer?: CircuitAnalyzer;
   readonly events: Pick<Events, "commitOf">;
-  /** Writes to the audit log what the area itself finds; nowhere unless given. */
-  readonly audit?: (event: AuditEvent) => Promise<void>;
   /** Compiles verifier contracts for cross-checks, which ask no contract without it. */
   readonly compileContract?: CompileContract;
   readonly clock: Clock;
@@ -128,6 +130,12 @@ interface ProverRegistryDependencies {
   readonly requireTenant: RequireTenant;
   /** The name under which a subject's work waits for its turn; the subject's own unless given. */
   readonly turnOf?: (subject: Subject) => string;
+  /** The chain area, which is built later; asked only with requests and by jobs. */
+  readonly chain: () => ContractPort;
+  /** Writes a row of the audit log that no request is the cause of. */
+  readonly audit: (event: AuditEvent) => Promise<void>;
+  /** How long deployments of verifiers wait for nodes and for blocks. Ten minutes and an hour unless given. */
+  readonly verifierPatience?: Parameters<typeof createVerifiers>[0];
 }
 
 export interface ProverRegistry {
@@ -144,6 +152,8 @@ export interface ProverRegistry {
   readonly imports: Pick<Imports, "start" | "stop">;
   /** Passes on turns of ceremonies, while the server runs. */
   readonly ceremonies: Pick<CeremonySweep, "start" | "stop" | "sweep">;
+  /** Returns how often a verifier contract and this server have disagreed since the start. */
+  readonly verifierDisagreements: () => number;
 }
 
 const SOURCE_LIMITS: SourceLimits = {
@@ -182,6 +192,7 @@ const ORPHAN_AGE_MS = 3_600_000;
 
 /** Contracts are written in the pool of proofs, which has turns of its own. */
 const CONTRACTS = { name: MADE_FILES.contract, makeMs: PROVE_DEADLINE_MS, waitMs: MADE_FILE_WAIT_MS } as const;
+const CALLERS = { ...CONTRACTS, name: MADE_FILES.caller } as const;
 /** Each makes a file of up to a gigabyte, in up to 300 s, after others that hold the memory for it. */
 const EXPORTS = {
   name: MADE_FILES.zkey,
@@ -217,14 +228,19 @@ export function createProverRegistry(
   );
   const uploadBytesMax = options.uploadBytesMax ?? UPLOAD_BYTES_MAX;
   const parts = { repository, files, catalog, builtIns, pins, strings, vault, watch, turnOf, powers };
-  const { queue, analyses, ceremonies } = createProvisioning({ ...options, uploadBytesMax }, dependencies, parts);
+  const { queue, analyses, ceremonies, ...provisioned } = createProvisioning(
+    { ...options, uploadBytesMax },
+    dependencies,
+    parts,
+  );
   const imports = createImports({ ...parts, store, artifacts, events, clock, log, queue }, uploadBytesMax);
   const origins = new CircuitOrigins({ catalog, files, imports, strings });
   const made = createMadeFiles({ ...parts, store, artifacts, resident });
+  const chained = createChained(dependencies, { ...parts, ...provisioned, ...made, access, proofs });
   const downloads = new ProverFiles({ ...parts, access, artifacts, imports, ...made });
   const service = new ProverService(serviceLimits(options), {
     ...{ store, repository, artifacts, vault, catalog, origins, notes, proofs, watch, clock, queue, analyses },
-    ...{ files, imports, strings, downloads, access, places, ceremonies: ceremonies.registration },
+    ...{ files, imports, strings, downloads, access, places, ceremonies: ceremonies.registration, ...chained },
     requireTenant: dependencies.requireTenant,
   });
   const attesting = createReceipts(options.receiptIssuer ?? UNNAMED_ISSUER, dependencies, { ...parts, ...made });
@@ -236,7 +252,7 @@ export function createProverRegistry(
       ...attesting,
       provers: service,
       labelling,
-      sharing: sharingHandlers(sharing),
+      ...{ sharing: sharingHandlers(sharing), verifiers: verifierHandlers(chained.verifiers) },
       referenceStrings: published.handlers,
       ceremonies,
       requireTenant: dependencies.requireTenant,
@@ -249,8 +265,25 @@ export function createProverRegistry(
       await published.uploads.start();
       return await removeOrphans(artifacts, { repository, powers });
     },
-    ...{ imports, ceremonies: ceremonies.sweep },
+    ...{ imports, ceremonies: ceremonies.sweep, verifierDisagreements: () => chained.onChain.disagreements },
   };
+}
+
+/** Verifiers on chain, of parts that were built before. */
+function createChained(
+  dependencies: ProverRegistryDependencies,
+  parts: ProvisioningParts & {
+    readonly access: ProverAccess;
+    readonly proofs: Proofs;
+    readonly provisioning: Provisioning;
+    readonly verifierQueue: VerifierQueue;
+    readonly contracts: VerifierContracts;
+  },
+): ReturnType<typeof createVerifiers> {
+  return createVerifiers(dependencies.verifierPatience, {
+    ...{ ...dependencies, ...parts, records: parts.repository.verifiers, queue: parts.verifierQueue },
+    ...{ proveDeadlineMs: PROVE_DEADLINE_MS, verifyDeadlineMs: VERIFY_DEADLINE_MS },
+  });
 }
 
 function serviceLimits(options: ProverRegistryOptions): ConstructorParameters<typeof ProverService>[0] {
@@ -274,14 +307,15 @@ function usedFiles(
 
 /** Files that are made when they are first downloaded. */
 function createMadeFiles(
-  parts: Omit<ConstructorParameters<typeof VerifierContracts>[1], "made"> &
+  parts: Omit<ConstructorParameters<typeof VerifierContracts>[1], "made" | "madeCaller"> &
     Omit<ConstructorParameters<typeof ExportedKeys>[0], "made"> &
     ConstructorParameters<typeof MadeFiles>[1],
 ): { readonly contracts: VerifierContracts; readonly exports: ExportedKeys } {
   const contracts = new MadeFiles(CONTRACTS, parts);
+  const madeCaller = new MadeFiles(CALLERS, parts);
   const exports = new MadeFiles(EXPORTS, parts);
   return {
-    contracts: new VerifierContracts({ deadlineMs: PROVE_DEADLINE_MS }, { ...parts, made: contracts }),
+    contracts: new VerifierContracts({ deadlineMs: PROVE_DEADLINE_MS }, { ...parts, made: contracts, madeCaller }),
     exports: new ExportedKeys({ ...parts, made: exports }),
   };
 }
@@ -359,11 +393,14 @@ function createProvisioning(
   readonly queue: ProvisioningQueue;
   readonly analyses: AnalysisQueue | undefined;
   readonly ceremonies: CeremoniesPart;
+  readonly provisioning: Provisioning;
+  readonly verifierQueue: VerifierQueue;
 } {
   const { jobs, artifacts, events, clock, log, analyzer, ceremonyCompute } = dependencies;
   const { repository, files, catalog, builtIns, watch, turnOf } = parts;
   const records = new CeremonyRecords(dependencies);
   const ceremony = { ...parts, ...dependencies, records, compute: ceremonyCompute };
+  const verifierQueue = new VerifierQueue({ records: repository.verifiers, jobs, watch, clock });
   const queue = provisioningQueue(jobs);
   const analyses = analyzer === undefined ? undefined : analysisQueue(jobs, repository);
   const provisioning = new Provisioning(
@@ -371,6 +408,7 @@ function createProvisioning(
     {
       ...{ ...parts, knownKeys: new KnownKeys({ ...parts, artifacts }), artifacts, events, clock, log },
       firstKeys: new FirstKeys(ceremony),
+      planned: (prover) => verifierQueue.planned(prover),
       followUp: (prover) => {
         const { id, build } = prover;
         // A circuit from outside has no source to analyse.
@@ -388,7 +426,7 @@ function createProvisioning(
       ...{ repository, artifacts, files, analyzer, builtIns, events, clock, watch, turnOf },
       strict: strictEnd(queue, provisioning),
     });
-  return { queue, analyses, ceremonies };
+  return { queue, analyses, ceremonies, provisioning, verifierQueue };
 }
 
 function createImports(

@@ -9,6 +9,7 @@ import { createLimits, witnessLimits, type proverRoutes } from "./routes.js";
 import type { Prover } from "./schemas.js";
 import type { receiptRoutes } from "./receipts/receipt-routes.js";
 import type { AttestationRequest, Receipts, RequestAttestation } from "./receipts/receipts.js";
+import type { verifierRoutes } from "./on-chain/verifier-routes.js";
 import type { sharingRoutes } from "./sharing/sharing-routes.js";
 import type { referenceStringRoutes } from "./reference-strings/reference-string-routes.js";
 import type { SourceLimits } from "./provisioning/sources.js";
@@ -61,6 +62,7 @@ export function proverHandlers(dependencies: {
   readonly provers: ProverService;
   readonly labelling: Labelling;
   readonly sharing: HandlersFor<typeof sharingRoutes>;
+  readonly verifiers: HandlersFor<typeof verifierRoutes>;
   readonly referenceStrings: HandlersFor<typeof referenceStringRoutes>;
   readonly receiptRoutes: HandlersFor<typeof receiptRoutes>;
   readonly receipts: Receipts;
@@ -73,10 +75,12 @@ export function proverHandlers(dependencies: {
     ...dependencies.receiptRoutes,
     ...dependencies.sharing,
     ...dependencies.ceremonies.handlers,
+    ...dependencies.verifiers,
     listProvers: ({ principal, query }) => ({ status: 200, ...provers.list(principal.subject, query) }),
     createProver: async ({ principal, body, preferWaitSec, signal }) => {
       requireSaidOwner(principal, body, requireTenant);
-      const prover = await provers.create(principal.subject, body, { waitSec: preferWaitSec, signal });
+      const plans = provers.planVerifiers(principal, body);
+      const prover = await provers.create(principal.subject, body, { waitSec: preferWaitSec, signal, plans });
       return { status: 202, body: prover, headers: { Location: `/api/v1/provers/${prover.id}` } };
     },
     updateProver: async ({ principal: { subject }, params, body, sentBack }) => {
@@ -151,9 +155,13 @@ function proofHandlers(
           status: 200,
           body: await provers.verifyBatch(principal.subject, id, { body: claimed, signal, ...attested }),
         };
-      const { store = false, ...item } = claimed;
-      const result = await provers.verify(principal, id, { item, store, signal, ...attested });
-      return { status: 200, body: { result, ...attest?.answer() } };
+      const { store = false, on_chain, network_id, ...item } = claimed;
+      const request = { item, store, signal, ...attested };
+      const answer =
+        on_chain === true || network_id !== undefined
+          ? await provers.verifyOnChain(principal, id, { ...request, networkId: network_id })
+          : { result: await provers.verify(principal, id, request) };
+      return { status: 200, body: { ...answer, ...attest?.answer() } };
     },
     listProofs: ({ principal: { subject }, params, query }) => ({
       status: 200,

@@ -17,6 +17,8 @@ import type { ArtifactName, ProverRepository, StoredProver } from "./repository.
 export const MADE_FILES = {
   /** The Solidity contract that verifies the prover's proofs. */
   contract: "verifier.sol",
+  /** An example of a contract that calls it. */
+  caller: "verifier_caller.sol",
   /** The proving key as snarkjs' file. */
   zkey: "proving_key.zkey",
 } as const satisfies Readonly<Record<string, ArtifactName>>;

@@ -45,6 +45,25 @@ export function ceremonyEvent(
   };
 }
 
+/** Returns the event of a verifier on chain that has come to its end. */
+export function verifierMoved(
+  owner: Subject,
+  verifier: Readonly<Record<"id" | "prover_id" | "network_id" | "status", string> & { address: string | null }>,
+): EventDraft[] {
+  const { id, prover_id, network_id, status, address } = verifier;
+  const payload = { verifier_id: id, prover_id, network_id, address };
+  return [{ subject: `privacy.prover.verifier.${status}`, payload, audience: [owner] }];
+}
+
+/** Returns the alarm of a verifier on chain that answers otherwise than this server. */
+export function verifierDisagreed(
+  owner: Subject,
+  { verifierId, proverId, networkId, code }: Readonly<Record<"verifierId" | "proverId" | "networkId" | "code", string>>,
+): EventDraft[] {
+  const payload = { verifier_id: verifierId, prover_id: proverId, network_id: networkId, code };
+  return [{ subject: "privacy.prover.verifier.disagreement", payload, audience: [owner] }];
+}
+
 /** Returns the event of a new note in the prover's store. */
 export function noteDeposited(owner: Subject, proverId: string): EventDraft {
   return {

@@ -36,13 +36,6 @@ const ANALYSIS_DOWNLOADS: Readonly<Partial<Record<string, { artifact: AnalysisAr
   "analysis.r1cs": { artifact: "analysis.r1cs", contentType: "application/octet-stream" },
   "analysis.sym": { artifact: "analysis.sym", contentType: "text/plain; charset=UTF-8" },
 };
-const CONTRACT_TO_MAKE: ProverArtifact = {
-  name: MADE_FILES.contract,
-  sha256: null,
-  bytes: null,
-  received: 0,
-  complete: false,
-};
 const ZKEY = MADE_FILES.zkey;
 /** Downloaded only when all gates have passed; the artifacts of compilation can be downloaded at once. */
 export const SETUP_ARTIFACTS: ReadonlySet<string> = new Set([
@@ -51,6 +44,7 @@ export const SETUP_ARTIFACTS: ReadonlySet<string> = new Set([
   "verifying_key.json",
   MADE_FILES.contract,
   "ceremony-transcript.json",
+  MADE_FILES.caller,
 ]);
 const SOURCE_FILE = "source.json";
 /** What the server sends of an answer that is no stored file; source packs to a third as a rule. */
@@ -112,7 +106,8 @@ export class ProverFiles {
       if (found === undefined || isTwice) return [];
       return [{ name, ...found, received: found.bytes, complete: true }];
     });
-    return this.#with.contracts.isAwaited(prover) ? [...made, CONTRACT_TO_MAKE] : made;
+    const toMake = this.#with.contracts.awaited(prover).filter(mayRead);
+    return [...made, ...toMake.map((name) => ({ name, sha256: null, bytes: null, received: 0, complete: false }))];
   }
 
   async #get(
@@ -123,7 +118,7 @@ export class ProverFiles {
     const caller = asker.subject;
     const { mayRead, prover: asked } = this.#with.access.files(caller, id);
     const { contracts } = this.#with;
-    if (name === CONTRACT_TO_MAKE.name && contracts.isAwaited(asked)) await contracts.make(asked, asker);
+    if (mayRead(name) && contracts.isAwaited(asked, name)) await contracts.makeNamed(asked, name, asker);
     const { prover } = this.#with.access.files(caller, id);
     const found = mayRead(name)
       ? (this.#download(prover, name) ??

@@ -10,6 +10,7 @@ import { isInCeremony } from "./ceremonies/waiting.js";
 import { isWaitingForFiles } from "./imports/import-files.js";
 import { isFinished } from "./provisioning/lifecycle.js";
 import { ProverLabels, hasMeta } from "./labels/labels.js";
+import { VerifierRecords, type StoredPlan } from "./on-chain/verifier-records.js";
 import { GrantRecords } from "./sharing/grants.js";
 import type { ProverAnalysis } from "./analysis/analysis-schemas.js";
 import type { ProofFilters, ProverDiagnostic, ProofRecord, Prover, ProverFilters, UniversalSetup } from "./schemas.js";
@@ -28,6 +29,8 @@ export type ArtifactName =
   | "circuit.sym"
   | "interface.json"
   | "verifier.sol"
+  /** An example of a contract that calls it. */
+  | "verifier_caller.sol"
   | "reference_string"
   | "source.json"
   /** Of keys from a ceremony: who contributed, and what proves it. */
@@ -96,6 +99,10 @@ interface ProverBuild {
   readonly is_strict?: boolean;
   /** Set on provers that neither take keys of another prover of the circuit nor give theirs. */
   readonly has_own_keys?: boolean;
+  /** Verifier contracts that are deployed before the prover is provisioned. */
+  readonly plans?: readonly StoredPlan[];
+  /** Those on which it waits now, by their ids. */
+  readonly deploying?: readonly string[];
   /** Set once the keys among `artifacts` have passed all setup gates. */
   readonly gates_passed: boolean;
 }
@@ -156,6 +163,7 @@ const ANALYSIS_USE = "analysis";
 export class ProverRepository {
   readonly labels: ProverLabels;
   readonly grants: GrantRecords;
+  readonly verifiers: VerifierRecords;
   readonly #store: Store;
   readonly #provers: Table<StoredProver, "owner" | "pending" | "waiting" | "circuit", never>;
   readonly #proofs: Table<StoredProof, "prover", never>;
@@ -165,6 +173,7 @@ export class ProverRepository {
     this.#store = dependencies.store;
     this.labels = new ProverLabels(dependencies);
     this.grants = new GrantRecords(dependencies);
+    this.verifiers = new VerifierRecords(dependencies);
     this.#provers = defineTable<StoredProver, "owner" | "pending" | "waiting" | "circuit">(
       {
         name: TABLES.prover,
@@ -296,7 +305,7 @@ export class ProverRepository {
   }
 
   /**
-   * Prepares the deletion of a prover with its labels, its grants and the owner's proof records, and with the owner's
+   * Prepares the deletion of a prover with its labels, its grants, the records of its verifiers and the owner's proof records, and with the owner's
    * compiled circuit when no other of its provers uses it. The stores are deleted by `NoteStores.prepareRelease`.
    */
   deletion(record: StoreRecord<StoredProver>): StoreCommit {
@@ -310,6 +319,7 @@ export class ProverRepository {
       analysis === undefined ? {} : this.#analyses.deleteCommit(analysis),
       this.labels.deletion(record.value),
       this.grants.deletionOfProver(build.owner, id),
+      this.verifiers.deletionOfProver(build.owner, id),
       this.proofsDeletion(build.owner, id),
       {
         deletes: [

@@ -6,6 +6,7 @@ import { CircuitAnalysis } from "./analysis/analysis-schemas.js";
 import { ceremonyRoutes } from "./ceremonies/ceremony-routes.js";
 import { UpdateProver } from "./labels/label-schemas.js";
 import { receiptRoutes } from "./receipts/receipt-routes.js";
+import { verifierRoutes } from "./on-chain/verifier-routes.js";
 import { sharingRoutes } from "./sharing/sharing-routes.js";
 import { referenceStringRoutes } from "./reference-strings/reference-string-routes.js";
 import type { SourceLimits } from "./provisioning/sources.js";
@@ -104,6 +105,7 @@ export const proverRoutes = {
   ...sharingRoutes,
   ...receiptRoutes,
   ...ceremonyRoutes,
+  ...verifierRoutes,
   listProvers: defineRoute({
     id: "listProvers",
     area: "prover",
@@ -149,6 +151,7 @@ export const proverRoutes = {
       "too_many_requests",
       "overloaded",
       "storage_full",
+      ...(["forbidden", "not_found", "signer_not_found", "contract_not_deployed"] as const),
     ],
     example: {
       body: {
@@ -277,7 +280,7 @@ export const proverRoutes = {
     auth: READ,
     needsUnsealed: true,
     description:
-      "The public inputs and outputs in the witness are checked against the proof; private inputs are ignored. `store` needs the permission to create. With `batch`, up to 1000 proofs are verified together, much faster than one by one; the results are in the same order under `batch`. A malformed item has `errors` and does not affect the others.",
+      "The public inputs and outputs in the witness are checked against the proof; private inputs are ignored. `store` needs the permission to create. With `batch`, up to 1000 proofs are verified together, much faster than one by one; the results are in the same order under `batch`. A malformed item has `errors` and does not affect the others. With `on_chain` or a `network_id` the prover's verifier contract is asked as well; where it answers otherwise the request fails with `verifier_disagrees`, the owner gets an event, and nothing is stored.",
     params: ProverParams,
     body: VerifyBody,
     itemsFailAlone: true,
@@ -306,6 +309,9 @@ export const proverRoutes = {
       "overloaded",
       "deadline_exceeded",
       "storage_full",
+      ...(["verifier_missing", "verifier_disagrees", "verifier_code_mismatch"] as const),
+      ...(["network_unreachable", "network_timeout", "network_answer_invalid"] as const),
+      ...(["network_chain_mismatch", "network_disabled", "network_has_no_node"] as const),
     ],
     example: { body: { proof: "00", witness: { Y: "35" } } },
   }),
@@ -345,7 +351,7 @@ export const proverRoutes = {
     auth: READ,
     needsUnsealed: true,
     description:
-      "verifying_key.json, proving_key, proving_key.zkey (the proving key as snarkjs' file), circuit.wasm, circuit.r1cs, circuit.sym, interface.json, verifier.sol, source.json; of a ceremony ceremony-transcript.json; of the analysis analysis.json and, when two witnesses differ, witness_1.wtns, witness_2.wtns, analysis.r1cs, analysis.sym. ETag is the SHA-256. verifier.sol, and proving_key.zkey of PLONK, are made when they are first downloaded, which takes a moment, of large circuits minutes: 503 `deadline_exceeded` with Retry-After means that the file is still being made, ask again.",
+      "verifying_key.json, proving_key, proving_key.zkey (the proving key as snarkjs' file), circuit.wasm, circuit.r1cs, circuit.sym, interface.json, verifier.sol, verifier_caller.sol (an example of a contract that calls it), source.json; of a ceremony ceremony-transcript.json; of the analysis analysis.json and, when two witnesses differ, witness_1.wtns, witness_2.wtns, analysis.r1cs, analysis.sym. ETag is the SHA-256. verifier.sol, verifier_caller.sol, and proving_key.zkey of PLONK, are made when they are first downloaded, which takes a moment, of large circuits minutes: 503 `deadline_exceeded` with Retry-After means that the file is still being made, ask again.",
     deadlineMs: DOWNLOAD_DEADLINE_MS,
     params: ArtifactParams,
     responses: { 200: { description: "The file", file: "application/octet-stream" } },

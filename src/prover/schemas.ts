@@ -20,6 +20,7 @@ import { ProverAnalysis } from "./analysis/analysis-schemas.js";
 import { ImportRequest } from "./imports/import-schemas.js";
 import { CeremonyRequest } from "./ceremonies/ceremony-schemas.js";
 import { GIVEN_LABELS, LABELS, LABEL_FILTERS, Meta, MetaFilter, ProverReference } from "./labels/label-schemas.js";
+import { OnChainAnswer, PLANNED_VERIFIERS } from "./on-chain/verifier-schemas.js";
 import { PROVER_STATUSES } from "./provisioning/lifecycle.js";
 import { ATTESTED_MEMBERS, Receipt, WANTED_MEMBERS } from "./receipts/receipt-schemas.js";
 
@@ -29,7 +30,7 @@ export const DIAGNOSTIC_TEXT_LENGTH_MAX = 4096;
 export const DIAGNOSTIC_NOTES_MAX = 16;
 
 const Status = Type.Enum([...PROVER_STATUSES], {
-  description: "provisioning status; deploying_artifacts is reserved for on-chain verifiers and does not occur today",
+  description: "provisioning status; deploying_artifacts while the verifier contracts of `verifiers` are deployed",
 });
 const FieldElement = Type.String({ pattern: "^(0|[1-9][0-9]{0,77})$", description: "field element, decimal" });
 
@@ -240,6 +241,7 @@ export const CreateProver = closed(
         }),
       ),
     ),
+    verifiers: Type.Optional(nullable(PLANNED_VERIFIERS)),
     ...GIVEN_LABELS,
     ...SAID_OWNER,
   },
@@ -391,6 +393,15 @@ export const VerifyBody = closed({
       description: "many proofs instead of one; the results are in the same order",
     }),
   ),
+  on_chain: Type.Optional(
+    Type.Boolean({
+      description:
+        "ask the prover's verifier contract as well, for its owner only; not with `batch`. The node of the network sees the proof. Both must answer the same, or the request fails with `verifier_disagrees`",
+    }),
+  ),
+  network_id: Type.Optional(
+    Type.String({ ...Uuid, description: "the network whose verifier is asked; needed where there are several" }),
+  ),
 });
 const ItemErrors = closed(
   { errors: Type.Array(closed({ message: Type.String(), code: Type.String(), path: Type.Optional(Type.String()) })) },
@@ -400,6 +411,7 @@ const VerifiedItem = closed({ result: Type.Boolean(), receipt: ATTESTED_MEMBERS.
 export const VerifyResult = Type.Object({
   result: Type.Boolean({ description: "of a batch: whether all of its proofs are valid" }),
   ...ATTESTED_MEMBERS,
+  on_chain: Type.Optional(OnChainAnswer),
   batch: Type.Optional(
     Type.Array(Type.Union([VerifiedItem, ItemErrors]), {
       maxItems: VERIFY_BATCH_ITEMS_MAX,
@@ -475,15 +487,25 @@ const SnarkjsProof = Type.Object({
   public_signals: Type.Array(FieldElement),
 });
 const Word = Type.String({ pattern: "^0x[0-9a-f]{64}$" });
+const Calldata = Type.String({
+  pattern: "^0x[0-9a-f]+$",
+  description: "call of `verifyProof`, as a transaction has it",
+});
 const SolidityProof = Type.Union(
   [
     Type.Object(
-      { a: Type.Array(Word), b: Type.Array(Type.Array(Word)), c: Type.Array(Word), input: Type.Array(Word) },
+      {
+        ...{ a: Type.Array(Word), b: Type.Array(Type.Array(Word)), c: Type.Array(Word), input: Type.Array(Word) },
+        calldata: Calldata,
+      },
       { description: "of Groth16" },
     ),
-    Type.Object({ proof: Type.Array(Word), input: Type.Array(Word) }, { description: "of PLONK and FFLONK" }),
+    Type.Object(
+      { proof: Type.Array(Word), input: Type.Array(Word), calldata: Calldata },
+      { description: "of PLONK and FFLONK" },
+    ),
   ],
-  { description: "arguments of the verifier contract's `verifyProof`" },
+  { description: "arguments of the verifier contract's `verifyProof`, and the whole call" },
 );
 
 export const ProveResult = Type.Object({

@@ -2,6 +2,7 @@
  * The operations of the prover registry, for one owner at a time. Connects the parts (sources, stores, vault, durable
  * jobs, proofs) and enforces limits and permissions; computes nothing and knows no HTTP.
  */
+import type { VerifyValue } from "../engine/protocol.js";
 import { AppError, invalidMember, notFound } from "../platform/errors.js";
 import { PERMISSIONS, holdsAll } from "../platform/auth/permissions.js";
 import type { Principal, Subject } from "../platform/auth/principal.js";
@@ -24,6 +25,10 @@ import { givenLabels, type GivenLabels } from "./labels/labels.js";
 import { isFinished, progressOf, stepOf } from "./provisioning/lifecycle.js";
 import { readAnalysis } from "./analysis/analyses.js";
 import type { CircuitAnalysis } from "./analysis/analysis-schemas.js";
+import type { OnChainVerification } from "./on-chain/on-chain-verification.js";
+import type { StoredPlan } from "./on-chain/verifier-records.js";
+import type { OnChainAnswer } from "./on-chain/verifier-schemas.js";
+import type { Verifiers } from "./on-chain/verifiers.js";
 import type { NoteStores } from "./proofs/note-stores.js";
 import type { Attestation } from "./proofs/attestation.js";
 import type { Proofs } from "./proofs/proofs.js";
@@ -34,7 +39,6 @@ import {
   type CreateProver,
   type Note,
   type ProofFilters,
-  type ProofItem,
   type ProofRecord,
   type ProveResult,
   type Prover,
@@ -105,6 +109,8 @@ interface ProverServiceDependencies {
   readonly strings: Pick<ReferenceStrings, "requirePhase1" | "requireSource">;
   readonly ceremonies: NewCeremonies;
   readonly downloads: ProverFiles;
+  readonly verifiers: Verifiers;
+  readonly onChain: OnChainVerification;
 }
 
 type WantedStores = Parameters<NoteStores["prepare"]>[1];
@@ -159,9 +165,14 @@ export class ProverService {
   async create(
     owner: Subject,
     request: CreateProver,
-    wait: { readonly waitSec: number; readonly signal: AbortSignal },
+    wait: {
+      readonly waitSec: number;
+      readonly signal: AbortSignal;
+      /** What `planVerifiers` returned for the request. */
+      readonly plans?: readonly StoredPlan[];
+    },
   ): Promise<Prover> {
-    const prover = await this.#register(owner, request);
+    const prover = await this.#register(owner, request, wait.plans ?? []);
     this.#with.queue.wake();
     const isDone = (): boolean => {
       const found = this.#with.repository.find(owner, prover.id);
@@ -172,6 +183,14 @@ export class ProverService {
     await this.#with.watch.waitUntil(prover.id, isDone, { waitMs, signal: wait.signal });
     const found = this.#with.repository.find(owner, prover.id);
     return found === undefined ? prover : this.#with.repository.onWire(found.value);
+  }
+
+  /** Checks the verifier contracts that a prover is to be created with; see `Verifiers.plan`. */
+  planVerifiers(principal: Principal, request: CreateProver): StoredPlan[] {
+    const { catalog, verifiers } = this.#with;
+    if ((request.verifiers ?? []).length === 0) return [];
+    const { system } = catalog.resolve({ ...request, provider: request.provider ?? DEFAULT_PROVIDER });
+    return verifiers.plan(principal, request.verifiers ?? [], system);
   }
 
   /** @throws AppError `not_found`, as every method that takes an id */
@@ -203,6 +222,7 @@ export class ProverService {
       const record = this.#find(owner, id);
       const { vault_id, note_store_id, nullifier_store_id } = record.value;
       const analysis = this.#with.repository.findAnalysis(owner, id)?.value;
+      const verifiers = this.#with.verifiers.ofProver(owner, id);
       const shared = this.#with.repository.findCircuitAnalysis(scopeOf(record.value), record.value.build.circuit_hash);
       const ceremony = this.#with.ceremonies.deletion(owner, id);
       try {
@@ -221,6 +241,7 @@ export class ProverService {
       this.#with.watch.notify(id);
       await this.#with.queue.cancel(id);
       if (analysis !== undefined) await this.#with.analyses?.cancel(analysis.id);
+      await this.#with.verifiers.cancel(verifiers);
       await this.#with.vault.forget(vault_id);
       if (record.value.build.import !== undefined) await this.#with.imports.discard(owner, id);
       await this.#removeFiles(record.value, { ...shared?.artifacts }, { ...analysis?.artifacts });
@@ -270,19 +291,30 @@ export class ProverService {
    * Verifies a proof; see `Proofs.verify`.
    * @throws AppError `forbidden` for `store` without the permission to create
    */
-  async verify(
-    principal: Principal,
-    id: string,
-    request: {
-      readonly item: ProofItem;
-      readonly store: boolean;
-      readonly signal: AbortSignal;
-      readonly attest?: Attestation;
-    },
-  ): Promise<boolean> {
+  async verify(principal: Principal, id: string, request: Parameters<Proofs["verify"]>[2]): Promise<boolean> {
     if (request.store && !holdsAll(principal.permissions, PERMISSIONS.create))
       throw new AppError("forbidden", { message: "storing a proof needs the permission create" });
     return await this.#with.proofs.verify(principal.subject, id, request);
+  }
+
+  /**
+   * Does the same and asks a verifier contract as well, before anything is stored.
+   * @param request.networkId whose verifier is asked; the only one of the prover unless given
+   * @throws AppError as `OnChainVerification.choose` and `agree`
+   */
+  async verifyOnChain(
+    principal: Principal,
+    id: string,
+    { networkId, ...request }: Parameters<Proofs["verify"]>[2] & { readonly networkId: string | undefined },
+  ): Promise<VerifyResult> {
+    const { onChain } = this.#with;
+    const verifier = onChain.choose(principal.subject, id, networkId);
+    const said: OnChainAnswer[] = [];
+    const confirm = async (checked: VerifyValue): Promise<void> => {
+      said.push(await onChain.agree(verifier, checked, request.signal));
+    };
+    const result = await this.verify(principal, id, { ...request, confirm });
+    return { result, ...(said[0] === undefined ? {} : { on_chain: said[0] }) };
   }
 
   /**
@@ -301,9 +333,11 @@ export class ProverService {
   ): Promise<VerifyResult> {
     const { batch = [], ...single } = request.body;
     for (const [path, value] of Object.entries(single)) {
-      if (value === false || !(path === "store" || SINGLE_PROOF_MEMBERS.includes(path))) continue;
-      const message =
-        path === "store"
+      const isChain = path === "on_chain" || path === "network_id";
+      if (value === false || !(path === "store" || isChain || SINGLE_PROOF_MEMBERS.includes(path))) continue;
+      const message = isChain
+        ? `\`${path}\` is not possible with \`batch\`: contracts are asked about one proof at a time`
+        : path === "store"
           ? "`store` is not possible with `batch`: proofs are stored one at a time"
           : `give one proof or \`batch\`; in a batch, \`${path}\` is a member of each item`;
       throw invalidMember(path, message);
@@ -377,7 +411,7 @@ export class ProverService {
     return await this.#with.proofs.note(owner, id, index);
   }
 
-  async #register(owner: Subject, given: CreateProver): Promise<Prover> {
+  async #register(owner: Subject, given: CreateProver, plans: readonly StoredPlan[]): Promise<Prover> {
     const request = withPhase1(given);
     const triple = this.#with.catalog.resolve({ ...request, provider: request.provider ?? DEFAULT_PROVIDER });
     const { provider, proving_scheme, curve, trusted_setup, system } = triple;
@@ -428,6 +462,8 @@ export class ProverService {
       ...(phase1 === undefined ? {} : { phase1 }),
       ...(request.fresh_setup === true || ceremony !== undefined ? { has_own_keys: true } : {}),
       ...(ceremony === undefined ? {} : { has_ceremony: true }),
+      ...(request.fresh_setup === true ? { has_own_keys: true } : {}),
+      ...(plans.length === 0 ? {} : { plans }),
     };
     return await origin.hold(async (files) =>
       this.#insert({ ...prover, build: { ...build, ...files } }, stores, {

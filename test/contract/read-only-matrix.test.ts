@@ -56,6 +56,8 @@ const ANSWERS: Readonly<Record<string, readonly [number, string?]>> = {
   restoreSecret: [409, "deletion_not_planned"],
   restoreVault: [409, "deletion_not_planned"],
   verify: [422, "proof_malformed"],
+  // No blocks are mined, so that its deployment is still under way.
+  checkVerifier: [409, "verifier_busy"],
   // The server of the test has no folder of published files.
   getReferenceString: [404, "not_found"],
   checkReferenceString: [422, "invalid_request"],

@@ -27,6 +27,8 @@ const EXPECTED = [
   "The receipt is genuine: the proof is valid.",
   '"response":"12"',
   '"count":"12"',
+  '"status":"ready"',
+  '"on_chain":{"verifier_id"',
   '"access_token":"ppt_',
 ];
 

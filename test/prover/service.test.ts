@@ -530,6 +530,7 @@ describe("artifacts", () => {
       ["circuit.sym", "text/plain; charset=UTF-8"],
       ["interface.json", "application/json"],
       ["verifier.sol", "text/plain; charset=UTF-8"],
+      ["verifier_caller.sol", "text/plain; charset=UTF-8"],
       ["source.json", "application/json"],
     ] as const) {
       const file = await test.provers.artifact(owner, cubic.id, name);

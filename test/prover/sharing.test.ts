@@ -124,6 +124,12 @@ describe("each route of a shared prover", () => {
     ["verify", () => ({ body: { witness: { Y: "35" }, proof: proof.proof } }), 200, 200, 200],
     ["verify", () => ({ body: { batch: [{ witness: { Y: "35" }, proof: proof.proof }] } }), 200, 200, 200],
     ["verify", () => ({ body: { witness: { Y: "35" }, proof: proof.proof, store: true } }), 200, 403, 403],
+    ["verify", () => ({ body: { witness: { Y: "35" }, proof: proof.proof, on_chain: true } }), 403, 403, 403],
+    ["listVerifiers", () => ({}), 404, 404, 404],
+    ["createVerifier", () => ({ body: { network_id: newId(), account_id: newId() } }), 404, 404, 404],
+    ["getVerifier", () => ({ params: { id, verifier_id: newId() } }), 404, 404, 404],
+    ["checkVerifier", () => ({ params: { id, verifier_id: newId() } }), 404, 404, 404],
+    ["deleteVerifier", () => ({ params: { id, verifier_id: newId() } }), 404, 404, 404],
     ["listProverArtifacts", () => ({}), 200, 200, 200],
     ["getProverArtifact", () => ({ params: { id, name: "verifying_key.json" } }), 200, 200, 200],
     ["getProverArtifact", () => ({ params: { id, name: "verifier.sol" } }), 200, 200, 200],
@@ -205,6 +211,7 @@ describe("each route of a shared prover", () => {
     expect(test.provers.artifacts(stranger, id).map(({ name }) => name)).toEqual([
       "verifying_key.json",
       "verifier.sol",
+      "verifier_caller.sol",
     ]);
     expect(await call("getSharedProver", owner)).toBe(404);
     const body = { witness: INPUTS, vault_id: record.vault_id };

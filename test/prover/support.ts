@@ -2,6 +2,7 @@
  * A prover registry over a real store, real artifacts, a real vault and real durable jobs, whose compute can be made to
  * stumble.
  */
+import type { ContractPort } from "../../src/chain/contracts/contract-port.js";
 import { AppError, notFound } from "../../src/platform/errors.js";
 import type { Principal, Subject } from "../../src/platform/auth/principal.js";
 import { PERMISSIONS_MAX } from "../../src/platform/auth/permissions.js";
@@ -36,6 +37,8 @@ export interface TestRegistry {
   readonly artifacts: Artifacts;
   readonly vault: TestVault;
   readonly jobs: Jobs;
+  /** Rows of the audit log that no request is the cause of. */
+  readonly audited: readonly AuditEvent[];
   readonly log: RecordedLog;
   readonly registry: ProverRegistry;
   readonly provers: ProverService;
@@ -68,6 +71,9 @@ export interface TestRegistryOptions {
   readonly uploadBytesMax?: number;
   readonly powersUploadBytesMax?: number;
   readonly unsealed?: boolean;
+  /** The chain area; without one nothing can be deployed. */
+  readonly chain?: () => ContractPort;
+  readonly verifierPatience?: { readonly nodePatienceMs: number; readonly followMs: number };
   /** Jobs are left alone until the test starts them. */
   readonly idle?: boolean;
 }
@@ -87,6 +93,7 @@ export async function openTestRegistry(options: TestRegistryOptions = {}): Promi
   const { store, folder } = vault;
   const artifacts = await openArtifacts(`${folder}/artifacts`);
   const log = recordedLog();
+  const audited: AuditEvent[] = [];
   const jobs = new Jobs({ retryDelayMs: 20, settleDelayMs: 20 }, { store, clock: systemClock, log });
   const resident = new ResidentBytes(
     { budgetBytes: 256 * 2 ** 20 },
@@ -116,7 +123,6 @@ export async function openTestRegistry(options: TestRegistryOptions = {}): Promi
       ceremonyCompute: options.ceremonyCompute ?? new LocalCeremonies(),
       ...(options.analyzer === undefined ? {} : { analyzer: options.analyzer }),
       ...(options.compileContract === undefined ? {} : { compileContract: options.compileContract }),
-      ...(options.audit === undefined ? {} : { audit: options.audit }),
       ...(options.providers === undefined ? {} : { providers: options.providers }),
       checkPowers: async (path) => {
         const file = openRangeFile(path);
@@ -129,6 +135,16 @@ export async function openTestRegistry(options: TestRegistryOptions = {}): Promi
       events: { commitOf: (drafts) => eventCommit(drafts, systemClock) },
       clock: options.clock ?? systemClock,
       log,
+      chain:
+        options.chain ??
+        (() => {
+          throw new Error("this registry has no chain");
+        }),
+      audit: async (event) => {
+        audited.push(event);
+        await options.audit?.(event);
+      },
+      ...(options.verifierPatience === undefined ? {} : { verifierPatience: options.verifierPatience }),
       requireTenant: (_principal, { kind }) => {
         throw notFound(kind);
       },
@@ -141,6 +157,7 @@ export async function openTestRegistry(options: TestRegistryOptions = {}): Promi
     artifacts,
     vault,
     jobs,
+    audited,
     log,
     registry,
     provers: registry.service,

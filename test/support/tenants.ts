@@ -69,6 +69,12 @@ export async function newTenant({ server, anvil }: Ground, email: string): Promi
   const grant = (await api.createProverGrant({ params: { id: prover }, body: { user_id: randomUUID() } })).body.id;
   const sharedProver = await proverSharedWith(user.id, server.as(applicationToken));
   const network = await networkOf(anvil, api);
+  const verifier = (
+    await api.createVerifier({
+      params: { id: prover },
+      body: { network_id: network.network, account_id: network.account },
+    })
+  ).body.id;
   const contract = (await api.createContract({ body: { network_id: network.network, address: DEPLOYED, name: "c" } }))
     .body.id;
   const tokenContract = (
@@ -116,6 +122,7 @@ export async function newTenant({ server, anvil }: Ground, email: string): Promi
     "provers:proof_id": proof,
     "provers:grant_id": grant,
     "provers:kid": receiptKey,
+    "provers:verifier_id": verifier,
     "shared_provers:id": sharedProver,
     "provers:index": "0",
     "provers:invitation_id": randomUUID(),
@@ -222,6 +229,8 @@ export function bodyOf({ anvil }: Pick<Ground, "anvil">, route: RouteSpec, ids: 
     createNetworkNode: { config: { json_rpc_url: anvil.url.replace("127.0.0.1", "127.0.0.2") } },
     createTransaction: { network_id: ids["networks:id"], account_id: ids["accounts:id"], to: DEPLOYED, value: 1 },
     createAccount: { network_id: ids["networks:id"] },
+    createVerifier: { network_id: ids["networks:id"], account_id: ids["accounts:id"] },
+    createVerifierRegistry: { network_id: ids["networks:id"], account_id: ids["accounts:id"] },
     createProver: {
       identifier: "cubic",
       proving_scheme: "groth16",

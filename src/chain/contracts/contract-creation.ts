@@ -39,7 +39,7 @@ export interface CreatedContract {
 }
 
 /** Contracts of one owner. A list sorted by last use with a filter reads all of them. */
-const CONTRACTS_MAX = 10_000;
+export const CONTRACTS_MAX = 10_000;
 /** Sources of one owner that wait for the compiler or are being compiled. */
 const BUILDS_MAX = 20;
 const BUILD_RETRY_SEC = 10;

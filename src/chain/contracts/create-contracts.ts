@@ -10,6 +10,7 @@ import type { References } from "../../platform/references.js";
 import type { Store } from "../../platform/store/store.js";
 import type { Networks } from "../networks/network-port.js";
 import type { Submissions } from "../transactions/submission-port.js";
+import type { TransactionService } from "../transactions/transaction-service.js";
 import { ContractAccesses } from "./access-times.js";
 import { ContractBuilds, type BuildOptions } from "./builds/builds.js";
 import { ContractAbis } from "./abi/contract-abis.js";
@@ -19,6 +20,7 @@ import { Deployments } from "./deployments.js";
 import { ContractDescriptions } from "./builds/descriptions.js";
 import { ContractExecutions } from "./executions.js";
 import { ContractRepository } from "./contract-repository.js";
+import { ContractPort } from "./contract-port.js";
 import { ContractCreation } from "./contract-creation.js";
 import { ContractService } from "./contract-service.js";
 import { TokenContracts } from "./token-contracts.js";
@@ -30,7 +32,7 @@ interface ContractsDependencies {
   readonly clock: Clock;
   readonly log: Log;
   readonly networks: Networks;
-  readonly submissions: Submissions;
+  readonly submissions: Submissions & Pick<TransactionService, "get">;
   readonly requireTenant: RequireTenant;
   /** See ChainDependencies.turnOf. */
   readonly turnOf: (subject: Subject) => string;
@@ -38,10 +40,14 @@ interface ContractsDependencies {
   readonly references: References;
 }
 
+type PortParts = ConstructorParameters<typeof ContractPort>[0];
+
 export interface Contracts {
   readonly service: ContractService;
   readonly tokens: TokenContracts;
   readonly repository: ContractRepository;
+  /** For other areas. */
+  readonly port: (signers: Pick<PortParts, "confirmationsOf" | "requireOwnSigner">) => ContractPort;
   /** For decoding logs. */
   readonly abis: ContractAbis;
   readonly handlers: HandlersFor<typeof contractRoutes>;
@@ -69,6 +75,7 @@ export function createContracts(options: BuildOptions, dependencies: ContractsDe
     service,
     tokens,
     repository,
+    port: (signers) => new ContractPort({ ...options, ...dependencies, ...signers, repository, creation, deployments }),
     abis,
     handlers: contractHandlers({ contracts: service, creation, executions, tokens }),
     stop: async () => {

@@ -29,6 +29,14 @@ export type LinkReferences = Readonly<
   Record<string, Readonly<Record<string, readonly { readonly start: number; readonly length: number }[]>>>
 >;
 
+/** Code on the chain; where an immutable's value will be, it has zeros. */
+export interface RuntimeCode {
+  /** Hex without 0x. */
+  readonly bytecode: string;
+  /** Places of immutables, in bytes. */
+  readonly immutables: readonly { readonly start: number; readonly length: number }[];
+}
+
 export interface CompiledContract {
   readonly ok: true;
   readonly file: string;
@@ -38,6 +46,8 @@ export interface CompiledContract {
   /** Creation code, hex without 0x; `__$...$__` stands where a library's address belongs. */
   readonly bytecode: string;
   readonly linkReferences: LinkReferences;
+  /** The code as it is on the chain after the deployment, but for immutables. */
+  readonly runtime: RuntimeCode;
   readonly opcodes: string;
   /** The compiler's metadata JSON, whose hash is in the code. */
   readonly metadata: string;
@@ -72,6 +82,10 @@ interface CompilerContract {
   readonly metadata: string;
   readonly evm: {
     readonly bytecode: { readonly object: string; readonly opcodes: string; readonly linkReferences: LinkReferences };
+    readonly deployedBytecode: {
+      readonly object: string;
+      readonly immutableReferences?: Readonly<Record<string, RuntimeCode["immutables"]>>;
+    };
   };
 }
 
@@ -103,7 +117,7 @@ export function compileSolidity(request: SolidityRequest): SolidityResult {
     contract: {
       abi,
       metadata,
-      evm: { bytecode },
+      evm: { bytecode, deployedBytecode },
     },
   } = picked;
   return {
@@ -113,6 +127,10 @@ export function compileSolidity(request: SolidityRequest): SolidityResult {
     abi,
     bytecode: bytecode.object,
     linkReferences: bytecode.linkReferences,
+    runtime: {
+      bytecode: deployedBytecode.object,
+      immutables: Object.values(deployedBytecode.immutableReferences ?? {}).flat(),
+    },
     opcodes: bytecode.opcodes,
     metadata,
     warnings: boundDiagnostics(diagnostics),
@@ -129,7 +147,12 @@ function standardInput({ sources, settings }: SolidityRequest): unknown {
       viaIR: settings.viaIr,
       optimizer: settings.optimizerRuns === null ? { enabled: false } : { enabled: true, runs: settings.optimizerRuns },
       outputSelection: {
-        "*": { "*": ["abi", "metadata", "evm.bytecode.object", "evm.bytecode.opcodes", "evm.bytecode.linkReferences"] },
+        "*": {
+          "*": [
+            ...["abi", "metadata", "evm.bytecode.object", "evm.bytecode.opcodes", "evm.bytecode.linkReferences"],
+            ...["evm.deployedBytecode.object", "evm.deployedBytecode.immutableReferences"],
+          ],
+        },
       },
     },
   };

@@ -34,6 +34,9 @@ export const AUDIT_MODES: Readonly<Record<string, AuditMode | "none">> = {
   createTransaction: "deferred",
   bumpTransaction: "deferred",
   cancelTransaction: "deferred",
+  createVerifier: "deferred",
+  checkVerifier: "deferred",
+  createVerifierRegistry: "deferred",
   deleteProver: "durable",
   leaveSharedProver: "durable",
   // They decide who may use what another owns.

@@ -23,6 +23,7 @@ import type { Meta } from "../labels/label-schemas.js";
 import type { Place, Places } from "../sharing/places.js";
 import type { Right } from "../sharing/grants.js";
 import type { Admission, ProverAccess } from "../sharing/prover-access.js";
+import { verifierCalldata } from "../on-chain/verifier-calldata.js";
 import { noteDeposited } from "../prover-events.js";
 import type { ProverRepository, StoredProver } from "../repository.js";
 import type { Note, ProofItem, ProofRecord, ProveResult } from "../schemas.js";
@@ -142,7 +143,7 @@ export class Proofs {
       },
     });
     await attest?.sign([decision], this.#noteAt(caller, id, record.note_index));
-    return { proof, ...record, ...formsOf(result.value) };
+    return { proof, ...record, ...formsOf(result.value, prover.proving_scheme) };
   }
 
   /**
@@ -153,7 +154,13 @@ export class Proofs {
   async verify(
     caller: Subject,
     id: string,
-    request: Attested & { readonly item: ProofItem; readonly store: boolean; readonly signal: AbortSignal },
+    request: Attested & {
+      readonly item: ProofItem;
+      readonly store: boolean;
+      /** Another verifier, which is asked as well; what it throws ends the request before anything is stored. */
+      readonly confirm?: ((checked: VerifyValue) => Promise<void>) | undefined;
+      readonly signal: AbortSignal;
+    },
   ): Promise<boolean> {
     const { attest } = request;
     const verifying = this.#admit(caller, id, "verify");
@@ -167,7 +174,8 @@ export class Proofs {
     const verifyingKeySha256 = await this.#with.pins.read(prover, "verifying_key", this.#with.turnOf(caller));
     await attest?.begin(prover, { isBatch: false });
     const ready = this.#ready(prover, { "verifying_key.json": verifyingKeySha256 });
-    const checked = await this.#with.catalog.providerOf(prover).verify(ready, claim, {
+    const asked = request.confirm === undefined ? claim : { ...claim, form: "solidity" as const };
+    const checked = await this.#with.catalog.providerOf(prover).verify(ready, asked, {
       owner: this.#with.turnOf(caller),
       signal: request.signal,
       deadlineMs: this.#options.verifyDeadlineMs,
@@ -177,6 +185,7 @@ export class Proofs {
     const decision: Decision = { action: "verify", ready, admission, verifyingKeySha256, ...checked.value };
     await attest?.confirm(decision);
     let note: NotePlace | undefined;
+    await request.confirm?.(checked.value);
     if (result && request.store) {
       const proven = { proof, publicSignals, verifyingKeySha256, meta, origin: "verify", timings: null } as const;
       const { note_index: index } = await this.#store(caller, admission, proven);
@@ -388,7 +397,8 @@ function witnessMissing(message: string): AppError {
   return invalidMember("witness", message, "witness_missing");
 }
 
-function taskError(failure: TaskFailure): AppError {
+/** Returns what a failed task answers. */
+export function taskError(failure: TaskFailure): AppError {
   return new AppError(failure.code, {
     message: failure.message,
     ...(failure.details === undefined ? {} : { details: failure.details }),
@@ -401,10 +411,13 @@ function withoutSource(failure: TaskFailure): TaskFailure {
   return { ok: false, code: failure.code, message: "the inputs do not satisfy the circuit, or it fails for them" };
 }
 
-function formsOf({ snarkjs, solidity, publicSignals }: ProveValue): Pick<ProveResult, "snarkjs" | "solidity"> {
+function formsOf(
+  { snarkjs, solidity, publicSignals }: ProveValue,
+  scheme: string,
+): Pick<ProveResult, "snarkjs" | "solidity"> {
   return {
     ...(snarkjs === undefined ? {} : { snarkjs: { proof: snarkjs, public_signals: [...publicSignals] } }),
-    ...(solidity === undefined ? {} : { solidity }),
+    ...(solidity === undefined ? {} : { solidity: { ...solidity, calldata: verifierCalldata(scheme, solidity) } }),
   };
 }
 

@@ -30,6 +30,7 @@ const DOWNLOADS: Provider["downloads"] = {
   "circuit.sym": { artifact: "circuit.sym", contentType: "text/plain; charset=UTF-8" },
   "interface.json": { artifact: "interface.json", contentType: "application/json" },
   "verifier.sol": { artifact: "verifier.sol", contentType: "text/plain; charset=UTF-8" },
+  "verifier_caller.sol": { artifact: "verifier_caller.sol", contentType: "text/plain; charset=UTF-8" },
   "source.json": { artifact: "source.json", contentType: "application/json" },
   "ceremony-transcript.json": { artifact: "ceremony-transcript.json", contentType: "application/json" },
 };

@@ -36,8 +36,11 @@ class KeysGone extends Error {
 
 /** Provers that are looked at, the latest first: one of the first few has the keys. */
 const LOOKED_AT_MAX = 16;
-/** Files that belong to a key. A reference string has a record of its own, which keeps it. */
-const KEY_FILES: readonly ArtifactName[] = ["proving_key", "verifying_key.json", ...Object.values(MADE_FILES)];
+/**
+ * Files that belong to a key. A reference string has a record of its own, which keeps it; contracts have the name of
+ * their prover.
+ */
+const KEY_FILES: readonly ArtifactName[] = ["proving_key", "verifying_key.json", MADE_FILES.zkey];
 
 export class KnownKeys {
   readonly #with: KnownKeysDependencies;

@@ -16,14 +16,14 @@ export const PROVER_STATUSES = [
 export type ProverStatus = (typeof PROVER_STATUSES)[number];
 
 /**
- * From each status to those that may follow. `deploying_artifacts` is for provers that deploy a verifier contract; none
- * does today, so that no prover ever has this status. `compiled -> provisioned` is for schemes without a setup of their
- * own, whose keys are derived meanwhile.
+ * From each status to those that may follow. `deploying_artifacts` is for provers that were created with verifier
+ * contracts, and ends in `provisioned` whatever becomes of those. `compiled -> provisioned` is for schemes without a
+ * setup of their own, whose keys are derived meanwhile.
  */
 const TRANSITIONS: Readonly<Record<ProverStatus, readonly ProverStatus[]>> = {
   init: ["compiling", "compiled", "failed"],
   compiling: ["compiled", "failed"],
-  compiled: ["pending_setup", "provisioned", "failed"],
+  compiled: ["pending_setup", "deploying_artifacts", "provisioned", "failed"],
   pending_setup: ["running_setup", "failed"],
   running_setup: ["deploying_artifacts", "provisioned", "failed"],
   deploying_artifacts: ["provisioned", "failed"],
@@ -55,7 +55,7 @@ const STEPS: Readonly<Record<ProverStatus, string>> = {
   compiled: "compiled",
   pending_setup: "waiting for the trusted setup",
   running_setup: "running the trusted setup and its checks",
-  deploying_artifacts: "deploying the on-chain verifier",
+  deploying_artifacts: "deploying the verifiers on chain",
   provisioned: "ready to prove and verify",
   failed: "failed",
 };

@@ -59,6 +59,8 @@ export interface ProvisioningDependencies {
   readonly firstKeys: FirstKeys;
   readonly vault: ProverVault;
   readonly events: Pick<Events, "commitOf">;
+  /** Prepares the contracts that a prover waits for before it is provisioned. */
+  readonly planned: (prover: StoredProver) => { readonly ids: string[]; readonly commit: StoreCommit };
   /** Prepares what begins when a prover is provisioned. */
   readonly followUp: (prover: StoredProver) => StoreCommit;
   /** The name under which a subject's work waits for its turn. */
@@ -163,6 +165,38 @@ export class Provisioning {
     return mergeCommits(
       this.#with.repository.update(record, failed),
       this.#with.events.commitOf(statusEvents(owner, proverId, "failed")),
+    );
+  }
+
+  /**
+   * Prepares the end of a prover's wait for one of its contracts. With the last of them it is provisioned, whether they
+   * were deployed or not; what went wrong is a warning. Empty when it does not wait for this one.
+   */
+  release({
+    owner,
+    proverId,
+    verifierId,
+    problem,
+  }: {
+    readonly owner: Subject;
+    readonly proverId: string;
+    readonly verifierId: string;
+    readonly problem: ProverDiagnostic | undefined;
+  }): StoreCommit {
+    const record = this.#with.repository.find(owner, proverId);
+    const waiting = record?.value.build.deploying ?? [];
+    if (record?.value.status !== "deploying_artifacts" || !waiting.includes(verifierId)) return {};
+    const left = waiting.filter((id) => id !== verifierId);
+    const touched = this.#touched(record);
+    const { deploying: _waited, ...build } = touched.build;
+    const warnings = problem === undefined ? touched.warnings : [...touched.warnings, problem];
+    if (left.length > 0)
+      return this.#with.repository.update(record, { ...touched, warnings, build: { ...build, deploying: left } });
+    const next: StoredProver = { ...touched, warnings, build, status: "provisioned" };
+    return mergeCommits(
+      this.#with.repository.update(record, next),
+      this.#with.events.commitOf(statusEvents(owner, proverId, "provisioned")),
+      this.#with.followUp(next),
     );
   }
 
@@ -475,7 +509,7 @@ export class Provisioning {
           proving_key_id: proving?.secretId ?? null,
           verifying_key_id: verifying.secretId,
         };
-        await this.#move(pinned, "provisioned", lease, mergeCommits(proving?.commit ?? {}, verifying.commit));
+        await this.#complete(pinned, lease, mergeCommits(proving?.commit ?? {}, verifying.commit));
         return;
       } catch (error) {
         conflicts += 1;
@@ -490,6 +524,17 @@ export class Provisioning {
         if (error.code !== "vault_sealed") throw error;
       }
     }
+  }
+
+  /** The prover is ready, but for contracts that it was created with. */
+  async #complete(prover: StoredProver, lease: ProvisioningLease, pins: StoreCommit): Promise<void> {
+    if ((prover.build.plans ?? []).length === 0) {
+      await this.#move(prover, "provisioned", lease, pins);
+      return;
+    }
+    const { ids, commit } = this.#with.planned(prover);
+    const waiting = { ...prover, build: { ...prover.build, deploying: ids } };
+    await this.#move(waiting, "deploying_artifacts", lease, mergeCommits(pins, commit));
   }
 
   async #fail(prover: StoredProver, errors: readonly ProverDiagnostic[], lease: ProvisioningLease): Promise<void> {

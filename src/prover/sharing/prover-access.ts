@@ -30,6 +30,7 @@ interface Held {
 const SHARED_ARTIFACTS: Readonly<Partial<Record<string, Right>>> = {
   "verifying_key.json": "verify",
   "verifier.sol": "verify",
+  "verifier_caller.sol": "verify",
   "interface.json": "prove",
 };
 

@@ -51,7 +51,7 @@ describe("a PLONK prover over HTTP", () => {
     const { body } = await api.getProver({ params: { id } });
     expect(body).toMatchObject({ status: "provisioned", trusted_setup: "universal", setup: { origin: "development" } });
     expect(await (await artifact("verifying_key.json")).json()).toMatchObject({ protocol: "plonk", nPublic: 2 });
-    expect(await (await artifact("verifier.sol")).text()).toContain("contract PlonkVerifier");
+    expect(await (await artifact("verifier.sol")).text()).toMatch(/^contract \w+Verifier \{$/m);
     expect(Buffer.from(await (await artifact("proving_key")).arrayBuffer()).toString("latin1", 0, 4)).toBe("pwpk");
     const zkey = Buffer.from(await (await artifact("proving_key.zkey")).arrayBuffer());
     expect(zkey.toString("latin1", 0, 4)).toBe("zkey");

@@ -100,6 +100,7 @@ describe("metrics", () => {
   it("are served on an address of their own and nowhere else", async () => {
     const metrics = new Metrics({
       lanes: () => ({ prove: { waiting: 3, running: 2, started: 9, refused: 1, waitSeconds: 4.5 } }),
+      verifierDisagreements: () => 2,
     });
     const [one, two] = [metrics.forServer(), metrics.forServer()];
     one.requestEnded("listThings", "GET", 200, 0.002);
@@ -119,6 +120,7 @@ describe("metrics", () => {
       expect(text).toContain(`proofwright_lane_${figure}{lane="prove"}`);
     expect(text).toContain('proofwright_lane_waiting{lane="prove"} 3');
     expect(text).toContain('proofwright_lane_wait_seconds_total{lane="prove"} 4.5');
+    expect(text).toContain("proofwright_verifier_disagreements_total 2");
     expect(text).toContain("nodejs_eventloop_lag_p99_seconds");
     expect((await fetch(`http://127.0.0.1:${String(port)}/`)).status).toBe(404);
     expect((await fetch(`${front.url}/metrics`)).status).toBe(404);

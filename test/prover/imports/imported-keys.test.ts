@@ -291,7 +291,7 @@ describe("a verifying key alone", () => {
     expect(await isValid(prover.id, { proof, witness: { public_signals } })).toBe(true);
     await expect(prove(prover.id)).rejects.toMatchObject({ code: "prover_verifies_only" });
     const names = registry.provers.artifacts(OWNER, prover.id).map(({ name }) => name);
-    const contract = system.curve === "BN254" ? ["verifier.sol"] : [];
+    const contract = system.curve === "BN254" ? ["verifier.sol", "verifier_caller.sol"] : [];
     expect(names.sort()).toEqual(["interface.json", ...contract, "verifying_key.json"]);
     await expect(registry.provers.artifact(OWNER, prover.id, "proving_key.zkey")).rejects.toMatchObject({
       code: "not_found",

@@ -57,6 +57,23 @@ describe("the verifier contract", () => {
     expect(test.provers.get(owner, id)).toEqual(before);
   });
 
+  it("is named after the prover, has its key's hash, and comes with an example of a caller", async () => {
+    const { id } = await provision(test.provers, owner, { name: "concert tickets" });
+    const [contract, caller] = await Promise.all(
+      ["verifier.sol", "verifier_caller.sol"].map(async (name) =>
+        readFileSync((await test.provers.artifact(owner, id, name)).path, "utf8"),
+      ),
+    );
+    const key = await test.provers.artifact(owner, id, "verifying_key.json");
+    expect(contract).toContain("contract ConcertTicketsVerifier {");
+    expect(contract).toContain(`bytes32 public constant VERIFYING_KEY_SHA256 = 0x${key.sha256};`);
+    expect(caller).toContain("contract ConcertTicketsVerifierCaller {");
+    expect(caller).toContain(key.sha256);
+    expect(await failureOf(() => test.provers.artifact(subject(), id, "verifier_caller.sol"))).toMatchObject({
+      code: "not_found",
+    });
+  });
+
   it("is not there before the prover is provisioned, nor for others", async () => {
     const failed = await provision(test.provers, owner, { source: "template A() {" });
     expect(listed(failed.id)).toBeUndefined();
@@ -109,10 +126,10 @@ describe("the verifier contract", () => {
     expect([...after].filter((hash) => !before.has(hash))).toEqual([]);
   });
 
-  it("stays with the other prover of the same keys when one is deleted", async () => {
+  it("stays with the other prover of the same name and keys when one is deleted", async () => {
     const [one, other] = [await provision(test.provers, owner), await provision(test.provers, owner)];
-    expect(listed(other.id)).toMatchObject({ complete: true });
-    const [file] = [await download(one.id), await download(other.id)];
+    const [file, same] = [await download(one.id), await download(other.id)];
+    expect(same.sha256).toBe(file.sha256);
     await test.provers.delete(owner, one.id);
     expect((await download(other.id)).sha256).toBe(file.sha256);
     expect(readFileSync(file.path, "utf8")).toContain("function verifyProof(");

@@ -15,6 +15,7 @@ const ALLOWED: readonly (readonly [ProverStatus, ProverStatus])[] = [
   ["compiling", "compiled"],
   ["compiling", "failed"],
   ["compiled", "pending_setup"],
+  ["compiled", "deploying_artifacts"],
   ["compiled", "provisioned"],
   ["compiled", "failed"],
   ["pending_setup", "running_setup"],
