@@ -232,6 +232,9 @@ function createProvers(
       ...(analyzer === undefined ? {} : { analyzer }),
       ...(providers === undefined ? {} : { providers }),
       checkPowers: async (path, options) => await checkPowersInProcess(tasks, path, options),
+      recordUse: async (event) => {
+        await audit.log.append(event);
+      },
       requireTenant,
       turnOf,
     },

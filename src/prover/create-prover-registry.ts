@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { formatSubject, type Subject } from "../platform/auth/principal.js";
 import type { RequireTenant } from "../platform/auth/said-owner.js";
 import { SOURCE_FILES_DEFAULT, SOURCE_MEGABYTES_DEFAULT } from "../engine/circuit/source-limits.js";
+import type { AuditEvent } from "../platform/audit/audit-event.js";
 import type { Clock } from "../platform/clock.js";
 import type { HandlersFor } from "../platform/contract/route.js";
 import type { Events } from "../platform/events/events.js";
@@ -21,6 +22,8 @@ import { analysisQueue, registerAnalyses } from "./analysis/analysis-jobs.js";
 import type { CircuitAnalyzer } from "./compute/analysis-task.js";
 import type { Store } from "../platform/store/store.js";
 import { Catalog, parseProviderAliases } from "./catalog.js";
+import { ClosedInputs } from "./closed-inputs/closed-inputs.js";
+import { InputKeys } from "./closed-inputs/input-keys.js";
 import { CircuitOrigins } from "./circuit-origins.js";
 import { ExportedKeys } from "./exported-keys.js";
 import type { ProverCompute } from "./compute/compute.js";
@@ -97,6 +100,8 @@ interface ProverRegistryDependencies {
   /** Absent when the server analyses no circuits. */
   readonly analyzer?: CircuitAnalyzer;
   readonly events: Pick<Events, "commitOf">;
+  /** Records in the audit log that a proof uses secrets or keys; resolves when it is on disk. */
+  readonly recordUse: (event: AuditEvent) => Promise<void>;
   readonly clock: Clock;
   readonly log: Log;
   /** Throws unless the caller holds the permissions on an application or organization that a body names. */
@@ -200,6 +205,8 @@ export function createProverRegistry(
       labelling,
       sharing: sharingHandlers(sharing),
       referenceStrings: published.handlers,
+      closedInputs: new ClosedInputs({ vault: dependencies.vault.handed, recordUse: dependencies.recordUse }),
+      inputKeys: new InputKeys({ repository, access, labelling, vault: dependencies.vault }),
       requireTenant: dependencies.requireTenant,
     }),
     bodyLimits: proverBodyLimits(

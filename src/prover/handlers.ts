@@ -3,6 +3,8 @@ import type { Principal } from "../platform/auth/principal.js";
 import { requireUnchanged } from "../platform/contract/client-names.js";
 import { requireSaidOwner, type RequireTenant } from "../platform/auth/said-owner.js";
 import type { BodyLimitsOf, HandlersFor } from "../platform/contract/route.js";
+import type { ClosedInputs } from "./closed-inputs/closed-inputs.js";
+import type { InputKeys } from "./closed-inputs/input-keys.js";
 import type { Labelling } from "./labels/labelling.js";
 import { createLimits, witnessLimits, type proverRoutes } from "./routes.js";
 import type { Prover } from "./schemas.js";
@@ -47,12 +49,15 @@ export function proverHandlers(dependencies: {
   readonly labelling: Labelling;
   readonly sharing: HandlersFor<typeof sharingRoutes>;
   readonly referenceStrings: HandlersFor<typeof referenceStringRoutes>;
+  readonly closedInputs: ClosedInputs;
+  readonly inputKeys: InputKeys;
   readonly requireTenant: RequireTenant;
 }): HandlersFor<typeof proverRoutes> {
   const { provers, labelling, requireTenant } = dependencies;
   return {
     ...dependencies.referenceStrings,
     ...dependencies.sharing,
+    ...dependencies.inputKeys.handlers(),
     listProvers: ({ principal, query }) => ({ status: 200, ...provers.list(principal.subject, query) }),
     createProver: async ({ principal, body, preferWaitSec, signal }) => {
       requireSaidOwner(principal, body, requireTenant);
@@ -69,7 +74,7 @@ export function proverHandlers(dependencies: {
       return { status: 204 };
     },
     ...readingHandlers(provers, labelling),
-    ...proofHandlers(provers, labelling),
+    ...proofHandlers(provers, labelling, dependencies.closedInputs),
     ...artifactHandlers(provers, labelling),
   };
 }
@@ -97,14 +102,17 @@ function readingHandlers(
 function proofHandlers(
   provers: ProverService,
   labelling: Labelling,
+  closedInputs: ClosedInputs,
 ): Pick<HandlersFor<typeof proverRoutes>, "prove" | "verify" | "listProofs" | "getProof" | "getNote"> {
   return {
     // The API's member `witness` holds the inputs; everywhere else a witness is the full assignment.
-    prove: async ({ principal, params, query, body, signal }) => {
+    prove: async (request) => {
+      const { principal, params, query, body, signal } = request;
       const id = labelling.idOf(principal.subject, params.id);
       provers.requireSaid(principal, id, body ?? {});
       const made = await provers.prove(principal.subject, id, {
         inputs: body?.witness,
+        closed: closedInputs.read(request, id, body ?? {}),
         ...(body?.witness_file === undefined ? {} : { witnessFile: Buffer.from(body.witness_file, "base64") }),
         ...(body?.meta === undefined ? {} : { meta: body.meta }),
         format: query.format,

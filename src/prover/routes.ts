@@ -4,6 +4,7 @@ import { defineRoute, type BodyLimits } from "../platform/contract/route.js";
 import { SOURCE_BYTES_MAX, SOURCE_FILES_MAX } from "../engine/circuit/source-limits.js";
 import { CircuitAnalysis } from "./analysis/analysis-schemas.js";
 import { UpdateProver } from "./labels/label-schemas.js";
+import { inputKeyRoutes } from "./closed-inputs/input-key-routes.js";
 import { sharingRoutes } from "./sharing/sharing-routes.js";
 import { referenceStringRoutes } from "./reference-strings/reference-string-routes.js";
 import type { SourceLimits } from "./provisioning/sources.js";
@@ -100,6 +101,7 @@ export function createLimits({ bytesMax, filesMax }: SourceLimits): BodyLimits {
 export const proverRoutes = {
   ...referenceStringRoutes,
   ...sharingRoutes,
+  ...inputKeyRoutes,
   listProvers: defineRoute({
     id: "listProvers",
     area: "prover",
@@ -231,6 +233,8 @@ export const proverRoutes = {
     auth: CREATE,
     needsUnsealed: true,
     creates: true,
+    description:
+      "Inputs that name secrets or keys of vaults need the permission to read or to use them, `secret_read` or `vault_use`. Such inputs, and those in `witness_jwe`, are opened in the proving thread only; which secrets and keys were used is in the audit log. A secret is no public input unless it is given with `reveal: true`.",
     params: ProverParams,
     query: ProveQuery,
     body: ProveBody,
@@ -250,6 +254,10 @@ export const proverRoutes = {
       "witness_missing",
       "witness_invalid",
       "constraints_unsatisfied",
+      "decryption_failed",
+      "deletion_planned",
+      "key_disabled",
+      "spec_cannot_sign",
       "insufficient_memory",
       "proof_self_check_failed",
       "artifact_corrupt",

@@ -9,7 +9,8 @@ import { isOver } from "./keys/planned-deletions.js";
 import { utf8Bytes } from "./keys/validation.js";
 import { secretJson } from "./record-views.js";
 import type { VaultRepository } from "./repository.js";
-import type { SecretRecord } from "./vault-records.js";
+import type { VaultReference } from "./protocol.js";
+import type { FoundSecret, SecretRecord } from "./vault-records.js";
 import {
   SECRET_BYTES_MAX,
   type CreateSecretInput,
@@ -94,8 +95,11 @@ export class Secrets {
     return secret;
   }
 
-  /** Returns a secret with its value. Throws `not_found`, and `deletion_planned` until it is restored. */
-  async get(owner: Subject, vaultId: string, secretId: string): Promise<SecretWithValueJson> {
+  /**
+   * Finds a secret whose value may be read, without reading it.
+   * @throws not_found, and `deletion_planned` until it is restored
+   */
+  find(owner: Subject, vaultId: string, secretId: string): FoundSecret & { readonly vault: VaultReference } {
     const vault = this.#vaults.find(owner, vaultId);
     const { record, reference } = this.#repository.findSecret(vaultId, secretId);
     const { deletes_at: deletesAt } = record.value;
@@ -105,9 +109,15 @@ export class Secrets {
         message: "the deletion of this secret is planned; restore it to read its value",
       });
     }
+    return { record, reference, vault: vault.reference };
+  }
+
+  /** Returns a secret with its value. Throws as `find` does. */
+  async get(owner: Subject, vaultId: string, secretId: string): Promise<SecretWithValueJson> {
+    const { record, reference, vault } = this.find(owner, vaultId, secretId);
     const value = await this.#seal.run(
       "open_secret",
-      { vault: vault.reference, secret: reference, envelope: record.value.envelope },
+      { vault, secret: reference, envelope: record.value.envelope },
       secretId,
     );
     try {

@@ -3,6 +3,7 @@
  * stumble.
  */
 import { AppError, notFound } from "../../src/platform/errors.js";
+import type { AuditEvent } from "../../src/platform/audit/audit-event.js";
 import type { Principal, Subject } from "../../src/platform/auth/principal.js";
 import { PERMISSIONS_MAX } from "../../src/platform/auth/permissions.js";
 import { systemClock } from "../../src/platform/clock.js";
@@ -35,6 +36,8 @@ export interface TestRegistry {
   readonly log: RecordedLog;
   readonly registry: ProverRegistry;
   readonly provers: ProverService;
+  /** What was recorded of secrets and keys that proofs used. */
+  readonly uses: readonly AuditEvent[];
   close(options?: { readonly keep: boolean }): Promise<void>;
 }
 
@@ -81,6 +84,7 @@ export async function openTestRegistry(options: TestRegistryOptions = {}): Promi
     { budgetBytes: 256 * 2 ** 20 },
     { load: (sha256) => artifacts.readShared(sha256) },
   );
+  const uses: AuditEvent[] = [];
   const { provisioningConcurrency, pendingPerOwnerMax, pendingMax } = options;
   const registry = createProverRegistry(
     {
@@ -112,6 +116,10 @@ export async function openTestRegistry(options: TestRegistryOptions = {}): Promi
         }
       },
       events: { commitOf: (drafts) => eventCommit(drafts, systemClock) },
+      recordUse: async (event) => {
+        uses.push(event);
+        await Promise.resolve();
+      },
       clock: systemClock,
       log,
       requireTenant: (_principal, { kind }) => {
@@ -128,6 +136,7 @@ export async function openTestRegistry(options: TestRegistryOptions = {}): Promi
     jobs,
     log,
     registry,
+    uses,
     provers: registry.service,
     close: async (closing) => {
       await jobs.stop();

@@ -14,6 +14,7 @@ import type { ResidentBytes } from "../compute/resident-bytes.js";
 import type { ProveValue, TaskFailure, TaskResult, VerifyValue } from "../../engine/protocol.js";
 import { readyProver } from "../built-prover.js";
 import type { Catalog } from "../catalog.js";
+import type { ClosedRequest } from "../closed-inputs/closed-inputs.js";
 import { isVerifierOnly } from "../imports/import-files.js";
 import type { ProveRequest, ReadyProver } from "../providers/provider.js";
 import type { KeyPins } from "../provisioning/key-pins.js";
@@ -53,6 +54,13 @@ interface ProofsDependencies {
   readonly clock: Clock;
 }
 
+/** What a caller wants proven. */
+interface ProofRequest extends Omit<ProveRequest, "closed" | "references"> {
+  readonly closed?: ClosedRequest | undefined;
+  readonly meta?: Meta;
+  readonly signal: AbortSignal;
+}
+
 /** The content of a note, encrypted as JSON. */
 interface NoteContent {
   readonly prover_id: string;
@@ -76,15 +84,16 @@ export class Proofs {
    * Makes a proof, checks it and stores its note.
    * @param request.inputs the caller's named inputs, unchecked
    * @param request.witnessFile in their place: a whole witness, such as snarkjs' `.wtns` file, unchecked
+   * @param request.closed inputs that the proving thread alone opens: all of them, or what `inputs` names in vaults
    * @param request.meta free data of the proof's record
    * @throws AppError `not_found`, `forbidden`, `prover_not_provisioned`, `invalid_request`, `witness_missing`,
    *   `witness_invalid`, `constraints_unsatisfied`, `proof_self_check_failed`, `artifact_corrupt`,
-   *   `prover_verifies_only`, and what pools, vault and store throw
+   *   `prover_verifies_only`, `decryption_failed`, and what closed inputs, pools, vault and store throw
    */
   async prove(
     caller: Subject,
     id: string,
-    { signal, meta: said, ...request }: ProveRequest & { readonly meta?: Meta; readonly signal: AbortSignal },
+    { signal, meta: said, closed, ...request }: ProofRequest,
   ): Promise<ProveResult> {
     const admission = this.#admit(caller, id, "prove");
     const { prover } = admission;
@@ -95,20 +104,19 @@ export class Proofs {
       throw new AppError("prover_verifies_only", {
         message: "the prover was made of a verifying key alone and proves nothing",
       });
-    const { inputs, witnessFile } = request;
-    if (inputs === undefined && witnessFile === undefined)
-      throw witnessMissing("witness required for proof generation");
-    if (inputs !== undefined && witnessFile !== undefined)
-      throw invalidMember("witness_file", "give either witness or witness_file, not both");
+    requireOneWitness({ ...request, closed });
     const [provingKeySha256, verifyingKeySha256] = await Promise.all([
       this.#with.pins.read(owner, prover, "proving_key"),
       this.#with.pins.read(owner, prover, "verifying_key"),
     ]);
     const pinned = { proving_key: provingKeySha256, "verifying_key.json": verifyingKeySha256 };
-    const result = await this.#with.catalog.providerOf(prover).prove(this.#ready(prover, pinned), request, {
-      owner: this.#with.turnOf(caller),
-      signal,
-      deadlineMs: this.#options.proveDeadlineMs,
+    const provider = this.#with.catalog.providerOf(prover);
+    if (closed !== undefined && provider.takesClosedInputs !== true)
+      throw invalidMember("witness", `provers of ${provider.name} take no closed inputs`);
+    const ready = this.#ready(prover, pinned);
+    const turn = { owner: this.#with.turnOf(caller), signal, deadlineMs: this.#options.proveDeadlineMs };
+    const result = await withClosed(closed, admission, async (part) => {
+      return await provider.prove(ready, { ...request, ...part }, turn);
     });
     if (!result.ok) throw admission.isOwner ? taskError(result) : taskError(withoutSource(result));
     const { proof, publicSignals, timings } = result.value;
@@ -329,6 +337,39 @@ export class Proofs {
         message: `the prover is not provisioned, its status is ${status}`,
       });
     return admission;
+  }
+}
+
+/** The inputs come in one of three forms. */
+function requireOneWitness({
+  inputs,
+  witnessFile,
+  closed,
+}: Pick<ProofRequest, "inputs" | "witnessFile" | "closed">): void {
+  const given = [inputs, witnessFile, closed?.isToken === true ? closed : undefined].filter((one) => one !== undefined);
+  if (given.length === 0) throw witnessMissing("witness required for proof generation");
+  if (given.length > 1)
+    throw invalidMember("witness_file", "give one of witness, witness_file and witness_jwe, not several");
+}
+
+/**
+ * Proves while closed inputs are given to the thread that asks for them.
+ * @throws AppError why it got none
+ */
+async function withClosed(
+  closed: ClosedRequest | undefined,
+  admission: Admission,
+  prove: (part: Pick<ProveRequest, "closed" | "references">) => Promise<TaskResult<ProveValue>>,
+): Promise<TaskResult<ProveValue>> {
+  if (closed === undefined) return await prove({});
+  const work = await closed.begin(admission);
+  try {
+    const result = await prove({ closed: work.message, references: closed.references });
+    const failure = work.failure();
+    if (!result.ok && failure !== undefined) throw failure;
+    return result;
+  } finally {
+    work.end();
   }
 }
 

@@ -2,6 +2,7 @@
  * The provider circom: circuits in circom's language, proven with Groth16, PLONK or FFLONK in snarkjs' formats. What it
  * computes runs in the pools and processes behind `ProverCompute`.
  */
+import { revealingReferences, type VaultReference } from "../../engine/closed/vault-references.js";
 import { hasMoreValues } from "../../engine/circuit/inputs.js";
 import { valuesOf, type CircuitInterface } from "../../engine/circuit/interface.js";
 import type { CurveName } from "../../engine/curves/curve-parameters.js";
@@ -43,6 +44,7 @@ export const circomProvider: ProviderFactory = (dependencies) => {
     systems: CIRCOM_SYSTEMS,
     downloads: DOWNLOADS,
     isAnalyzed: true,
+    takesClosedInputs: true,
     readProgram: (request, system) => {
       const { curve } = proofSystemRow(system);
       const { prime, ...asked } = request.options ?? {};
@@ -136,9 +138,9 @@ function circomProofs(
   const interfaceOf = async (prover: ReadyProver): Promise<CircuitInterface> =>
     await interfaces.get(prover.file("interface.json").sha256);
   return {
-    prove: async (prover, { inputs, witnessFile, format }, options) => {
+    prove: async (prover, { inputs, witnessFile, closed, references = [], format }, options) => {
       const circuit = await interfaceOf(prover);
-      const failure = tooManyValues(circuit, inputs);
+      const failure = tooManyValues(circuit, inputs) ?? revealing(circuit, references);
       if (failure !== undefined) return failure;
       const [witnessProgram, provingKey, verifyingKey] = await Promise.all(
         ["circuit.wasm", "proving_key", "verifying_key.json"].map(async (name) => await prover.shared(name)),
@@ -150,6 +152,7 @@ function circomProofs(
       const message = {
         ...{ system, circuit, witnessProgram, provingKey, verifyingKey, inputs },
         ...(witnessFile === undefined ? {} : { witnessFile }),
+        ...(closed === undefined ? {} : { closed }),
         ...(isForeign ? { r1cs: await prover.shared("circuit.r1cs") } : {}),
         form: format,
       };
@@ -226,6 +229,13 @@ async function exampleOf(
     witnessProgram: prover.file("circuit.wasm"),
     inputs: found.satisfyingInputs,
   };
+}
+
+/** A secret that everybody would see is refused before it is opened. */
+function revealing(circuit: CircuitInterface, references: readonly VaultReference[]): TaskFailure | undefined {
+  const details = revealingReferences(circuit, references);
+  const [first] = details;
+  return first === undefined ? undefined : { ok: false, code: "witness_invalid", message: first.message, details };
 }
 
 /** A body of a million values is refused before it is copied to a thread. */

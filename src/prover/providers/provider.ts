@@ -3,8 +3,10 @@
  * provider reads programs, compiles them, makes and checks keys, proves and verifies. It never sees records, owners or
  * vaults, and stores nothing: it gets files and gives files back, and the registry keeps them by their hash.
  */
+import type { VaultReference } from "../../engine/closed/vault-references.js";
 import type { CurveName } from "../../engine/curves/curve-parameters.js";
 import type {
+  ClosedInputs,
   ProveValue,
   SharedBytes,
   TaskResult,
@@ -126,6 +128,10 @@ export type CompiledProgram =
 export interface ProveRequest {
   readonly inputs: unknown;
   readonly witnessFile?: Uint8Array;
+  /** The inputs are closed; only for a provider that takes such. */
+  readonly closed?: ClosedInputs;
+  /** What the inputs name in vaults, in their order. */
+  readonly references?: readonly VaultReference[];
   /** One of the system's `forms`. */
   readonly format?: ProofForm | undefined;
 }
@@ -147,6 +153,8 @@ export interface Provider {
   readonly downloads: Readonly<Partial<Record<string, Download>>>;
   /** Whether programs are circom circuits, which the server can analyse; without it `strict` is refused. */
   readonly isAnalyzed: boolean;
+  /** Whether `prove` takes closed inputs, which its thread alone opens (engine/closed/); without it they are refused. */
+  readonly takesClosedInputs?: true;
 
   /**
    * Reads the program of a body: built in or the caller's own. Members that the provider does not know are refused.
