@@ -24,8 +24,10 @@ export async function askForBoxes(name: string, to: Uint8Array): Promise<readonl
   const channel = new BroadcastChannel(name);
   let timer: NodeJS.Timeout | undefined;
   try {
-    return await new Promise((resolve) => {
-      timer = setTimeout(resolve, WAIT_MS);
+    return await new Promise<readonly Uint8Array[] | undefined>((resolve) => {
+      timer = setTimeout(() => {
+        resolve(undefined);
+      }, WAIT_MS);
       channel.onmessage = (event) => {
         const message = messageOf(event);
         if (message.kind === "answer" && Buffer.compare(message.to, to) === 0) resolve(message.boxes);

@@ -33,9 +33,7 @@ it("unwraps the key of RFC 3394, section 4.6, and nothing like it", () => {
   }
   expect(unwrapAes256(randomBytes(32), wrapped)).toBeUndefined();
   for (const length of [0, 16, 32, 39, 41, 48])
-    expect(unwrapAes256(wrappingKey, wrapped.slice(0, length).length === 40 ? wrapped : new Uint8Array(length))).toBe(
-      undefined,
-    );
+    expect(unwrapAes256(wrappingKey, new Uint8Array(length)), String(length)).toBeUndefined();
 });
 
 it("agrees on the secret of RFC 8037, appendix A.6", () => {
