@@ -14,7 +14,11 @@ export function withoutUnknownNames(circuit: CircuitInterface, problems: readonl
   return problems.map((problem) =>
     problem.path === "" || isKnown(problem.path, known)
       ? problem
-      : { ...problem, path: "", message: "the encrypted inputs have a member that is none of the circuit, or is wrong" },
+      : {
+          ...problem,
+          path: "",
+          message: "the encrypted inputs have a member that is none of the circuit, or is wrong",
+        },
   );
 }
 

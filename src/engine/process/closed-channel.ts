@@ -52,7 +52,8 @@ export function answerWithBoxes(
   let isOpen = true;
   const answer = async (to: Uint8Array): Promise<void> => {
     const boxes = await boxesFor(to).catch(() => undefined);
-    if (isOpen) channel.postMessage({ kind: "answer", to, ...(boxes === undefined ? {} : { boxes }) } satisfies Message);
+    if (isOpen)
+      channel.postMessage({ kind: "answer", to, ...(boxes === undefined ? {} : { boxes }) } satisfies Message);
   };
   channel.onmessage = (event) => {
     const message = messageOf(event);

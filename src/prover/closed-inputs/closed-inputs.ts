@@ -188,8 +188,7 @@ function useOf({ subject }: Principal, reference: VaultReference, proverVault: s
     throw invalidMember(path, `${path}: name the vault with vault_id, as the prover's own is another's`);
   return {
     owner: subject,
-    value:
-      kind === "secret" ? { kind, vaultId, id } : { kind, vaultId, id, message: reference.message },
+    value: kind === "secret" ? { kind, vaultId, id } : { kind, vaultId, id, message: reference.message },
   };
 }
 

@@ -155,10 +155,7 @@ function handingTasks(keys: WorkerKeys): Pick<TaskTable, "hand_secret" | "hand_s
   };
 }
 
-function openSecret(
-  keyring: Keyring,
-  { vault, secret, envelope }: VaultTasks["open_secret"]["message"],
-): Uint8Array {
+function openSecret(keyring: Keyring, { vault, secret, envelope }: VaultTasks["open_secret"]["message"]): Uint8Array {
   return unwrapRecord(envelope, (generation) => keyring.recordKey(vault, generation), secretPlace(vault, secret));
 }
 

@@ -71,7 +71,10 @@ describe("finding", () => {
     [{ $secret: ID }, "a secret is the value of an input, not all of them"],
     [{ a: { $sign: ID } }, "a: message must be a decimal or 0x-hex string, or a whole number"],
     [{ a: { $sign: ID, message: "-1" } }, "a: message must not be negative"],
-    [{ a: { $sign: ID, message: (1n << 254n).toString() } }, "a: message is not below the prime of the circuit's field"],
+    [
+      { a: { $sign: ID, message: (1n << 254n).toString() } },
+      "a: message is not below the prime of the circuit's field",
+    ],
     [{ a: { $sign: ID, message: 1, part: "R9" } }, "a: part is one of PublicKey, Ax, Ay, Message, R8, R8x, R8y, S"],
   ])("refuses %j without its values", (inputs, message) => {
     expect(problem(inputs)?.message).toBe(message);

@@ -366,9 +366,9 @@ describe("a signature", () => {
     expect(test.uses.slice(before).map(({ detail }) => detail)).toEqual([{ uses: [`key/${place}/${signer.id}`] }]);
     const apart = { ...witness, key: [part("Ax"), part("Ay")], r: part("R8") };
     expect((await prove({ witness: apart }, owner, prover)).public_signals).toEqual([wanted, "1234"]);
-    expect((await refusal({ witness }, principalOf(owner, permissionBits(["create", "secret_read"])), prover)).code).toBe(
-      "forbidden",
-    );
+    expect(
+      (await refusal({ witness }, principalOf(owner, permissionBits(["create", "secret_read"])), prover)).code,
+    ).toBe("forbidden");
     await test.vault.vault.deleteKey(owner, place, signer.id);
     expect((await refusal({ witness }, owner, prover)).code).toBe("not_found");
   });
