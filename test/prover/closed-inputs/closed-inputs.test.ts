@@ -352,7 +352,7 @@ describe("a signature", () => {
     const signed = (await test.vault.vault.operations.sign(
       { owner, vaultId: place, keyId: signer.id },
       { message: "04d2" },
-    )) as { readonly inputs: { PublicKey: [string, string]; R8: [string, string]; S: string } };
+    )) as unknown as { readonly inputs: { PublicKey: [string, string]; R8: [string, string]; S: string } };
     const { PublicKey, R8, S } = signed.inputs;
     const wanted = String((BigInt(PublicKey[1]) * BigInt(R8[1]) + BigInt(S)) % FIELD_ORDER);
     const part = (name: string): object => ({ $sign: signer.id, message: 1234, part: name });
