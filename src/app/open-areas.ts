@@ -232,9 +232,7 @@ function createProvers(
       ...(analyzer === undefined ? {} : { analyzer }),
       ...(providers === undefined ? {} : { providers }),
       checkPowers: async (path, options) => await checkPowersInProcess(tasks, path, options),
-      recordUse: async (event) => {
-        await audit.log.append(event);
-      },
+      recordUse: async (event) => await audit.log.append(event),
       requireTenant,
       turnOf,
     },

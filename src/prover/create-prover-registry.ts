@@ -205,8 +205,7 @@ export function createProverRegistry(
       labelling,
       sharing: sharingHandlers(sharing),
       referenceStrings: published.handlers,
-      closedInputs: new ClosedInputs({ vault: dependencies.vault.handed, recordUse: dependencies.recordUse }),
-      inputKeys: new InputKeys({ repository, access, labelling, vault: dependencies.vault }),
+      ...createClosedInputs(dependencies, { repository, access, labelling }),
       requireTenant: dependencies.requireTenant,
     }),
     bodyLimits: proverBodyLimits(
@@ -218,6 +217,16 @@ export function createProverRegistry(
       return await removeOrphans(artifacts, { repository, powers });
     },
     imports,
+  };
+}
+
+function createClosedInputs(
+  { vault, recordUse }: ProverRegistryDependencies,
+  parts: Omit<ConstructorParameters<typeof InputKeys>[0], "vault">,
+): { readonly closedInputs: ClosedInputs; readonly inputKeys: InputKeys } {
+  return {
+    closedInputs: new ClosedInputs({ vault: vault.handed, recordUse }),
+    inputKeys: new InputKeys({ ...parts, vault }),
   };
 }
 

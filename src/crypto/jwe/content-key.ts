@@ -49,8 +49,8 @@ export function contentKeyOf(secret: Uint8Array, header: KeyAgreementHeader): Ui
 }
 
 /**
- * Derives a key of at most 32 bytes: the first bytes of SHA-256(00000001 || secret || algorithm id || apu || apv || bits
- * of the key), each of the three in the middle after its length (RFC 7518, section 4.6.2; NIST SP 800-56A, 5.8.1).
+ * Derives a key of at most 32 bytes: the first bytes of SHA-256(00000001 || secret || algorithm id || apu || apv ||
+ * bits of the key), each of the three in the middle after its length (RFC 7518, section 4.6.2; NIST SP 800-56A, 5.8.1).
  */
 export function concatKdf(
   secret: Uint8Array,

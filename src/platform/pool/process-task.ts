@@ -290,7 +290,10 @@ function watchMemory(child: ChildProcess, bytesMax: number, onExceeded: () => vo
 /** Of a process and those that its main thread started, as a compiler of the operator's own is. */
 async function residentBytesOfAll(pid: number): Promise<number> {
   const children = await readFile(`/proc/${pid}/task/${pid}/children`, "latin1").catch(() => "");
-  const pids = children.split(" ").filter((child) => child !== "").slice(0, CHILDREN_MAX);
+  const pids = children
+    .split(" ")
+    .filter((child) => child !== "")
+    .slice(0, CHILDREN_MAX);
   const sizes = await Promise.all([pid, ...pids.map(Number)].map(residentBytes));
   return sizes.reduce((sum, bytes) => sum + bytes, 0);
 }

@@ -142,7 +142,7 @@ export class ClosedInputs {
     return { message: { ...message, channel }, failure: () => failure, end };
   }
 
-  /** The use is on disk before anything leaves the vault; rights and records may have changed since the request came. */
+  /** The use is on disk before anything leaves the vault. Rights and records may have changed since the request. */
   async #handOver(work: Work, to: Uint8Array): Promise<readonly Uint8Array[]> {
     for (const { owner, value } of work.uses) this.#require(owner, value);
     await this.#with.recordUse({ ...eventOf(work), outcome: "ok" });

@@ -153,7 +153,7 @@ export interface Provider {
   readonly downloads: Readonly<Partial<Record<string, Download>>>;
   /** Whether programs are circom circuits, which the server can analyse; without it `strict` is refused. */
   readonly isAnalyzed: boolean;
-  /** Whether `prove` takes closed inputs, which its thread alone opens (engine/closed/); without it they are refused. */
+  /** Whether `prove` takes closed inputs, which its thread alone opens (engine/closed/); they are refused without it. */
   readonly takesClosedInputs?: true;
 
   /**
