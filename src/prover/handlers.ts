@@ -103,7 +103,7 @@ function proofHandlers(
   provers: ProverService,
   labelling: Labelling,
   closedInputs: ClosedInputs,
-): Pick<HandlersFor<typeof proverRoutes>, "prove" | "verify" | "listProofs" | "getProof" | "getNote"> {
+): Pick<HandlersFor<typeof proverRoutes>, "prove" | "proveFile" | "verify" | "listProofs" | "getProof" | "getNote"> {
   return {
     // The API's member `witness` holds the inputs; everywhere else a witness is the full assignment.
     prove: async (request) => {
@@ -118,6 +118,11 @@ function proofHandlers(
         format: query.format,
         signal,
       });
+      return { status: 201, body: made, headers: { Location: `/api/v1/provers/${id}/proofs/${made.id}` } };
+    },
+    proveFile: async ({ principal: { subject }, params, query: { format }, body, signal }) => {
+      const id = labelling.idOf(subject, params.id);
+      const made = await provers.proveFile(subject, id, { body, format, signal });
       return { status: 201, body: made, headers: { Location: `/api/v1/provers/${id}/proofs/${made.id}` } };
     },
     verify: async ({ principal, params, body, signal }) => {

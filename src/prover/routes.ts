@@ -36,6 +36,8 @@ import {
  */
 const WITNESS_BODY_BYTES_MAX = 16 * 1024 * 1024;
 const WITNESS_TOKENS_MAX = 400_000;
+/** A witness of 2^23 wires. */
+const WITNESS_FILE_BYTES_MAX = 256 * 1024 * 1024;
 /** What a body with inputs may always have: several proofs of a circuit of thousands of inputs. */
 const WITNESS_BODY_BYTES_MIN = 2 * 1024 * 1024;
 const WITNESS_TOKENS_MIN = 200_000;
@@ -268,6 +270,30 @@ export const proverRoutes = {
       "storage_full",
     ],
     example: { body: { witness: { X: "3", Y: "35" } } },
+  }),
+  proveFile: defineRoute({
+    id: "proveFile",
+    area: "prover",
+    method: "POST",
+    path: "/api/v1/provers/:id/prove/witness",
+    summary: "Make a proof of a whole witness",
+    auth: CREATE,
+    needsUnsealed: true,
+    description:
+      "As prove with `witness_file`, whose bytes are the body: for circuits whose witness does not fit into a JSON body. It is as long as the circuit's witness at most; 256 MiB for each owner and 512 MiB for all are held at a time.",
+    params: ProverParams,
+    query: ProveQuery,
+    streamedBody: true,
+    bodyBytesMax: WITNESS_FILE_BYTES_MAX,
+    deadlineMs: PROVE_DEADLINE_MS,
+    errorMembers: { proof: null },
+    responses: { 201: { description: "The proof; Location names its record", schema: ProveResult } },
+    errors: [
+      ...(["not_found", "forbidden", "prover_not_provisioned", "prover_keys_missing", "prover_verifies_only"] as const),
+      ...(["witness_missing", "witness_invalid", "constraints_unsatisfied", "insufficient_memory"] as const),
+      ...(["proof_self_check_failed", "artifact_corrupt", "note_store_full", "vault_sealed", "overloaded"] as const),
+      ...(["deadline_exceeded", "storage_full"] as const),
+    ],
   }),
   verify: defineRoute({
     id: "verify",

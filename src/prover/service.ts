@@ -244,6 +244,11 @@ export class ProverService {
     });
   }
 
+  /** Makes a proof of a witness in a file; see `Proofs.proveFile`. */
+  async proveFile(...asked: Parameters<Proofs["proveFile"]>): Promise<ProveResult> {
+    return await this.#with.proofs.proveFile(...asked);
+  }
+
   /** Makes a proof; see `Proofs.prove`. */
   async prove(
     owner: Subject,

@@ -5,6 +5,7 @@
 import { AppError, assert, invalidMember, notFound } from "../../platform/errors.js";
 import type { Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
+import type { StreamedBody } from "../../platform/contract/streamed-body.js";
 import type { RefusedItem } from "../../platform/contract/refused-item.js";
 import type { Events } from "../../platform/events/events.js";
 import { newId } from "../../platform/ids.js";
@@ -12,7 +13,7 @@ import { mergeCommits } from "../../platform/store/commits.js";
 import type { Artifacts } from "../../platform/store/artifacts.js";
 import type { ResidentBytes } from "../compute/resident-bytes.js";
 import type { ProveValue, TaskFailure, TaskResult, VerifyValue } from "../../engine/protocol.js";
-import { readyProver } from "../built-prover.js";
+import { builtProver, readyProver } from "../built-prover.js";
 import type { Catalog } from "../catalog.js";
 import type { ClosedRequest } from "../closed-inputs/closed-inputs.js";
 import { isVerifierOnly } from "../imports/import-files.js";
@@ -27,6 +28,7 @@ import type { Admission, ProverAccess } from "../sharing/prover-access.js";
 import { noteDeposited } from "../prover-events.js";
 import type { ProverRepository, StoredProver } from "../repository.js";
 import type { Note, ProofItem, ProofRecord, ProveResult } from "../schemas.js";
+import { WitnessFiles } from "./witness-files.js";
 import { readClaim } from "./claims.js";
 import { hashProof, hashStatement, noteDigest, nullifierKey } from "./public-inputs.js";
 import type { ProverVault } from "../vault-port.js";
@@ -74,6 +76,7 @@ type NotePlace = Pick<Place, "vault_id" | "note_key_id" | "note_store_id">;
 export class Proofs {
   readonly #options: ProofsOptions;
   readonly #with: ProofsDependencies;
+  readonly #files = new WitnessFiles();
 
   constructor(options: ProofsOptions, dependencies: ProofsDependencies) {
     this.#options = options;
@@ -100,10 +103,7 @@ export class Proofs {
     const { owner } = prover.build;
     const meta = boundedMeta(said);
     this.#requireForm(prover, request.format);
-    if (isVerifierOnly(prover))
-      throw new AppError("prover_verifies_only", {
-        message: "the prover was made of a verifying key alone and proves nothing",
-      });
+    if (isVerifierOnly(prover)) throw verifiesOnly();
     requireOneWitness({ ...request, closed });
     const [provingKeySha256, verifyingKeySha256] = await Promise.all([
       this.#with.pins.read(owner, prover, "proving_key"),
@@ -133,6 +133,28 @@ export class Proofs {
       },
     });
     return { proof, ...record, ...formsOf(result.value) };
+  }
+
+  /**
+   * Makes a proof of a whole witness that is still on its way; otherwise as `prove`.
+   * @throws AppError what `prove` and `WitnessFiles.hold` throw
+   */
+  async proveFile(
+    caller: Subject,
+    id: string,
+    { body, ...request }: Pick<ProofRequest, "format" | "signal"> & { readonly body: StreamedBody },
+  ): Promise<ProveResult> {
+    const { prover } = this.#admit(caller, id, "prove");
+    const provider = this.#with.catalog.providerOf(prover);
+    if (isVerifierOnly(prover)) throw verifiesOnly();
+    if (provider.witnessFileBytes === undefined)
+      throw invalidMember("witness_file", `provers of ${provider.name} take no witness files`);
+    const bytesMax = await provider.witnessFileBytes(
+      builtProver(prover, this.#with.catalog.systemOf(prover), this.#with),
+    );
+    return await this.#files.hold(caller, { body, bytesMax }, async (witnessFile) => {
+      return await this.prove(caller, id, { ...request, inputs: undefined, witnessFile });
+    });
   }
 
   /**
@@ -385,6 +407,12 @@ function resultOf(outcome: TaskResult<VerifyValue> | undefined): boolean | AppEr
 
 function witnessMissing(message: string): AppError {
   return invalidMember("witness", message, "witness_missing");
+}
+
+function verifiesOnly(): AppError {
+  return new AppError("prover_verifies_only", {
+    message: "the prover was made of a verifying key alone and proves nothing",
+  });
 }
 
 function taskError(failure: TaskFailure): AppError {

@@ -19,7 +19,7 @@ import type { GatesInput, ProverCompute } from "../compute/compute.js";
 import { CircuitInterfaces } from "../proofs/circuit-interfaces.js";
 import { circuitHash, requireCurve, sourceOf, withOptions, type CircuitSource } from "../provisioning/sources.js";
 import { CIRCOM_SYSTEMS, proofSystemOf, proofSystemRow, requirePrime } from "./circom-systems.js";
-import type { BuiltProver, Provider, ProviderDependencies, ProviderFactory, ReadyProver } from "./provider.js";
+import type { BuiltProver, Provider, ProviderDependencies, ProviderFactory } from "./provider.js";
 
 const DOWNLOADS: Provider["downloads"] = {
   "verifying_key.json": { artifact: "verifying_key.json", contentType: "application/json" },
@@ -33,6 +33,10 @@ const DOWNLOADS: Provider["downloads"] = {
   "source.json": { artifact: "source.json", contentType: "application/json" },
 };
 
+/** Of the field of each curve (engine/circuit/witness-file.ts). */
+const WITNESS_ELEMENT_BYTES = 32;
+/** Headers, and sections that nobody reads. */
+const WITNESS_FILE_SPARE_BYTES = 4096;
 /** Values beyond the circuit's that are checked one by one. */
 const SPARE_VALUES = 100;
 
@@ -134,10 +138,12 @@ function circomKeyFiles(compute: ProverCompute): Pick<Provider, "readImport" | "
 function circomProofs(
   compute: ProverCompute,
   interfaces: CircuitInterfaces,
-): Pick<Provider, "prove" | "verify" | "verifyBatch"> {
-  const interfaceOf = async (prover: ReadyProver): Promise<CircuitInterface> =>
+): Pick<Provider, "prove" | "verify" | "verifyBatch" | "witnessFileBytes"> {
+  const interfaceOf = async (prover: BuiltProver): Promise<CircuitInterface> =>
     await interfaces.get(prover.file("interface.json").sha256);
   return {
+    witnessFileBytes: async (prover) =>
+      (await interfaceOf(prover)).wireCount * WITNESS_ELEMENT_BYTES + WITNESS_FILE_SPARE_BYTES,
     prove: async (prover, { inputs, witnessFile, closed, references = [], format }, options) => {
       const circuit = await interfaceOf(prover);
       const failure = tooManyValues(circuit, inputs) ?? revealing(circuit, references);

@@ -153,7 +153,7 @@ export interface Provider {
   readonly downloads: Readonly<Partial<Record<string, Download>>>;
   /** Whether programs are circom circuits, which the server can analyse; without it `strict` is refused. */
   readonly isAnalyzed: boolean;
-  /** Whether `prove` takes closed inputs, which its thread alone opens (engine/closed/); they are refused without it. */
+  /** Whether `prove` takes closed inputs, which its thread alone opens (engine/closed/). They are refused otherwise. */
   readonly takesClosedInputs?: true;
 
   /**
@@ -187,6 +187,8 @@ export interface Provider {
    * @param string the reference string from which they follow, if any
    */
   gates(prover: BuiltProver, string: ReferenceStringFile | undefined, options: ComputeOptions): Promise<GatesOutcome>;
+  /** Returns the length of a whole witness, as `prove` takes it in a file, at most; absent where it takes none. */
+  readonly witnessFileBytes?: (prover: BuiltProver) => Promise<number>;
   /** Makes a proof and verifies it. */
   prove(prover: ReadyProver, request: ProveRequest, options: ComputeOptions): Promise<TaskResult<ProveValue>>;
   /** Verifies a proof in any of its forms; one that is well-formed and wrong is false. */
