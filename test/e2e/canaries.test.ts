@@ -48,6 +48,10 @@ const SECRET_MEMBERS: ReadonlySet<string> = new Set([
   "mnemonic",
 ]);
 
+interface SignedForCircuit {
+  readonly inputs: { readonly S: string };
+}
+
 /** Anywhere but in the caller's own hands. */
 const hidden: string[] = [];
 /** Such as names: kept as they are, but not talked about. */
@@ -274,8 +278,18 @@ it("of closed inputs stay with the threads that open them", async () => {
   };
   const named = (await api.prove({ params: { id }, body: { witness: { X: await keep(kept.X), Y: kept.Y } } })).body;
   expect(named.public_signals).toEqual([kept.Y]);
+  const signer = (await api.createKey({ params: { id: vault_id }, body: { spec: "babyJubJub", name: "k" } })).body.id;
+  const place = { id: vault_id, key_id: signer };
+  const signature = (await api.signMessage({ params: place, body: { message: "07" } })).body as SignedForCircuit;
+  const s = BigInt(signature.inputs.S);
+  hidden.push(String(s));
+  const Y = String((s ** 3n + s + 5n) % FIELD_ORDER);
+  const X = { $sign: signer, message: 7, part: "S" };
+  const signed = (await api.prove({ params: { id }, body: { witness: { X, Y } } })).body;
+  expect(signed.public_signals).toEqual([Y]);
   const route = ROUTE_LIST.find((one) => one.id === "prove")!;
   const bad: readonly object[] = [
+    { witness: { X, Y: "1" } },
     { witness_jwe: await token({ ...sent, Y: "1" }) },
     { witness_jwe: await token({ ...sent, [canary(hidden)]: canary(hidden) }) },
     { witness_jwe: await token(canary(hidden)) },
@@ -345,6 +359,7 @@ it("are in nothing that the server wrote", async () => {
   await reader.close();
   expect(audit).toContain("createPersonalToken");
   expect(audit).toMatch(/"uses":\["secret\//);
+  expect(audit).toMatch(/"uses":\["key\//);
   const among = (list: readonly string[], where: string, text: string | Buffer): string[] =>
     list
       .filter((one) => text.includes(one))
