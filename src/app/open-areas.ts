@@ -267,6 +267,7 @@ function createProvers(
       ...crossCheckParts(audit, tasks),
       ...{ requireTenant, turnOf },
       chain: contracts,
+      recordUse: async (event) => await audit.log.append(event),
     },
   );
 }

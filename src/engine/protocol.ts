@@ -33,6 +33,7 @@ export interface TaskFailure {
   readonly code:
     | "witness_invalid"
     | "constraints_unsatisfied"
+    | "decryption_failed"
     | "proof_malformed"
     | "proof_self_check_failed"
     | "artifact_corrupt"
@@ -49,6 +50,24 @@ export type SnarkjsProof = Groth16ProofJson | PlonkProofJson | FflonkProofJson;
 /** A proof as the arguments of the verifier contract's `verifyProof`. */
 export type SolidityArguments = Groth16SolidityArguments | PlonkSolidityArguments | FflonkSolidityArguments;
 
+/** Inputs as the parts of a JSON Web Encryption in compact form (RFC 7516, section 7.1), each in base64url. */
+export interface EncryptedInputs {
+  /** The protected header. */
+  readonly header: string;
+  /** The initialization vector. */
+  readonly nonce: string;
+  readonly ciphertext: string;
+  readonly tag: string;
+}
+
+/** Inputs that only the proving thread reads. */
+export interface ClosedInputs {
+  /** Where the thread asks for the values (process/closed-channel.ts). */
+  readonly channel: string;
+  /** Where it is absent, the inputs name values of vaults. */
+  readonly encrypted?: EncryptedInputs;
+}
+
 export interface ProveMessage {
   readonly system: ProofSystemName;
   readonly circuit: CircuitInterface;
@@ -63,6 +82,8 @@ export interface ProveMessage {
   readonly verifyingKey: SharedBytes;
   /** The caller's inputs as parsed JSON, unchecked; not read where there is a witness file. */
   readonly inputs: unknown;
+  /** The inputs are closed: encrypted, or with references in them. */
+  readonly closed?: ClosedInputs;
   /** A witness of the caller's own, as snarkjs' `.wtns` file, unchecked. */
   readonly witnessFile?: Uint8Array;
   /** R1CS file, which tells who is at fault when a witness or a witness program from outside gives no sound proof. */

@@ -3,12 +3,14 @@
  * or for an artifact that is not what its hash says, and the pool reports it.
  */
 import { LRUCache } from "lru-cache";
-import { checkInputs } from "./circuit/inputs.js";
+import { checkInputs, type InputProblem } from "./circuit/inputs.js";
 import { readR1cs } from "./circuit/r1cs.js";
 import { findUnsatisfied } from "./circuit/satisfaction.js";
 import { readWitnessFile, WitnessFileError } from "./circuit/witness-file.js";
 import { checkUnnamedInputs } from "./circuit/unnamed-inputs.js";
 import { computeFromRuns, computeWitness } from "./circuit/witness.js";
+import { withoutUnknownNames } from "./closed/nameless-problems.js";
+import { openClosedInputs } from "./closed/open-inputs.js";
 import { checkWitness, publicSignalsOf } from "./groth16/prove.js";
 import { onDroppedKey } from "./process/dropped-keys.js";
 import { appendNotes } from "./merkle/note-tree.js";
@@ -167,16 +169,22 @@ async function witnessOf(
 /** The witness that the circuit's program computes from the caller's inputs. */
 async function computedWitness({
   circuit,
-  inputs,
+  inputs: given,
+  closed,
   witnessProgram,
 }: ProveMessage): Promise<{ readonly ok: true; readonly witness: Uint8Array } | TaskFailure> {
+  const opened = closed === undefined ? ({ ok: true, inputs: given } as const) : await openClosedInputs(closed, given);
+  if (!opened.ok) return opened;
+  const { inputs } = opened;
+  const shown = (problems: readonly InputProblem[]): readonly InputProblem[] =>
+    closed?.encrypted === undefined ? problems : withoutUnknownNames(circuit, problems);
   if (circuit.isUnnamed === true) {
     const program = await witnessProgramOf(witnessProgram);
     const named = checkUnnamedInputs(program, circuit, inputs);
-    return named.ok ? computeFromRuns(program, circuit, named.runs) : invalidWitness(named.details);
+    return named.ok ? computeFromRuns(program, circuit, named.runs) : invalidWitness(shown(named.details));
   }
   const checked = checkInputs(circuit, inputs);
-  if (!checked.ok) return invalidWitness(checked.details);
+  if (!checked.ok) return invalidWitness(shown(checked.details));
   return computeWitness(await witnessProgramOf(witnessProgram), circuit, checked.values);
 }
 

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { formatSubject, type Subject } from "../platform/auth/principal.js";
 import type { RequireTenant } from "../platform/auth/said-owner.js";
 import { SOURCE_FILES_DEFAULT, SOURCE_MEGABYTES_DEFAULT } from "../engine/circuit/source-limits.js";
+import type { AuditEvent } from "../platform/audit/audit-event.js";
 import type { Clock } from "../platform/clock.js";
 import type { HandlersFor } from "../platform/contract/route.js";
 import type { Events } from "../platform/events/events.js";
@@ -26,6 +27,8 @@ import { CeremonyRecords } from "./ceremonies/ceremony-records.js";
 import type { CeremonySweep } from "./ceremonies/ceremony-sweep.js";
 import { createCeremonies, type CeremoniesPart } from "./ceremonies/create-ceremonies.js";
 import { FirstKeys } from "./ceremonies/first-keys.js";
+import { ClosedInputs } from "./closed-inputs/closed-inputs.js";
+import { InputKeys } from "./closed-inputs/input-keys.js";
 import { CircuitOrigins } from "./circuit-origins.js";
 import { ExportedKeys } from "./exported-keys.js";
 import type { CeremonyCompute } from "./compute/ceremony-compute.js";
@@ -52,7 +55,6 @@ import { sharingHandlers } from "./sharing/sharing-handlers.js";
 import type { ProviderDependencies, ProviderFactory } from "./providers/provider.js";
 import { PROVIDERS } from "./providers/table.js";
 import type { ContractPort } from "../chain/contracts/contract-port.js";
-import type { AuditEvent } from "../platform/audit/audit-event.js";
 import { createVerifiers } from "./on-chain/create-verifiers.js";
 import { verifierHandlers } from "./on-chain/verifier-handlers.js";
 import { VerifierQueue } from "./on-chain/verifier-queue.js";
@@ -124,6 +126,8 @@ interface ProverRegistryDependencies {
   readonly events: Pick<Events, "commitOf">;
   /** Compiles verifier contracts for cross-checks, which ask no contract without it. */
   readonly compileContract?: CompileContract;
+  /** Records in the audit log that a proof uses secrets or keys; resolves when it is on disk. */
+  readonly recordUse: (event: AuditEvent) => Promise<void>;
   readonly clock: Clock;
   readonly log: Log;
   /** Throws unless the caller holds the permissions on an application or organization that a body names. */
@@ -255,6 +259,7 @@ export function createProverRegistry(
       ...{ sharing: sharingHandlers(sharing), verifiers: verifierHandlers(chained.verifiers) },
       referenceStrings: published.handlers,
       ceremonies,
+      ...createClosedInputs(dependencies, { repository, access, labelling }),
       requireTenant: dependencies.requireTenant,
     }),
     bodyLimits: proverBodyLimits(
@@ -284,6 +289,16 @@ function createChained(
     ...{ ...dependencies, ...parts, records: parts.repository.verifiers, queue: parts.verifierQueue },
     ...{ proveDeadlineMs: PROVE_DEADLINE_MS, verifyDeadlineMs: VERIFY_DEADLINE_MS },
   });
+}
+
+function createClosedInputs(
+  { vault, recordUse }: ProverRegistryDependencies,
+  parts: Omit<ConstructorParameters<typeof InputKeys>[0], "vault">,
+): { readonly closedInputs: ClosedInputs; readonly inputKeys: InputKeys } {
+  return {
+    closedInputs: new ClosedInputs({ vault: vault.handed, recordUse }),
+    inputKeys: new InputKeys({ ...parts, vault }),
+  };
 }
 
 function serviceLimits(options: ProverRegistryOptions): ConstructorParameters<typeof ProverService>[0] {

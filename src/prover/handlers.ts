@@ -4,6 +4,8 @@ import { requireUnchanged } from "../platform/contract/client-names.js";
 import { requireSaidOwner, type RequireTenant } from "../platform/auth/said-owner.js";
 import type { BodyLimitsOf, HandlersFor } from "../platform/contract/route.js";
 import type { CeremoniesPart } from "./ceremonies/create-ceremonies.js";
+import type { ClosedInputs } from "./closed-inputs/closed-inputs.js";
+import type { InputKeys } from "./closed-inputs/input-keys.js";
 import type { Labelling } from "./labels/labelling.js";
 import { createLimits, witnessLimits, type proverRoutes } from "./routes.js";
 import type { Prover } from "./schemas.js";
@@ -67,6 +69,8 @@ export function proverHandlers(dependencies: {
   readonly receiptRoutes: HandlersFor<typeof receiptRoutes>;
   readonly receipts: Receipts;
   readonly ceremonies: Pick<CeremoniesPart, "handlers">;
+  readonly closedInputs: ClosedInputs;
+  readonly inputKeys: InputKeys;
   readonly requireTenant: RequireTenant;
 }): HandlersFor<typeof proverRoutes> {
   const { provers, labelling, requireTenant } = dependencies;
@@ -76,6 +80,7 @@ export function proverHandlers(dependencies: {
     ...dependencies.sharing,
     ...dependencies.ceremonies.handlers,
     ...dependencies.verifiers,
+    ...dependencies.inputKeys.handlers(),
     listProvers: ({ principal, query }) => ({ status: 200, ...provers.list(principal.subject, query) }),
     createProver: async ({ principal, body, preferWaitSec, signal }) => {
       requireSaidOwner(principal, body, requireTenant);
@@ -93,7 +98,7 @@ export function proverHandlers(dependencies: {
       return { status: 204 };
     },
     ...readingHandlers(provers, labelling),
-    ...proofHandlers(provers, labelling, dependencies.receipts),
+    ...proofHandlers(provers, labelling, dependencies),
     ...artifactHandlers(provers, labelling),
   };
 }
@@ -121,16 +126,18 @@ function readingHandlers(
 function proofHandlers(
   provers: ProverService,
   labelling: Labelling,
-  receipts: Receipts,
-): Pick<HandlersFor<typeof proverRoutes>, "prove" | "verify" | "listProofs" | "getProof" | "getNote"> {
+  { receipts, closedInputs }: { readonly receipts: Receipts; readonly closedInputs: ClosedInputs },
+): Pick<HandlersFor<typeof proverRoutes>, "prove" | "proveFile" | "verify" | "listProofs" | "getProof" | "getNote"> {
   return {
     // The API's member `witness` holds the inputs; everywhere else a witness is the full assignment.
-    prove: async ({ principal, params, query, body, signal, requestId }) => {
+    prove: async (request) => {
+      const { principal, params, query, body, signal, requestId } = request;
       const id = labelling.idOf(principal.subject, params.id);
       provers.requireSaid(principal, id, body ?? {});
       const attest = attestation(receipts, body ?? {}, { principal, requestId, reference: params.id, signal });
       const made = await provers.prove(principal.subject, id, {
         inputs: body?.witness,
+        closed: closedInputs.read(request, id, body ?? {}),
         ...(body?.witness_file === undefined ? {} : { witnessFile: Buffer.from(body.witness_file, "base64") }),
         ...(body?.meta === undefined ? {} : { meta: body.meta }),
         format: query.format,
@@ -142,6 +149,11 @@ function proofHandlers(
         body: { ...made, ...attest?.answer() },
         headers: { Location: `/api/v1/provers/${id}/proofs/${made.id}` },
       };
+    },
+    proveFile: async ({ principal: { subject }, params, query: { format }, body, signal }) => {
+      const id = labelling.idOf(subject, params.id);
+      const made = await provers.proveFile(subject, id, { body, format, signal });
+      return { status: 201, body: made, headers: { Location: `/api/v1/provers/${id}/proofs/${made.id}` } };
     },
     verify: async ({ principal, params, body, signal, requestId }) => {
       const id = labelling.idOf(principal.subject, params.id);

@@ -7,6 +7,7 @@ import { ceremonyRoutes } from "./ceremonies/ceremony-routes.js";
 import { UpdateProver } from "./labels/label-schemas.js";
 import { receiptRoutes } from "./receipts/receipt-routes.js";
 import { verifierRoutes } from "./on-chain/verifier-routes.js";
+import { inputKeyRoutes } from "./closed-inputs/input-key-routes.js";
 import { sharingRoutes } from "./sharing/sharing-routes.js";
 import { referenceStringRoutes } from "./reference-strings/reference-string-routes.js";
 import type { SourceLimits } from "./provisioning/sources.js";
@@ -38,6 +39,8 @@ import {
  */
 const WITNESS_BODY_BYTES_MAX = 16 * 1024 * 1024;
 const WITNESS_TOKENS_MAX = 400_000;
+/** A witness of 2^23 wires. */
+const WITNESS_FILE_BYTES_MAX = 256 * 1024 * 1024;
 /** What a body with inputs may always have: several proofs of a circuit of thousands of inputs. */
 const WITNESS_BODY_BYTES_MIN = 2 * 1024 * 1024;
 const WITNESS_TOKENS_MIN = 200_000;
@@ -106,6 +109,7 @@ export const proverRoutes = {
   ...receiptRoutes,
   ...ceremonyRoutes,
   ...verifierRoutes,
+  ...inputKeyRoutes,
   listProvers: defineRoute({
     id: "listProvers",
     area: "prover",
@@ -238,6 +242,8 @@ export const proverRoutes = {
     auth: CREATE,
     needsUnsealed: true,
     creates: true,
+    description:
+      "Inputs that name secrets or keys of vaults need the permission to read or to use them, `secret_read` or `vault_use`. Such inputs, and those in `witness_jwe`, are opened in the proving thread only; which secrets and keys were used is in the audit log. A secret is no public input unless it is given with `reveal: true`.",
     params: ProverParams,
     query: ProveQuery,
     body: ProveBody,
@@ -257,6 +263,10 @@ export const proverRoutes = {
       "witness_missing",
       "witness_invalid",
       "constraints_unsatisfied",
+      "decryption_failed",
+      "deletion_planned",
+      "key_disabled",
+      "spec_cannot_sign",
       "insufficient_memory",
       "proof_self_check_failed",
       "artifact_corrupt",
@@ -270,6 +280,30 @@ export const proverRoutes = {
       "storage_full",
     ],
     example: { body: { witness: { X: "3", Y: "35" } } },
+  }),
+  proveFile: defineRoute({
+    id: "proveFile",
+    area: "prover",
+    method: "POST",
+    path: "/api/v1/provers/:id/prove/witness",
+    summary: "Make a proof of a whole witness",
+    auth: CREATE,
+    needsUnsealed: true,
+    description:
+      "As prove with `witness_file`, whose bytes are the body: for circuits whose witness does not fit into a JSON body. It is as long as the circuit's witness at most; 256 MiB for each owner and 512 MiB for all are held at a time.",
+    params: ProverParams,
+    query: ProveQuery,
+    streamedBody: true,
+    bodyBytesMax: WITNESS_FILE_BYTES_MAX,
+    deadlineMs: PROVE_DEADLINE_MS,
+    errorMembers: { proof: null },
+    responses: { 201: { description: "The proof; Location names its record", schema: ProveResult } },
+    errors: [
+      ...(["not_found", "forbidden", "prover_not_provisioned", "prover_keys_missing", "prover_verifies_only"] as const),
+      ...(["witness_missing", "witness_invalid", "constraints_unsatisfied", "insufficient_memory"] as const),
+      ...(["proof_self_check_failed", "artifact_corrupt", "note_store_full", "vault_sealed", "overloaded"] as const),
+      ...(["deadline_exceeded", "storage_full"] as const),
+    ],
   }),
   verify: defineRoute({
     id: "verify",

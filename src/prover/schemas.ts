@@ -276,7 +276,7 @@ const WitnessBody = Type.Object(
   {
     additionalProperties: true,
     description:
-      "input name -> value: decimal or 0x-hex text, a safe integer, an array of them (nested, or all values of several dimensions in one list), or an object for nested members. Of a circuit without `circuit.sym` prove takes the names that its program knows, and verify the lists `outputs` and `public_inputs`",
+      'input name -> value: decimal or 0x-hex text, a safe integer, an array of them (nested, or all values of several dimensions in one list), or an object for nested members. For prove a value may be that of a secret, {"$secret": id, "vault_id": ...}, or of a signature by a babyJubJub key, {"$sign": key id, "message": ..., "part": "R8", "vault_id": ...}, of the caller\'s vaults; the prover\'s own vault unless said. Of a circuit without `circuit.sym` prove takes the names that its program knows, and verify the lists `outputs` and `public_inputs`',
   },
 );
 
@@ -307,6 +307,14 @@ export const ProveBody = closed({
       description: "base64 of a whole witness as snarkjs' `.wtns` file, in place of `witness`",
     }),
   ),
+  witness_jwe: Type.Optional(
+    Type.String({
+      maxLength: WITNESS_FILE_CHARACTERS_MAX,
+      pattern: "^[\\w-]+\\.[\\w-]*\\.[\\w-]+\\.[\\w-]*\\.[\\w-]+$",
+      description:
+        "the JSON of `witness` as a compact JSON Web Encryption, in place of `witness`: ECDH-ES or ECDH-ES+A256KW with X25519, A256GCM, to a key of GET /provers/:id/input_keys named by `kid`, with the prover's id as `aud` in the protected header. It may be sent again",
+    }),
+  ),
   meta: Type.Optional(Meta),
   receipt: Type.Optional(Type.Boolean({ default: false, description: "answer a signed receipt with the proof" })),
   ...WANTED_MEMBERS,
@@ -314,7 +322,7 @@ export const ProveBody = closed({
 });
 export type SaidProver = Omit<
   Static<typeof ProveBody>,
-  "witness" | "witness_file" | "meta" | "receipt" | keyof typeof WANTED_MEMBERS
+  "witness" | "witness_file" | "witness_jwe" | "meta" | "receipt" | keyof typeof WANTED_MEMBERS
 >;
 export const ProveQuery = closed({
   format: Type.Optional(

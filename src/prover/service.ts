@@ -11,6 +11,7 @@ import { isoTimestamp, type Clock } from "../platform/clock.js";
 import type { WithRefusedItems } from "../platform/contract/refused-item.js";
 import type { FileAnswer } from "../platform/contract/route.js";
 import type { StreamedBody } from "../platform/contract/streamed-body.js";
+import type { ClosedRequest } from "./closed-inputs/closed-inputs.js";
 import { newId } from "../platform/ids.js";
 import type { Artifacts } from "../platform/store/artifacts.js";
 import { StoreConflict, type Store, type StoreCommit, type StoreRecord } from "../platform/store/store.js";
@@ -271,6 +272,11 @@ export class ProverService {
     });
   }
 
+  /** Makes a proof of a witness in a file; see `Proofs.proveFile`. */
+  async proveFile(...asked: Parameters<Proofs["proveFile"]>): Promise<ProveResult> {
+    return await this.#with.proofs.proveFile(...asked);
+  }
+
   /** Makes a proof; see `Proofs.prove`. */
   async prove(
     owner: Subject,
@@ -278,6 +284,7 @@ export class ProverService {
     request: {
       readonly inputs: unknown;
       readonly witnessFile?: Uint8Array;
+      readonly closed?: ClosedRequest | undefined;
       readonly meta?: Meta;
       readonly format?: "snarkjs" | "solidity" | undefined;
       readonly signal: AbortSignal;

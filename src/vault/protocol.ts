@@ -2,6 +2,7 @@
  * The messages between the main thread and the vault workers, the threads that unwrap keys. Wrapped records and
  * requests go in, results come out; a root key or a private key never crosses.
  */
+import type { KeyAgreementHeader } from "../crypto/jwe/content-key.js";
 import type { HdPath } from "../crypto/wallets/hd-path.js";
 import type { ErrorCode, ErrorDetail } from "../platform/errors.js";
 import type { SignItem } from "./key-specs/key-spec.js";
@@ -187,6 +188,21 @@ export interface VaultTasks {
       /** In whose turn it is read, such as `user:<uuid>`; the owner's unless given. */
       asker?: string | undefined;
     };
+    value: Uint8Array;
+  };
+  /** Returns a box of the recipient with the secret's value, without showing it to the main thread. */
+  hand_secret: {
+    message: { vault: VaultReference; secret: SecretReference; envelope: string; to: Uint8Array };
+    value: Uint8Array;
+  };
+  /** The same with a signature's inputs for a circuit. */
+  hand_signature: {
+    message: { vault: VaultReference; key: KeyReference; message: string; to: Uint8Array; worker: WorkerKind };
+    value: Uint8Array;
+  };
+  /** The same with the content key of a JSON Web Encryption. */
+  hand_content_key: {
+    message: { vault: VaultReference; key: KeyReference; header: KeyAgreementHeader; to: Uint8Array };
     value: Uint8Array;
   };
 }

@@ -10,7 +10,8 @@ import { utf8Bytes } from "./keys/validation.js";
 import type { VaultTasks } from "./protocol.js";
 import { secretJson } from "./record-views.js";
 import type { VaultRepository } from "./repository.js";
-import type { SecretRecord } from "./vault-records.js";
+import type { VaultReference } from "./protocol.js";
+import type { FoundSecret, SecretRecord } from "./vault-records.js";
 import {
   SECRET_BYTES_MAX,
   type CreateSecretInput,
@@ -101,7 +102,7 @@ export class Secrets {
 
   /** Returns a secret with its value. Throws `not_found`, and `deletion_planned` until it is restored. */
   async get(owner: Subject, vaultId: string, secretId: string): Promise<SecretWithValueJson> {
-    const { record, message } = this.#find(owner, vaultId, secretId);
+    const { record, message } = this.#readable(owner, vaultId, secretId);
     return { ...secretJson(record), value: await this.#open(message, secretId) };
   }
 
@@ -113,7 +114,7 @@ export class Secrets {
    */
   async retrieve(owner: Subject, vaultId: string, secretId: string, asker?: string): Promise<string> {
     try {
-      const { message } = this.#find(owner, vaultId, secretId);
+      const { message } = this.#readable(owner, vaultId, secretId);
       return await this.#openTogether({ ...message, asker }, secretId);
     } catch (error) {
       if (error instanceof AppError && error.code === "deletion_planned")
@@ -122,7 +123,16 @@ export class Secrets {
     }
   }
 
-  #find(owner: Subject, vaultId: string, secretId: string): { record: SecretRecord; message: OpenSecret } {
+  #readable(owner: Subject, vaultId: string, secretId: string): { record: SecretRecord; message: OpenSecret } {
+    const { record, reference, vault } = this.find(owner, vaultId, secretId);
+    return { record: record.value, message: { vault, secret: reference, envelope: record.value.envelope } };
+  }
+
+  /**
+   * Finds a secret whose value may be read, without reading it.
+   * @throws not_found, and `deletion_planned` until it is restored
+   */
+  find(owner: Subject, vaultId: string, secretId: string): FoundSecret & { readonly vault: VaultReference } {
     const vault = this.#vaults.find(owner, vaultId);
     const { record, reference } = this.#repository.findSecret(vaultId, secretId);
     const { deletes_at: deletesAt } = record.value;
@@ -132,8 +142,7 @@ export class Secrets {
         message: "the deletion of this secret is planned; restore it to read its value",
       });
     }
-    const { envelope } = record.value;
-    return { record: record.value, message: { vault: vault.reference, secret: reference, envelope } };
+    return { record, reference, vault: vault.reference };
   }
 
   async #openTogether(message: OpenSecret, secretId: string): Promise<string> {

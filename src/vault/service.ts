@@ -6,6 +6,7 @@ import type { Clock } from "../platform/clock.js";
 import type { StoreCommit } from "../platform/store/store.js";
 import type { Page } from "../platform/store/tables.js";
 import { ByteEncryption } from "./keys/byte-encryption.js";
+import { HandedValues } from "./handed-values.js";
 import { HdWallets } from "./keys/hd-wallets.js";
 import { KeyDerivation } from "./keys/key-derivation.js";
 import { KeyOperations } from "./keys/key-operations.js";
@@ -55,6 +56,8 @@ export class VaultService {
   readonly wallets: HdWallets;
   /** Verification under public keys that callers bring, and the public keys of a vault. */
   readonly publicKeys: PublicOperations;
+  /** Values that go to proving threads and nowhere else. */
+  readonly handed: HandedValues;
 
   constructor(dependencies: VaultServiceDependencies) {
     this.#seal = dependencies.seal;
@@ -68,6 +71,7 @@ export class VaultService {
     this.operations = new KeyOperations({ ...dependencies, wallets: this.wallets });
     this.derivation = new KeyDerivation({ ...dependencies, wallets: this.wallets });
     this.publicKeys = new PublicOperations(dependencies);
+    this.handed = new HandedValues({ ...dependencies, secrets: this.#secrets });
   }
 
   // The seal: seal/seal.ts and seal/seal-operations.ts

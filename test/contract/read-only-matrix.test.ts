@@ -43,6 +43,7 @@ const ANSWERS: Readonly<Record<string, readonly [number, string?]>> = {
   createOrganizationUser: [204],
   unseal: [403, "seal_key_rejected"],
   seal: [403, "seal_key_rejected"],
+  proveFile: [422, "witness_missing"],
   uploadProverArtifact: [409, "upload_not_expected"],
   deriveKey: [400, "spec_cannot_derive"],
   encrypt: [400, "spec_cannot_encrypt"],

@@ -7,6 +7,7 @@
 import { randomBytes } from "node:crypto";
 import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { CompactEncrypt, importJWK } from "jose";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { ROUTE_LIST } from "../../src/api.js";
 import { auditLines } from "../../src/platform/audit/audit-log.js";
@@ -46,6 +47,10 @@ const SECRET_MEMBERS: ReadonlySet<string> = new Set([
   "private_key",
   "mnemonic",
 ]);
+
+interface SignedForCircuit {
+  readonly inputs: { readonly S: string };
+}
 
 /** Anywhere but in the caller's own hands. */
 const hidden: string[] = [];
@@ -246,6 +251,58 @@ it("of the inputs of proofs stay with them, proved, refused and misread", async 
   );
 }, 60_000);
 
+it("of closed inputs stay with the threads that open them", async () => {
+  const id = await provisioned(api, {
+    ...{ identifier: "cubic", proving_scheme: "groth16", curve: "BN254", provider: "circom", name: "closed" },
+  });
+  const vault_id = (await api.getProver({ params: { id } })).body.vault_id;
+  const newInputs = (): { X: string; Y: string } => {
+    const x = BigInt(`0x${randomBytes(31).toString("hex")}`);
+    hidden.push(String(x), x.toString(16));
+    const bytes = Buffer.from(x.toString(16).padStart(62, "0"), "hex");
+    hiddenBytes.push(bytes, Buffer.from(bytes).reverse());
+    return { X: String(x), Y: String((x ** 3n + x + 5n) % FIELD_ORDER) };
+  };
+  const { body: key } = await api.createProverInputKey({ params: { id } });
+  const token = async (content: unknown): Promise<string> =>
+    await new CompactEncrypt(Buffer.from(JSON.stringify(content)))
+      .setProtectedHeader({ alg: key.alg, enc: "A256GCM", kid: key.kid, aud: id })
+      .encrypt(await importJWK({ ...key }, key.alg));
+  const sent = newInputs();
+  const proved = (await api.prove({ params: { id }, body: { witness_jwe: await token(sent) } })).body;
+  expect(proved.public_signals).toEqual([sent.Y]);
+  const kept = newInputs();
+  const keep = async (value: string): Promise<object> => {
+    const made = await api.createSecret({ params: { id: vault_id }, body: { name: "x", type: "t", value } });
+    return { $secret: made.body.id };
+  };
+  const named = (await api.prove({ params: { id }, body: { witness: { X: await keep(kept.X), Y: kept.Y } } })).body;
+  expect(named.public_signals).toEqual([kept.Y]);
+  const signer = (await api.createKey({ params: { id: vault_id }, body: { spec: "babyJubJub", name: "k" } })).body.id;
+  const place = { id: vault_id, key_id: signer };
+  const signature = (await api.signMessage({ params: place, body: { message: "07" } })).body as SignedForCircuit;
+  const s = BigInt(signature.inputs.S);
+  hidden.push(String(s));
+  const Y = String((s ** 3n + s + 5n) % FIELD_ORDER);
+  const X = { $sign: signer, message: 7, part: "S" };
+  const signed = (await api.prove({ params: { id }, body: { witness: { X, Y } } })).body;
+  expect(signed.public_signals).toEqual([Y]);
+  const route = ROUTE_LIST.find((one) => one.id === "prove")!;
+  const bad: readonly object[] = [
+    { witness: { X, Y: "1" } },
+    { witness_jwe: await token({ ...sent, Y: "1" }) },
+    { witness_jwe: await token({ ...sent, [canary(hidden)]: canary(hidden) }) },
+    { witness_jwe: await token(canary(hidden)) },
+    { witness: { X: await keep(kept.X), Y: "1" } },
+    { witness: { X: await keep(canary(hidden)), Y: kept.Y } },
+    { witness: { X: await keep(`[{"${canary(hidden)}": "${canary(hidden)}"}]`), Y: kept.Y } },
+    { witness: { X: kept.X, Y: await keep(kept.X) } },
+  ];
+  const before = errors.length;
+  for (const body of bad) await send(route, `/api/v1/provers/${id}/prove`, JSON.stringify(body));
+  expect(errors.length - before).toBe(bad.length);
+}, 60_000);
+
 it("of connectors' credentials go to their peer and nowhere else", async () => {
   const application = (await api.createApplication({ body: {} })).body.id;
   const app = (await api.createToken({ body: { application_id: application } })).body;
@@ -301,6 +358,8 @@ it("are in nothing that the server wrote", async () => {
   const audit = auditLines(reader, 0, 100_000);
   await reader.close();
   expect(audit).toContain("createPersonalToken");
+  expect(audit).toMatch(/"uses":\["secret\//);
+  expect(audit).toMatch(/"uses":\["key\//);
   const among = (list: readonly string[], where: string, text: string | Buffer): string[] =>
     list
       .filter((one) => text.includes(one))

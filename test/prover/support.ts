@@ -4,6 +4,7 @@
  */
 import type { ContractPort } from "../../src/chain/contracts/contract-port.js";
 import { AppError, notFound } from "../../src/platform/errors.js";
+import type { AuditEvent } from "../../src/platform/audit/audit-event.js";
 import type { Principal, Subject } from "../../src/platform/auth/principal.js";
 import { PERMISSIONS_MAX } from "../../src/platform/auth/permissions.js";
 import { systemClock, type Clock } from "../../src/platform/clock.js";
@@ -16,7 +17,6 @@ import type { Store } from "../../src/platform/store/store.js";
 import { loadKernelPairing } from "../../src/engine/kernels/pairing/pairing.js";
 import { checkPowersOfTau } from "../../src/engine/powers-of-tau/check-powers.js";
 import { openRangeFile } from "../../src/engine/powers-of-tau/range-file.js";
-import type { AuditEvent } from "../../src/platform/audit/audit-event.js";
 import type { CompileContract } from "../../src/prover/assurance/contract-code.js";
 import { createProverRegistry, type ProverRegistry } from "../../src/prover/create-prover-registry.js";
 import type { CircuitAnalyzer } from "../../src/prover/compute/analysis-task.js";
@@ -42,6 +42,8 @@ export interface TestRegistry {
   readonly log: RecordedLog;
   readonly registry: ProverRegistry;
   readonly provers: ProverService;
+  /** What was recorded of secrets and keys that proofs used. */
+  readonly uses: readonly AuditEvent[];
   close(options?: { readonly keep: boolean }): Promise<void>;
 }
 
@@ -99,6 +101,7 @@ export async function openTestRegistry(options: TestRegistryOptions = {}): Promi
     { budgetBytes: 256 * 2 ** 20 },
     { load: (sha256) => artifacts.readShared(sha256) },
   );
+  const uses: AuditEvent[] = [];
   const { provisioningConcurrency, pendingPerOwnerMax, pendingMax } = options;
   const registry = createProverRegistry(
     {
@@ -134,6 +137,10 @@ export async function openTestRegistry(options: TestRegistryOptions = {}): Promi
       },
       events: { commitOf: (drafts) => eventCommit(drafts, systemClock) },
       clock: options.clock ?? systemClock,
+      recordUse: async (event) => {
+        uses.push(event);
+        await Promise.resolve();
+      },
       log,
       chain:
         options.chain ??
@@ -160,6 +167,7 @@ export async function openTestRegistry(options: TestRegistryOptions = {}): Promi
     audited,
     log,
     registry,
+    uses,
     provers: registry.service,
     close: async (closing) => {
       await jobs.stop();

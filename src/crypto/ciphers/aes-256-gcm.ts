@@ -1,6 +1,6 @@
 /**
- * AES-256-GCM (NIST SP 800-38D, section 7) by OpenSSL: 32-byte key, 96-bit nonce, 128-bit tag and nothing shorter. Only
- * XAES-256-GCM uses it: with nonces this short a key would have to count its messages.
+ * AES-256-GCM (NIST SP 800-38D, section 7) by OpenSSL: 32-byte key, 96-bit nonce, 128-bit tag and nothing shorter. For
+ * XAES-256-GCM and for keys of one message only: with nonces this short a key would have to count its messages.
  */
 import { createCipheriv, createDecipheriv, type KeyObject } from "node:crypto";
 import { AEAD_TAG_BYTES, AuthenticationFailure } from "./aead.js";

@@ -8,17 +8,18 @@
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { constants } from "node:fs";
-import { lstat, mkdtemp, open, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { open, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ANSWER_FILE, EXIT_ANSWER_TOO_LARGE, REQUEST_FILE } from "../../engine/process/process-entry.js";
 import { decodeMessage, encodeMessage, partFile, PARTS_MAX } from "../../engine/process/process-message.js";
 import { probeSandboxTools, sandboxed, type ProcessLimits, type SandboxTools } from "./process-sandbox.js";
 import { Sandbox } from "./sandbox.js";
+import { makeTaskFolder, removeStaleFolders } from "./task-folders.js";
 
 export interface ProcessTaskLimits extends Omit<ProcessLimits, "fileBytesMax"> {
   readonly deadlineMs: number;
-  /** Resident memory of the process, code and WebAssembly memory included. */
+  /** Resident memory of the process and of those that it started, code and WebAssembly memory included. */
   readonly memoryBytesMax: number;
   /** Serialised size of the answer. */
   readonly answerBytesMax: number;
@@ -57,17 +58,13 @@ export type ProcessTaskResult<Answer> = { readonly ok: true; readonly value: Ans
 
 /** Time between two checks of the memory; a process that fills 1 GB in a second exceeds its limit by up to 50 MB. */
 const MEMORY_POLL_MS = 50;
+/** A task starts one program at a time. */
+const CHILDREN_MAX = 16;
 const STDERR_CHARS_KEPT = 8_192;
-/**
- * A folder of this age was left behind by a server that was killed during a task: the longest deadline, of the largest
- * setup, is a few hours.
- */
-const STALE_FOLDER_MS = 24 * 60 * 60 * 1000;
 /** Added to the size of the answer for the kernel's limit on file sizes: room for small files of Node itself. */
 const FILE_BYTES_SLACK = 1024 * 1024;
 const PROGRESS_LINE = /^(0\.\d{1,6}|1(\.0{1,6})?)$/;
 const PROGRESS_LINE_CHARS_MAX = 16;
-const FOLDER_PREFIX = "proofwright-task-";
 
 const MESSAGES = {
   deadline: "the task exceeded its time limit",
@@ -99,7 +96,7 @@ export class ProcessTasks {
       return { ok: false, code: "sandbox", message: sandbox.refusal };
     const parentFolder = task.parentFolder ?? tmpdir();
     await (this.#sweep ??= removeStaleFolders(parentFolder));
-    const folder = await mkdtemp(join(parentFolder, FOLDER_PREFIX));
+    const folder = await makeTaskFolder(parentFolder);
     try {
       await writeRequest(join(folder, REQUEST_FILE), task.request);
       const taskFailure = await runToEnd(task, folder, sandbox.tools);
@@ -113,19 +110,6 @@ export class ProcessTasks {
 
 async function lenientSandbox(): Promise<Sandbox> {
   return new Sandbox({ mode: "auto", tools: await probeSandboxTools() });
-}
-
-/** Removes folders that killed servers left behind. Folders of other users cannot be removed and stay. */
-async function removeStaleFolders(parentFolder: string): Promise<void> {
-  const names = (await readdir(parentFolder)).filter((name) => name.startsWith(FOLDER_PREFIX));
-  for (const name of names) {
-    const path = join(parentFolder, name);
-    try {
-      if (Date.now() - (await lstat(path)).mtimeMs > STALE_FOLDER_MS) await rm(path, { recursive: true, force: true });
-    } catch {
-      // Removed meanwhile, or another user's: a task can run in both cases.
-    }
-  }
 }
 
 type KillReason = "deadline" | "memory" | "aborted";
@@ -295,12 +279,23 @@ function watchMemory(child: ChildProcess, bytesMax: number, onExceeded: () => vo
   const timer = setInterval(() => {
     if (pid === undefined || isReading) return;
     isReading = true;
-    void residentBytes(pid).then((bytes) => {
+    void residentBytesOfAll(pid).then((bytes) => {
       isReading = false;
       if (bytes > bytesMax) onExceeded();
     });
   }, MEMORY_POLL_MS);
   return () => clearInterval(timer);
+}
+
+/** Of a process and those that its main thread started, as a compiler of the operator's own is. */
+async function residentBytesOfAll(pid: number): Promise<number> {
+  const children = await readFile(`/proc/${pid}/task/${pid}/children`, "latin1").catch(() => "");
+  const pids = children
+    .split(" ")
+    .filter((child) => child !== "")
+    .slice(0, CHILDREN_MAX);
+  const sizes = await Promise.all([pid, ...pids.map(Number)].map(residentBytes));
+  return sizes.reduce((sum, bytes) => sum + bytes, 0);
 }
 
 async function residentBytes(pid: number): Promise<number> {

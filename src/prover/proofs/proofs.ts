@@ -5,6 +5,7 @@
 import { AppError, assert, invalidMember, notFound } from "../../platform/errors.js";
 import type { Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
+import type { StreamedBody } from "../../platform/contract/streamed-body.js";
 import type { RefusedItem } from "../../platform/contract/refused-item.js";
 import type { Events } from "../../platform/events/events.js";
 import { newId } from "../../platform/ids.js";
@@ -12,8 +13,9 @@ import { mergeCommits } from "../../platform/store/commits.js";
 import type { Artifacts } from "../../platform/store/artifacts.js";
 import type { ResidentBytes } from "../compute/resident-bytes.js";
 import type { ProveValue, TaskFailure, TaskResult, VerifyValue } from "../../engine/protocol.js";
-import { readyProver } from "../built-prover.js";
+import { builtProver, readyProver } from "../built-prover.js";
 import type { Catalog } from "../catalog.js";
+import type { ClosedRequest } from "../closed-inputs/closed-inputs.js";
 import { isVerifierOnly } from "../imports/import-files.js";
 import type { ProveRequest, ReadyProver } from "../providers/provider.js";
 import type { KeyPins } from "../provisioning/key-pins.js";
@@ -28,6 +30,7 @@ import { noteDeposited } from "../prover-events.js";
 import type { ProverRepository, StoredProver } from "../repository.js";
 import type { Note, ProofItem, ProofRecord, ProveResult } from "../schemas.js";
 import type { Attestation, Decision, NotePlace } from "./attestation.js";
+import { WitnessFiles } from "./witness-files.js";
 import { readClaim } from "./claims.js";
 import { hashProof, hashStatement, noteDigest, nullifierKey } from "./public-inputs.js";
 import type { ProverVault } from "../vault-port.js";
@@ -55,6 +58,13 @@ interface ProofsDependencies {
   readonly clock: Clock;
 }
 
+/** What a caller wants proven. */
+interface ProofRequest extends Omit<ProveRequest, "closed" | "references">, Attested {
+  readonly closed?: ClosedRequest | undefined;
+  readonly meta?: Meta;
+  readonly signal: AbortSignal;
+}
+
 /** The content of a note, encrypted as JSON. */
 interface NoteContent {
   readonly prover_id: string;
@@ -73,6 +83,7 @@ interface Attested {
 export class Proofs {
   readonly #options: ProofsOptions;
   readonly #with: ProofsDependencies;
+  readonly #files = new WitnessFiles();
 
   constructor(options: ProofsOptions, dependencies: ProofsDependencies) {
     this.#options = options;
@@ -83,47 +94,38 @@ export class Proofs {
    * Makes a proof, checks it and stores its note.
    * @param request.inputs the caller's named inputs, unchecked
    * @param request.witnessFile in their place: a whole witness, such as snarkjs' `.wtns` file, unchecked
+   * @param request.closed inputs that the proving thread alone opens: all of them, or what `inputs` names in vaults
    * @param request.meta free data of the proof's record
    * @param request.attest called with the decision, before and after it is stored
    * @throws AppError `not_found`, `forbidden`, `prover_not_provisioned`, `invalid_request`, `witness_missing`,
    *   `witness_invalid`, `constraints_unsatisfied`, `proof_self_check_failed`, `artifact_corrupt`,
-   *   `prover_verifies_only`, and what pools, vault and store throw
+   *   `prover_verifies_only`, `decryption_failed`, and what closed inputs, pools, vault and store throw
    */
   async prove(
     caller: Subject,
     id: string,
-    {
-      signal,
-      meta: said,
-      attest,
-      ...request
-    }: ProveRequest & Attested & { readonly meta?: Meta; readonly signal: AbortSignal },
+    { signal, meta: said, closed, attest, ...request }: ProofRequest,
   ): Promise<ProveResult> {
     const admission = this.#admit(caller, id, "prove");
     const { prover } = admission;
     const turn = this.#with.turnOf(caller);
     const meta = boundedMeta(said);
     this.#requireForm(prover, request.format);
-    if (isVerifierOnly(prover))
-      throw new AppError("prover_verifies_only", {
-        message: "the prover was made of a verifying key alone and proves nothing",
-      });
-    const { inputs, witnessFile } = request;
-    if (inputs === undefined && witnessFile === undefined)
-      throw witnessMissing("witness required for proof generation");
-    if (inputs !== undefined && witnessFile !== undefined)
-      throw invalidMember("witness_file", "give either witness or witness_file, not both");
+    if (isVerifierOnly(prover)) throw verifiesOnly();
+    requireOneWitness({ ...request, closed });
     const [provingKeySha256, verifyingKeySha256] = await Promise.all([
       this.#with.pins.read(prover, "proving_key", turn),
       this.#with.pins.read(prover, "verifying_key", turn),
     ]);
     await attest?.begin(prover, { isBatch: false });
     const pinned = { proving_key: provingKeySha256, "verifying_key.json": verifyingKeySha256 };
+    const provider = this.#with.catalog.providerOf(prover);
+    if (closed !== undefined && provider.takesClosedInputs !== true)
+      throw invalidMember("witness", `provers of ${provider.name} take no closed inputs`);
     const ready = this.#ready(prover, pinned);
-    const result = await this.#with.catalog.providerOf(prover).prove(ready, request, {
-      owner: turn,
-      signal,
-      deadlineMs: this.#options.proveDeadlineMs,
+    const options = { owner: turn, signal, deadlineMs: this.#options.proveDeadlineMs };
+    const result = await withClosed(closed, admission, async (part) => {
+      return await provider.prove(ready, { ...request, ...part }, options);
     });
     if (!result.ok) throw admission.isOwner ? taskError(result) : taskError(withoutSource(result));
     const { proof, publicSignals, timings } = result.value;
@@ -144,6 +146,28 @@ export class Proofs {
     });
     await attest?.sign([decision], this.#noteAt(caller, id, record.note_index));
     return { proof, ...record, ...formsOf(result.value, prover.proving_scheme) };
+  }
+
+  /**
+   * Makes a proof of a whole witness that is still on its way; otherwise as `prove`.
+   * @throws AppError what `prove` and `WitnessFiles.hold` throw
+   */
+  async proveFile(
+    caller: Subject,
+    id: string,
+    { body, ...request }: Pick<ProofRequest, "format" | "signal"> & { readonly body: StreamedBody },
+  ): Promise<ProveResult> {
+    const { prover } = this.#admit(caller, id, "prove");
+    const provider = this.#with.catalog.providerOf(prover);
+    if (isVerifierOnly(prover)) throw verifiesOnly();
+    if (provider.witnessFileBytes === undefined)
+      throw invalidMember("witness_file", `provers of ${provider.name} take no witness files`);
+    const bytesMax = await provider.witnessFileBytes(
+      builtProver(prover, this.#with.catalog.systemOf(prover), this.#with),
+    );
+    return await this.#files.hold(caller, { body, bytesMax }, async (witnessFile) => {
+      return await this.prove(caller, id, { ...request, inputs: undefined, witnessFile });
+    });
   }
 
   /**
@@ -383,6 +407,39 @@ export class Proofs {
   }
 }
 
+/** The inputs come in one of three forms. */
+function requireOneWitness({
+  inputs,
+  witnessFile,
+  closed,
+}: Pick<ProofRequest, "inputs" | "witnessFile" | "closed">): void {
+  const given = [inputs, witnessFile, closed?.isToken === true ? closed : undefined].filter((one) => one !== undefined);
+  if (given.length === 0) throw witnessMissing("witness required for proof generation");
+  if (given.length > 1)
+    throw invalidMember("witness_file", "give one of witness, witness_file and witness_jwe, not several");
+}
+
+/**
+ * Proves while closed inputs are given to the thread that asks for them.
+ * @throws AppError why it got none
+ */
+async function withClosed(
+  closed: ClosedRequest | undefined,
+  admission: Admission,
+  prove: (part: Pick<ProveRequest, "closed" | "references">) => Promise<TaskResult<ProveValue>>,
+): Promise<TaskResult<ProveValue>> {
+  if (closed === undefined) return await prove({});
+  const work = await closed.begin(admission);
+  try {
+    const result = await prove({ closed: work.message, references: closed.references });
+    const failure = work.failure();
+    if (!result.ok && failure !== undefined) throw failure;
+    return result;
+  } finally {
+    work.end();
+  }
+}
+
 /** Binds a note to its store and prover: elsewhere it does not decrypt. */
 function noteContext(storeId: string, proverId: string): string {
   return `pv/v1/note:${storeId}:${proverId}`;
@@ -395,6 +452,12 @@ function resultOf(outcome: TaskResult<VerifyValue> | undefined): boolean | AppEr
 
 function witnessMissing(message: string): AppError {
   return invalidMember("witness", message, "witness_missing");
+}
+
+function verifiesOnly(): AppError {
+  return new AppError("prover_verifies_only", {
+    message: "the prover was made of a verifying key alone and proves nothing",
+  });
 }
 
 /** Returns what a failed task answers. */

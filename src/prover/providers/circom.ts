@@ -2,6 +2,7 @@
  * The provider circom: circuits in circom's language, proven with Groth16, PLONK or FFLONK in snarkjs' formats. What it
  * computes runs in the pools and processes behind `ProverCompute`.
  */
+import { revealingReferences, type VaultReference } from "../../engine/closed/vault-references.js";
 import { hasMoreValues } from "../../engine/circuit/inputs.js";
 import { valuesOf, type CircuitInterface } from "../../engine/circuit/interface.js";
 import type { CurveName } from "../../engine/curves/curve-parameters.js";
@@ -19,7 +20,7 @@ import type { GatesInput, ProverCompute } from "../compute/compute.js";
 import { CircuitInterfaces } from "../proofs/circuit-interfaces.js";
 import { circuitHash, requireCurve, sourceOf, withOptions, type CircuitSource } from "../provisioning/sources.js";
 import { CIRCOM_SYSTEMS, proofSystemOf, proofSystemRow, requirePrime } from "./circom-systems.js";
-import type { BuiltProver, Provider, ProviderDependencies, ProviderFactory, ReadyProver } from "./provider.js";
+import type { BuiltProver, Provider, ProviderDependencies, ProviderFactory } from "./provider.js";
 
 const DOWNLOADS: Provider["downloads"] = {
   "verifying_key.json": { artifact: "verifying_key.json", contentType: "application/json" },
@@ -35,6 +36,10 @@ const DOWNLOADS: Provider["downloads"] = {
   "ceremony-transcript.json": { artifact: "ceremony-transcript.json", contentType: "application/json" },
 };
 
+/** Of the field of each curve (engine/circuit/witness-file.ts). */
+const WITNESS_ELEMENT_BYTES = 32;
+/** Headers, and sections that nobody reads. */
+const WITNESS_FILE_SPARE_BYTES = 4096;
 /** Values beyond the circuit's that are checked one by one. */
 const SPARE_VALUES = 100;
 
@@ -46,6 +51,7 @@ export const circomProvider: ProviderFactory = (dependencies) => {
     systems: CIRCOM_SYSTEMS,
     downloads: DOWNLOADS,
     isAnalyzed: true,
+    takesClosedInputs: true,
     readProgram: (request, system) => {
       const { curve } = proofSystemRow(system);
       const { prime, ...asked } = request.options ?? {};
@@ -143,13 +149,15 @@ function circomKeyFiles(compute: ProverCompute): Pick<Provider, "readImport" | "
 function circomProofs(
   compute: ProverCompute,
   interfaces: CircuitInterfaces,
-): Pick<Provider, "prove" | "verify" | "verifyBatch"> {
-  const interfaceOf = async (prover: ReadyProver): Promise<CircuitInterface> =>
+): Pick<Provider, "prove" | "verify" | "verifyBatch" | "witnessFileBytes"> {
+  const interfaceOf = async (prover: BuiltProver): Promise<CircuitInterface> =>
     await interfaces.get(prover.file("interface.json").sha256);
   return {
-    prove: async (prover, { inputs, witnessFile, format }, options) => {
+    witnessFileBytes: async (prover) =>
+      (await interfaceOf(prover)).wireCount * WITNESS_ELEMENT_BYTES + WITNESS_FILE_SPARE_BYTES,
+    prove: async (prover, { inputs, witnessFile, closed, references = [], format }, options) => {
       const circuit = await interfaceOf(prover);
-      const failure = tooManyValues(circuit, inputs);
+      const failure = tooManyValues(circuit, inputs) ?? revealing(circuit, references);
       if (failure !== undefined) return failure;
       const [witnessProgram, provingKey, verifyingKey] = await Promise.all(
         ["circuit.wasm", "proving_key", "verifying_key.json"].map(async (name) => await prover.shared(name)),
@@ -161,6 +169,7 @@ function circomProofs(
       const message = {
         ...{ system, circuit, witnessProgram, provingKey, verifyingKey, inputs },
         ...(witnessFile === undefined ? {} : { witnessFile }),
+        ...(closed === undefined ? {} : { closed }),
         ...(isForeign ? { r1cs: await prover.shared("circuit.r1cs") } : {}),
         form: format,
       };
@@ -237,6 +246,13 @@ async function exampleOf(
     witnessProgram: prover.file("circuit.wasm"),
     inputs: found.satisfyingInputs,
   };
+}
+
+/** A secret that everybody would see is refused before it is opened. */
+function revealing(circuit: CircuitInterface, references: readonly VaultReference[]): TaskFailure | undefined {
+  const details = revealingReferences(circuit, references);
+  const [first] = details;
+  return first === undefined ? undefined : { ok: false, code: "witness_invalid", message: first.message, details };
 }
 
 /** A body of a million values is refused before it is copied to a thread. */

@@ -3,10 +3,12 @@
  * provider reads programs, compiles them, makes and checks keys, proves and verifies. It never sees records, owners or
  * vaults, and stores nothing: it gets files and gives files back, and the registry keeps them by their hash.
  */
+import type { VaultReference } from "../../engine/closed/vault-references.js";
 import type { CurveName } from "../../engine/curves/curve-parameters.js";
 import type {
   CrossCheckMessage,
   CrossCheckValue,
+  ClosedInputs,
   ProveValue,
   SharedBytes,
   TaskResult,
@@ -128,6 +130,10 @@ export type CompiledProgram =
 export interface ProveRequest {
   readonly inputs: unknown;
   readonly witnessFile?: Uint8Array;
+  /** The inputs are closed; only for a provider that takes such. */
+  readonly closed?: ClosedInputs;
+  /** What the inputs name in vaults, in their order. */
+  readonly references?: readonly VaultReference[];
   /** One of the system's `forms`. */
   readonly format?: ProofForm | undefined;
 }
@@ -149,6 +155,8 @@ export interface Provider {
   readonly downloads: Readonly<Partial<Record<string, Download>>>;
   /** Whether programs are circom circuits, which the server can analyse; without it `strict` is refused. */
   readonly isAnalyzed: boolean;
+  /** Whether `prove` takes closed inputs, which its thread alone opens (engine/closed/). They are refused otherwise. */
+  readonly takesClosedInputs?: true;
 
   /**
    * Reads the program of a body: built in or the caller's own. Members that the provider does not know are refused.
@@ -186,6 +194,8 @@ export interface Provider {
    * @param string the reference string from which they follow, if any
    */
   gates(prover: BuiltProver, string: ReferenceStringFile | undefined, options: ComputeOptions): Promise<GatesOutcome>;
+  /** Returns the length of a whole witness, as `prove` takes it in a file, at most; absent where it takes none. */
+  readonly witnessFileBytes?: (prover: BuiltProver) => Promise<number>;
   /** Makes a proof and verifies it. */
   prove(prover: ReadyProver, request: ProveRequest, options: ComputeOptions): Promise<TaskResult<ProveValue>>;
   /** Verifies a proof in any of its forms; one that is well-formed and wrong is false. */

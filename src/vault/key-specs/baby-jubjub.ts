@@ -22,11 +22,11 @@ import { selfCheckFailed } from "./jws.js";
 import type { KeySpec, SignAnswer, SignItem, VerifyItem } from "./key-spec.js";
 import { emptyMessage, messageBytes, plainHex, publicKeyOfHex, refuseOptions, signatureOfHex } from "./messages.js";
 
-const NAME = "babyJubJub";
+export const BABY_JUBJUB = "babyJubJub";
 const ELEMENT_BYTES = 32;
 
 export const babyJubJub: KeySpec = {
-  name: NAME,
+  name: BABY_JUBJUB,
   type: "asymmetric",
   usage: "sign/verify",
   materialKind: "raw32",
@@ -65,9 +65,9 @@ function verify(publicKey: Uint8Array, item: VerifyItem): boolean {
  * messages would share a signature.
  */
 function fieldElement(item: SignItem): bigint {
-  refuseOptions(item.options, NAME, ["format", "encoding"]);
+  refuseOptions(item.options, BABY_JUBJUB, ["format", "encoding"]);
   if ((item.options?.format ?? "raw") !== "raw")
-    throw invalidMember("options.format", `${NAME} keys sign raw field elements only`, "option_unsupported");
+    throw invalidMember("options.format", `${BABY_JUBJUB} keys sign raw field elements only`, "option_unsupported");
   const bytes = messageBytes(item);
   if (bytes.length === 0) throw emptyMessage("an element of BN254's scalar field");
   const element = bytes.length > ELEMENT_BYTES ? FIELD_ORDER : BigInt(`0x${plainHex(bytes)}`);

@@ -3,6 +3,7 @@
  * this; table.ts lists them. The functions run in the vault worker only; the names and abilities are read anywhere.
  */
 import type { KeyObject } from "node:crypto";
+import type { KeyAgreementHeader } from "../../crypto/jwe/content-key.js";
 import type { SecretBytes } from "../../crypto/secret-bytes.js";
 import type { SignMessage, SignOptions, SignResultJson } from "../keys/operation-schemas.js";
 import type { KeyOptions } from "../schemas.js";
@@ -100,6 +101,11 @@ export interface KeySpec {
    * for a bad public key.
    */
   readonly agree?: (key: UnwrappedKey, peer: Uint8Array, context: Uint8Array) => Uint8Array | undefined;
+  /**
+   * Absent: the key opens no JSON Web Encryption. Returns the content key of one, which the caller wipes; undefined for
+   * one that is for another key.
+   */
+  readonly contentKey?: (key: UnwrappedKey, header: KeyAgreementHeader) => Uint8Array | undefined;
   /** Absent: `spec_cannot_prove_possession`. Returns a proof of possession, which was checked. */
   readonly provePossession?: (key: UnwrappedKey) => Uint8Array;
   /** The members of the public key as a JSON Web Key, without `kid`. Absent: the key is not in the vault's key set. */

@@ -161,6 +161,8 @@ export function costOf({ task, message }: VaultRequest): number {
   switch (task) {
     case "operate":
       return (findKeySpec(message.key.spec)?.operationUs ?? MESSAGE_US) * message.items.length;
+    case "hand_signature":
+      return findKeySpec(message.key.spec)?.operationUs ?? MESSAGE_US;
     case "bls_aggregate":
       return MESSAGE_US + BLS_POINT_US * message.signatures.length;
     case "bls_verify":

@@ -11,6 +11,7 @@ import { requireAbility } from "../key-specs/abilities.js";
 import { FIRST_GENERATION } from "../keys/key-records.js";
 import { blsAggregate, blsFastVerify, blsVerify, blsVerifyPossession } from "./bls-operations.js";
 import { unwrapRecord, wrapRecord, type EnvelopePlace } from "./record-wrapping.js";
+import { handContentKey, handOver, handSignature } from "./hand-over.js";
 import { deriveSentinel } from "./key-hierarchy.js";
 import type { KeyObjects } from "./key-objects.js";
 import { hdAddress, hdXpub } from "../key-specs/bip39.js";
@@ -106,6 +107,7 @@ function taskTable(keys: WorkerKeys): TaskTable {
       };
     },
     ...cipherTasks(keys),
+    ...handingTasks(keys),
     operate: (message) => operate(keys, message),
     operate_batch: (message) => operateBatch(keys, message),
     verify_detached: ({ items }) => verifyDetached(items),
@@ -140,9 +142,21 @@ function cipherTasks(keys: WorkerKeys): Pick<TaskTable, "encrypt" | "decrypt" | 
         value.fill(0);
       }
     },
-    open_secret: ({ vault, secret, envelope }) =>
-      exact(unwrapRecord(envelope, (generation) => keyring.recordKey(vault, generation), secretPlace(vault, secret))),
+    open_secret: (stored) => exact(openSecret(keyring, stored)),
   };
+}
+
+/** Values for a proving thread. */
+function handingTasks(keys: WorkerKeys): Pick<TaskTable, "hand_secret" | "hand_signature" | "hand_content_key"> {
+  return {
+    hand_secret: ({ to, ...stored }) => handOver(to, "secret", openSecret(keys.keyring, stored)),
+    hand_signature: (message) => handSignature(keys, message),
+    hand_content_key: (message) => handContentKey(keys, message),
+  };
+}
+
+function openSecret(keyring: Keyring, { vault, secret, envelope }: VaultTasks["open_secret"]["message"]): Uint8Array {
+  return unwrapRecord(envelope, (generation) => keyring.recordKey(vault, generation), secretPlace(vault, secret));
 }
 
 /** Checks a presented phrase against hash and sentinel, lends its entropy to a function, and wipes both. */

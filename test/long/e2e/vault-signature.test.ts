@@ -24,6 +24,10 @@ it("proves eddsa_signature over a signature that the vault made, and no other me
     name: "signature",
   });
   const { proof } = (await api.prove({ params: { id: prover }, body: { witness: signed.inputs } })).body;
+  // The same without the signature in anybody's hands: all inputs are the vault's.
+  const whole = { $sign: key_id, vault_id: id, message: "0x04d2" };
+  const named = (await api.prove({ params: { id: prover }, body: { witness: whole } })).body;
+  expect(named.public_signals).toEqual([...signed.inputs.PublicKey, signed.inputs.Message]);
   const { PublicKey, Message } = signed.inputs;
   expect((await api.verify({ params: { id: prover }, body: { witness: { PublicKey, Message }, proof } })).body).toEqual(
     { result: true },

@@ -1,6 +1,7 @@
 import { readdir, rm, utimes, writeFile, mkdir, symlink } from "node:fs/promises";
+import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PART_BYTES_MIN, PARTS_MAX } from "../../../src/engine/process/process-message.js";
@@ -9,6 +10,7 @@ import { missingLimits, probeSandboxTools } from "../../../src/platform/pool/pro
 import { ProcessTasks } from "../../../src/platform/pool/process-task.js";
 import type { ProcessTaskLimits } from "../../../src/platform/pool/process-task.js";
 import { Sandbox } from "../../../src/platform/pool/sandbox.js";
+import { makeTaskFolder } from "../../../src/platform/pool/task-folders.js";
 import { eventually } from "../../support/eventually.js";
 import { newFolder } from "../../support/temporary-folder.js";
 
@@ -37,6 +39,8 @@ const SCRIPTS = {
   loop: "(() => { for (;;); })()",
   heap: "(() => { const kept = []; for (;;) kept.push(new Array(1e5).fill({ x: 1 })); })()",
   buffers: "(() => { const kept = []; for (;;) kept.push(Buffer.alloc(16 * 1024 * 1024, 1)); })()",
+  program:
+    "(() => { const code = 'const kept = []; for (;;) kept.push(Buffer.alloc(16 * 1024 * 1024, 1));'; tools.childProcess.spawnSync(process.execPath, ['-e', code]); return 'done'; })()",
   flood: "Buffer.alloc(2 * 1024 * 1024)",
   print:
     "(() => { const text = 'x'.repeat(65536); for (let i = 0; i < 2000; i += 1) { tools.fs.writeSync(1, text); tools.fs.writeSync(2, text); } return 'done'; })()",
@@ -185,6 +189,10 @@ describe("a task that fails or misbehaves", () => {
     expect(await run("buffers", {}, { memoryBytesMax: 256 * 1024 ** 2 })).toMatchObject({ ok: false, code: "memory" });
   });
 
+  it("is ended when a program that it started takes the memory", async () => {
+    expect(await run("program", {}, { memoryBytesMax: 256 * 1024 ** 2 })).toMatchObject({ ok: false, code: "memory" });
+  });
+
   it("is ended at once by the caller", async () => {
     const controller = new AbortController();
     const running = run("loop", {}, {}, controller.signal);
@@ -267,6 +275,21 @@ describe("a system without any of the sandbox's tools", () => {
 });
 
 describe("the private folder", () => {
+  it("of a server that was killed is removed by the next one, and none of a server that may be alive", async () => {
+    const parentFolder = join(folder, "killed");
+    await mkdir(parentFolder);
+    const own = basename(await makeTaskFolder(parentFolder));
+    const [, pid = "", start = "", namespace = ""] = /^proofwright-task-(\d+)\.(\d+)\.(\d+)-/.exec(own) ?? [];
+    expect(Number(pid)).toBe(process.pid);
+    const ended = spawnSync(process.execPath, ["-e", ""]).pid;
+    const name = (...maker: (string | number)[]): string => `proofwright-task-${maker.join(".")}-abcdef`;
+    const [gone, reused] = [name(ended, start, namespace), name(pid, Number(start) - 1, namespace)];
+    const [elsewhere, unnamed] = [name(ended, start, Number(namespace) + 1), "proofwright-task-abcdef"];
+    for (const each of [gone, reused, elsewhere, unnamed]) await mkdir(join(parentFolder, each));
+    await new ProcessTasks().run({ entry: join(folder, "echo.mjs"), request: 1, limits: LIMITS, parentFolder });
+    expect((await readdir(parentFolder)).sort()).toEqual([own, elsewhere, unnamed].sort());
+  });
+
   it("is removed after every kind of ending", async () => {
     await Promise.all([run("echo"), run("fail"), run("loop", {}, { deadlineMs: 200 }), run("flood")]);
     expect(await readdir(join(folder, "tasks"))).toEqual([]);

@@ -131,6 +131,23 @@ describe("a circom of the operator's own", () => {
     expect(JSON.stringify(result).length).toBeLessThan(2000);
   });
 
+  it("has limits of memory and of files where there is no prlimit", async () => {
+    const { prlimit: _missing, ...others } = tools;
+    const path = join(folder, "circom");
+    const limited = await openNativeCircom(path, { memoryMb: MEMORY_MB, tools: others });
+    expect(limited.wrapper).toContain("/bin/sh");
+    expect(await compileBy(limited, SOURCES)).toMatchObject({ ok: true });
+    const report = program(
+      "report",
+      `#!${process.execPath}\nif (process.argv[2] === "--version") console.log("circom compiler 2.2.2");\nelse { console.error(require("node:fs").readFileSync("/proc/self/limits", "latin1").replace(/ +/g, " ")); process.exit(3); }\n`,
+    );
+    const reporting = await openNativeCircom(report, { memoryMb: MEMORY_MB, tools: others });
+    const result = await compileBy(reporting, SOURCES);
+    const text = JSON.stringify(result);
+    expect(text).toContain(`Max data size ${String(MEMORY_MB * 2 ** 20)}`);
+    expect(text).toContain(`Max file size ${String((MEMORY_MB * 2 ** 20) / 4)}`);
+  });
+
   it("reads no file but those of the source", async () => {
     const climbing = `${"../".repeat(24)}${folder.slice(1)}/secret.circom`;
     for (const include of [climbing, `${folder}/secret.circom`, `lib/${climbing}`]) {

@@ -1,0 +1,97 @@
+/**
+ * Values that a proof takes from a vault and nobody sees: secrets, signatures for circuits, and the content keys of
+ * inputs that came encrypted. They are opened in the vault's threads and leave them sealed to the key of one proving
+ * thread.
+ */
+import type { KeyAgreementHeader } from "../crypto/jwe/content-key.js";
+import type { Subject } from "../platform/auth/principal.js";
+import { AppError } from "../platform/errors.js";
+import { BABY_JUBJUB } from "./key-specs/baby-jubjub.js";
+import { C25519 } from "./key-specs/c25519.js";
+import { keySpecNamed } from "./key-specs/table.js";
+import { keyDisabled } from "./keys/key-records.js";
+import type { VaultRepository } from "./repository.js";
+import type { KeyInVault } from "./vault-records.js";
+import type { VaultSeal } from "./seal/seal.js";
+import type { Secrets } from "./secrets.js";
+import { workerKindFor } from "./threads/item-batches.js";
+
+/** A value, by where it is and what is done for it. */
+export type HandedValue =
+  | { readonly kind: "secret"; readonly vaultId: string; readonly id: string }
+  | {
+      readonly kind: "signature";
+      readonly vaultId: string;
+      /** Of the key. */
+      readonly id: string;
+      /** Element of BN254's scalar field, big-endian hex. */
+      readonly message: string;
+    }
+  | {
+      readonly kind: "content_key";
+      readonly vaultId: string;
+      /** Of the key. */
+      readonly id: string;
+      readonly header: KeyAgreementHeader;
+    };
+
+interface HandedValuesDependencies {
+  readonly repository: VaultRepository;
+  readonly seal: VaultSeal;
+  readonly secrets: Secrets;
+}
+
+/** Finds values and hands them over. */
+export class HandedValues {
+  readonly #repository: VaultRepository;
+  readonly #seal: VaultSeal;
+  readonly #secrets: Secrets;
+
+  constructor(dependencies: HandedValuesDependencies) {
+    this.#repository = dependencies.repository;
+    this.#seal = dependencies.seal;
+    this.#secrets = dependencies.secrets;
+  }
+
+  /**
+   * Requires that the owner's vault has what the value needs, as it would be needed to read or to sign it.
+   * @throws vault_sealed, `not_found`, `deletion_planned`, `key_disabled`, `spec_cannot_sign`, `spec_cannot_decrypt`
+   */
+  require(owner: Subject, value: HandedValue): void {
+    this.#seal.requireUnsealed();
+    if (value.kind === "secret") this.#secrets.find(owner, value.vaultId, value.id);
+    else this.#findKey(owner, value);
+  }
+
+  /**
+   * Returns the value in a box (crypto/ciphers/sealed-box.ts) whose purpose is the value's kind: a secret's text, the
+   * inputs of a signature as JSON, or 32 bytes.
+   * @param to public key of the recipient, 32 bytes
+   * @throws as `require`, and `decryption_failed`, `data_corrupt`, `overloaded`
+   */
+  async handOver(owner: Subject, value: HandedValue, to: Uint8Array): Promise<Uint8Array> {
+    this.#seal.requireUnsealed();
+    if (value.kind === "secret") {
+      const { vault, record, reference } = this.#secrets.find(owner, value.vaultId, value.id);
+      const { envelope } = record.value;
+      return await this.#seal.run("hand_secret", { vault, secret: reference, envelope, to }, value.id);
+    }
+    const { vault, key } = this.#findKey(owner, value);
+    const message = { vault: vault.reference, key: key.reference, to };
+    if (value.kind === "content_key")
+      return await this.#seal.run("hand_content_key", { ...message, header: value.header }, value.id);
+    const worker = workerKindFor(keySpecNamed(key.reference.spec));
+    return await this.#seal.run("hand_signature", { ...message, message: value.message, worker }, value.id);
+  }
+
+  #findKey(owner: Subject, { kind, vaultId, id }: Exclude<HandedValue, { readonly kind: "secret" }>): KeyInVault {
+    const found = this.#repository.findKeyInVault(owner, vaultId, id);
+    const { spec, isDisabled } = found.key.reference;
+    if (kind === "signature" && spec !== BABY_JUBJUB)
+      throw new AppError("spec_cannot_sign", { message: `only keys of the spec ${BABY_JUBJUB} sign for circuits` });
+    if (kind === "content_key" && spec !== C25519)
+      throw new AppError("spec_cannot_decrypt", { message: `inputs are encrypted to keys of the spec ${C25519}` });
+    if (isDisabled === true) throw keyDisabled();
+    return found;
+  }
+}
