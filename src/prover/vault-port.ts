@@ -59,6 +59,8 @@ export interface ProverVault {
     key: VaultKey,
     tokens: { readonly payloads: readonly string[]; readonly type: string },
   ): Promise<string[]>;
+  /** @throws AppError `not_found` when the key or its vault was deleted, `key_disabled` */
+  requireUsable(owner: Subject, key: VaultKey): void;
   /** @throws AppError `not_found` when the key or its vault was deleted */
   deleteKey(owner: Subject, key: VaultKey): Promise<void>;
   /** Prepares the deletion of a vault with its content; an empty commit when the vault is already gone. */
@@ -109,6 +111,13 @@ export function proverVault(vault: VaultService): ProverVault {
       const signed = await vault.operations.sign({ owner, vaultId, keyId }, { batch: items });
       assert(signed instanceof JsonText, "a batch is answered as text");
       return (JSON.parse(Buffer.from(signed.text).toString("utf8")) as { batch: unknown[] }).batch.map(tokenOf);
+    },
+    requireUsable: (owner, { vaultId, keyId }) => {
+      const { disabled_at, deletes_at } = vault.getKey(owner, vaultId, keyId);
+      if (disabled_at !== undefined || deletes_at !== undefined)
+        throw new AppError("key_disabled", {
+          message: "the prover's key for receipts is disabled, or its deletion is planned",
+        });
     },
     deleteKey: async (owner, { vaultId, keyId }) => {
       await vault.deleteKey(owner, vaultId, keyId);
