@@ -125,7 +125,7 @@ describe("a receipt of prove", () => {
       public_signals_sha256: sha256("23".padStart(64, "0")),
       proof_sha256: made.hash,
       statement_sha256: made.statement_hash,
-      nullifier: null,
+      spent: [],
       checked_by: ["proofwright"],
       server: { name: "Proofwright" },
     });
