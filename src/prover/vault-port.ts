@@ -95,6 +95,26 @@ export function proverVault(vault: VaultService): ProverVault {
       Buffer.from(await vault.encrypt({ owner, vaultId, keyId }, plaintext, context)).toString("base64"),
     decrypt: async (owner, { vaultId, keyId }, ciphertext, context) =>
       await vault.decrypt({ owner, vaultId, keyId }, Buffer.from(ciphertext, "base64"), context),
+    ...signingPort(vault),
+    prepareDeletion: (owner, vaultId) => {
+      try {
+        return vault.deletion(owner, vaultId);
+      } catch (error) {
+        if (error instanceof AppError && error.code === "not_found") return {};
+        throw error;
+      }
+    },
+    forget: async (vaultId) => {
+      await vault.forget(vaultId);
+    },
+  };
+}
+
+/** The part that signs receipts. */
+function signingPort(
+  vault: VaultService,
+): Pick<ProverVault, "prepareSigningKey" | "signTokens" | "requireUsable" | "deleteKey"> {
+  return {
     prepareSigningKey: async (owner, vaultId, name) => {
       const input = { type: "asymmetric", usage: "sign/verify", spec: "Ed25519", name } as const;
       const { key, commit } = await vault.prepareKey(owner, vaultId, input);
@@ -121,17 +141,6 @@ export function proverVault(vault: VaultService): ProverVault {
     },
     deleteKey: async (owner, { vaultId, keyId }) => {
       await vault.deleteKey(owner, vaultId, keyId);
-    },
-    prepareDeletion: (owner, vaultId) => {
-      try {
-        return vault.deletion(owner, vaultId);
-      } catch (error) {
-        if (error instanceof AppError && error.code === "not_found") return {};
-        throw error;
-      }
-    },
-    forget: async (vaultId) => {
-      await vault.forget(vaultId);
     },
   };
 }

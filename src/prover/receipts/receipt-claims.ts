@@ -23,7 +23,7 @@ interface ReceiptContext {
 }
 
 /** Artifact of a ceremony, where the prover has one. */
-const TRANSCRIPT = "transcript.json";
+const TRANSCRIPT = "ceremony-transcript.json";
 
 /** Returns the claims of a receipt. */
 export function receiptClaims(decision: Decision, context: ReceiptContext): ReceiptClaims {
