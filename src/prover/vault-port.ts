@@ -72,6 +72,8 @@ export interface ProverVault {
     key: VaultKey,
     tokens: { readonly payloads: readonly string[]; readonly type: string },
   ): Promise<string[]>;
+  /** @throws AppError `not_found` when the key or its vault was deleted, `key_disabled` */
+  requireUsable(owner: Subject, key: VaultKey): void;
   /** @throws AppError `not_found` when the key or its vault was deleted */
   deleteKey(owner: Subject, key: VaultKey): Promise<void>;
   /** Prepares the deletion of a vault with its content; an empty commit when the vault is already gone. */
@@ -108,6 +110,26 @@ export function proverVault(vault: VaultService): ProverVault {
       Buffer.from(await vault.encrypt({ owner, vaultId, keyId }, plaintext, context)).toString("base64"),
     decrypt: async (owner, { vaultId, keyId }, ciphertext, context) =>
       await vault.decrypt({ owner, vaultId, keyId }, Buffer.from(ciphertext, "base64"), context),
+    ...signingPort(vault),
+    prepareDeletion: (owner, vaultId) => {
+      try {
+        return vault.deletion(owner, vaultId);
+      } catch (error) {
+        if (error instanceof AppError && error.code === "not_found") return {};
+        throw error;
+      }
+    },
+    forget: async (vaultId) => {
+      await vault.forget(vaultId);
+    },
+  };
+}
+
+/** The part that signs receipts. */
+function signingPort(
+  vault: VaultService,
+): Pick<ProverVault, "prepareSigningKey" | "signTokens" | "requireUsable" | "deleteKey"> {
+  return {
     prepareSigningKey: async (owner, vaultId, name) => {
       const input = { type: "asymmetric", usage: "sign/verify", spec: "Ed25519", name } as const;
       const { key, commit } = await vault.prepareKey(owner, vaultId, input);
@@ -125,19 +147,15 @@ export function proverVault(vault: VaultService): ProverVault {
       assert(signed instanceof JsonText, "a batch is answered as text");
       return (JSON.parse(Buffer.from(signed.text).toString("utf8")) as { batch: unknown[] }).batch.map(tokenOf);
     },
+    requireUsable: (owner, { vaultId, keyId }) => {
+      const { disabled_at, deletes_at } = vault.getKey(owner, vaultId, keyId);
+      if (disabled_at !== undefined || deletes_at !== undefined)
+        throw new AppError("key_disabled", {
+          message: "the prover's key for receipts is disabled, or its deletion is planned",
+        });
+    },
     deleteKey: async (owner, { vaultId, keyId }) => {
       await vault.deleteKey(owner, vaultId, keyId);
-    },
-    prepareDeletion: (owner, vaultId) => {
-      try {
-        return vault.deletion(owner, vaultId);
-      } catch (error) {
-        if (error instanceof AppError && error.code === "not_found") return {};
-        throw error;
-      }
-    },
-    forget: async (vaultId) => {
-      await vault.forget(vaultId);
     },
   };
 }

@@ -40,7 +40,8 @@ function receipt(change: Partial<ReceiptClaims> = {}): string {
     public_signals_sha256: createHash("sha256").update(signalBytes(SIGNALS)).digest("hex"),
     proof_sha256: hashProof(PROOF),
     statement_sha256: hashStatement(PROVER, KEY_HASH, SIGNALS),
-    ...{ note: null, nullifier: null, checked_by: ["proofwright", "noble", "evm"] },
+    spent: [{ key: "01".repeat(32), index: 0, size: 1, root: "02".repeat(32) }],
+    ...{ note: null, checked_by: ["proofwright", "noble", "evm"] },
     ...{ request_id: "request", server: { name: "Proofwright", version: "1.0.0" } },
     ...change,
   };

@@ -13,6 +13,7 @@ import type { Catalog } from "../catalog.js";
 import type { Decision } from "../proofs/attestation.js";
 import { hashProof, hashStatement } from "../proofs/public-inputs.js";
 import type { Checker } from "../receipts/receipt-schemas.js";
+import type { StoredProver } from "../repository.js";
 import type { ContractCodes } from "./contract-code.js";
 
 interface CrossChecksOptions {
@@ -55,16 +56,20 @@ export class CrossChecks {
     return this.#disagreements;
   }
 
+  /** @throws AppError `invalid_request` for a provider without other verifiers */
+  requireOffered(prover: StoredProver): void {
+    if (this.#with.catalog.providerOf(prover).crossCheck === undefined)
+      throw invalidMember("assurance", `there is no second verifier for proofs of ${prover.provider}`);
+  }
+
   /**
    * Returns the verifiers that agree on a decision, the server's own among them.
-   * @throws AppError `assurance_disagreement`, `invalid_request` for a provider without other verifiers, and what pools
-   *   and the compiler throw
+   * @throws AppError `assurance_disagreement`, and what pools and the compiler throw
    */
   async require(decision: Decision, asker: CheckAsker): Promise<readonly Checker[]> {
     const { prover } = decision.admission;
     const { crossCheck } = this.#with.catalog.providerOf(prover);
-    if (crossCheck === undefined)
-      throw invalidMember("assurance", `there is no second verifier for proofs of ${prover.provider}`);
+    assert(crossCheck !== undefined, "`requireOffered` was asked before");
     const contract = await this.#with.codes.of(prover, decision.verifyingKeySha256, asker);
     asker.signal.throwIfAborted();
     const { proof, publicSignals } = decision;

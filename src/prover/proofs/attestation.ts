@@ -15,8 +15,17 @@ export interface Decision {
   readonly publicSignals: readonly string[];
   readonly verifyingKeySha256: string;
   readonly provingKeySha256?: string;
-  /** A nullifier that is spent with the proof. */
-  readonly nullifier?: { readonly store_id: string; readonly value: string; readonly root: string | null };
+  /** Keys that were spent with the proof, once they are on disk. */
+  readonly spent?: readonly SpentWithProof[];
+}
+
+/** A key in a nullifier store, which had this root when it had `size` keys. */
+export interface SpentWithProof {
+  /** 64 lower-case hex digits. */
+  readonly key: string;
+  readonly index: number;
+  readonly size: number;
+  readonly root: string;
 }
 
 /** Where the note of a proof is: the root is that of the store when it had `size` notes, this one among them. */

@@ -23,7 +23,7 @@ interface ReceiptContext {
 }
 
 /** Artifact of a ceremony, where the prover has one. */
-const TRANSCRIPT = "transcript.json";
+const TRANSCRIPT = "ceremony-transcript.json";
 
 /** Returns the claims of a receipt. */
 export function receiptClaims(decision: Decision, context: ReceiptContext): ReceiptClaims {
@@ -61,7 +61,7 @@ export function receiptClaims(decision: Decision, context: ReceiptContext): Rece
     proof_sha256: hashProof(proof),
     statement_sha256: hashStatement(prover.id, verifyingKeySha256, publicSignals),
     note: context.note ?? null,
-    nullifier: decision.nullifier ?? null,
+    spent: (decision.spent ?? []).map(({ key, index, size, root }) => ({ key, index, size, root })),
     checked_by: [...context.checkedBy],
     request_id: context.requestId,
     server: { name: "Proofwright", version: issuer.version },

@@ -37,7 +37,7 @@ export type SigningProver = Pick<StoredProver, "id" | "vault_id"> & { readonly b
 
 interface ReceiptKeysDependencies {
   readonly store: Store;
-  readonly vault: Pick<ProverVault, "prepareSigningKey" | "signTokens" | "deleteKey">;
+  readonly vault: Pick<ProverVault, "prepareSigningKey" | "requireUsable" | "signTokens" | "deleteKey">;
   readonly clock: Clock;
 }
 
@@ -58,17 +58,27 @@ export class ReceiptKeys {
   }
 
   /**
-   * Makes sure that the prover has a key.
-   * @throws AppError `prover_keys_missing` when its vault was deleted, `receipt_key_limit_reached`, `vault_sealed`
+   * Makes sure that the prover has a key that can be used; one that was deleted from the vault is replaced.
+   * @throws AppError `prover_keys_missing` when its vault was deleted, `key_disabled` for a key that its owner has
+   *   disabled, `receipt_key_limit_reached`, `vault_sealed`
    */
   async prepare(prover: SigningProver): Promise<void> {
-    if (this.#signer(prover.id) === undefined) await this.#make(prover, undefined);
+    const signer = this.#signer(prover.id)?.value;
+    try {
+      if (signer !== undefined) {
+        this.#with.vault.requireUsable(prover.build.owner, { vaultId: signer.vault_id, keyId: signer.kid });
+        return;
+      }
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== "not_found") throw error;
+    }
+    await this.#make(prover, signer?.kid);
   }
 
   /**
-   * Signs the claims of receipts; returns a compact JWS for each. A key that was deleted from the vault is replaced.
+   * Signs the claims of receipts; returns a compact JWS for each. A key that was deleted meanwhile is replaced.
    * @param payloads JSON texts
-   * @throws AppError `key_disabled` for a key that its owner has disabled, and as `prepare`
+   * @throws AppError as `prepare`
    */
   async sign(prover: SigningProver, payloads: readonly string[]): Promise<string[]> {
     const { owner } = prover.build;

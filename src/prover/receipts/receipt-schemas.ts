@@ -77,13 +77,16 @@ const ReceiptNote = closed(
   { description: "where the note of the proof is" },
 );
 
-const ReceiptNullifier = closed(
+/** A proof spends its nullifier and the note that it replaces, each under one key. */
+const SPENT_KEYS_MAX = 8;
+const ReceiptSpentKey = closed(
   {
-    store_id: Uuid,
-    value: Type.String({ maxLength: 80, description: "field element, decimal" }),
-    root: nullable(Digest),
+    key: Type.String({ pattern: "^[0-9a-f]{64}$", description: "field element, 32 bytes in hex, big-endian" }),
+    index: Type.Integer({ minimum: 0, description: "how many keys the store had before" }),
+    size: Type.Integer({ minimum: 1 }),
+    root: Type.String({ ...Digest, description: "root of the nullifier store when it had `size` keys" }),
   },
-  { description: "a nullifier that was spent with the proof" },
+  { description: "a key that was spent in a nullifier store, in the commit that stored or verified the proof" },
 );
 
 /** The claims of a receipt, the payload of its JWS. */
@@ -123,7 +126,7 @@ export const ReceiptClaims = closed(
         "of `pv/v1/proof`, the prover's id (16 bytes), the verifying key's hash (32 bytes) and the public signals (32 bytes each, big-endian)",
     }),
     note: nullable(ReceiptNote),
-    nullifier: nullable(ReceiptNullifier),
+    spent: Type.Array(ReceiptSpentKey, { maxItems: SPENT_KEYS_MAX, description: "empty where nothing was spent" }),
     checked_by: Type.Array(CheckerName, {
       minItems: 1,
       maxItems: CHECKERS.length,

@@ -15,7 +15,7 @@ import type { Checker } from "./receipt-schemas.js";
 
 interface ReceiptsDependencies {
   readonly keys: Pick<ReceiptKeys, "prepare" | "sign">;
-  readonly checks: Pick<CrossChecks, "require">;
+  readonly checks: Pick<CrossChecks, "require" | "requireOffered">;
   readonly clock: Clock;
 }
 
@@ -70,6 +70,7 @@ export class RequestAttestation implements Attestation {
   async begin(prover: StoredProver, { isBatch }: { readonly isBatch: boolean }): Promise<void> {
     if (isBatch && this.#request.assurance === "triple")
       throw invalidMember("assurance", "`assurance: triple` is for one proof at a time, and not with `batch`");
+    if (this.#request.assurance === "triple") this.#with.checks.requireOffered(prover);
     if (this.#request.wantsReceipt) await this.#with.keys.prepare(prover);
   }
 

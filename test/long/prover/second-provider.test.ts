@@ -6,6 +6,7 @@ import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ApiError } from "../../../src/client.js";
 import { PROVIDERS } from "../../../src/prover/providers/table.js";
+import { verifyReceipt } from "../../../src/verify-receipt.js";
 import { startServer, type Api, type TestServer } from "../../support/server.js";
 import { newFolder, removeFolder } from "../../support/temporary-folder.js";
 import { writeTwoProvidersServer, type TwoProvidersServer } from "../../support/two-providers.js";
@@ -78,6 +79,18 @@ function publicWitness(signals: readonly string[]): Record<string, unknown> {
 }
 
 describe("a prover of a second provider", () => {
+  it("has receipts, and no verifiers of others", async () => {
+    const { body } = await api.prove({ params: { id }, body: { witness: WITNESS, receipt: true } });
+    const { body: keys } = await server.anonymous.getReceiptKeySet({ params: { id } });
+    const own = { proof: body.proof, publicSignals: body.public_signals, proverId: id };
+    await expect(verifyReceipt(body.receipt ?? "", keys, own)).resolves.toMatchObject({
+      ...{ iss: expect.stringMatching(/^http/) as string, scheme: "schnorr", curve: "secp256k1" },
+      ...{ circuit: { r1cs_sha256: null }, setup: { kind: "transparent" } },
+    });
+    const refused = await refusalOf(api.prove({ params: { id }, body: { witness: WITNESS, assurance: "triple" } }));
+    expect([refused.status, refused.errors[0]?.path]).toEqual([422, "assurance"]);
+  });
+
   it("is provisioned like any other, and says that nobody had to be trusted", async () => {
     const { body } = await api.getProver({ params: { id } });
     expect(body).toMatchObject({

@@ -4,6 +4,7 @@ import { decodeJwt } from "jose";
 import type { CrossCheckMessage, CrossCheckValue, CrossVerdict, TaskResult } from "../../../src/engine/protocol.js";
 import { compileSolidity } from "../../../src/engine/solidity/compile-solidity.js";
 import type { AuditEvent } from "../../../src/platform/audit/audit-event.js";
+import { Metrics } from "../../../src/platform/metrics.js";
 import type { ProveResult, VerifyResult } from "../../../src/prover/schemas.js";
 import { subject } from "../../vault/support.js";
 import { LocalCompute } from "../local-compute.js";
@@ -106,6 +107,10 @@ describe("assurance: triple", () => {
       }
       expect(count()).toBe(before.proofs);
       expect(test.registry.crossChecks.disagreements).toBe(before.alarms + 3);
+      const metrics = new Metrics({ disagreements: () => test.registry.crossChecks.disagreements });
+      expect(await metrics.render()).toContain(
+        `proofwright_assurance_disagreements_total ${String(before.alarms + 3)}\n`,
+      );
       expect(audited.at(-1)).toMatchObject({
         action: "assurance.disagreement",
         outcome: "refused",

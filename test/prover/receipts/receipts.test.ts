@@ -125,7 +125,7 @@ describe("a receipt of prove", () => {
       public_signals_sha256: sha256("23".padStart(64, "0")),
       proof_sha256: made.hash,
       statement_sha256: made.statement_hash,
-      nullifier: null,
+      spent: [],
       checked_by: ["proofwright"],
       server: { name: "Proofwright" },
     });
@@ -426,8 +426,10 @@ describe("the keys of receipts", () => {
     const { store, seal, clock } = registry.vault;
     const lifecycle = new KeyLifecycle({ repository: new VaultRepository({ store }), seal, clock });
     await lifecycle.disable(...key);
+    const { total } = registry.provers.listProofs(OWNER, prover, { page: 1, rpp: 1 });
     const refused = await post<{ errors: object[] }>(`${prover}/prove`, { witness: INPUTS, receipt: true });
     expect(refused).toMatchObject({ status: 409, body: { errors: [{ code: "key_disabled" }] } });
+    expect(registry.provers.listProofs(OWNER, prover, { page: 1, rpp: 1 }).total).toBe(total);
     await lifecycle.enable(...key);
     await expect(prove(prover)).resolves.toMatchObject({ prover_id: prover });
   });
