@@ -139,7 +139,8 @@ async function scalePoints(
     ...{ pointOf: sharedWordsOf(places), scalarOf: sharedWordsOf(scalarOf) },
   };
   const [scaled = new Uint8Array()] = await sumPointRows(kernels, [rows], options);
-  const result = points.slice();
+  // Not `slice`, which copies nothing of a Buffer.
+  const result = new Uint8Array(points);
   for (const [i, place] of places.entries()) result.set(scaled.subarray(i * bytes, (i + 1) * bytes), place * bytes);
   return result;
 }
