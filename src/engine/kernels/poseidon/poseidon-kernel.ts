@@ -23,7 +23,7 @@ export const HASHES_AT_ONCE_MAX = 1024;
 type HashFunction = (...args: readonly number[]) => void;
 
 const modules = new ModuleCache<PoseidonModule>();
-/** Kernels of this thread by the name of their module: a few, and constants of the hash. */
+/** Kernels of this thread by curve and what was asked for: a few, and they hold nothing but constants of the hash. */
 const kernels = new Map<string, PoseidonKernel>();
 
 /** An instance of the module with its memory. */
@@ -65,13 +65,16 @@ export class PoseidonKernel {
 }
 
 /** Returns the kernel of this thread for a curve; "integer" forces the arithmetic that runs everywhere. */
-export function poseidonKernel(curveName: CurveName, preferred?: KernelKind): PoseidonKernel {
-  const curve = curveName === "BN254" ? BN254 : BLS12_381;
-  const kind: KernelKind = preferred !== "integer" && hasFusedMultiplyAdd() ? "fma" : "integer";
-  const name = poseidonModuleName(curve, kind);
-  const known = kernels.get(name);
+export function poseidonKernel(curveName: CurveName, preferred: KernelKind = "fma"): PoseidonKernel {
+  const asked = `${curveName} ${preferred}`;
+  const known = kernels.get(asked);
   if (known !== undefined) return known;
-  const kernel = new PoseidonKernel(modules.get(name, () => buildPoseidonModule(curve, kind)));
-  kernels.set(name, kernel);
+  const curve = curveName === "BN254" ? BN254 : BLS12_381;
+  // The test for multiply-add takes as long as a hash, so that its outcome is kept with the kernel.
+  const kind: KernelKind = preferred === "fma" && hasFusedMultiplyAdd() ? "fma" : "integer";
+  const kernel = new PoseidonKernel(
+    modules.get(poseidonModuleName(curve, kind), () => buildPoseidonModule(curve, kind)),
+  );
+  kernels.set(asked, kernel);
   return kernel;
 }
