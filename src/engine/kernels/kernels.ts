@@ -29,8 +29,8 @@
  *   cosets).
  * - fflonk/: the prover of FFLONK on that. Its key (fflonk-key, build-fflonk-key), the workspace of a proof
  *   (fflonk-layout, fflonk-context), its steps (fflonk-steps, fflonk-polynomials, fflonk-openings), its prover.
- * - poseidon/: the hash of the trees (poseidon-kernel.ts) with a module of its own (poseidon-module.ts);
- *   sparse-rounds.ts computes its constants.
+ * - poseidon/: the hash of the trees (poseidon-kernel.ts) with a module of its own (poseidon-module.ts): two hashes at
+ *   once (rounds.ts) or one alone (single-pair.ts); sparse-rounds.ts computes the constants.
  * - pairing/: the pairing (pairing.ts) with a WebAssembly module of its own (pairing-module.ts); what differs between
  *   curves is in pairing-plan.ts and final-exponentiation.ts.
  */

@@ -19,11 +19,11 @@ import type { PoseidonInputs, PoseidonModule } from "./poseidon-module.js";
 /** Hashes of one call: 128 KiB of inputs and results, and half a millisecond for each 100. */
 export const HASHES_AT_ONCE_MAX = 1024;
 
-/** (target, source, count, constants, scratch) */
+/** (target, source, count, constants, scratch); for a hash alone without the count. */
 type HashFunction = (...args: readonly number[]) => void;
 
 const modules = new ModuleCache<PoseidonModule>();
-/** Kernels of this thread by the name of their module: a few, and constants of the hash. */
+/** Kernels of this thread by curve and what was asked for: a few, and they hold nothing but constants of the hash. */
 const kernels = new Map<string, PoseidonKernel>();
 
 /** An instance of the module with its memory. */
@@ -34,6 +34,8 @@ export class PoseidonKernel {
   readonly outputs: Uint8Array;
   readonly #hashes = new Map<number, { readonly run: HashFunction; readonly constants: number }>();
   readonly #scratch: number;
+  /** One hash of two elements on both lanes; undefined where there is one lane. */
+  readonly #alone: HashFunction | undefined;
 
   constructor({ layout, module }: CompiledModule<PoseidonModule>) {
     const memory = new wasmHost.Memory({ initial: POSEIDON_PAGES, maximum: POSEIDON_PAGES, shared: true });
@@ -44,6 +46,7 @@ export class PoseidonKernel {
     this.#scratch = arena.take(layout.scratchBytes);
     this.outputs = view(HASHES_AT_ONCE_MAX * frBytes);
     this.inputs = view(3 * HASHES_AT_ONCE_MAX * frBytes);
+    this.#alone = exports["hash_2_alone"] as HashFunction | undefined;
     const importPlain = exports["fr_import_plain"] as (target: number, source: number, count: number) => void;
     for (const { inputs, constants, constantCount } of layout.hashes) {
       const table = arena.take(constantCount * layout.elementBytes);
@@ -60,18 +63,23 @@ export class PoseidonKernel {
       throw new RangeError(`one call computes up to ${String(HASHES_AT_ONCE_MAX)} hashes`);
     const hash = this.#hashes.get(arity);
     if (hash === undefined) throw new TypeError(`there is no kernel for ${String(arity)} inputs`);
-    if (count > 0) hash.run(this.outputs.byteOffset, this.inputs.byteOffset, count, hash.constants, this.#scratch);
+    if (arity === 2 && count === 1 && this.#alone !== undefined)
+      this.#alone(this.outputs.byteOffset, this.inputs.byteOffset, hash.constants, this.#scratch);
+    else if (count > 0) hash.run(this.outputs.byteOffset, this.inputs.byteOffset, count, hash.constants, this.#scratch);
   }
 }
 
 /** Returns the kernel of this thread for a curve; "integer" forces the arithmetic that runs everywhere. */
-export function poseidonKernel(curveName: CurveName, preferred?: KernelKind): PoseidonKernel {
-  const curve = curveName === "BN254" ? BN254 : BLS12_381;
-  const kind: KernelKind = preferred !== "integer" && hasFusedMultiplyAdd() ? "fma" : "integer";
-  const name = poseidonModuleName(curve, kind);
-  const known = kernels.get(name);
+export function poseidonKernel(curveName: CurveName, preferred: KernelKind = "fma"): PoseidonKernel {
+  const asked = `${curveName} ${preferred}`;
+  const known = kernels.get(asked);
   if (known !== undefined) return known;
-  const kernel = new PoseidonKernel(modules.get(name, () => buildPoseidonModule(curve, kind)));
-  kernels.set(name, kernel);
+  const curve = curveName === "BN254" ? BN254 : BLS12_381;
+  // The test for multiply-add takes as long as a hash, so that its outcome is kept with the kernel.
+  const kind: KernelKind = preferred === "fma" && hasFusedMultiplyAdd() ? "fma" : "integer";
+  const kernel = new PoseidonKernel(
+    modules.get(poseidonModuleName(curve, kind), () => buildPoseidonModule(curve, kind)),
+  );
+  kernels.set(asked, kernel);
   return kernel;
 }

@@ -6,16 +6,18 @@ import { poseidonParameters } from "../../../crypto/hashes/poseidon.js";
 import type { CurveParameters } from "../../curves/curve-parameters.js";
 import { writeBigIntLE } from "../../field/bytes.js";
 import { defineConversions } from "../field/conversion.js";
-import { everyLane } from "../field/field.js";
-import type { Address, PrimeField, Product } from "../field/field.js";
+import type { Address, PrimeField } from "../field/field.js";
 import { FmaField } from "../field/fma-field.js";
 import { outlinePrime } from "../field/outlined-field.js";
 import { IntegerField } from "../field/integer-field.js";
 import type { KernelKind } from "../kernel-module.js";
 import { ModuleBuilder } from "../wasm/wasm-builder.js";
-import type { FunctionBuilder, FunctionHandle } from "../wasm/wasm-builder.js";
+import type { FunctionBuilder } from "../wasm/wasm-builder.js";
 import { i32 } from "../wasm/wasm-ops.js";
 import type { Local } from "../wasm/wasm-ops.js";
+import { defineFullRounds, definePartialRounds } from "./rounds.js";
+import type { HashShape } from "./rounds.js";
+import { defineSinglePair } from "./single-pair.js";
 import { sparseRounds } from "./sparse-rounds.js";
 
 /** How many elements a hash takes. */
@@ -44,7 +46,6 @@ export interface PoseidonModule {
 /** Pages of 64 KiB: tables of 50 KB, and what `HASHES_AT_ONCE_MAX` takes. */
 export const POSEIDON_PAGES = 4;
 
-const INTEGER_PRODUCTS_AT_ONCE = 2;
 const INPUTS: readonly PoseidonInputs[] = [2, 3];
 
 /** Returns the name of a prepared module. */
@@ -68,12 +69,14 @@ function assemble<E>(module: ModuleBuilder, curve: CurveParameters, field: Prime
   const hashes = INPUTS.map((inputs): PoseidonHash => {
     const { first, partial, second } = sparseRounds(poseidonParameters(inputs, curve.name));
     const constants = [...first, ...partial, ...second].flat();
-    defineHash(module, field, outlined, {
+    const shape = {
       inputs,
       integerBytes: curve.frBytes,
       halfBytes: first.flat().length * field.elementBytes,
       partialBytes: partial.flat().length * field.elementBytes,
-    });
+    };
+    defineHash(module, field, outlined, shape);
+    if (inputs === 2 && field.lanes === 2) defineSinglePair(module, field, outlined, shape);
     const bytes = new Uint8Array(constants.length * curve.frBytes);
     for (const [i, constant] of constants.entries()) writeBigIntLE(constant, bytes, i * curve.frBytes, curve.frBytes);
     return { inputs, constants: bytes, constantCount: constants.length };
@@ -85,15 +88,6 @@ function assemble<E>(module: ModuleBuilder, curve: CurveParameters, field: Prime
     scratchBytes: (Math.max(...INPUTS) + 1) * field.elementBytes * field.lanes,
     hashes,
   };
-}
-
-interface HashShape {
-  readonly inputs: PoseidonInputs;
-  /** Bytes of one canonical little-endian integer. */
-  readonly integerBytes: number;
-  /** Bytes of the constants of the full rounds before and after, and of the partial ones between. */
-  readonly halfBytes: number;
-  readonly partialBytes: number;
 }
 
 /**
@@ -152,83 +146,4 @@ function lanesUpTo<E>(
   if (field.lanes === 1) return [first];
   const next = f.let(i32.add(first, i32.const(1)));
   return [first, f.let(i32.select(last, next, i32.gtU(next, last)))];
-}
-
-/** Defines (state, constants, end): rounds with an S-box for each element, until the constants end. */
-function defineFullRounds<E>(module: ModuleBuilder, field: PrimeField<E>, width: number): FunctionHandle {
-  const { elementBytes } = field;
-  const blockBytes = elementBytes * field.lanes;
-  return module.define(
-    { name: `full_rounds_${String(width)}`, params: ["i32", "i32", "i32"], exported: false },
-    (f, state, constants, end) => {
-      const at = f.let(constants);
-      const constant = (place: number): E =>
-        field.load(f, everyLane(field, at), place * elementBytes, field.reducedMax);
-      f.while(i32.ltU(at, end), () => {
-        const powers = Array.from({ length: width }, (_, i) =>
-          fifthPower(
-            f,
-            field,
-            field.normalize(f, field.add(f, field.loadBlock(f, state, i * blockBytes, field.reducedMax), constant(i))),
-          ),
-        );
-        for (let row = 0; row < width; row += 1) {
-          const products = powers.map((a, column) => ({ a, b: constant(width + row * width + column) }));
-          field.storeBlock(f, state, row * blockBytes, field.reduce(f, sumOfProducts(f, field, products)));
-        }
-        f.set(at, i32.add(at, i32.const((width + width * width) * elementBytes)));
-      });
-    },
-  );
-}
-
-/** Defines (state, constants, end): rounds with an S-box for element 0 alone, in the sparse form. */
-function definePartialRounds<E>(module: ModuleBuilder, field: PrimeField<E>, width: number): FunctionHandle {
-  const { elementBytes } = field;
-  const blockBytes = elementBytes * field.lanes;
-  return module.define(
-    { name: `partial_rounds_${String(width)}`, params: ["i32", "i32", "i32"], exported: false },
-    (f, state, constants, end) => {
-      const at = f.let(constants);
-      const constant = (place: number): E =>
-        field.load(f, everyLane(field, at), place * elementBytes, field.reducedMax);
-      const [head, ...others] = Array.from({ length: width }, () => field.variable(f, field.reducedMax));
-      if (head === undefined) throw new Error("a state has elements");
-      for (const [i, other] of others.entries())
-        field.assign(f, other, field.loadBlock(f, state, (i + 1) * blockBytes, field.reducedMax));
-      // The constant of a round is added before the reduction of the round before: the rounds depend on each other, and
-      // every step between two of them counts.
-      const before = field.add(f, field.loadBlock(f, state, 0, field.reducedMax), constant(0));
-      field.assign(f, head, field.reduce(f, before));
-      f.set(at, i32.add(at, i32.const(elementBytes)));
-      f.while(i32.ltU(at, end), () => {
-        const power = fifthPower(f, field, head);
-        const products = others.map((a, i) => ({ a, b: constant(i) }));
-        const sum = field.add(f, sumOfProducts(f, field, products), constant(2 * width - 2));
-        field.assign(f, head, field.reduce(f, field.add(f, sum, power)));
-        for (const [i, other] of others.entries()) {
-          const product = field.mul(f, power, constant(width - 1 + i));
-          field.assign(f, other, field.reduce(f, field.add(f, other, product)));
-        }
-        f.set(at, i32.add(at, i32.const((2 * width - 1) * elementBytes)));
-      });
-      field.storeBlock(f, state, 0, head);
-      for (const [i, other] of others.entries()) field.storeBlock(f, state, (i + 1) * blockBytes, other);
-    },
-  );
-}
-
-/**
- * Adds up products, with one reduction where the field's columns have the room: those of 64 bits hold two products of
- * long numbers beside the reduction.
- */
-function sumOfProducts<E>(f: FunctionBuilder, field: PrimeField<E>, products: readonly Product<E>[]): E {
-  const atOnce = field.lanes === 2 ? products.length : INTEGER_PRODUCTS_AT_ONCE;
-  const first = field.sumOfProducts(f, products.slice(0, atOnce));
-  return products.length <= atOnce ? first : field.add(f, first, sumOfProducts(f, field, products.slice(atOnce)));
-}
-
-/** The S-box of a normalised element, of up to two reduced ones. */
-function fifthPower<E>(f: FunctionBuilder, field: PrimeField<E>, base: E): E {
-  return field.mul(f, field.square(f, field.square(f, base)), base);
 }

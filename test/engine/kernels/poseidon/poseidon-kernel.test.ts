@@ -29,6 +29,14 @@ describe.each([BN254, BLS12_381].flatMap((curve) => KERNEL_KINDS.map((kind) => (
       expect(hashes(kernel, pairs)).toEqual(pairs.map(([left, right]) => poseidonPair(left, right, curve.name)));
     });
 
+    it("hashes a pair alone as it hashes it among others", () => {
+      const pairs = [
+        ...edges.map((left, i) => [left, edges[(i + 4) % edges.length]!] as const),
+        [element(), element()],
+      ];
+      expect(pairs.map((pair) => hashes(kernel, [pair])[0])).toEqual(hashes(kernel, pairs));
+    });
+
     it("hashes triples at the edges of the field as the definition does", () => {
       const triples = edges.map((first, i) => [first, edges[(i * 2 + 1) % edges.length]!, r - 1n] as const);
       expect(hashes(kernel, triples)).toEqual(triples.map((triple) => poseidonTriple(triple, curve.name)));
