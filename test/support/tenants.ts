@@ -122,6 +122,7 @@ export async function newTenant({ server, anvil }: Ground, email: string): Promi
     "ceremonies:id": prover,
     "ceremonies:index": "1",
     "ceremonies:name": "circuit.r1cs",
+    "ceremony:name": "page.js",
     "provers:name": "verifying_key.json",
     "reference_strings:hash": "0".repeat(64),
     "reference_strings:file": "missing.ptau",
