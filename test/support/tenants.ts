@@ -122,7 +122,8 @@ export async function newTenant({ server, anvil }: Ground, email: string): Promi
     "ceremonies:id": prover,
     "ceremonies:index": "1",
     "ceremonies:name": "circuit.r1cs",
-    "ceremony:name": "page.js",
+    // The paths of pages have no area.
+    ":name": "page.js",
     "provers:name": "verifying_key.json",
     "reference_strings:hash": "0".repeat(64),
     "reference_strings:file": "missing.ptau",
