@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { ROUTE_LIST } from "../../src/api.js";
 import { holdsAll, permissionBits } from "../../src/platform/auth/permissions.js";
 import type { RouteSpec } from "../../src/platform/contract/route.js";
+import { ceremonyRoutes } from "../../src/prover/ceremonies/ceremony-routes.js";
 import { openStoreReader } from "../../src/platform/store/lmdb/lmdb-store.js";
 import { startAnvil, type Anvil } from "../support/anvil.js";
 import { textOf } from "../support/response.js";
@@ -63,11 +64,7 @@ const ANSWERS: Readonly<Record<string, readonly [number, string?]>> = {
   uploadReferenceString: [422, "invalid_request"],
   deleteReferenceString: [404, "not_found"],
   // Nor a prover with a ceremony.
-  ...Object.fromEntries(
-    ROUTE_LIST.filter(({ id, path }) => /Ceremony|signContribution/.test(id) && path.startsWith("/api/v1/")).map(
-      ({ id }) => [id, [404, "not_found"] as const],
-    ),
-  ),
+  ...Object.fromEntries(Object.keys(ceremonyRoutes).map((id) => [id, [404, "not_found"] as const])),
   executeContract: [422, "method_unknown"],
   broadcastTransaction: [422, "invalid_request"],
   deleteNetwork: [409, "network_in_use"],

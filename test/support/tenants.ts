@@ -122,7 +122,7 @@ export async function newTenant({ server, anvil }: Ground, email: string): Promi
     "ceremonies:id": prover,
     "ceremonies:index": "1",
     "ceremonies:name": "circuit.r1cs",
-    // Of /ceremony/:name.
+    // The paths of pages have no area.
     ":name": "page.js",
     "provers:name": "verifying_key.json",
     "reference_strings:hash": "0".repeat(64),
