@@ -1,5 +1,5 @@
 /**
- * Process that verifies one ceremony and ends; started by src/commands/ceremony/verify-command.ts. Its own threads share
+ * Process that verifies one ceremony and ends; started by src/commands/ceremony/verify-task.ts. Its own threads share
  * the points. Reads only the files that the request names.
  */
 import { readFileSync } from "node:fs";

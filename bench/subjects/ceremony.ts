@@ -67,7 +67,7 @@ async function measure(power: number, samples: number, report: Report): Promise<
 /** Made on first use from a powers-of-tau file, by whose time it is named: about half a minute for 2^16. */
 async function firstKey(constraints: number, ptau: string, power: number): Promise<string> {
   const version = Math.floor(statSync(ptau).mtimeMs);
-  const path = join(benchFolder(), `first-key-v1-${String(constraints)}-${String(version)}.zkey`);
+  const path = join(benchFolder(), `first-key-v2-${String(constraints)}-${String(version)}.zkey`);
   if (existsSync(path)) return path;
   const r1cs = readFileSync(r1csPath(constraints));
   const made = await makeFirstKey({ r1cs, strings: [{ power, sha256: "", path: ptau }] });

@@ -1,4 +1,4 @@
-/** Verifies a ceremony in a process of its own, on all cores: seconds, and for large powers-of-tau files many minutes. */
+/** Verifies a ceremony in a process of its own, on all cores: seconds, or minutes for a large powers-of-tau file. */
 import type { CeremonyFinding } from "../../engine/groth16/ceremony/verify-ceremony.js";
 import { workerPath } from "../../platform/files/package-root.js";
 import { ProcessTasks, type ProcessTaskLimits } from "../../platform/pool/process-task.js";

@@ -1,7 +1,7 @@
 /**
  * Verifies a ceremony offline, from its transcript and its files: everything that the transcript says is recomputed,
- * and its chain is compared with the key's own. The answer is a list, so that a reader sees what holds, what does not, and
- * what could not be tried because a file is missing.
+ * and its chain is compared with the key's own. The answer is a list, so that a reader sees what holds, what does not,
+ * and what could not be tried because a file is missing.
  */
 import { createHash } from "node:crypto";
 import { findStatementFault } from "../../../crypto/signatures/signed-statement.js";

@@ -114,7 +114,7 @@ export async function hashedPowers(
 
 /**
  * What snarkjs hashes last where the file ends one power earlier than it reads: the bytes that follow the section,
- * taken for a point, minus tau^(n - 1), by the formula of the chord.
+ * taken for a point, minus tau^(n - 1).
  */
 function overrunPoint({ curve }: CurveKernels, { file, layout }: PowersOfTau, size: number): Uint8Array {
   const section = layout.points.find(({ name }) => name === "tauG1");
@@ -123,18 +123,68 @@ function overrunPoint({ curve }: CurveKernels, { file, layout }: PowersOfTau, si
   file.read(raw, section.offset + section.count * section.pointBytes);
   const own = new Uint8Array(section.pointBytes);
   file.read(own, section.offset + (size - 1) * section.pointBytes);
-  return subtractByChord(raw, own, curve);
+  return subtractUnreduced(raw, own, curve);
 }
 
-/** P - Q of two pairs of coordinates, of which the first need not lie on the curve. */
-function subtractByChord(p: Uint8Array, q: Uint8Array, curve: CurveParameters): Uint8Array {
+/**
+ * P - Q as snarkjs' program computes it for a P whose coordinates are any bytes: its field operations take off the prime
+ * once at most, so that a number far above the prime gives another result than its residue would. Affine sum by the
+ * formulas for Z = 1 ("mmadd-2007-bl" of the Explicit-Formulas Database), in Montgomery form throughout.
+ */
+function subtractUnreduced(p: Uint8Array, q: Uint8Array, curve: CurveParameters): Uint8Array {
+  const field = new UnreducedField(curve);
+  const at = (bytes: Uint8Array, i: number): bigint => readBigIntLE(bytes, i * curve.fqBytes, curve.fqBytes);
+  const [x1, y1, x2, y2] = [at(p, 0), at(p, 1), at(q, 0), field.sub(0n, at(q, 1))];
+  const h = field.sub(x2, x1);
+  const slope = field.sub(y2, y1);
+  const hh = field.mul(h, h);
+  const twice = field.add(hh, hh);
+  const i = field.add(twice, twice);
+  const j = field.mul(h, i);
+  const r = field.add(slope, slope);
+  const v = field.mul(x1, i);
+  const x3 = field.sub(field.sub(field.mul(r, r), j), field.add(v, v));
+  const yj = field.mul(y1, j);
+  const y3 = field.sub(field.mul(field.sub(v, x3), r), field.add(yj, yj));
+  const z3 = field.add(h, h);
+  // From here on values count modulo the prime, as they are multiplied by reduced ones.
   const radixInverse = inverse(1n << BigInt(8 * curve.fqBytes), curve.q);
-  const at = (bytes: Uint8Array, i: number): bigint =>
-    reduce(readBigIntLE(bytes, i * curve.fqBytes, curve.fqBytes) * radixInverse, curve.q);
-  const [x1, y1, x2, y2] = [at(p, 0), at(p, 1), at(q, 0), reduce(-at(q, 1), curve.q)];
-  const slope = reduce((y2 - y1) * inverse(reduce(x2 - x1, curve.q), curve.q), curve.q);
-  const x = reduce(slope * slope - x1 - x2, curve.q);
-  return encodeG1({ x, y: reduce(slope * (x1 - x) - y1, curve.q) }, curve);
+  const plain = (value: bigint): bigint => reduce(value * radixInverse, curve.q);
+  const zInverse = inverse(plain(z3), curve.q);
+  const square = (zInverse * zInverse) % curve.q;
+  return encodeG1({ x: (plain(x3) * square) % curve.q, y: (plain(y3) * square * zInverse) % curve.q }, curve);
+}
+
+/** The prime field on numbers of as many bits as its bytes have, which need not be below the prime. */
+class UnreducedField {
+  readonly #q: bigint;
+  readonly #radix: bigint;
+  readonly #negativeInverse: bigint;
+
+  constructor({ q, fqBytes }: CurveParameters) {
+    this.#q = q;
+    this.#radix = 1n << BigInt(8 * fqBytes);
+    this.#negativeInverse = this.#radix - inverse(q, this.#radix);
+  }
+
+  sub(a: bigint, b: bigint): bigint {
+    return a >= b ? a - b : reduce(a - b + this.#q, this.#radix);
+  }
+
+  add(a: bigint, b: bigint): bigint {
+    return this.#lowered(a + b);
+  }
+
+  /** a b / radix. */
+  mul(a: bigint, b: bigint): bigint {
+    const product = a * b;
+    const factor = ((product % this.#radix) * this.#negativeInverse) % this.#radix;
+    return this.#lowered((product + factor * this.#q) / this.#radix);
+  }
+
+  #lowered(value: bigint): bigint {
+    return value >= this.#q ? (value - this.#q) % this.#radix : value;
+  }
 }
 
 async function readAll(

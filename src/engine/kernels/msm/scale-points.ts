@@ -107,11 +107,9 @@ export class PointScaler {
   #addDigits(count: number): void {
     const kernels = this.#kernels;
     const { sums, scratch } = this.#at;
-    let isStarted = false;
-    for (const lists of this.#steps) {
-      if (isStarted) kernels.call("g1_double_all", sums, count, scratch);
+    for (const [i, lists] of this.#steps.entries()) {
+      if (i > 0) kernels.call("g1_double_all", sums, count, scratch);
       for (const list of lists) kernels.addBatch("g1", list, count, scratch);
-      isStarted = true;
     }
   }
 
@@ -124,19 +122,22 @@ export class PointScaler {
         this.#writeList({ left: table + (d - 1) * rowBytes, right: sums, target: table + d * rowBytes }),
       );
     const known = new Map<string, number>();
-    let isStarted = false;
+    const listOf = (sum: RowSum): number => {
+      const name = JSON.stringify(sum);
+      const list = known.get(name) ?? this.#writeList(sum);
+      known.set(name, list);
+      return list;
+    };
     for (const pair of digits) {
-      const lists = pair.flatMap((digit, half) => {
-        if (digit === 0) return [];
+      const lists: number[] = [];
+      for (const [half, digit] of pair.entries()) {
+        if (digit === 0) continue;
+        const left = this.#steps.length + lists.length > 0 ? sums : undefined;
         const right = (half === 0 ? table : images) + ((Math.abs(digit) - 1) / 2) * rowBytes;
-        const sum = { left: isStarted ? sums : undefined, right, target: sums, isNegative: digit < 0 };
-        const name = JSON.stringify(sum);
-        const list = known.get(name) ?? this.#writeList(sum);
-        known.set(name, list);
-        isStarted = true;
-        return [list];
-      });
-      if (isStarted) this.#steps.push(lists);
+        lists.push(listOf({ left, right, target: sums, isNegative: digit < 0 }));
+      }
+      // The highest digit of the longer half is not 0.
+      this.#steps.push(lists);
     }
   }
 
