@@ -305,8 +305,9 @@ export class ProverRepository {
   }
 
   /**
-   * Prepares the deletion of a prover with its labels, its grants, the records of its verifiers and the owner's proof records, and with the owner's
-   * compiled circuit when no other of its provers uses it. The stores are deleted by `NoteStores.prepareRelease`.
+   * Prepares the deletion of a prover with its labels, its grants, the records of its verifiers and the owner's proof
+   * records, and with the owner's compiled circuit when no other of its provers uses it. The stores are deleted by
+   * `NoteStores.prepareRelease`.
    */
   deletion(record: StoreRecord<StoredProver>): StoreCommit {
     const { id, build } = record.value;

@@ -40,7 +40,10 @@ beforeAll(async () => {
   registry = made.body.contract_id;
   for (let status = ""; status !== "deployed";)
     ({ status } = (await api.getContract({ params: { id: registry } })).body);
-  prover = await provisioned(api, { identifier: "cubic", proving_scheme: "groth16", curve: "BN254" });
+  const verifiers = [{ network_id: network, account_id: keeper.id }];
+  prover = await provisioned(api, { identifier: "cubic", proving_scheme: "groth16", curve: "BN254", verifiers });
+  const { body: deployed } = await api.listVerifiers({ params: { id: prover }, query: {} });
+  expect(deployed.map(({ status }) => status)).toEqual(["ready"]);
 }, 240_000);
 afterAll(async () => {
   await server.dispose();
