@@ -1,6 +1,8 @@
 /** The prover area over HTTP: what clients send as inputs and proofs, as they have it. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bindRoutes } from "../../src/platform/contract/route.js";
+import { wtnsFile } from "../../src/engine/analysis/wtns.js";
+import { scalarFieldOf } from "../../src/engine/circuit/interface.js";
 import { DEFAULT_COMPILE_LIMITS } from "../../src/engine/circuit/compile-circuit.js";
 import { proverRoutes, witnessLimits } from "../../src/prover/routes.js";
 import { VERIFY_BATCH_ITEMS_MAX, type ProveResult } from "../../src/prover/schemas.js";
@@ -9,6 +11,7 @@ import { openTestRegistry, provision, type TestRegistry } from "./support.js";
 
 /** Whom the tokens of the test server belong to. */
 const OWNER = { kind: "user", id: "7a4c1f2e-0000-4000-8000-00000000000a" } as const;
+const ZEROS = new Uint8Array(31);
 const OBJECT_NAMES = ["constructor", "__proto__", "prototype", "toString", "hasOwnProperty"];
 
 let registry: TestRegistry;
@@ -78,6 +81,27 @@ describe("inputs", () => {
         status: 201,
         body: { public_signals: ["6"] },
       });
+  });
+
+  it("may be a whole witness as the bytes of the body", async () => {
+    const prime = scalarFieldOf("BN254");
+    const elements = Buffer.concat([1n, 35n, 3n, 9n].map((wire) => Buffer.from(Uint8Array.of(Number(wire), ...ZEROS))));
+    const send = async (body: Uint8Array): Promise<Answer> => {
+      const response = await fetch(`${front.url}/api/v1/provers/${cubicId}/prove/witness?format=snarkjs`, {
+        method: "POST",
+        headers: { ...JSON_HEADERS, "content-type": "application/octet-stream" },
+        body: Buffer.from(body),
+      });
+      return { status: response.status, body: (await response.json()) as Answer["body"] };
+    };
+    const made = await send(wtnsFile(elements, prime));
+    expect(made).toMatchObject({ status: 201, body: { public_signals: ["35"], snarkjs: {} } });
+    const long = await send(new Uint8Array(100_000));
+    expect(long).toMatchObject({ status: 413, body: { proof: null, errors: [{ code: "body_too_large" }] } });
+    expect(await send(new Uint8Array())).toMatchObject({
+      status: 422,
+      body: { errors: [{ code: "witness_missing" }] },
+    });
   });
 
   it("are refused before any work when there are more than the circuit has", async () => {
