@@ -18,6 +18,7 @@ export interface LogFields {
   readonly duration_ms?: number;
   readonly prover_id?: string;
   readonly vault_id?: string;
+  readonly store_id?: string;
   readonly key_id?: string;
   readonly job_id?: string;
   readonly kind?: string;

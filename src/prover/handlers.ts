@@ -6,6 +6,8 @@ import type { BodyLimitsOf, HandlersFor } from "../platform/contract/route.js";
 import type { Labelling } from "./labels/labelling.js";
 import { createLimits, witnessLimits, type proverRoutes } from "./routes.js";
 import type { Prover } from "./schemas.js";
+import type { SpentKey } from "./stores/pending-append.js";
+import type { storeRoutes } from "./stores/store-routes.js";
 import type { sharingRoutes } from "./sharing/sharing-routes.js";
 import type { referenceStringRoutes } from "./reference-strings/reference-string-routes.js";
 import type { SourceLimits } from "./provisioning/sources.js";
@@ -14,7 +16,7 @@ import type { ProverService } from "./service.js";
 /** Members that a prover has for good. */
 const CONSTANT = [
   ...["id", "created_at", "vault_id", "name", "identifier", "provider", "proving_scheme", "curve"],
-  ...["note_store_id", "nullifier_store_id", "trusted_setup", "strict"],
+  ...["note_store_id", "nullifier_store_id", "trusted_setup", "strict", "nullifier"],
 ] as (keyof Prover)[];
 
 /** Returns the limits of bodies with inputs, by the prover that the path names, and of those with source. */
@@ -46,6 +48,7 @@ export function proverHandlers(dependencies: {
   readonly provers: ProverService;
   readonly labelling: Labelling;
   readonly sharing: HandlersFor<typeof sharingRoutes>;
+  readonly stores: HandlersFor<typeof storeRoutes>;
   readonly referenceStrings: HandlersFor<typeof referenceStringRoutes>;
   readonly requireTenant: RequireTenant;
 }): HandlersFor<typeof proverRoutes> {
@@ -53,6 +56,7 @@ export function proverHandlers(dependencies: {
   return {
     ...dependencies.referenceStrings,
     ...dependencies.sharing,
+    ...dependencies.stores,
     listProvers: ({ principal, query }) => ({ status: 200, ...provers.list(principal.subject, query) }),
     createProver: async ({ principal, body, preferWaitSec, signal }) => {
       requireSaidOwner(principal, body, requireTenant);
@@ -103,23 +107,33 @@ function proofHandlers(
     prove: async ({ principal, params, query, body, signal }) => {
       const id = labelling.idOf(principal.subject, params.id);
       provers.requireSaid(principal, id, body ?? {});
+      const spent = spentKeys();
       const made = await provers.prove(principal.subject, id, {
         inputs: body?.witness,
         ...(body?.witness_file === undefined ? {} : { witnessFile: Buffer.from(body.witness_file, "base64") }),
         ...(body?.meta === undefined ? {} : { meta: body.meta }),
         format: query.format,
         signal,
+        spend: { nullifier: body?.nullifier, spends: body?.spends, mayCreate: true, onSpent: spent.take },
       });
-      return { status: 201, body: made, headers: { Location: `/api/v1/provers/${id}/proofs/${made.id}` } };
+      return {
+        status: 201,
+        body: { ...made, ...spent.answer() },
+        headers: { Location: `/api/v1/provers/${id}/proofs/${made.id}` },
+      };
     },
     verify: async ({ principal, params, body, signal }) => {
       const id = labelling.idOf(principal.subject, params.id);
       provers.requireSaid(principal, id, body ?? {});
       if (body?.batch !== undefined)
-        return { status: 200, body: await provers.verifyBatch(principal.subject, id, { body, signal }) };
+        return {
+          status: 200,
+          body: await provers.verifyBatch(principal.subject, id, { body, signal, permissions: principal.permissions }),
+        };
       const { store = false, ...item } = body ?? {};
-      const result = await provers.verify(principal, id, { item, store, signal });
-      return { status: 200, body: { result } };
+      const spent = spentKeys();
+      const result = await provers.verify(principal, id, { item, store, signal, spend: { onSpent: spent.take } });
+      return { status: 200, body: { result, ...spent.answer() } };
     },
     listProofs: ({ principal: { subject }, params, query }) => ({
       status: 200,
@@ -133,6 +147,20 @@ function proofHandlers(
       status: 200,
       body: await provers.note(subject, labelling.idOf(subject, params.id), Number(params.index)),
     }),
+  };
+}
+
+/** Takes what a request has spent, for its answer. */
+function spentKeys(): {
+  readonly take: (spent: readonly SpentKey[]) => void;
+  readonly answer: () => { readonly spent?: SpentKey[] };
+} {
+  let taken: SpentKey[] | undefined;
+  return {
+    take: (spent) => {
+      taken = [...spent];
+    },
+    answer: () => (taken === undefined ? {} : { spent: taken }),
   };
 }
 

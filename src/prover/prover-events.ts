@@ -28,6 +28,15 @@ export function analysisFinished(owner: Subject, proverId: string, verdict: stri
   ];
 }
 
+/** Returns the event of a spent note or nullifier, for the owner of the store that it went into. */
+export function noteNullified(owner: Subject, proverId: string): EventDraft {
+  return {
+    subject: `privacy.prover.notification.${owner.id}.${proverId}.note.nullified`,
+    payload: {},
+    audience: [owner],
+  };
+}
+
 /** Returns the event of a new note in the prover's store. */
 export function noteDeposited(owner: Subject, proverId: string): EventDraft {
   return {

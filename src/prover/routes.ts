@@ -5,6 +5,7 @@ import { SOURCE_BYTES_MAX, SOURCE_FILES_MAX } from "../engine/circuit/source-lim
 import { CircuitAnalysis } from "./analysis/analysis-schemas.js";
 import { UpdateProver } from "./labels/label-schemas.js";
 import { sharingRoutes } from "./sharing/sharing-routes.js";
+import { storeRoutes } from "./stores/store-routes.js";
 import { referenceStringRoutes } from "./reference-strings/reference-string-routes.js";
 import type { SourceLimits } from "./provisioning/sources.js";
 import {
@@ -100,6 +101,7 @@ export function createLimits({ bytesMax, filesMax }: SourceLimits): BodyLimits {
 export const proverRoutes = {
   ...referenceStringRoutes,
   ...sharingRoutes,
+  ...storeRoutes,
   listProvers: defineRoute({
     id: "listProvers",
     area: "prover",
@@ -123,7 +125,7 @@ export const proverRoutes = {
     needsUnsealed: true,
     creates: true,
     description:
-      "Answers at once; the circuit is compiled and set up afterwards. With `Prefer: wait=N` the answer waits up to N seconds (at most 60) for the end of provisioning. A nullifier store is reserved for the prover, but nothing is nullified yet. The source may also come as a form with .circom files, or as a .tar.gz, whose files other than .circom are left out.",
+      "Answers at once; the circuit is compiled and set up afterwards. With `Prefer: wait=N` the answer waits up to N seconds (at most 60) for the end of provisioning. With `nullifier` each verification spends a public signal, or the statement. The source may also come as a form with .circom files, or as a .tar.gz, whose files other than .circom are left out.",
     body: CreateProver,
     filesBody: {
       member: "source",
@@ -254,6 +256,7 @@ export const proverRoutes = {
       "proof_self_check_failed",
       "artifact_corrupt",
       "note_store_full",
+      "note_double_spend",
       "vault_sealed",
       "overloaded",
       "deadline_exceeded",
@@ -270,7 +273,7 @@ export const proverRoutes = {
     auth: READ,
     needsUnsealed: true,
     description:
-      "The public inputs and outputs in the witness are checked against the proof; private inputs are ignored. `store` needs the permission to create. With `batch`, up to 1000 proofs are verified together, much faster than one by one; the results are in the same order under `batch`. A malformed item has `errors` and does not affect the others.",
+      "The public inputs and outputs in the witness are checked against the proof; private inputs are ignored. `store` needs the permission to create, and so does spending: with `nullifier` or `spends`, or with a prover that has a nullifier of its own, a valid proof spends in the commit that makes the answer true, and what was spent before is 409. With `batch`, up to 1000 proofs are verified together, much faster than one by one; the results are in the same order under `batch`. A malformed item has `errors` and does not affect the others.",
     params: ProverParams,
     body: VerifyBody,
     itemsFailAlone: true,
@@ -291,6 +294,7 @@ export const proverRoutes = {
       "proof_malformed",
       "artifact_corrupt",
       "note_store_full",
+      "note_double_spend",
       "vault_sealed",
       "overloaded",
       "storage_full",

@@ -10,6 +10,7 @@ import {
 import { ProverAnalysis } from "./analysis/analysis-schemas.js";
 import { GIVEN_LABELS, LABELS, LABEL_FILTERS, Meta, MetaFilter, ProverReference } from "./labels/label-schemas.js";
 import { PROVER_STATUSES } from "./provisioning/lifecycle.js";
+import { OWN_NULLIFIER, SPENDING, SPENT } from "./stores/store-schemas.js";
 
 export const MAIN_FILE_DEFAULT = "main.circom";
 
@@ -21,12 +22,6 @@ const Status = Type.Enum([...PROVER_STATUSES], {
   description: "provisioning status; deploying_artifacts is reserved for on-chain verifiers and does not occur today",
 });
 const FieldElement = Type.String({ pattern: "^(0|[1-9][0-9]{0,77})$", description: "field element, decimal" });
-
-/** Reserved: the store's id is given out and checked, but nothing writes to the store yet. */
-const NullifierStoreId = Type.String({
-  ...Uuid,
-  description: "UUID of the store for nullifiers; nothing is nullified yet, so the store stays empty",
-});
 
 /** An error or a warning of the compiler or of a later step. */
 export const ProverDiagnostic = Type.Object(
@@ -100,7 +95,8 @@ export const Prover = Type.Object(
     ),
     setup: nullable(UniversalSetup),
     note_store_id: Uuid,
-    nullifier_store_id: NullifierStoreId,
+    nullifier_store_id: Uuid,
+    nullifier: nullable(OWN_NULLIFIER),
     errors: Type.Array(ProverDiagnostic, { description: "why provisioning failed; empty otherwise" }),
     warnings: Type.Array(ProverDiagnostic, { description: "warnings of the compiler, and of the checks of an import" }),
     options: nullable(BuiltOptions),
@@ -218,7 +214,8 @@ export const CreateProver = closed(
     name: Type.Optional(nullable(Name)),
     description: Type.Optional(nullable(Description)),
     note_store_id: Type.Optional(nullable(Uuid)),
-    nullifier_store_id: Type.Optional(nullable(NullifierStoreId)),
+    nullifier_store_id: Type.Optional(nullable(Uuid)),
+    nullifier: Type.Optional(nullable(OWN_NULLIFIER)),
     store_id: Type.Optional(nullable(Type.String({ ...Uuid, description: "the same as `note_store_id`" }))),
     options: Type.Optional(nullable(CompileOptions)),
     fresh_setup: Type.Optional(
@@ -309,9 +306,10 @@ export const ProveBody = closed({
     }),
   ),
   meta: Type.Optional(Meta),
+  ...SPENDING,
   ...SAID_PROVER,
 });
-export type SaidProver = Omit<Static<typeof ProveBody>, "witness" | "witness_file" | "meta">;
+export type SaidProver = Omit<Static<typeof ProveBody>, "witness" | "witness_file" | "meta" | keyof typeof SPENDING>;
 export const ProveQuery = closed({
   format: Type.Optional(
     Type.Union([Type.Literal("snarkjs"), Type.Literal("solidity")], {
@@ -358,6 +356,8 @@ const PROOF_MEMBERS = {
   note_index: Ignored,
   timings: Ignored,
   solidity: Ignored,
+  spent: Ignored,
+  ...SPENDING,
 };
 const ProofItem = closed(PROOF_MEMBERS);
 export type ProofItem = Static<typeof ProofItem>;
@@ -386,9 +386,10 @@ const ItemErrors = closed(
   { errors: Type.Array(closed({ message: Type.String(), code: Type.String(), path: Type.Optional(Type.String()) })) },
   { description: "the errors of a malformed item; the other items are verified all the same" },
 );
-const VerifiedItem = closed({ result: Type.Boolean() });
+const VerifiedItem = closed({ result: Type.Boolean(), spent: Type.Optional(SPENT) });
 export const VerifyResult = Type.Object({
   result: Type.Boolean({ description: "of a batch: whether all of its proofs are valid" }),
+  spent: Type.Optional(SPENT),
   batch: Type.Optional(
     Type.Array(Type.Union([VerifiedItem, ItemErrors]), {
       maxItems: VERIFY_BATCH_ITEMS_MAX,
@@ -484,6 +485,7 @@ export const ProveResult = Type.Object({
   ...ProofRecord.properties,
   snarkjs: Type.Optional(SnarkjsProof),
   solidity: Type.Optional(SolidityProof),
+  spent: Type.Optional(SPENT),
 });
 export type ProveResult = Static<typeof ProveResult>;
 
@@ -494,8 +496,10 @@ export const Note = Type.Object(
     size: Type.Integer({ minimum: 1, description: "notes in the store" }),
     leaf: Digest,
     nullifier_key: Type.String({
-      description: "base64; SHA-256 of the encrypted note, the key that will nullify it; nothing is nullified yet",
+      description:
+        "base64 of 32 bytes; the key that nullifies the note, of its SHA-256 when encrypted: `/provers/:id/nullifiers/:key` takes it in hex",
     }),
+    spent: Type.Boolean({ description: "a later proof has spent or replaced the note" }),
     value: Type.String({ description: "base64 of the note's JSON: proof, public_signals, prover_id" }),
   },
   { description: "a note, decrypted for its owner; root is the store's present root" },

@@ -22,7 +22,6 @@ import { givenLabels, type GivenLabels } from "./labels/labels.js";
 import { isFinished, progressOf, stepOf } from "./provisioning/lifecycle.js";
 import { readAnalysis } from "./analysis/analyses.js";
 import type { CircuitAnalysis } from "./analysis/analysis-schemas.js";
-import type { NoteStores } from "./proofs/note-stores.js";
 import type { Proofs } from "./proofs/proofs.js";
 import { withCompiled } from "./provisioning/provisioning.js";
 import { scopeOf, type AnalysisResult, type Listed, type ProverRepository, type StoredProver } from "./repository.js";
@@ -50,6 +49,9 @@ import type { OfferedSystem } from "./providers/provider.js";
 import type { ReferenceStrings } from "./provisioning/reference-strings.js";
 import type { SourceFiles } from "./provisioning/source-files.js";
 import type { StatusWatch } from "./provisioning/status-watch.js";
+import type { SpentKey } from "./stores/pending-append.js";
+import type { ProofStores, WantedStores } from "./stores/proof-stores.js";
+import type { SpendRequest } from "./stores/spending.js";
 import type { ProverVault } from "./vault-port.js";
 import type { Meta } from "./labels/label-schemas.js";
 
@@ -87,7 +89,7 @@ interface ProverServiceDependencies {
   readonly origins: CircuitOrigins;
   readonly artifacts: Artifacts;
   readonly vault: ProverVault;
-  readonly notes: NoteStores;
+  readonly stores: ProofStores;
   readonly proofs: Proofs;
   readonly access: ProverAccess;
   readonly places: Places;
@@ -103,7 +105,6 @@ interface ProverServiceDependencies {
   readonly downloads: ProverFiles;
 }
 
-type WantedStores = Parameters<NoteStores["prepare"]>[1];
 /** A prover before its stores are known. */
 type NewProver = Omit<StoredProver, "created_at" | "updated_at" | "note_store_id" | "nullifier_store_id">;
 
@@ -205,7 +206,7 @@ export class ProverService {
           mergeCommits(
             this.#with.repository.deletion(record),
             this.#with.vault.prepareDeletion(owner, vault_id),
-            this.#with.notes.prepareRelease(owner, id, [note_store_id, nullifier_store_id]),
+            this.#with.stores.prepareRelease(owner, id, [note_store_id, nullifier_store_id]),
           ),
         );
       } catch (error) {
@@ -216,6 +217,7 @@ export class ProverService {
       await this.#with.queue.cancel(id);
       if (analysis !== undefined) await this.#with.analyses?.cancel(analysis.id);
       await this.#with.vault.forget(vault_id);
+      await this.#with.stores.finishRemovals(owner);
       if (record.value.build.import !== undefined) await this.#with.imports.discard(owner, id);
       await this.#removeFiles(record.value, { ...shared?.artifacts }, { ...analysis?.artifacts });
       return;
@@ -239,7 +241,7 @@ export class ProverService {
     const place = this.#with.places.find(principal.subject, id)?.value;
     requireSaidProver(isOwner ? said : requireSaidPlace(said, place), this.#with.repository.onWire(prover), {
       catalog: this.#with.catalog,
-      hasStore: (storeId) => this.#with.notes.read(principal.subject, storeId) !== undefined,
+      hasStore: (storeId) => this.#with.stores.read(principal.subject, storeId) !== undefined,
     });
   }
 
@@ -253,6 +255,7 @@ export class ProverService {
       readonly meta?: Meta;
       readonly format?: "snarkjs" | "solidity" | undefined;
       readonly signal: AbortSignal;
+      readonly spend?: SpendRequest;
     },
   ): Promise<ProveResult> {
     return await this.#with.proofs.prove(owner, id, request);
@@ -260,16 +263,25 @@ export class ProverService {
 
   /**
    * Verifies a proof; see `Proofs.verify`.
-   * @throws AppError `forbidden` for `store` without the permission to create
+   * @throws AppError `forbidden` for `store`, and for what spends, without the permission to create
    */
   async verify(
     principal: Principal,
     id: string,
-    request: { readonly item: ProofItem; readonly store: boolean; readonly signal: AbortSignal },
+    request: {
+      readonly item: ProofItem;
+      readonly store: boolean;
+      readonly signal: AbortSignal;
+      readonly spend?: Pick<SpendRequest, "onSpent">;
+    },
   ): Promise<boolean> {
-    if (request.store && !holdsAll(principal.permissions, PERMISSIONS.create))
+    const mayCreate = holdsAll(principal.permissions, PERMISSIONS.create);
+    if (request.store && !mayCreate)
       throw new AppError("forbidden", { message: "storing a proof needs the permission create" });
-    return await this.#with.proofs.verify(principal.subject, id, request);
+    return await this.#with.proofs.verify(principal.subject, id, {
+      ...request,
+      spend: { mayCreate, ...request.spend },
+    });
   }
 
   /**
@@ -280,9 +292,15 @@ export class ProverService {
   async verifyBatch(
     owner: Subject,
     id: string,
-    request: { readonly body: WithRefusedItems<VerifyBody>; readonly signal: AbortSignal },
+    request: {
+      readonly body: WithRefusedItems<VerifyBody>;
+      readonly signal: AbortSignal;
+      /** Of the caller; none unless given, and then nothing is spent. */
+      readonly permissions?: number;
+    },
   ): Promise<VerifyResult> {
-    const { batch = [], ...single } = request.body;
+    const { batch = [], nullifier, ...single } = request.body;
+    const spent = new Map<number, readonly SpentKey[]>();
     for (const [path, value] of Object.entries(single)) {
       if (value === false || !(path === "store" || SINGLE_PROOF_MEMBERS.includes(path))) continue;
       const message =
@@ -294,10 +312,21 @@ export class ProverService {
     const results = await this.#with.proofs.verifyBatch(owner, id, {
       items: batch,
       signal: request.signal,
+      spend: {
+        nullifier,
+        mayCreate: holdsAll(request.permissions ?? 0, PERMISSIONS.create),
+        onSpent: (index, keys) => {
+          spent.set(index, keys);
+        },
+      },
     });
     return {
       result: results.every((result) => result === true),
-      batch: results.map((result) => (typeof result === "boolean" ? { result } : { errors: [...result.details] })),
+      batch: results.map((result, index) => {
+        if (typeof result !== "boolean") return { errors: [...result.details] };
+        const keys = spent.get(index);
+        return keys === undefined ? { result } : { result, spent: [...keys] };
+      }),
     };
   }
 
@@ -381,7 +410,7 @@ export class ProverService {
       nullifiers: request.nullifier_store_id ?? undefined,
     };
     // Checked before anything is written; prepared again for each try.
-    this.#with.notes.prepare(owner, stores);
+    this.#with.stores.prepare(owner, stores);
     const vault = await this.#with.vault.prepareProverVault(owner, {
       vault: `prover ${name}`.slice(0, NAME_LENGTH_MAX),
       noteKey: "notes",
@@ -392,6 +421,7 @@ export class ProverService {
       vault_id: vault.vaultId,
       name,
       description: request.description ?? null,
+      nullifier: request.nullifier ?? null,
       ...{ provider, proving_scheme, curve, trusted_setup },
       ...origin.prover,
     };
@@ -417,7 +447,7 @@ export class ProverService {
   ): Promise<Prover> {
     const { owner } = prover.build;
     for (let tries = 0; tries < CREATE_TRIES_MAX; tries += 1) {
-      const stores = this.#with.notes.prepare(owner, wanted);
+      const stores = this.#with.stores.prepare(owner, wanted);
       const stored = this.#reusingCircuit({
         ...prover,
         ...this.#now(),

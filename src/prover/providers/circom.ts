@@ -3,7 +3,7 @@
  * computes runs in the pools and processes behind `ProverCompute`.
  */
 import { hasMoreValues } from "../../engine/circuit/inputs.js";
-import { valuesOf, type CircuitInterface } from "../../engine/circuit/interface.js";
+import { elementPaths, valuesOf, type CircuitInterface } from "../../engine/circuit/interface.js";
 import type { CurveName } from "../../engine/curves/curve-parameters.js";
 import type {
   TaskFailure,
@@ -18,7 +18,7 @@ import type { GatesInput, ProverCompute } from "../compute/compute.js";
 import { CircuitInterfaces } from "../proofs/circuit-interfaces.js";
 import { circuitHash, requireCurve, sourceOf, withOptions, type CircuitSource } from "../provisioning/sources.js";
 import { CIRCOM_SYSTEMS, proofSystemOf, proofSystemRow, requirePrime } from "./circom-systems.js";
-import type { BuiltProver, Provider, ProviderDependencies, ProviderFactory, ReadyProver } from "./provider.js";
+import type { BuiltProver, Provider, ProviderDependencies, ProviderFactory } from "./provider.js";
 
 const DOWNLOADS: Provider["downloads"] = {
   "verifying_key.json": { artifact: "verifying_key.json", contentType: "application/json" },
@@ -132,10 +132,14 @@ function circomKeyFiles(compute: ProverCompute): Pick<Provider, "readImport" | "
 function circomProofs(
   compute: ProverCompute,
   interfaces: CircuitInterfaces,
-): Pick<Provider, "prove" | "verify" | "verifyBatch"> {
-  const interfaceOf = async (prover: ReadyProver): Promise<CircuitInterface> =>
+): Pick<Provider, "prove" | "verify" | "verifyBatch" | "publicNames"> {
+  const interfaceOf = async (prover: BuiltProver): Promise<CircuitInterface> =>
     await interfaces.get(prover.file("interface.json").sha256);
   return {
+    publicNames: async (prover) => {
+      const { signals } = await interfaceOf(prover);
+      return signals.filter(({ visibility }) => visibility !== "private").flatMap((signal) => elementPaths(signal));
+    },
     prove: async (prover, { inputs, witnessFile, format }, options) => {
       const circuit = await interfaceOf(prover);
       const failure = tooManyValues(circuit, inputs);

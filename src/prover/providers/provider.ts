@@ -179,6 +179,11 @@ export interface Provider {
    * @param string the reference string from which they follow, if any
    */
   gates(prover: BuiltProver, string: ReferenceStringFile | undefined, options: ComputeOptions): Promise<GatesOutcome>;
+  /**
+   * Returns the names of a compiled program's public signals, one for each element, in the order of proofs.
+   * @throws AppError `artifact_corrupt`
+   */
+  publicNames(prover: BuiltProver): Promise<readonly string[]>;
   /** Makes a proof and verifies it. */
   prove(prover: ReadyProver, request: ProveRequest, options: ComputeOptions): Promise<TaskResult<ProveValue>>;
   /** Verifies a proof in any of its forms; one that is well-formed and wrong is false. */

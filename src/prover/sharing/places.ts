@@ -7,7 +7,7 @@ import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import { mergeCommits, retryOnConflict } from "../../platform/store/commits.js";
 import type { Store, StoreCheck, StoreCommit, StoreKey, StoreRecord } from "../../platform/store/store.js";
 import type { Catalog } from "../catalog.js";
-import type { NoteStores } from "../proofs/note-stores.js";
+import type { ProofStores } from "../stores/proof-stores.js";
 import type { StoredProver } from "../repository.js";
 import type { ProverVault } from "../vault-port.js";
 
@@ -23,7 +23,7 @@ export type Place = {
 interface PlacesDependencies {
   readonly store: Store;
   readonly vault: ProverVault;
-  readonly notes: NoteStores;
+  readonly stores: ProofStores;
   readonly catalog: Pick<Catalog, "systemOf">;
   readonly clock: Clock;
 }
@@ -69,7 +69,7 @@ export class Places {
         noteKey: "notes",
       });
       const curve = this.#with.catalog.systemOf(prover).noteCurve;
-      const stores = this.#with.notes.prepare(subject, {
+      const stores = this.#with.stores.prepare(subject, {
         ...{ proverId: id, curve },
         notes: found?.value.note_store_id,
         nullifiers: found?.value.nullifier_store_id,
@@ -92,12 +92,15 @@ export class Places {
     });
   }
 
-  /** Prepares the deletion of a place with its vault, its notes and its stores. */
+  /**
+   * Prepares the deletion of a place with its vault, its notes and its stores; see `ProofStores.prepareRelease` for
+   * what is left to do.
+   */
   deletion(subject: Subject, proverId: string, { key, version, value }: StoreRecord<Place>): StoreCommit {
     return mergeCommits(
       { checks: [{ key, version }], deletes: [key] },
       this.#with.vault.prepareDeletion(subject, value.vault_id),
-      this.#with.notes.prepareRelease(subject, proverId, [value.note_store_id, value.nullifier_store_id]),
+      this.#with.stores.prepareRelease(subject, proverId, [value.note_store_id, value.nullifier_store_id]),
     );
   }
 }
