@@ -150,7 +150,7 @@ export class Proofs {
     });
     if (!result.ok) throw admission.isOwner ? taskError(result) : taskError(withoutSource(result));
     const { proof, publicSignals, timings } = result.value;
-    const record = await this.#store(caller, admission, {
+    const { record } = await this.#store(caller, admission, {
       proof,
       meta,
       publicSignals,
@@ -363,7 +363,11 @@ export class Proofs {
   }
 
   /** Writes the note and the record of a proof, which are the caller's, whoever owns the prover. */
-  async #store(caller: Subject, admission: Admission, proven: KeptProof): Promise<ProofRecord> {
+  async #store(
+    caller: Subject,
+    admission: Admission,
+    proven: KeptProof,
+  ): Promise<Pick<Appended, "spent"> & { readonly record: ProofRecord }> {
     const { prover } = admission;
     const proofHash = hashProof(proven.proof);
     const statementHash = hashStatement(prover.id, proven.verifyingKeySha256, proven.publicSignals);
@@ -381,7 +385,7 @@ export class Proofs {
       meta: proven.meta,
       timings: proven.timings,
     };
-    const { noteIndex } = await this.#append(caller, admission, proven, {
+    const { noteIndex, spent } = await this.#append(caller, admission, proven, {
       note: {
         store: { owner: caller, id: place.note_store_id },
         digest: noteDigest(statementHash, proofHash),
@@ -395,12 +399,12 @@ export class Proofs {
         ),
     });
     assert(noteIndex !== undefined, "a note has a place");
-    return { ...record, note_index: noteIndex };
+    return { record: { ...record, note_index: noteIndex }, spent };
   }
 
   /** Spends what a valid proof spends, without keeping the proof. */
-  async #spend(caller: Subject, admission: Admission, proven: Proven): Promise<void> {
-    await this.#append(caller, admission, proven, { records: () => ({}) });
+  async #spend(caller: Subject, admission: Admission, proven: Proven): Promise<Appended> {
+    return await this.#append(caller, admission, proven, { records: () => ({}) });
   }
 
   /** Appends what is kept of a proof, and spends what it spends, in one commit. */

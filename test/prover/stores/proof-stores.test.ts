@@ -86,12 +86,12 @@ async function append(pending: PendingAppend, by = appends): Promise<number> {
 
 async function newStores(
   owner: Subject,
-  wanted: { notes?: string; nullifiers?: string } = {},
+  wanted: { notes?: string; nullifiers?: string; curve?: CurveName } = {},
 ): Promise<{ noteStoreId: string; nullifierStoreId: string; proverId: string }> {
   const proverId = newId();
   const { commit, ...ids } = stores.prepare(owner, {
     proverId,
-    curve: "BN254",
+    curve: wanted.curve ?? "BN254",
     notes: wanted.notes,
     nullifiers: wanted.nullifiers,
   });
@@ -266,6 +266,21 @@ describe("stores of nullifiers", () => {
         { size: 1, root: first!.root },
       ],
     });
+  });
+
+  it("take keys up to the order of their own curve", async () => {
+    const owner = subject();
+    const between = `5${"0".repeat(63)}`;
+    for (const [curve, expected] of [
+      ["BLS12_381", "fulfilled"],
+      ["BN254", "invalid_request"],
+    ] as const) {
+      const { nullifierStoreId: id } = await newStores(owner, { curve });
+      await appends.append(only(spend(owner, id, 1)));
+      expect(await codeOf(() => proofs.nullifier({ owner, id }, between)), curve).toBe(expected);
+      const { proof } = proofs.nullifier({ owner, id }, hexOf(1));
+      expect([proof.found, proof.curve, verifySparseProof(proof)]).toEqual([true, curve, true]);
+    }
   });
 
   it("take a note and what it spends together, or neither", async () => {
