@@ -11,7 +11,9 @@ import type { PlonkProofJson } from "./encoding/plonk-proof.js";
 import type { PlonkSolidityArguments } from "./encoding/plonk-solidity.js";
 import type { SharedKey } from "./kernels/threads/shared-key.js";
 import type { CurveName } from "./curves/curve-parameters.js";
+import type { ConsistencyProof, InclusionProof } from "./merkle/dense-proofs.js";
 import type { NoteTreeNode, NoteTreeState } from "./merkle/note-tree.js";
+import type { HashedSparseNode, SparseInsertion } from "./merkle/sparse-tree.js";
 import type { ProofSystemName } from "./proof-systems/names.js";
 
 /** Bytes that several threads read: one copy in memory, with the hash by which a worker caches what it parsed. */
@@ -189,6 +191,30 @@ export interface AppendNotesValue {
   readonly completed: readonly NoteTreeNode[];
 }
 
+/** Entries for a sparse tree, with the nodes on their paths, which the thread cannot read by itself. */
+export interface InsertNullifiersMessage extends SparseInsertion {
+  readonly nodes: readonly HashedSparseNode[];
+}
+
+export interface InsertNullifiersValue {
+  readonly root: string;
+  readonly added: readonly HashedSparseNode[];
+}
+
+/** What is to be proven of a dense tree, with the full nodes that the proof reads. */
+export interface ProveNotesMessage {
+  readonly curve: CurveName;
+  readonly depth: number;
+  readonly nodes: readonly NoteTreeNode[];
+  readonly query:
+    | { readonly kind: "inclusion"; readonly index: number; readonly size: number }
+    | { readonly kind: "consistency"; readonly fromSize: number; readonly toSize: number };
+}
+
+export type ProveNotesValue =
+  | { readonly kind: "inclusion"; readonly proof: InclusionProof }
+  | { readonly kind: "consistency"; readonly proof: ConsistencyProof };
+
 export interface VerifierContractMessage {
   readonly system: ProofSystemName;
   /** snarkjs verification key as JSON text. */
@@ -240,6 +266,8 @@ export interface ComputeTasks {
   readonly verify: { readonly message: VerifyMessage; readonly value: VerifyValue };
   readonly verify_batch: { readonly message: VerifyBatchMessage; readonly value: VerifyBatchValue };
   readonly append_notes: { readonly message: AppendNotesMessage; readonly value: AppendNotesValue };
+  readonly insert_nullifiers: { readonly message: InsertNullifiersMessage; readonly value: InsertNullifiersValue };
+  readonly prove_notes: { readonly message: ProveNotesMessage; readonly value: ProveNotesValue };
   readonly verifier_contract: { readonly message: VerifierContractMessage; readonly value: VerifierContractValue };
   readonly cross_check: { readonly message: CrossCheckMessage; readonly value: CrossCheckValue };
 }

@@ -14,6 +14,7 @@ import { openClosedInputs } from "./closed/open-inputs.js";
 import { checkWitness, publicSignalsOf } from "./groth16/prove.js";
 import { onDroppedKey } from "./process/dropped-keys.js";
 import { appendNotes } from "./merkle/note-tree.js";
+import { insertNullifiers, proveNotes } from "./merkle/tree-tasks.js";
 import type { ProofSystemName } from "./proof-systems/names.js";
 import { openWithRoom } from "./proof-systems/open-with-room.js";
 import type { KernelProver, ProofSystem, SystemClaim } from "./proof-systems/proof-system.js";
@@ -87,6 +88,10 @@ export async function runComputeTask(
       return await verifyBatch(request.message);
     case "append_notes":
       return { ok: true, value: appendNotes(request.message) };
+    case "insert_nullifiers":
+      return { ok: true, value: insertNullifiers(request.message) };
+    case "prove_notes":
+      return { ok: true, value: proveNotes(request.message) };
     case "verifier_contract":
       return await verifierContract(request.message);
     case "cross_check": {

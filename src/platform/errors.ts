@@ -125,8 +125,8 @@ export const ERROR_STATUS = {
   proof_malformed: 422,
   proof_self_check_failed: 500,
   artifact_corrupt: 500,
-  /** Reserved: nothing is nullified yet, so that nothing throws it. */
-  note_double_spend: 422,
+  /** A note or a nullifier that was spent before. */
+  note_double_spend: 409,
   prover_busy: 409,
   store_unsuitable: 422,
   note_store_full: 409,

@@ -19,6 +19,7 @@ export interface LogFields {
   readonly prover_id?: string;
   readonly verifier_id?: string;
   readonly vault_id?: string;
+  readonly store_id?: string;
   readonly key_id?: string;
   readonly job_id?: string;
   readonly kind?: string;

@@ -37,7 +37,6 @@ import { proverBodyLimits, proverHandlers } from "./handlers.js";
 import { MADE_FILES, MadeFiles } from "./made-files.js";
 import { KnownKeys } from "./provisioning/known-keys.js";
 import { KeyPins } from "./provisioning/key-pins.js";
-import { NoteStores } from "./proofs/note-stores.js";
 import { ProverFiles } from "./prover-files.js";
 import { Proofs } from "./proofs/proofs.js";
 import { mergeCommits } from "../platform/store/commits.js";
@@ -71,7 +70,11 @@ import { BuiltInCircuits, type SourceLimits } from "./provisioning/sources.js";
 import { Imports } from "./imports/imports.js";
 import { Uploads, type UploadLimits } from "./imports/uploads.js";
 import { SourceFiles } from "./provisioning/source-files.js";
+import { ProofStores } from "./stores/proof-stores.js";
 import { StatusWatch } from "./provisioning/status-watch.js";
+import { createProofStores } from "./stores/create-proof-stores.js";
+import { storeHandlers } from "./stores/store-handlers.js";
+import { StoresService } from "./stores/stores-service.js";
 import { proverVault } from "./vault-port.js";
 
 interface ProverRegistryOptions {
@@ -146,6 +149,8 @@ export interface ProverRegistry {
   readonly service: ProverService;
   /** Provers of others that a subject uses. */
   readonly sharing: SharedProvers;
+  /** The stores of notes and nullifiers, as their owners read them. */
+  readonly stores: StoresService;
   readonly handlers: HandlersFor<typeof proverRoutes>;
   /** Counts how often verifiers disagreed. */
   readonly crossChecks: Pick<CrossChecks, "disagreements">;
@@ -210,25 +215,24 @@ export function createProverRegistry(
   options: ProverRegistryOptions,
   dependencies: ProverRegistryDependencies,
 ): ProverRegistry {
-  const { store, artifacts, compute, resident, events, clock, log } = dependencies;
+  const { store, artifacts, resident, events, clock, log } = dependencies;
   const turnOf = dependencies.turnOf ?? formatSubject;
   const vault = proverVault(dependencies.vault);
   const repository = new ProverRepository({ store });
   const builtIns = new BuiltInCircuits({ folder: join(PACKAGE_ROOT, "circuits") });
   const source = options.source ?? SOURCE_LIMITS;
   const catalog = createCatalog(options, dependencies, { builtIns, sourceLimits: source });
-  const appendNotes: ConstructorParameters<typeof NoteStores>[0]["appendNotes"] = async (message, owner) =>
-    await compute.appendNotes(message, { owner: turnOf(owner) });
-  const notes = new NoteStores({ store, clock, appendNotes });
+  const stores = new ProofStores({ store, clock });
   const pins = new KeyPins({ vault, catalog });
   const powers = new PowersRecords({ store });
   const files = usedFiles(artifacts, { repository, powers });
   const { strings, ...published } = openReferenceStrings(options, dependencies, { repository, powers, files });
   const watch = new StatusWatch();
-  const { access, places, labelling, sharing } = createUse({ store, repository, catalog, vault, notes, clock });
+  const { access, places, labelling, sharing } = createUse({ store, repository, catalog, vault, stores, clock });
+  const trees = createProofStores({ ...dependencies, stores, repository, catalog, access, places, turnOf });
   const proofs = new Proofs(
     { proveDeadlineMs: PROVE_DEADLINE_MS, verifyDeadlineMs: VERIFY_DEADLINE_MS },
-    { repository, access, places, notes, catalog, artifacts, turnOf, resident, pins, vault, events, clock },
+    { repository, access, places, stores, ...trees, catalog, artifacts, turnOf, resident, pins, vault, events, clock },
   );
   const uploadBytesMax = options.uploadBytesMax ?? UPLOAD_BYTES_MAX;
   const parts = { repository, files, catalog, builtIns, pins, strings, vault, watch, turnOf, powers };
@@ -243,20 +247,20 @@ export function createProverRegistry(
   const chained = createChained(dependencies, { ...parts, ...provisioned, ...made, access, proofs });
   const downloads = new ProverFiles({ ...parts, access, artifacts, imports, ...made });
   const service = new ProverService(serviceLimits(options), {
-    ...{ store, repository, artifacts, vault, catalog, origins, notes, proofs, watch, clock, queue, analyses },
+    ...{ store, repository, artifacts, vault, catalog, origins, stores, proofs, watch, clock, queue, analyses },
     ...{ files, imports, strings, downloads, access, places, ceremonies: ceremonies.registration, ...chained },
     requireTenant: dependencies.requireTenant,
   });
   const attesting = createReceipts(options.receiptIssuer ?? UNNAMED_ISSUER, dependencies, { ...parts, ...made });
+  const reading = new StoresService({ ...trees, stores, access, places });
   return {
-    service,
-    sharing,
-    crossChecks: attesting.crossChecks,
+    ...{ service, sharing, stores: reading, crossChecks: attesting.crossChecks },
     handlers: proverHandlers({
       ...attesting,
       provers: service,
       labelling,
       ...{ sharing: sharingHandlers(sharing), verifiers: verifierHandlers(chained.verifiers) },
+      stores: storeHandlers(reading, labelling),
       referenceStrings: published.handlers,
       ceremonies,
       ...createClosedInputs(dependencies, { repository, access, labelling }),
@@ -268,6 +272,7 @@ export function createProverRegistry(
     ),
     removeOrphans: async () => {
       await published.uploads.start();
+      await stores.finishRemovals();
       return await removeOrphans(artifacts, { repository, powers });
     },
     ...{ imports, ceremonies: ceremonies.sweep, verifierDisagreements: () => chained.onChain.disagreements },

@@ -12,6 +12,8 @@ import type { Prover } from "./schemas.js";
 import type { receiptRoutes } from "./receipts/receipt-routes.js";
 import type { AttestationRequest, Receipts, RequestAttestation } from "./receipts/receipts.js";
 import type { verifierRoutes } from "./on-chain/verifier-routes.js";
+import type { SpentKey } from "./stores/pending-append.js";
+import type { storeRoutes } from "./stores/store-routes.js";
 import type { sharingRoutes } from "./sharing/sharing-routes.js";
 import type { referenceStringRoutes } from "./reference-strings/reference-string-routes.js";
 import type { SourceLimits } from "./provisioning/sources.js";
@@ -20,7 +22,7 @@ import type { ProverService } from "./service.js";
 /** Members that a prover has for good. */
 const CONSTANT = [
   ...["id", "created_at", "vault_id", "name", "identifier", "provider", "proving_scheme", "curve"],
-  ...["note_store_id", "nullifier_store_id", "trusted_setup", "strict"],
+  ...["note_store_id", "nullifier_store_id", "trusted_setup", "strict", "nullifier"],
 ] as (keyof Prover)[];
 
 /** Returns the limits of bodies with inputs, by the prover that the path names, and of those with source. */
@@ -65,6 +67,7 @@ export function proverHandlers(dependencies: {
   readonly labelling: Labelling;
   readonly sharing: HandlersFor<typeof sharingRoutes>;
   readonly verifiers: HandlersFor<typeof verifierRoutes>;
+  readonly stores: HandlersFor<typeof storeRoutes>;
   readonly referenceStrings: HandlersFor<typeof referenceStringRoutes>;
   readonly receiptRoutes: HandlersFor<typeof receiptRoutes>;
   readonly receipts: Receipts;
@@ -81,6 +84,7 @@ export function proverHandlers(dependencies: {
     ...dependencies.ceremonies.handlers,
     ...dependencies.verifiers,
     ...dependencies.inputKeys.handlers(),
+    ...dependencies.stores,
     listProvers: ({ principal, query }) => ({ status: 200, ...provers.list(principal.subject, query) }),
     createProver: async ({ principal, body, preferWaitSec, signal }) => {
       requireSaidOwner(principal, body, requireTenant);
@@ -135,6 +139,7 @@ function proofHandlers(
       const id = labelling.idOf(principal.subject, params.id);
       provers.requireSaid(principal, id, body ?? {});
       const attest = attestation(receipts, body ?? {}, { principal, requestId, reference: params.id, signal });
+      const spent = spentKeys();
       const made = await provers.prove(principal.subject, id, {
         inputs: body?.witness,
         closed: closedInputs.read(request, id, body ?? {}),
@@ -143,10 +148,11 @@ function proofHandlers(
         format: query.format,
         signal,
         ...(attest === undefined ? {} : { attest }),
+        spend: { nullifier: body?.nullifier, spends: body?.spends, mayCreate: true, onSpent: spent.take },
       });
       return {
         status: 201,
-        body: { ...made, ...attest?.answer() },
+        body: { ...made, ...spent.answer(), ...attest?.answer() },
         headers: { Location: `/api/v1/provers/${id}/proofs/${made.id}` },
       };
     },
@@ -165,15 +171,18 @@ function proofHandlers(
       if (claimed.batch !== undefined)
         return {
           status: 200,
-          body: await provers.verifyBatch(principal.subject, id, { body: claimed, signal, ...attested }),
+          body: await provers.verifyBatch(principal.subject, id, {
+            ...{ body: claimed, signal, permissions: principal.permissions, ...attested },
+          }),
         };
       const { store = false, on_chain, network_id, ...item } = claimed;
-      const request = { item, store, signal, ...attested };
+      const spent = spentKeys();
+      const request = { item, store, signal, spend: { onSpent: spent.take }, ...attested };
       const answer =
         on_chain === true || network_id !== undefined
           ? await provers.verifyOnChain(principal, id, { ...request, networkId: network_id })
           : { result: await provers.verify(principal, id, request) };
-      return { status: 200, body: { ...answer, ...attest?.answer() } };
+      return { status: 200, body: { ...answer, ...spent.answer(), ...attest?.answer() } };
     },
     listProofs: ({ principal: { subject }, params, query }) => ({
       status: 200,
@@ -202,6 +211,20 @@ function attestation(
   const { receipt: wantsReceipt = false, assurance } = wanted;
   if (!wantsReceipt && assurance !== "triple") return undefined;
   return receipts.begin({ ...request, caller: principal.subject, wantsReceipt, assurance });
+}
+
+/** Takes what a request has spent, for its answer. */
+function spentKeys(): {
+  readonly take: (spent: readonly SpentKey[]) => void;
+  readonly answer: () => { readonly spent?: SpentKey[] };
+} {
+  let taken: SpentKey[] | undefined;
+  return {
+    take: (spent) => {
+      taken = [...spent];
+    },
+    answer: () => (taken === undefined ? {} : { spent: taken }),
+  };
 }
 
 function artifactHandlers(

@@ -45,6 +45,15 @@ export function ceremonyEvent(
   };
 }
 
+/** Returns the event of a spent note or nullifier, for the owner of the store that it went into. */
+export function noteNullified(owner: Subject, proverId: string): EventDraft {
+  return {
+    subject: `privacy.prover.notification.${owner.id}.${proverId}.note.nullified`,
+    payload: {},
+    audience: [owner],
+  };
+}
+
 /** Returns the event of a verifier on chain that has come to its end. */
 export function verifierMoved(
   owner: Subject,

@@ -108,16 +108,26 @@ interface ProverBuild {
 }
 
 /**
- * Provers that were made before the compiler had options lack them, those before universal setups their setup, and
- * those before the compiler was recorded both it and the hash of their source.
+ * Provers that were made before the compiler had options lack them, those before universal setups their setup,
+ * those before the compiler was recorded both it and the hash of their source, and those before nullifiers theirs.
  */
 export type StoredProver = Omit<
   Prover,
-  "options" | "setup" | "analysis" | "strict" | "compiler" | "source_hash" | "tags" | "pending_tags" | "meta"
+  | "options"
+  | "setup"
+  | "analysis"
+  | "strict"
+  | "compiler"
+  | "source_hash"
+  | "tags"
+  | "pending_tags"
+  | "meta"
+  | "nullifier"
 > & {
   readonly options?: Prover["options"];
   readonly setup?: Prover["setup"];
   readonly compiler?: Prover["compiler"];
+  readonly nullifier?: Prover["nullifier"];
   readonly source_hash?: Prover["source_hash"];
   readonly build: ProverBuild;
 };
@@ -231,6 +241,7 @@ export class ProverRepository {
       options: prover.options === undefined ? DEFAULT_OPTIONS : prover.options,
       setup: prover.setup ?? null,
       compiler: prover.compiler ?? null,
+      nullifier: prover.nullifier ?? null,
       source_hash: prover.source_hash ?? null,
       strict: build.is_strict ?? false,
       analysis: analysisOnWire(this.findAnalysis(build.owner, prover.id)?.value),
@@ -307,7 +318,7 @@ export class ProverRepository {
   /**
    * Prepares the deletion of a prover with its labels, its grants, the records of its verifiers and the owner's proof
    * records, and with the owner's compiled circuit when no other of its provers uses it. The stores are deleted by
-   * `NoteStores.prepareRelease`.
+   * `ProofStores.prepareRelease`.
    */
   deletion(record: StoreRecord<StoredProver>): StoreCommit {
     const { id, build } = record.value;

@@ -9,6 +9,7 @@ import { receiptRoutes } from "./receipts/receipt-routes.js";
 import { verifierRoutes } from "./on-chain/verifier-routes.js";
 import { inputKeyRoutes } from "./closed-inputs/input-key-routes.js";
 import { sharingRoutes } from "./sharing/sharing-routes.js";
+import { storeRoutes } from "./stores/store-routes.js";
 import { referenceStringRoutes } from "./reference-strings/reference-string-routes.js";
 import type { SourceLimits } from "./provisioning/sources.js";
 import {
@@ -110,6 +111,7 @@ export const proverRoutes = {
   ...ceremonyRoutes,
   ...verifierRoutes,
   ...inputKeyRoutes,
+  ...storeRoutes,
   listProvers: defineRoute({
     id: "listProvers",
     area: "prover",
@@ -133,7 +135,7 @@ export const proverRoutes = {
     needsUnsealed: true,
     creates: true,
     description:
-      "Answers at once; the circuit is compiled and set up afterwards. With `Prefer: wait=N` the answer waits up to N seconds (at most 60) for the end of provisioning. A nullifier store is reserved for the prover, but nothing is nullified yet. The source may also come as a form with .circom files, or as a .tar.gz, whose files other than .circom are left out.",
+      "Answers at once; the circuit is compiled and set up afterwards. With `Prefer: wait=N` the answer waits up to N seconds (at most 60) for the end of provisioning. With `nullifier` each verification spends a public signal, or the statement. The source may also come as a form with .circom files, or as a .tar.gz, whose files other than .circom are left out.",
     body: CreateProver,
     filesBody: {
       member: "source",
@@ -274,6 +276,7 @@ export const proverRoutes = {
       "key_disabled",
       "receipt_key_limit_reached",
       "assurance_disagreement",
+      "note_double_spend",
       "vault_sealed",
       "overloaded",
       "deadline_exceeded",
@@ -314,7 +317,7 @@ export const proverRoutes = {
     auth: READ,
     needsUnsealed: true,
     description:
-      "The public inputs and outputs in the witness are checked against the proof; private inputs are ignored. `store` needs the permission to create. With `batch`, up to 1000 proofs are verified together, much faster than one by one; the results are in the same order under `batch`. A malformed item has `errors` and does not affect the others. With `on_chain` or a `network_id` the prover's verifier contract is asked as well; where it answers otherwise the request fails with `verifier_disagrees`, the owner gets an event, and nothing is stored.",
+      "The public inputs and outputs in the witness are checked against the proof; private inputs are ignored. `store` needs the permission to create, and so does spending: with `nullifier` or `spends`, or with a prover that has a nullifier of its own, a valid proof spends in the commit that makes the answer true, and what was spent before is 409. With `batch`, up to 1000 proofs are verified together, much faster than one by one; the results are in the same order under `batch`. A malformed item has `errors` and does not affect the others. With `on_chain` or a `network_id` the prover's verifier contract is asked as well; where it answers otherwise the request fails with `verifier_disagrees`, the owner gets an event, and nothing is stored.",
     params: ProverParams,
     body: VerifyBody,
     itemsFailAlone: true,
@@ -339,6 +342,7 @@ export const proverRoutes = {
       "receipt_key_limit_reached",
       "assurance_disagreement",
       "insufficient_memory",
+      "note_double_spend",
       "vault_sealed",
       "overloaded",
       "deadline_exceeded",

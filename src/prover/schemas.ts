@@ -23,6 +23,7 @@ import { GIVEN_LABELS, LABELS, LABEL_FILTERS, Meta, MetaFilter, ProverReference 
 import { OnChainAnswer, PLANNED_VERIFIERS } from "./on-chain/verifier-schemas.js";
 import { PROVER_STATUSES } from "./provisioning/lifecycle.js";
 import { ATTESTED_MEMBERS, Receipt, WANTED_MEMBERS } from "./receipts/receipt-schemas.js";
+import { OWN_NULLIFIER, SPENDING, SPENT } from "./stores/store-schemas.js";
 
 export const MAIN_FILE_DEFAULT = "main.circom";
 
@@ -33,12 +34,6 @@ const Status = Type.Enum([...PROVER_STATUSES], {
   description: "provisioning status; deploying_artifacts while the verifier contracts of `verifiers` are deployed",
 });
 const FieldElement = Type.String({ pattern: "^(0|[1-9][0-9]{0,77})$", description: "field element, decimal" });
-
-/** Reserved: the store's id is given out and checked, but nothing writes to the store yet. */
-const NullifierStoreId = Type.String({
-  ...Uuid,
-  description: "UUID of the store for nullifiers; nothing is nullified yet, so the store stays empty",
-});
 
 /** An error or a warning of the compiler or of a later step. */
 export const ProverDiagnostic = Type.Object(
@@ -118,7 +113,8 @@ export const Prover = Type.Object(
     ),
     setup: nullable(UniversalSetup),
     note_store_id: Uuid,
-    nullifier_store_id: NullifierStoreId,
+    nullifier_store_id: Uuid,
+    nullifier: nullable(OWN_NULLIFIER),
     errors: Type.Array(ProverDiagnostic, { description: "why provisioning failed; empty otherwise" }),
     warnings: Type.Array(ProverDiagnostic, { description: "warnings of the compiler, and of the checks of an import" }),
     options: nullable(BuiltOptions),
@@ -207,7 +203,8 @@ export const CreateProver = closed(
     name: Type.Optional(nullable(Name)),
     description: Type.Optional(nullable(Description)),
     note_store_id: Type.Optional(nullable(Uuid)),
-    nullifier_store_id: Type.Optional(nullable(NullifierStoreId)),
+    nullifier_store_id: Type.Optional(nullable(Uuid)),
+    nullifier: Type.Optional(nullable(OWN_NULLIFIER)),
     store_id: Type.Optional(nullable(Type.String({ ...Uuid, description: "the same as `note_store_id`" }))),
     options: Type.Optional(nullable(CompileOptions)),
     setup: Type.Optional(
@@ -318,11 +315,12 @@ export const ProveBody = closed({
   meta: Type.Optional(Meta),
   receipt: Type.Optional(Type.Boolean({ default: false, description: "answer a signed receipt with the proof" })),
   ...WANTED_MEMBERS,
+  ...SPENDING,
   ...SAID_PROVER,
 });
 export type SaidProver = Omit<
   Static<typeof ProveBody>,
-  "witness" | "witness_file" | "witness_jwe" | "meta" | "receipt" | keyof typeof WANTED_MEMBERS
+  "witness" | "witness_file" | "witness_jwe" | "meta" | "receipt" | keyof typeof WANTED_MEMBERS | keyof typeof SPENDING
 >;
 export const ProveQuery = closed({
   format: Type.Optional(
@@ -372,6 +370,8 @@ const PROOF_MEMBERS = {
   solidity: Ignored,
   receipt: Ignored,
   checked_by: Ignored,
+  spent: Ignored,
+  ...SPENDING,
 };
 const ProofItem = closed(PROOF_MEMBERS);
 export type ProofItem = Static<typeof ProofItem>;
@@ -415,11 +415,16 @@ const ItemErrors = closed(
   { errors: Type.Array(closed({ message: Type.String(), code: Type.String(), path: Type.Optional(Type.String()) })) },
   { description: "the errors of a malformed item; the other items are verified all the same" },
 );
-const VerifiedItem = closed({ result: Type.Boolean(), receipt: ATTESTED_MEMBERS.receipt });
+const VerifiedItem = closed({
+  result: Type.Boolean(),
+  receipt: ATTESTED_MEMBERS.receipt,
+  spent: Type.Optional(SPENT),
+});
 export const VerifyResult = Type.Object({
   result: Type.Boolean({ description: "of a batch: whether all of its proofs are valid" }),
   ...ATTESTED_MEMBERS,
   on_chain: Type.Optional(OnChainAnswer),
+  spent: Type.Optional(SPENT),
   batch: Type.Optional(
     Type.Array(Type.Union([VerifiedItem, ItemErrors]), {
       maxItems: VERIFY_BATCH_ITEMS_MAX,
@@ -526,6 +531,7 @@ export const ProveResult = Type.Object({
   snarkjs: Type.Optional(SnarkjsProof),
   solidity: Type.Optional(SolidityProof),
   ...ATTESTED_MEMBERS,
+  spent: Type.Optional(SPENT),
 });
 export type ProveResult = Static<typeof ProveResult>;
 
@@ -536,8 +542,10 @@ export const Note = Type.Object(
     size: Type.Integer({ minimum: 1, description: "notes in the store" }),
     leaf: Digest,
     nullifier_key: Type.String({
-      description: "base64; SHA-256 of the encrypted note, the key that will nullify it; nothing is nullified yet",
+      description:
+        "base64 of 32 bytes; the key that nullifies the note, of its SHA-256 when encrypted: `/provers/:id/nullifiers/:key` takes it in hex",
     }),
+    spent: Type.Boolean({ description: "a later proof has spent or replaced the note" }),
     value: Type.String({ description: "base64 of the note's JSON: proof, public_signals, prover_id" }),
   },
   { description: "a note, decrypted for its owner; root is the store's present root" },

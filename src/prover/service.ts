@@ -30,7 +30,6 @@ import type { OnChainVerification } from "./on-chain/on-chain-verification.js";
 import type { StoredPlan } from "./on-chain/verifier-records.js";
 import type { OnChainAnswer } from "./on-chain/verifier-schemas.js";
 import type { Verifiers } from "./on-chain/verifiers.js";
-import type { NoteStores } from "./proofs/note-stores.js";
 import type { Attestation } from "./proofs/attestation.js";
 import type { Proofs } from "./proofs/proofs.js";
 import { withCompiled } from "./provisioning/provisioning.js";
@@ -58,6 +57,9 @@ import type { OfferedSystem } from "./providers/provider.js";
 import type { ReferenceStrings } from "./provisioning/reference-strings.js";
 import type { SourceFiles } from "./provisioning/source-files.js";
 import type { StatusWatch } from "./provisioning/status-watch.js";
+import type { SpentKey } from "./stores/pending-append.js";
+import type { ProofStores, WantedStores } from "./stores/proof-stores.js";
+import type { SpendRequest } from "./stores/spending.js";
 import type { ProverVault } from "./vault-port.js";
 import type { Meta } from "./labels/label-schemas.js";
 
@@ -95,7 +97,7 @@ interface ProverServiceDependencies {
   readonly origins: CircuitOrigins;
   readonly artifacts: Artifacts;
   readonly vault: ProverVault;
-  readonly notes: NoteStores;
+  readonly stores: ProofStores;
   readonly proofs: Proofs;
   readonly access: ProverAccess;
   readonly places: Places;
@@ -114,7 +116,11 @@ interface ProverServiceDependencies {
   readonly onChain: OnChainVerification;
 }
 
-type WantedStores = Parameters<NoteStores["prepare"]>[1];
+/** What is to be verified; the rights to spend are those of the caller. */
+type VerifyRequest = Omit<Parameters<Proofs["verify"]>[2], "spend"> & {
+  readonly spend?: Pick<SpendRequest, "onSpent">;
+};
+
 /** A prover before its stores are known. */
 type NewProver = Omit<StoredProver, "created_at" | "updated_at" | "note_store_id" | "nullifier_store_id">;
 
@@ -232,7 +238,7 @@ export class ProverService {
             this.#with.repository.deletion(record),
             ceremony.commit,
             this.#with.vault.prepareDeletion(owner, vault_id),
-            this.#with.notes.prepareRelease(owner, id, [note_store_id, nullifier_store_id]),
+            this.#with.stores.prepareRelease(owner, id, [note_store_id, nullifier_store_id]),
           ),
         );
       } catch (error) {
@@ -244,6 +250,7 @@ export class ProverService {
       if (analysis !== undefined) await this.#with.analyses?.cancel(analysis.id);
       await this.#with.verifiers.cancel(verifiers);
       await this.#with.vault.forget(vault_id);
+      await this.#with.stores.finishRemovals(owner);
       if (record.value.build.import !== undefined) await this.#with.imports.discard(owner, id);
       await this.#removeFiles(record.value, { ...shared?.artifacts }, { ...analysis?.artifacts });
       for (const sha256 of ceremony.files) await this.#with.files.removeUnused(sha256);
@@ -268,7 +275,7 @@ export class ProverService {
     const place = this.#with.places.find(principal.subject, id)?.value;
     requireSaidProver(isOwner ? said : requireSaidPlace(said, place), this.#with.repository.onWire(prover), {
       catalog: this.#with.catalog,
-      hasStore: (storeId) => this.#with.notes.read(principal.subject, storeId) !== undefined,
+      hasStore: (storeId) => this.#with.stores.read(principal.subject, storeId) !== undefined,
     });
   }
 
@@ -289,6 +296,7 @@ export class ProverService {
       readonly format?: "snarkjs" | "solidity" | undefined;
       readonly signal: AbortSignal;
       readonly attest?: Attestation;
+      readonly spend?: SpendRequest;
     },
   ): Promise<ProveResult> {
     return await this.#with.proofs.prove(owner, id, request);
@@ -296,12 +304,16 @@ export class ProverService {
 
   /**
    * Verifies a proof; see `Proofs.verify`.
-   * @throws AppError `forbidden` for `store` without the permission to create
+   * @throws AppError `forbidden` for `store`, and for what spends, without the permission to create
    */
-  async verify(principal: Principal, id: string, request: Parameters<Proofs["verify"]>[2]): Promise<boolean> {
-    if (request.store && !holdsAll(principal.permissions, PERMISSIONS.create))
+  async verify(principal: Principal, id: string, request: VerifyRequest): Promise<boolean> {
+    const mayCreate = holdsAll(principal.permissions, PERMISSIONS.create);
+    if (request.store && !mayCreate)
       throw new AppError("forbidden", { message: "storing a proof needs the permission create" });
-    return await this.#with.proofs.verify(principal.subject, id, request);
+    return await this.#with.proofs.verify(principal.subject, id, {
+      ...request,
+      spend: { mayCreate, ...request.spend },
+    });
   }
 
   /**
@@ -312,7 +324,7 @@ export class ProverService {
   async verifyOnChain(
     principal: Principal,
     id: string,
-    { networkId, ...request }: Parameters<Proofs["verify"]>[2] & { readonly networkId: string | undefined },
+    { networkId, ...request }: VerifyRequest & { readonly networkId: string | undefined },
   ): Promise<VerifyResult> {
     const { onChain } = this.#with;
     const verifier = onChain.choose(principal.subject, id, networkId);
@@ -336,9 +348,12 @@ export class ProverService {
       readonly body: WithRefusedItems<Omit<VerifyBody, "receipt" | "assurance">>;
       readonly signal: AbortSignal;
       readonly attest?: Attestation & { receiptOf(index: number): { readonly receipt?: string } };
+      /** Of the caller; none unless given, and then nothing is spent. */
+      readonly permissions?: number;
     },
   ): Promise<VerifyResult> {
-    const { batch = [], ...single } = request.body;
+    const { batch = [], nullifier, ...single } = request.body;
+    const spent = new Map<number, readonly SpentKey[]>();
     for (const [path, value] of Object.entries(single)) {
       const isChain = path === "on_chain" || path === "network_id";
       if (value === false || !(path === "store" || isChain || SINGLE_PROOF_MEMBERS.includes(path))) continue;
@@ -354,12 +369,21 @@ export class ProverService {
       items: batch,
       signal,
       ...(attest === undefined ? {} : { attest }),
+      spend: {
+        nullifier,
+        mayCreate: holdsAll(request.permissions ?? 0, PERMISSIONS.create),
+        onSpent: (index, keys) => {
+          spent.set(index, keys);
+        },
+      },
     });
     return {
       result: results.every((result) => result === true),
-      batch: results.map((result, i) =>
-        typeof result === "boolean" ? { result, ...attest?.receiptOf(i) } : { errors: [...result.details] },
-      ),
+      batch: results.map((result, index) => {
+        if (typeof result !== "boolean") return { errors: [...result.details] };
+        const keys = spent.get(index);
+        return { result, ...(keys === undefined ? {} : { spent: [...keys] }), ...attest?.receiptOf(index) };
+      }),
     };
   }
 
@@ -445,7 +469,7 @@ export class ProverService {
       nullifiers: request.nullifier_store_id ?? undefined,
     };
     // Checked before anything is written; prepared again for each try.
-    this.#with.notes.prepare(owner, stores);
+    this.#with.stores.prepare(owner, stores);
     const vault = await this.#with.vault.prepareProverVault(owner, {
       vault: `prover ${name}`.slice(0, NAME_LENGTH_MAX),
       noteKey: "notes",
@@ -456,6 +480,7 @@ export class ProverService {
       vault_id: vault.vaultId,
       name,
       description: request.description ?? null,
+      nullifier: request.nullifier ?? null,
       ...{ provider, proving_scheme, curve },
       trusted_setup: ceremony === undefined ? trusted_setup : ("ceremony" as const),
       ...origin.prover,
@@ -491,7 +516,7 @@ export class ProverService {
   ): Promise<Prover> {
     const { owner } = prover.build;
     for (let tries = 0; tries < CREATE_TRIES_MAX; tries += 1) {
-      const stores = this.#with.notes.prepare(owner, wanted);
+      const stores = this.#with.stores.prepare(owner, wanted);
       const stored = this.#reusingCircuit({
         ...prover,
         ...this.#now(),

@@ -10,7 +10,7 @@ const uncalled = (): never => {
 const circom: Provider = {
   ...{ name: "circom", systems: CIRCOM_SYSTEMS, downloads: {}, isAnalyzed: true },
   ...{ readProgram: uncalled, compile: uncalled, setup: uncalled, gates: uncalled },
-  ...{ prove: uncalled, verify: uncalled, verifyBatch: uncalled },
+  ...{ prove: uncalled, verify: uncalled, verifyBatch: uncalled, publicNames: uncalled },
 };
 const catalog = new Catalog({ providerAliases: { Gnark: "circom" } }, { providers: [circom] });
 

@@ -49,6 +49,8 @@ describe("deleting a prover", () => {
       "note_statement",
       "proof_store",
       "proof_store_user",
+      "proof_store_root",
+      "proof_store_size",
     ];
     for (const table of tables)
       expect(test.store.count([table, who.kind, who.id]), `${table}, proof ${proofId}`).toBe(0);

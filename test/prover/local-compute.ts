@@ -7,6 +7,7 @@ import { readCircuitInterface } from "../../src/engine/circuit/interface.js";
 import { readR1csHeader } from "../../src/engine/circuit/r1cs.js";
 import { curveNamed } from "../../src/engine/curves/curves.js";
 import { appendNotes } from "../../src/engine/merkle/note-tree.js";
+import { insertNullifiers, proveNotes } from "../../src/engine/merkle/tree-tasks.js";
 import { makeDevelopmentString } from "../../src/engine/plonk/development-string.js";
 import { openReferenceString } from "../../src/engine/proof-systems/reference-string-file.js";
 import type { StructuredReferenceString } from "../../src/engine/proof-systems/reference-string.js";
@@ -17,6 +18,10 @@ import type {
   AppendNotesValue,
   CrossCheckMessage,
   CrossCheckValue,
+  InsertNullifiersMessage,
+  InsertNullifiersValue,
+  ProveNotesMessage,
+  ProveNotesValue,
   ProveMessage,
   ProveValue,
   TaskResult,
@@ -140,6 +145,14 @@ export class LocalCompute implements ProverCompute {
       task: "cross_check",
       message: structuredClone(message),
     })) as TaskResult<CrossCheckValue>;
+  }
+
+  async insertNullifiers(message: InsertNullifiersMessage): Promise<InsertNullifiersValue> {
+    return insertNullifiers(structuredClone(message));
+  }
+
+  async proveNotes(message: ProveNotesMessage): Promise<ProveNotesValue> {
+    return proveNotes(structuredClone(message));
   }
 
   async verifierContract(message: VerifierContractMessage): Promise<TaskResult<VerifierContractValue>> {

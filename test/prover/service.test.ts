@@ -233,6 +233,7 @@ describe("lists", () => {
         "meta",
         "name",
         "note_store_id",
+        "nullifier",
         "nullifier_store_id",
         "options",
         "pending_tags",

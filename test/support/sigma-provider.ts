@@ -78,6 +78,10 @@ export function sigmaProvider({ onStep = async () => undefined }: SigmaOptions =
       "program.sigma": { artifact: "source.json", contentType: "text/plain; charset=UTF-8" },
     },
     isAnalyzed: false,
+    publicNames: async (prover) => {
+      const { points } = await relationOf(prover);
+      return points.flatMap(({ name }) => [`${name}.x`, `${name}.y`]);
+    },
     readProgram,
     compile: async (prover, { signal }) => {
       await onStep("compile", signal);

@@ -66,6 +66,9 @@ export async function newTenant({ server, anvil }: Ground, email: string): Promi
   await api.prove({ params: { id: prover }, body: { witness: { X: "3", Y: "35" }, receipt: true } });
   const receiptKey = (await api.listReceiptKeys({ params: { id: prover } })).body[0]!.kid;
   const proof = (await api.listProofs({ params: { id: prover } })).body[0]!.id;
+  const stores = (await api.getProver({ params: { id: prover } })).body;
+  // Made now: a server that cannot write makes no key.
+  await api.getStoreHead({ params: { id: stores.note_store_id } });
   const grant = (await api.createProverGrant({ params: { id: prover }, body: { user_id: randomUUID() } })).body.id;
   const sharedProver = await proverSharedWith(user.id, server.as(applicationToken));
   const network = await networkOf(anvil, api);
@@ -134,6 +137,11 @@ export async function newTenant({ server, anvil }: Ground, email: string): Promi
     // The paths of pages have no area.
     ":name": "page.js",
     "provers:name": "verifying_key.json",
+    "provers:key": "0".repeat(64),
+    "stores:id": stores.note_store_id,
+    "stores:index": "0",
+    "stores:key": "0".repeat(64),
+    "proveStoreNullifier:id": stores.nullifier_store_id,
     "reference_strings:hash": "0".repeat(64),
     "reference_strings:file": "missing.ptau",
     "reset_password:token": "ppr_none",
@@ -210,7 +218,7 @@ export function idParameters(route: RouteSpec): string[] {
 
 export function idOf(route: RouteSpec, name: string, ids: Ids): string {
   const area = route.path.replace(/^\/api\/v1\//, "").split("/")[0] ?? "";
-  const value = ids[`${area}:${name}`] ?? ids[name];
+  const value = ids[`${route.id}:${name}`] ?? ids[`${area}:${name}`] ?? ids[name];
   if (value === undefined) throw new Error(`${route.id}: the matrix does not know what :${name} of ${route.path} is`);
   return value;
 }

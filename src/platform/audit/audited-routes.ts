@@ -43,6 +43,8 @@ export const AUDIT_MODES: Readonly<Record<string, AuditMode | "none">> = {
   deleteProver: "durable",
   createProverInputKey: "durable",
   leaveSharedProver: "durable",
+  // Makes the key that signs, when it is first needed.
+  getStoreHead: "durable",
   // They decide who may use what another owns.
   createProverGrant: "durable",
   deleteProverGrant: "durable",

@@ -8,6 +8,10 @@ import type {
   AppendNotesValue,
   CrossCheckMessage,
   CrossCheckValue,
+  InsertNullifiersMessage,
+  InsertNullifiersValue,
+  ProveNotesMessage,
+  ProveNotesValue,
   ProveMessage,
   ProveValue,
   TaskResult,
@@ -204,6 +208,10 @@ export interface ProverCompute {
   verifyBatch(message: VerifyBatchMessage, options?: ComputeOptions): Promise<TaskResult<VerifyBatchValue>>;
   /** Hashes notes into their tree. */
   appendNotes(message: AppendNotesMessage, options?: ComputeOptions): Promise<AppendNotesValue>;
+  /** Hashes nullifiers into their tree. */
+  insertNullifiers(message: InsertNullifiersMessage, options?: ComputeOptions): Promise<InsertNullifiersValue>;
+  /** Makes a proof about a tree of notes. */
+  proveNotes(message: ProveNotesMessage, options?: ComputeOptions): Promise<ProveNotesValue>;
   /** Writes the Solidity contract that verifies proofs of a key on a curve with precompiles in the EVM. */
   verifierContract(
     message: VerifierContractMessage,

@@ -44,6 +44,10 @@ import type {
   AppendNotesValue,
   CrossCheckMessage,
   CrossCheckValue,
+  InsertNullifiersMessage,
+  InsertNullifiersValue,
+  ProveNotesMessage,
+  ProveNotesValue,
   OpenKey,
   PairingBackend,
   ProveMessage,
@@ -384,10 +388,20 @@ export class PooledCompute implements ProverCompute {
    * @throws AppError `internal_error` when the task fails, `deadline_exceeded` after 30 s
    */
   async appendNotes(message: AppendNotesMessage, options: ComputeOptions = {}): Promise<AppendNotesValue> {
-    const limits = { ...options, deadlineMs: NOTES_DEADLINE_MS };
-    const result = await this.#pools.run("interactive", "append_notes", message, limits);
-    if (!result.ok) throw new AppError("internal_error", { message: "the note tree could not be hashed" });
-    return result.value;
+    return treeResult(await this.#pools.run("interactive", "append_notes", message, treeLimits(options)));
+  }
+
+  /** Hashes nullifiers into their tree, as `appendNotes`, and throws the same. */
+  async insertNullifiers(
+    message: InsertNullifiersMessage,
+    options: ComputeOptions = {},
+  ): Promise<InsertNullifiersValue> {
+    return treeResult(await this.#pools.run("interactive", "insert_nullifiers", message, treeLimits(options)));
+  }
+
+  /** Hashes what a proof about notes needs, as `appendNotes`, and throws the same. */
+  async proveNotes(message: ProveNotesMessage, options: ComputeOptions = {}): Promise<ProveNotesValue> {
+    return treeResult(await this.#pools.run("interactive", "prove_notes", message, treeLimits(options)));
   }
 
   /** Writes the contract in the pool `prove`: of a key with many public signals it takes seconds. */
@@ -429,6 +443,15 @@ export class PooledCompute implements ProverCompute {
     this.#log.error("process ended without an answer", { step, code: failure.code });
     return new AppError("internal_error", { message: `${step}: the process ended without an answer`, cause: failure });
   }
+}
+
+function treeLimits(options: ComputeOptions): ComputeOptions & { readonly deadlineMs: number } {
+  return { ...options, deadlineMs: NOTES_DEADLINE_MS };
+}
+
+function treeResult<Value>(result: TaskResult<Value>): Value {
+  if (!result.ok) throw new AppError("internal_error", { message: "the tree could not be hashed" });
+  return result.value;
 }
 
 function compilationOf({ wasm, r1cs, sym, warnings, compiler }: PreparedCircuit): Compilation {

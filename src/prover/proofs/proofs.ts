@@ -2,38 +2,41 @@
  * Proving, verifying and the notes of proofs. The thread pools compute, and the vault opens key material. A proof is
  * returned only after its note and record are on disk.
  */
-import { AppError, assert, invalidMember, notFound } from "../../platform/errors.js";
+import { AppError, assert, invalidMember } from "../../platform/errors.js";
 import type { Subject } from "../../platform/auth/principal.js";
-import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import type { StreamedBody } from "../../platform/contract/streamed-body.js";
-import type { RefusedItem } from "../../platform/contract/refused-item.js";
-import type { Events } from "../../platform/events/events.js";
-import { newId } from "../../platform/ids.js";
-import { mergeCommits } from "../../platform/store/commits.js";
+import { RefusedItem } from "../../platform/contract/refused-item.js";
 import type { Artifacts } from "../../platform/store/artifacts.js";
 import type { ResidentBytes } from "../compute/resident-bytes.js";
-import type { ProveValue, TaskFailure, TaskResult, VerifyValue } from "../../engine/protocol.js";
+import type { ProveValue, TaskFailure, TaskResult, UncheckedClaim, VerifyValue } from "../../engine/protocol.js";
 import { builtProver, readyProver } from "../built-prover.js";
 import type { Catalog } from "../catalog.js";
 import type { ClosedRequest } from "../closed-inputs/closed-inputs.js";
 import { isVerifierOnly } from "../imports/import-files.js";
 import type { ProveRequest, ReadyProver } from "../providers/provider.js";
 import type { KeyPins } from "../provisioning/key-pins.js";
-import type { NoteStores, StoredNote } from "./note-stores.js";
 import { boundedMeta } from "../labels/labels.js";
 import type { Meta } from "../labels/label-schemas.js";
-import type { Place, Places } from "../sharing/places.js";
 import type { Right } from "../sharing/grants.js";
-import type { Admission, ProverAccess } from "../sharing/prover-access.js";
+import type { Admission } from "../sharing/prover-access.js";
 import { verifierCalldata } from "../on-chain/verifier-calldata.js";
-import { noteDeposited } from "../prover-events.js";
-import type { ProverRepository, StoredProver } from "../repository.js";
-import type { Note, ProofItem, ProofRecord, ProveResult } from "../schemas.js";
+import type { StoredProver } from "../repository.js";
+import type { Note, ProofItem, ProveResult } from "../schemas.js";
+import type { Appended } from "../stores/pending-append.js";
+import type { SpendPlan, SpendRequest, Spends } from "../stores/spending.js";
 import type { Attestation, Decision, NotePlace } from "./attestation.js";
-import { WitnessFiles } from "./witness-files.js";
 import { readClaim } from "./claims.js";
-import { hashProof, hashStatement, noteDigest, nullifierKey } from "./public-inputs.js";
-import type { ProverVault } from "../vault-port.js";
+import { ProofKeeping, type KeptProof, type ProofKeepingDependencies, type Proven } from "./proof-keeping.js";
+import { WitnessFiles } from "./witness-files.js";
+
+/** What of a verified proof is on disk. */
+interface Kept {
+  readonly note?: NotePlace | undefined;
+  readonly spent?: Appended["spent"];
+}
+
+/** Of a proof that is neither stored nor spends anything. */
+const NOTHING_KEPT: Kept = {};
 
 interface ProofsOptions {
   /** Time that one proof may take, waiting for a thread included. */
@@ -41,11 +44,7 @@ interface ProofsOptions {
   readonly verifyDeadlineMs: number;
 }
 
-interface ProofsDependencies {
-  readonly repository: ProverRepository;
-  readonly access: ProverAccess;
-  readonly places: Places;
-  readonly notes: NoteStores;
+interface ProofsDependencies extends ProofKeepingDependencies {
   /** The providers, which prove and verify. */
   readonly catalog: Catalog;
   readonly artifacts: Pick<Artifacts, "read" | "resolve">;
@@ -53,27 +52,29 @@ interface ProofsDependencies {
   readonly turnOf: (subject: Subject) => string;
   readonly resident: ResidentBytes;
   readonly pins: KeyPins;
-  readonly vault: ProverVault;
-  readonly events: Pick<Events, "commitOf">;
-  readonly clock: Clock;
 }
 
 /** What a caller wants proven. */
 interface ProofRequest extends Omit<ProveRequest, "closed" | "references">, Attested {
   readonly closed?: ClosedRequest | undefined;
+  readonly spend?: SpendRequest;
   readonly meta?: Meta;
   readonly signal: AbortSignal;
 }
 
-/** The content of a note, encrypted as JSON. */
-interface NoteContent {
-  readonly prover_id: string;
-  readonly proof: string;
-  readonly public_signals: readonly string[];
+/** What the items of a batch may spend, and who is told of each. */
+interface BatchSpend {
+  /** Of the items that say nothing else. */
+  readonly nullifier?: string | boolean | undefined;
+  readonly mayCreate: boolean;
+  readonly onSpent: (index: number, spent: Appended["spent"]) => void;
 }
 
-type Timings = ProofRecord["timings"];
-type OwnPlace = Pick<Place, "vault_id" | "note_key_id" | "note_store_id">;
+/** An item of a batch that can be verified. */
+interface ReadItem {
+  readonly claim: UncheckedClaim;
+  readonly plan: SpendPlan | undefined;
+}
 
 /** Who is told of decisions beside the caller. */
 interface Attested {
@@ -84,10 +85,12 @@ export class Proofs {
   readonly #options: ProofsOptions;
   readonly #with: ProofsDependencies;
   readonly #files = new WitnessFiles();
+  readonly #keeping: ProofKeeping;
 
   constructor(options: ProofsOptions, dependencies: ProofsDependencies) {
     this.#options = options;
     this.#with = dependencies;
+    this.#keeping = new ProofKeeping(dependencies);
   }
 
   /**
@@ -96,15 +99,16 @@ export class Proofs {
    * @param request.witnessFile in their place: a whole witness, such as snarkjs' `.wtns` file, unchecked
    * @param request.closed inputs that the proving thread alone opens: all of them, or what `inputs` names in vaults
    * @param request.meta free data of the proof's record
+   * @param request.spend what the proof spends, in the commit that stores it
    * @param request.attest called with the decision, before and after it is stored
    * @throws AppError `not_found`, `forbidden`, `prover_not_provisioned`, `invalid_request`, `witness_missing`,
    *   `witness_invalid`, `constraints_unsatisfied`, `proof_self_check_failed`, `artifact_corrupt`,
-   *   `prover_verifies_only`, `decryption_failed`, and what closed inputs, pools, vault and store throw
+   *   `prover_verifies_only`, `decryption_failed`, `note_double_spend`, and what closed inputs, pools, vault and store throw
    */
   async prove(
     caller: Subject,
     id: string,
-    { signal, meta: said, closed, attest, ...request }: ProofRequest,
+    { signal, meta: said, closed, attest, spend = { mayCreate: true }, ...request }: ProofRequest,
   ): Promise<ProveResult> {
     const admission = this.#admit(caller, id, "prove");
     const { prover } = admission;
@@ -123,6 +127,7 @@ export class Proofs {
     if (closed !== undefined && provider.takesClosedInputs !== true)
       throw invalidMember("witness", `provers of ${provider.name} take no closed inputs`);
     const ready = this.#ready(prover, pinned);
+    const plan = await this.#with.spending.plan(caller, admission, spend, { built: ready, isVerified: false });
     const options = { owner: turn, signal, deadlineMs: this.#options.proveDeadlineMs };
     const result = await withClosed(closed, admission, async (part) => {
       return await provider.prove(ready, { ...request, ...part }, options);
@@ -132,11 +137,8 @@ export class Proofs {
     const keys = { verifyingKeySha256, provingKeySha256 };
     const decision: Decision = { action: "prove", result: true, admission, ready, proof, publicSignals, ...keys };
     await attest?.confirm(decision);
-    const record = await this.#store(caller, admission, {
-      proof,
-      meta,
-      publicSignals,
-      verifyingKeySha256,
+    const { record, spent } = await this.#keeping.store(caller, admission, {
+      ...{ proof, meta, publicSignals, verifyingKeySha256, plan, onSpent: spend.onSpent },
       origin: "prove",
       timings: {
         witness_ms: round(timings.witnessMs),
@@ -144,7 +146,7 @@ export class Proofs {
         check_ms: round(timings.checkMs),
       },
     });
-    await attest?.sign([decision], this.#noteAt(caller, id, record.note_index));
+    await attest?.sign([{ ...decision, spent }], this.#keeping.noteAt(caller, id, record.note_index));
     return { proof, ...record, ...formsOf(result.value, prover.proving_scheme) };
   }
 
@@ -172,8 +174,9 @@ export class Proofs {
 
   /**
    * Returns whether the proof is valid for the public members of the inputs; with `store`, a valid proof gets a note.
-   * @throws AppError `forbidden` for `store` by one who may verify only, `proof_malformed`, `witness_missing`,
-   *   `witness_invalid`, and as `prove`
+   * What it spends is spent in the same commit, before true is returned; an invalid proof spends nothing.
+   * @throws AppError `forbidden` for `store` or spending by one who may verify only, `proof_malformed`,
+   *   `witness_missing`, `witness_invalid`, `note_double_spend`, and as `prove`
    */
   async verify(
     caller: Subject,
@@ -184,6 +187,7 @@ export class Proofs {
       /** Another verifier, which is asked as well; what it throws ends the request before anything is stored. */
       readonly confirm?: ((checked: VerifyValue) => Promise<void>) | undefined;
       readonly signal: AbortSignal;
+      readonly spend?: Pick<SpendRequest, "mayCreate" | "onSpent">;
     },
   ): Promise<boolean> {
     const { attest } = request;
@@ -191,196 +195,170 @@ export class Proofs {
     const { prover } = verifying;
     if (request.store && this.#with.access.find(caller, id, "prove") === undefined)
       throw new AppError("forbidden", { message: "this prover is shared for verification, without storing" });
-    const admission = request.store ? this.#admit(caller, id, "prove") : verifying;
     const meta = boundedMeta(request.store ? request.item.meta : undefined);
     const claim = readClaim(request.item, id);
     if (claim instanceof AppError) throw claim;
     const verifyingKeySha256 = await this.#with.pins.read(prover, "verifying_key", this.#with.turnOf(caller));
     await attest?.begin(prover, { isBatch: false });
     const ready = this.#ready(prover, { "verifying_key.json": verifyingKeySha256 });
+    const spend = { mayCreate: false, ...request.spend, ...spendsOf(request.item) };
+    const plan = await this.#with.spending.plan(caller, verifying, spend, { built: ready, isVerified: true });
+    const admission = request.store || plan !== undefined ? this.#admit(caller, id, "prove") : verifying;
     const asked = request.confirm === undefined ? claim : { ...claim, form: "solidity" as const };
-    const checked = await this.#with.catalog.providerOf(prover).verify(ready, asked, {
-      owner: this.#with.turnOf(caller),
-      signal: request.signal,
-      deadlineMs: this.#options.verifyDeadlineMs,
-    });
+    const options = { owner: this.#with.turnOf(caller), signal: request.signal };
+    const checked = await this.#with.catalog
+      .providerOf(prover)
+      .verify(ready, asked, { ...options, deadlineMs: this.#options.verifyDeadlineMs });
     if (!checked.ok) throw taskError(checked);
-    const { result, proof, publicSignals } = checked.value;
     const decision: Decision = { action: "verify", ready, admission, verifyingKeySha256, ...checked.value };
     await attest?.confirm(decision);
-    let note: NotePlace | undefined;
     await request.confirm?.(checked.value);
-    if (result && request.store) {
-      const proven = { proof, publicSignals, verifyingKeySha256, meta, origin: "verify", timings: null } as const;
-      const { note_index: index } = await this.#store(caller, admission, proven);
-      note = this.#noteAt(caller, id, index);
-    } else admission.requireStill();
-    await attest?.sign([decision], note);
+    const { result, proof, publicSignals } = checked.value;
+    const proven = { proof, publicSignals, verifyingKeySha256, plan, onSpent: spend.onSpent };
+    const kept: KeptProof | undefined = request.store
+      ? { ...proven, meta, origin: "verify", timings: null }
+      : undefined;
+    const { note, spent } = result ? await this.#keep(caller, admission, proven, kept) : NOTHING_KEPT;
+    if (note === undefined && spent === undefined) admission.requireStill();
+    await attest?.sign([{ ...decision, ...(spent === undefined ? {} : { spent }) }], note);
     return result;
   }
 
+  /** Stores a valid proof, or spends what it spends, or neither. */
+  async #keep(caller: Subject, admission: Admission, proven: Proven, kept: KeptProof | undefined): Promise<Kept> {
+    if (kept !== undefined) {
+      const { record, spent } = await this.#keeping.store(caller, admission, kept);
+      return { note: this.#keeping.noteAt(caller, admission.prover.id, record.note_index), spent };
+    }
+    if (proven.plan === undefined) return NOTHING_KEPT;
+    const { spent } = await this.#keeping.spend(caller, admission, proven);
+    return { spent };
+  }
+
   /**
-   * Verifies many proofs; returns true, false or the item's own error, in the order of the items. Nothing is stored.
-   * Slices run one after the other, so that a single verification waits for one slice at most and a long batch takes
-   * one thread.
+   * Verifies many proofs; returns true, false or the item's own error, in the order of the items. No note is stored;
+   * what items spend is spent by each for itself, so that of two that spend the same the first one does. Slices run
+   * one after the other, so that a single verification waits for one slice at most and a long batch takes one thread.
    * @throws AppError what concerns the prover or the pool, and so all items
    */
   async verifyBatch(
     caller: Subject,
     id: string,
-    request: Attested & { readonly items: readonly (ProofItem | RefusedItem)[]; readonly signal: AbortSignal },
+    request: Attested & {
+      readonly items: readonly (ProofItem | RefusedItem)[];
+      readonly signal: AbortSignal;
+      readonly spend?: BatchSpend;
+    },
   ): Promise<(boolean | AppError)[]> {
     const admission = this.#admit(caller, id, "verify");
-    const { prover, requireStill } = admission;
+    const { prover } = admission;
     await request.attest?.begin(prover, { isBatch: true });
     const verifyingKeySha256 = await this.#with.pins.read(prover, "verifying_key", this.#with.turnOf(caller));
     const ready = this.#ready(prover, { "verifying_key.json": verifyingKeySha256 });
-    const provider = this.#with.catalog.providerOf(prover);
     const results: (boolean | AppError)[] = [];
     const { verifySliceItems } = ready.system;
     for (let start = 0; start < request.items.length; start += verifySliceItems) {
-      const slice = request.items.slice(start, start + verifySliceItems).map((item) => readClaim(item, id));
-      request.signal.throwIfAborted();
-      const claims = slice.flatMap((claim) => (claim instanceof AppError ? [] : [claim]));
-      const checked = await provider.verifyBatch(ready, claims, {
-        owner: this.#with.turnOf(caller),
-        signal: request.signal,
-        deadlineMs: this.#options.verifyDeadlineMs,
-      });
-      requireStill();
-      if (!checked.ok) throw taskError(checked);
-      const outcomes = checked.value.outcomes.values();
-      const outcomeOf = slice.map((claim) => (claim instanceof AppError ? claim : outcomes.next().value));
-      results.push(...outcomeOf.map((outcome) => (outcome instanceof AppError ? outcome : resultOf(outcome))));
+      const slice = await Promise.all(
+        request.items
+          .slice(start, start + verifySliceItems)
+          .map(async (item) => await this.#readItem(caller, admission, item, { ready, spend: request.spend })),
+      );
+      const outcomes = await this.#verifySlice(caller, admission, slice, { ready, signal: request.signal });
+      const spent = new Map<number, Appended["spent"]>();
+      // All at once, so that they share commits; they are queued in their order.
+      const finished = await Promise.all(
+        outcomes.map(async ({ outcome, plan }, offset) => {
+          if (outcome instanceof AppError) return outcome;
+          return await this.#finishItem(caller, id, { plan, outcome, verifyingKeySha256 }, (keys) => {
+            spent.set(offset, keys);
+            request.spend?.onSpent(start + offset, keys);
+          });
+        }),
+      );
+      results.push(...finished);
       const shared = { action: "verify", ready, admission, verifyingKeySha256 } as const;
       await request.attest?.sign(
-        outcomeOf.map((outcome) =>
-          outcome instanceof AppError || outcome?.ok !== true ? undefined : { ...shared, ...outcome.value },
-        ),
+        outcomes.map(({ outcome }, offset) => {
+          if (finished[offset] instanceof AppError || outcome instanceof AppError || !outcome.ok) return undefined;
+          const keys = spent.get(offset);
+          return { ...shared, ...outcome.value, ...(keys === undefined ? {} : { spent: keys }) };
+        }),
       );
     }
     return results;
   }
 
+  /** Verifies what can be verified of a slice; returns an outcome for each item. */
+  async #verifySlice(
+    caller: Subject,
+    admission: Admission,
+    slice: readonly (ReadItem | AppError)[],
+    { ready, signal }: { readonly ready: ReadyProver; readonly signal: AbortSignal },
+  ): Promise<{ readonly outcome: TaskResult<VerifyValue> | AppError; readonly plan?: SpendPlan | undefined }[]> {
+    signal.throwIfAborted();
+    const claims = slice.flatMap((item) => (item instanceof AppError ? [] : [item.claim]));
+    const options = { owner: this.#with.turnOf(caller), signal, deadlineMs: this.#options.verifyDeadlineMs };
+    const checked = await this.#with.catalog.providerOf(admission.prover).verifyBatch(ready, claims, options);
+    admission.requireStill();
+    if (!checked.ok) throw taskError(checked);
+    const outcomes = checked.value.outcomes.values();
+    return slice.map((item) => {
+      if (item instanceof AppError) return { outcome: item };
+      const { value: outcome } = outcomes.next();
+      assert(outcome !== undefined, "each item has an outcome");
+      return { outcome, plan: item.plan };
+    });
+  }
+
+  /** Reads an item of a batch, and what it spends; returns what is wrong with it. */
+  async #readItem(
+    caller: Subject,
+    admission: Admission,
+    item: ProofItem | RefusedItem,
+    { ready, spend }: { readonly ready: ReadyProver; readonly spend: BatchSpend | undefined },
+  ): Promise<ReadItem | AppError> {
+    const claim = readClaim(item, admission.prover.id);
+    if (claim instanceof AppError || item instanceof RefusedItem) return asError(claim);
+    const { nullifier = spend?.nullifier, spends } = spendsOf(item);
+    const wanted = { nullifier, spends, mayCreate: spend?.mayCreate ?? false };
+    try {
+      const plan = await this.#with.spending.plan(caller, admission, wanted, { built: ready, isVerified: true });
+      return { claim, plan };
+    } catch (error) {
+      return asError(error);
+    }
+  }
+
+  /** Spends what a valid item of a batch spends, and returns its result. */
+  async #finishItem(
+    caller: Subject,
+    id: string,
+    item: {
+      readonly plan: SpendPlan | undefined;
+      readonly outcome: TaskResult<VerifyValue>;
+      readonly verifyingKeySha256: string;
+    },
+    onSpent: (spent: Appended["spent"]) => void,
+  ): Promise<boolean | AppError> {
+    const { plan, outcome, verifyingKeySha256 } = item;
+    if (!outcome.ok) return taskError(outcome);
+    if (!outcome.value.result || plan === undefined) return outcome.value.result;
+    const { proof, publicSignals } = outcome.value;
+    try {
+      const admission = this.#admit(caller, id, "prove");
+      await this.#keeping.spend(caller, admission, { proof, publicSignals, verifyingKeySha256, plan, onSpent });
+      return true;
+    } catch (error) {
+      return asError(error);
+    }
+  }
+
   /**
-   * Returns a note of the caller's store for the prover, decrypted, also one of another prover that shares the store.
-   * @param index from 0
+   * Returns a note; see `ProofKeeping.note`.
    * @throws AppError `not_found`, `data_corrupt`
    */
   async note(caller: Subject, id: string, index: number): Promise<Note> {
-    const storeId = this.#noteStoreOf(caller, id);
-    const note = storeId === undefined ? undefined : this.#with.notes.readNote(caller, storeId, index);
-    const tree = storeId === undefined ? undefined : this.#with.notes.read(caller, storeId)?.tree;
-    if (storeId === undefined || note === undefined || tree === undefined) throw notFound("note");
-    const plaintext = await this.#decrypt(caller, storeId, note);
-    return {
-      index,
-      root: tree.root,
-      size: tree.size,
-      leaf: note.leaf,
-      nullifier_key: nullifierKey(note.ciphertext),
-      value: Buffer.from(plaintext).toString("base64"),
-    };
-  }
-
-  /** A shared store keeps the leaves of a deleted prover, but its notes cannot be decrypted without its vault. */
-  async #decrypt(owner: Subject, storeId: string, note: StoredNote): Promise<Uint8Array> {
-    try {
-      return await this.#with.vault.decrypt(
-        owner,
-        { vaultId: note.vault_id, keyId: note.key_id },
-        note.ciphertext,
-        noteContext(storeId, note.prover_id),
-      );
-    } catch (error) {
-      if (!(error instanceof AppError) || error.code !== "not_found") throw error;
-      throw new AppError("not_found", { message: "the key that opens this note was deleted", cause: error });
-    }
-  }
-
-  /** Undefined for one who may prove with another's prover and has not yet. */
-  #noteStoreOf(caller: Subject, id: string): string | undefined {
-    const place = this.#with.places.find(caller, id)?.value;
-    if (place !== undefined) return place.note_store_id;
-    const { prover, isOwner } = this.#with.access.require(caller, id, "prove");
-    return isOwner ? prover.note_store_id : undefined;
-  }
-
-  /** Where a note is that was just written; undefined once its store is deleted. */
-  #noteAt(caller: Subject, id: string, index: number): NotePlace | undefined {
-    const storeId = this.#noteStoreOf(caller, id);
-    const tree = storeId === undefined ? undefined : this.#with.notes.read(caller, storeId)?.tree;
-    if (storeId === undefined || tree === undefined) return undefined;
-    return { store_id: storeId, index, root: tree.root, size: tree.size };
-  }
-
-  /** Writes the note and the record of a proof, which are the caller's, whoever owns the prover. */
-  async #store(
-    caller: Subject,
-    admission: Admission,
-    proven: {
-      readonly meta: Meta;
-      readonly proof: string;
-      readonly publicSignals: readonly string[];
-      readonly verifyingKeySha256: string;
-      readonly origin: ProofRecord["origin"];
-      readonly timings: Timings;
-    },
-  ): Promise<ProofRecord> {
-    const { prover, checks } = admission;
-    const proofHash = hashProof(proven.proof);
-    const statementHash = hashStatement(prover.id, proven.verifyingKeySha256, proven.publicSignals);
-    const content: NoteContent = { prover_id: prover.id, proof: proven.proof, public_signals: proven.publicSignals };
-    const { place, ciphertext } = await this.#encrypt(caller, admission, Buffer.from(JSON.stringify(content)));
-    const record: Omit<ProofRecord, "note_index"> = {
-      id: newId(),
-      created_at: isoTimestamp(this.#with.clock.nowMs()),
-      prover_id: prover.id,
-      hash: proofHash,
-      statement_hash: statementHash,
-      public_signals: [...proven.publicSignals],
-      bytes: proven.proof.length / 2,
-      origin: proven.origin,
-      meta: proven.meta,
-      timings: proven.timings,
-    };
-    const noteIndex = await this.#with.notes.append(caller, place.note_store_id, {
-      digest: noteDigest(statementHash, proofHash),
-      statementHash,
-      proofHash,
-      note: { prover_id: prover.id, vault_id: place.vault_id, key_id: place.note_key_id, ciphertext },
-      // Nothing is written for a prover that was deleted meanwhile, nor for one whose right has ended.
-      checks,
-      records: (index) =>
-        mergeCommits(
-          this.#with.repository.insertProof(caller, { ...record, note_index: index }),
-          this.#with.events.commitOf([noteDeposited(caller, prover.id)]),
-        ),
-    });
-    return { ...record, note_index: noteIndex };
-  }
-
-  /** Encrypts a note with the caller's own key for this prover, in the caller's own place. */
-  async #encrypt(
-    caller: Subject,
-    { prover, isOwner, checks }: Admission,
-    note: Uint8Array,
-  ): Promise<{ readonly place: OwnPlace; readonly ciphertext: string }> {
-    const encrypt = async (place: OwnPlace): Promise<{ place: OwnPlace; ciphertext: string }> => {
-      const key = { vaultId: place.vault_id, keyId: place.note_key_id };
-      const context = noteContext(place.note_store_id, prover.id);
-      return { place, ciphertext: await this.#with.vault.encrypt(caller, key, note, context) };
-    };
-    const { vault_id, note_store_id, build } = prover;
-    if (isOwner) return await encrypt({ vault_id, note_store_id, note_key_id: build.note_key_id });
-    const place = await this.#with.places.open(caller, prover, { checks });
-    try {
-      return await encrypt(place);
-    } catch (error) {
-      // The caller has deleted the key or its vault; the owner's notes have a vault that is the prover's own.
-      if (!(error instanceof AppError) || error.code !== "not_found") throw error;
-      return await encrypt(await this.#with.places.open(caller, prover, { checks, lostKey: place.note_key_id }));
-    }
+    return await this.#keeping.note(caller, id, index);
   }
 
   #ready(prover: StoredProver, pinned: Parameters<typeof readyProver>[2]["pinned"]): ReadyProver {
@@ -440,14 +418,14 @@ async function withClosed(
   }
 }
 
-/** Binds a note to its store and prover: elsewhere it does not decrypt. */
-function noteContext(storeId: string, proverId: string): string {
-  return `pv/v1/note:${storeId}:${proverId}`;
+function spendsOf({ nullifier, spends }: ProofItem): Spends {
+  return { ...(nullifier === undefined ? {} : { nullifier }), ...(spends === undefined ? {} : { spends }) };
 }
 
-function resultOf(outcome: TaskResult<VerifyValue> | undefined): boolean | AppError {
-  assert(outcome !== undefined, "each item has an outcome");
-  return outcome.ok ? outcome.value.result : taskError(outcome);
+/** Returns a failure that concerns one item; rethrows any other. */
+function asError(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  throw error;
 }
 
 function witnessMissing(message: string): AppError {

@@ -50,9 +50,19 @@ export function noteDigest(statementHash: string, proofHash: string): string {
 }
 
 /**
- * Returns the key that will nullify a note, base64: SHA-256("pv/v1/nullifier" || the encrypted note). Nothing is
- * nullified yet.
+ * Returns the key that nullifies a note, 64 hex digits: SHA-256("pv/v1/nullifier" || the encrypted note) without its
+ * first byte, so that it is an element of every curve's scalar field.
  */
-export function nullifierKey(ciphertext: string): string {
-  return createHash("sha256").update("pv/v1/nullifier").update(ciphertext).digest("base64");
+export function noteNullifier(ciphertext: string): string {
+  return shortened(createHash("sha256").update("pv/v1/nullifier").update(ciphertext).digest("hex"));
+}
+
+/** Returns the key by which a statement itself is spent, 64 hex digits: its hash without the first byte. */
+export function statementNullifier(statementHash: string): string {
+  return shortened(statementHash);
+}
+
+/** 248 bits: below the order of both curves' scalar fields, and as hard to collide as is known how to. */
+function shortened(digest: string): string {
+  return digest.slice(2).padStart(2 * ELEMENT_BYTES, "0");
 }

@@ -4,7 +4,7 @@
  */
 import { revealingReferences, type VaultReference } from "../../engine/closed/vault-references.js";
 import { hasMoreValues } from "../../engine/circuit/inputs.js";
-import { valuesOf, type CircuitInterface } from "../../engine/circuit/interface.js";
+import { elementPaths, valuesOf, type CircuitInterface } from "../../engine/circuit/interface.js";
 import type { CurveName } from "../../engine/curves/curve-parameters.js";
 import type {
   TaskFailure,
@@ -149,12 +149,16 @@ function circomKeyFiles(compute: ProverCompute): Pick<Provider, "readImport" | "
 function circomProofs(
   compute: ProverCompute,
   interfaces: CircuitInterfaces,
-): Pick<Provider, "prove" | "verify" | "verifyBatch" | "witnessFileBytes"> {
+): Pick<Provider, "prove" | "verify" | "verifyBatch" | "witnessFileBytes" | "publicNames"> {
   const interfaceOf = async (prover: BuiltProver): Promise<CircuitInterface> =>
     await interfaces.get(prover.file("interface.json").sha256);
   return {
     witnessFileBytes: async (prover) =>
       (await interfaceOf(prover)).wireCount * WITNESS_ELEMENT_BYTES + WITNESS_FILE_SPARE_BYTES,
+    publicNames: async (prover) => {
+      const { signals } = await interfaceOf(prover);
+      return signals.filter(({ visibility }) => visibility !== "private").flatMap((signal) => elementPaths(signal));
+    },
     prove: async (prover, { inputs, witnessFile, closed, references = [], format }, options) => {
       const circuit = await interfaceOf(prover);
       const failure = tooManyValues(circuit, inputs) ?? revealing(circuit, references);

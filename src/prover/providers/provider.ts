@@ -196,6 +196,11 @@ export interface Provider {
   gates(prover: BuiltProver, string: ReferenceStringFile | undefined, options: ComputeOptions): Promise<GatesOutcome>;
   /** Returns the length of a whole witness, as `prove` takes it in a file, at most; absent where it takes none. */
   readonly witnessFileBytes?: (prover: BuiltProver) => Promise<number>;
+  /**
+   * Returns the names of a compiled program's public signals, one for each element, in the order of proofs.
+   * @throws AppError `artifact_corrupt`
+   */
+  publicNames(prover: BuiltProver): Promise<readonly string[]>;
   /** Makes a proof and verifies it. */
   prove(prover: ReadyProver, request: ProveRequest, options: ComputeOptions): Promise<TaskResult<ProveValue>>;
   /** Verifies a proof in any of its forms; one that is well-formed and wrong is false. */

@@ -44,6 +44,7 @@ import { statusEvents } from "../prover-events.js";
 import type { ProverDiagnostic, UniversalSetup } from "../schemas.js";
 import type { ReferenceStrings } from "./reference-strings.js";
 import type { SourceFiles } from "./source-files.js";
+import { unknownSignal } from "../stores/unknown-signal.js";
 import type { ProverVault } from "../vault-port.js";
 
 export interface ProvisioningDependencies {
@@ -218,6 +219,7 @@ export class Provisioning {
         await this.#compile(prover, lease);
         return;
       case "compiled":
+        if (await this.#lacksNullifier(prover, lease)) return;
         if (this.#systemOf(prover).setup !== "own") await this.#deriveKeys(prover, lease);
         else await this.#move(prover, "pending_setup", lease);
         return;
@@ -323,6 +325,16 @@ export class Provisioning {
 
   async #removeUnused(artifacts: ArtifactSet): Promise<void> {
     for (const { sha256 } of Object.values(artifacts)) await this.#with.files.removeUnused(sha256);
+  }
+
+  /** Fails a prover whose own nullifier is no public signal of the circuit; returns whether it has. */
+  async #lacksNullifier(prover: StoredProver, lease: ProvisioningLease): Promise<boolean> {
+    const { nullifier } = prover;
+    if (typeof nullifier !== "string") return false;
+    const names = await this.#providerOf(prover).publicNames(this.#built(prover));
+    if (names.includes(nullifier)) return false;
+    await this.#fail(prover, [diagnostic("nullifier_unknown", unknownSignal(nullifier, names))], lease);
+    return true;
   }
 
   /** Compiles the source; where it does not compile, the prover fails. */

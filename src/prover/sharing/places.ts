@@ -8,7 +8,7 @@ import { AppError } from "../../platform/errors.js";
 import { mergeCommits, retryOnConflict } from "../../platform/store/commits.js";
 import type { Store, StoreCheck, StoreCommit, StoreKey, StoreRecord } from "../../platform/store/store.js";
 import type { Catalog } from "../catalog.js";
-import type { NoteStores } from "../proofs/note-stores.js";
+import type { ProofStores } from "../stores/proof-stores.js";
 import type { StoredProver } from "../repository.js";
 import type { ProverVault } from "../vault-port.js";
 
@@ -24,7 +24,7 @@ export type Place = {
 interface PlacesDependencies {
   readonly store: Store;
   readonly vault: ProverVault;
-  readonly notes: NoteStores;
+  readonly stores: ProofStores;
   readonly catalog: Pick<Catalog, "systemOf">;
   readonly clock: Clock;
 }
@@ -68,7 +68,7 @@ export class Places {
       if (found !== undefined && found.value.note_key_id !== lostKey) return found.value;
       const { vaultId, noteKeyId, commit } = await this.#prepareKey(subject, prover, found?.value.vault_id);
       const curve = this.#with.catalog.systemOf(prover).noteCurve;
-      const stores = this.#with.notes.prepare(subject, {
+      const stores = this.#with.stores.prepare(subject, {
         ...{ proverId: id, curve },
         notes: found?.value.note_store_id,
         nullifiers: found?.value.nullifier_store_id,
@@ -109,12 +109,15 @@ export class Places {
     return await vault.prepareProverVault(subject, names);
   }
 
-  /** Prepares the deletion of a place with its vault, its notes and its stores. */
+  /**
+   * Prepares the deletion of a place with its vault, its notes and its stores; see `ProofStores.prepareRelease` for
+   * what is left to do.
+   */
   deletion(subject: Subject, proverId: string, { key, version, value }: StoreRecord<Place>): StoreCommit {
     return mergeCommits(
       { checks: [{ key, version }], deletes: [key] },
       this.#with.vault.prepareDeletion(subject, value.vault_id),
-      this.#with.notes.prepareRelease(subject, proverId, [value.note_store_id, value.nullifier_store_id]),
+      this.#with.stores.prepareRelease(subject, proverId, [value.note_store_id, value.nullifier_store_id]),
     );
   }
 }

@@ -14,6 +14,7 @@ import type { ProverVault } from "../vault-port.js";
 import type { Grantee, StoredGrant } from "./grants.js";
 import type { Places } from "./places.js";
 import type { ProverAccess } from "./prover-access.js";
+import type { ProofStores } from "../stores/proof-stores.js";
 import type { CreateProverGrant, ProverGrant, SharedProver } from "./sharing-schemas.js";
 
 interface SharedProversDependencies {
@@ -21,6 +22,7 @@ interface SharedProversDependencies {
   readonly repository: ProverRepository;
   readonly access: ProverAccess;
   readonly places: Places;
+  readonly stores: Pick<ProofStores, "finishRemovals">;
   readonly vault: Pick<ProverVault, "forget">;
   readonly clock: Clock;
 }
@@ -101,7 +103,7 @@ export class SharedProvers {
    * @throws AppError `not_found` when there is neither, `prover_busy` when its store keeps changing
    */
   async leave(caller: Subject, id: string): Promise<void> {
-    const { store, repository, places, vault } = this.#with;
+    const { store, stores, repository, places, vault } = this.#with;
     for (let tries = 0; tries < LEAVE_TRIES_MAX; tries += 1) {
       const grant = repository.grants.find(caller, id);
       const place = places.find(caller, id);
@@ -119,7 +121,10 @@ export class SharedProvers {
         if (error instanceof StoreConflict) continue;
         throw error;
       }
-      if (place !== undefined) await vault.forget(place.value.vault_id);
+      if (place !== undefined) {
+        await vault.forget(place.value.vault_id);
+        await stores.finishRemovals(caller);
+      }
       return;
     }
     throw new AppError("prover_busy", { message: "the prover is in use; try again" });
@@ -151,6 +156,7 @@ export class SharedProvers {
       ...{ id, created_at, name, identifier, provider, proving_scheme, curve, status, trusted_setup },
       description: this.#with.repository.labels.onWire({ ...prover, build }).description,
       setup: setup ?? null,
+      nullifier: prover.nullifier ?? null,
       may: this.#with.access.rights(caller, id),
       shared_by: formatSubject(build.owner),
     };

@@ -39,12 +39,12 @@ export const CreateProverGrant = closed(
 export type CreateProverGrant = Static<typeof CreateProverGrant>;
 
 const { id, created_at, name, description, identifier, provider } = Prover.properties;
-const { proving_scheme, curve, status, trusted_setup, setup } = Prover.properties;
+const { proving_scheme, curve, status, trusted_setup, setup, nullifier } = Prover.properties;
 /** What others see of a prover: what they need to use its proofs and to judge its keys. */
 export const SharedProver = Type.Object(
   {
     ...{ id, created_at, name, description, identifier, provider },
-    ...{ proving_scheme, curve, status, trusted_setup, setup },
+    ...{ proving_scheme, curve, status, trusted_setup, setup, nullifier },
     may: Type.Array(Right, { description: "what the caller may do with it" }),
     shared_by: Type.String({ description: "its owner: user, application or organization, a colon, and the UUID" }),
   },

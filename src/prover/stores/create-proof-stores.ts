@@ -1,0 +1,69 @@
+/** Builds what appends to stores, proves about them and signs their roots. */
+import type { Subject } from "../../platform/auth/principal.js";
+import type { Clock } from "../../platform/clock.js";
+import type { Log } from "../../platform/log.js";
+import type { Store } from "../../platform/store/store.js";
+import type { VaultService } from "../../vault/service.js";
+import type { Catalog } from "../catalog.js";
+import type { ProverCompute } from "../compute/compute.js";
+import type { ProverRepository } from "../repository.js";
+import type { Places } from "../sharing/places.js";
+import type { ProverAccess } from "../sharing/prover-access.js";
+import { headKeys } from "./head-keys.js";
+import type { ProofStores } from "./proof-stores.js";
+import { Spending } from "./spending.js";
+import { StoreAppends } from "./store-appends.js";
+import { StoreProofs } from "./store-proofs.js";
+import { TreeHeads } from "./tree-heads.js";
+
+interface StoreParts {
+  readonly store: Store;
+  readonly stores: ProofStores;
+  readonly vault: VaultService;
+  readonly compute: Pick<ProverCompute, "appendNotes" | "insertNullifiers" | "proveNotes">;
+  readonly repository: ProverRepository;
+  readonly catalog: Catalog;
+  readonly access: ProverAccess;
+  readonly places: Places;
+  readonly turnOf: (subject: Subject) => string;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Provers of a store whose vaults are tried for a key that signs its heads. */
+const SIGNING_PROVERS_MAX = 100;
+
+/** Builds the parts; each hashes in the turn of the store's owner. */
+export function createProofStores(parts: StoreParts): {
+  readonly appends: StoreAppends;
+  readonly spending: Spending;
+  readonly storeProofs: StoreProofs;
+  readonly heads: TreeHeads;
+} {
+  const { compute, stores, repository, places, turnOf } = parts;
+  const heads = new TreeHeads({
+    ...parts,
+    keys: headKeys(parts.vault),
+    vaultsOf: ({ owner, id }) =>
+      stores.users({ owner, id }, SIGNING_PROVERS_MAX).flatMap((proverId) => {
+        const prover = repository.find(owner, proverId)?.value ?? places.find(owner, proverId)?.value;
+        return prover === undefined ? [] : [prover.vault_id];
+      }),
+  });
+  return {
+    heads,
+    spending: new Spending(parts),
+    appends: new StoreAppends({
+      ...parts,
+      appendNotes: async (message, owner) => await compute.appendNotes(message, { owner: turnOf(owner) }),
+      insertNullifiers: async (message, owner) => await compute.insertNullifiers(message, { owner: turnOf(owner) }),
+      onGrown: (growths) => {
+        heads.onGrown(growths);
+      },
+    }),
+    storeProofs: new StoreProofs({
+      ...parts,
+      proveNotes: async (message, owner) => await compute.proveNotes(message, { owner: turnOf(owner) }),
+    }),
+  };
+}

@@ -1,0 +1,44 @@
+/** Binds the routes of the stores to their service. */
+import type { HandlersFor } from "../../platform/contract/route.js";
+import type { Labelling } from "../labels/labelling.js";
+import type { storeRoutes } from "./store-routes.js";
+import type { StoresService } from "./stores-service.js";
+
+/** Returns the handlers of all routes in store-routes.ts. */
+export function storeHandlers(
+  stores: StoresService,
+  labelling: Pick<Labelling, "idOf">,
+): HandlersFor<typeof storeRoutes> {
+  return {
+    listStores: ({ principal, query }) => ({ status: 200, ...stores.list(principal.subject, query) }),
+    getStore: ({ principal, params }) => ({ status: 200, body: stores.get(principal.subject, params.id) }),
+    listStoreRoots: ({ principal, params, query }) => ({
+      status: 200,
+      ...stores.roots(principal.subject, params.id, query),
+    }),
+    getStoreHead: async ({ principal, params }) => ({
+      status: 200,
+      body: await stores.head(principal.subject, params.id),
+    }),
+    listStoreHeads: ({ principal, params, query }) => ({
+      status: 200,
+      ...stores.heads(principal.subject, params.id, query),
+    }),
+    proveStoreNote: async ({ principal, params, query }) => ({
+      status: 200,
+      body: await stores.noteProof(principal.subject, params.id, { index: Number(params.index), size: query.size }),
+    }),
+    proveStoreConsistency: async ({ principal, params, query }) => ({
+      status: 200,
+      body: await stores.consistency(principal.subject, params.id, query),
+    }),
+    proveStoreNullifier: ({ principal, params, query }) => ({
+      status: 200,
+      body: stores.nullifierProof(principal.subject, params.id, params.key, query),
+    }),
+    getProverNullifier: ({ principal: { subject }, params }) => ({
+      status: 200,
+      body: stores.proverNullifier(subject, labelling.idOf(subject, params.id), params.key),
+    }),
+  };
+}

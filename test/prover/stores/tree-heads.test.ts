@@ -1,0 +1,168 @@
+/** Signed tree heads: what they say, who can check them, when they are kept, and what a lost key or a crash leaves. */
+import { createPublicKey, verify } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Subject } from "../../../src/platform/auth/principal.js";
+import { systemClock } from "../../../src/platform/clock.js";
+import type { Prover } from "../../../src/prover/schemas.js";
+import { headKeys } from "../../../src/prover/stores/head-keys.js";
+import { ProofStores } from "../../../src/prover/stores/proof-stores.js";
+import { StoreAppends } from "../../../src/prover/stores/store-appends.js";
+import type { StoreReference } from "../../../src/prover/stores/store-records.js";
+import { KEPT_HEAD_ENTRIES, TreeHeads, type TreeHead } from "../../../src/prover/stores/tree-heads.js";
+import { recordedLog } from "../../support/silent-log.js";
+import { subject } from "../../vault/support.js";
+import { LocalCompute } from "../local-compute.js";
+import { PAGE, failureOf, never, openTestRegistry, provision, type TestRegistry } from "../support.js";
+
+let test: TestRegistry;
+let owner: Subject;
+let prover: Prover;
+let heads: TreeHeads;
+let appends: StoreAppends;
+let stores: ProofStores;
+
+beforeAll(async () => {
+  test = await openTestRegistry();
+  owner = subject();
+  prover = await provision(test.provers, owner);
+  const { store } = test;
+  stores = new ProofStores({ store, clock: systemClock });
+  heads = headsOf(() => [prover.vault_id]);
+  appends = appendsWith();
+});
+afterAll(async () => {
+  await heads.settled();
+  await test.close();
+});
+
+function headsOf(vaultsOf: () => string[], log = recordedLog()): TreeHeads {
+  const { store } = test;
+  return new TreeHeads({ store, stores, keys: headKeys(test.vault.vault), vaultsOf, clock: systemClock, log });
+}
+
+function appendsWith(kept?: TreeHeads): StoreAppends {
+  const compute = new LocalCompute();
+  return new StoreAppends({
+    ...{ store: test.store, stores, clock: systemClock },
+    appendNotes: async (message) => await compute.appendNotes(message),
+    insertNullifiers: async (message) => await compute.insertNullifiers(message),
+    onGrown: (growths) => {
+      kept?.onGrown(growths);
+    },
+  });
+}
+
+const nullifiers = (id = prover.nullifier_store_id): StoreReference => ({ owner, id });
+let nextKey = 1;
+/** Spends so many keys, in as few commits as possible. */
+async function spend(count: number, by: StoreAppends, store = nullifiers()): Promise<void> {
+  const hexOf = (value: number): string => value.toString(16).padStart(64, "0");
+  await Promise.all(
+    Array.from({ length: count }, async () => {
+      const key = hexOf((nextKey += 1));
+      const spends = [{ store, proverId: prover.id, key, value: key }];
+      await by.append({ spends, checks: () => [], records: () => ({}) });
+    }),
+  );
+}
+
+/** Checks a head as a stranger does, with node:crypto alone; returns what it says. */
+function contentOf({ jws, jwk }: Pick<TreeHead, "jws" | "jwk">): unknown {
+  const [header = "", payload = "", signature = ""] = jws.split(".");
+  const key = createPublicKey({ key: { ...jwk }, format: "jwk" });
+  expect(verify(null, Buffer.from(`${header}.${payload}`), key, Buffer.from(signature, "base64url"))).toBe(true);
+  expect(JSON.parse(Buffer.from(header, "base64url").toString("utf8"))).toEqual({
+    ...{ alg: "EdDSA", kid: jwk.kid, typ: "pv-tree-head" },
+  });
+  return JSON.parse(Buffer.from(payload, "base64url").toString("utf8"));
+}
+
+describe("a tree head", () => {
+  it("says what the store is at this moment, signed by a key of its prover's vault", async () => {
+    await test.provers.prove(owner, prover.id, { inputs: { X: "3", Y: "35" }, signal: never });
+    for (const id of [prover.note_store_id, prover.nullifier_store_id]) {
+      const head = await test.registry.stores.head(owner, id);
+      const { jws: _jws, jwk, vault_id, ...content } = head;
+      expect(contentOf(head)).toEqual(content);
+      const { kind, size, root, curve } = test.registry.stores.get(owner, id);
+      expect(content).toMatchObject({ store_id: id, kind, size, root, curve });
+      expect(vault_id).toBe(prover.vault_id);
+      const { keys } = (await test.vault.vault.publicKeys.jwks(owner, vault_id, PAGE)).body;
+      expect(keys).toContainEqual(expect.objectContaining({ ...jwk }));
+      const again = await test.registry.stores.head(owner, id);
+      expect(again.jwk).toEqual(jwk);
+    }
+  });
+
+  it("is for the owner alone", async () => {
+    const failure = await failureOf(() => test.registry.stores.head(subject(), prover.note_store_id));
+    expect(failure.code).toBe("not_found");
+  });
+
+  it("is signed by one key, also when many ask for the first one at once", async () => {
+    const fresh = await provision(test.provers, owner, {});
+    const made = await Promise.all(
+      Array.from({ length: 5 }, () => test.registry.stores.head(owner, fresh.note_store_id)),
+    );
+    expect(new Set(made.map(({ jwk }) => jwk.kid)).size).toBe(1);
+  });
+
+  it("gets a new key when the old one was deleted", async () => {
+    const before = await test.registry.stores.head(owner, prover.note_store_id);
+    await test.vault.vault.deleteKey(owner, before.vault_id, before.jwk.kid);
+    const after = await test.registry.stores.head(owner, prover.note_store_id);
+    expect(after.jwk.kid).not.toBe(before.jwk.kid);
+    // The old one can still be checked: it has its key with it.
+    contentOf(before);
+    contentOf(after);
+  });
+
+  it("of a shared store is signed by the provers that are left", async () => {
+    const first = await provision(test.provers, owner, {});
+    const second = await provision(test.provers, owner, { nullifier_store_id: first.nullifier_store_id });
+    const ask = () => test.registry.stores.head(owner, first.nullifier_store_id);
+    const before = await ask();
+    const [gone, left] = before.vault_id === first.vault_id ? [first, second] : [second, first];
+    await test.provers.delete(owner, gone.id);
+    expect((await ask()).vault_id).toBe(left.vault_id);
+  });
+});
+
+describe("kept heads", () => {
+  it("are made each time that the store has grown by so many entries", async () => {
+    const kept = headsOf(() => [prover.vault_id]);
+    const by = appendsWith(kept);
+    await spend(KEPT_HEAD_ENTRIES - 1, by);
+    await kept.settled();
+    expect(kept.list(nullifiers(), PAGE).total).toBe(0);
+    await spend(1, by);
+    await kept.settled();
+    await spend(2 * KEPT_HEAD_ENTRIES + 1, by);
+    await kept.settled();
+    const { heads: found, total } = kept.list(nullifiers(), PAGE);
+    expect(total).toBe(3);
+    expect(found.at(-1)!.size).toBe(KEPT_HEAD_ENTRIES);
+    for (const head of found) {
+      expect(stores.rootAt(nullifiers(), head.size)).toMatchObject({ root: head.root });
+      contentOf(head);
+    }
+    expect(test.registry.stores.heads(owner, prover.nullifier_store_id, PAGE)).toMatchObject({ total: 3 });
+  });
+
+  it("are made later when the server ended, or the vault was sealed, before they were", async () => {
+    const other = await provision(test.provers, owner, {});
+    const reference = nullifiers(other.nullifier_store_id);
+    await spend(KEPT_HEAD_ENTRIES + 5, appends, reference);
+    const log = recordedLog();
+    const sealed = headsOf(() => [], log);
+    await sealed.keep(reference);
+    expect(sealed.list(reference, PAGE).total).toBe(0);
+    expect(JSON.stringify(log)).toContain("a tree head was not kept");
+    const after = headsOf(() => [other.vault_id]);
+    await spend(KEPT_HEAD_ENTRIES, appendsWith(after), reference);
+    await after.settled();
+    const sizes = after.list(reference, PAGE).heads.map(({ size }) => size);
+    expect(sizes).toHaveLength(2);
+    expect(Math.min(...sizes)).toBeGreaterThanOrEqual(KEPT_HEAD_ENTRIES);
+  });
+});
