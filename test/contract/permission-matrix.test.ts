@@ -240,7 +240,8 @@ describe("a guarded route", () => {
         bodyOf({ anvil }, route, ada.ids),
       );
       // The server of the test has no folder of published files, without which there is no ceremony.
-      const isMissing = ["getReferenceString", "deleteReferenceString"].includes(route.id) || route.id in ceremonyRoutes;
+      const isMissing =
+        ["getReferenceString", "deleteReferenceString"].includes(route.id) || route.id in ceremonyRoutes;
       const missing = isMissing ? [] : ["not_found"];
       expect(
         ["unauthorized", "forbidden", "permission_escalation", ...missing],

@@ -13,6 +13,7 @@ import { retryOnConflict } from "../../platform/store/commits.js";
 import type { Store, StoreCommit } from "../../platform/store/store.js";
 import type { StatusWatch } from "../provisioning/status-watch.js";
 import { ceremonyEvent, type CeremonyWord } from "../prover-events.js";
+import type { StoredProver } from "../repository.js";
 import type { CeremonyAccess } from "./ceremony-access.js";
 import type { CeremonyRecords, StoredCeremony, StoredInvitation } from "./ceremony-records.js";
 import {
@@ -172,15 +173,18 @@ export class Ceremonies {
    * @throws what the store throws
    */
   async settle(owner: Subject, id: string): Promise<void> {
-    await this.#change(owner, id, (ceremony, isProverFailed) => {
+    const isChanged = await this.#change(owner, id, (ceremony, prover) => {
       const next = settleTurns(ceremony, this.#with.clock.nowMs());
-      if (isProverFailed) return { next: { ...next, state: "failed", queue: [], lease: null } };
+      if (prover.status === "failed") {
+        const reason = prover.errors[0]?.message ?? null;
+        return { next: { ...next, state: "failed", reason, queue: [], lease: null } };
+      }
       if (!this.#isTooLate(next)) return next === ceremony ? undefined : { next };
       const { index } = ceremony.head ?? { index: 0 };
       const message = `only ${String(index)} of ${String(ceremony.minimum)} contributions came before the deadline`;
       return this.#failed(next, { state: "failed", code: "ceremony_expired", message });
     });
-    this.#with.watch.notify(id);
+    if (isChanged) this.#with.watch.notify(id);
   }
 
   #isTooLate({ state, deadline, lease, head, minimum }: StoredCeremony): boolean {
@@ -209,19 +213,21 @@ export class Ceremonies {
       throw invalidMember("deadline", "a deadline moves to a later time only, which contributors can rely on");
   }
 
+  /** Returns whether there was anything to change. */
   async #change(
     owner: Subject,
     id: string,
-    decide: (ceremony: StoredCeremony, isProverFailed: boolean) => Change | undefined,
-  ): Promise<void> {
-    await retryOnConflict(async () => {
+    decide: (ceremony: StoredCeremony, prover: StoredProver) => Change | undefined,
+  ): Promise<boolean> {
+    return await retryOnConflict(async () => {
       const { record, prover } = this.#with.access.requireOwn(owner, id);
-      const change = decide(record.value, prover.value.status === "failed");
-      if (change === undefined) return;
+      const change = decide(record.value, prover.value);
+      if (change === undefined) return false;
       const { next, word, more = [] } = change;
       const updated_at = isoTimestamp(this.#with.clock.nowMs());
       const events = word === undefined ? {} : this.#with.events.commitOf([ceremonyEvent(owner, id, word)]);
       await this.#with.store.commit(this.#with.records.change(record, { ...next, updated_at }, ...more, events));
+      return true;
     });
   }
 }
