@@ -8,7 +8,6 @@ import { PERMISSIONS, holdsAll } from "../platform/auth/permissions.js";
 import type { Principal, Subject } from "../platform/auth/principal.js";
 import { requireSaidOwner, type RequireTenant } from "../platform/auth/said-owner.js";
 import { isoTimestamp, type Clock } from "../platform/clock.js";
-import type { WithRefusedItems } from "../platform/contract/refused-item.js";
 import type { FileAnswer } from "../platform/contract/route.js";
 import type { StreamedBody } from "../platform/contract/streamed-body.js";
 import type { ClosedRequest } from "./closed-inputs/closed-inputs.js";
@@ -31,11 +30,11 @@ import type { StoredPlan } from "./on-chain/verifier-records.js";
 import type { OnChainAnswer } from "./on-chain/verifier-schemas.js";
 import type { Verifiers } from "./on-chain/verifiers.js";
 import type { Attestation } from "./proofs/attestation.js";
+import { verifyBatchRequest, type BatchRequest } from "./proofs/batch-request.js";
 import type { Proofs } from "./proofs/proofs.js";
 import { withCompiled } from "./provisioning/provisioning.js";
 import { scopeOf, type AnalysisResult, type Listed, type ProverRepository, type StoredProver } from "./repository.js";
 import {
-  SINGLE_PROOF_MEMBERS,
   type CreateProver,
   type Note,
   type ProofFilters,
@@ -46,7 +45,6 @@ import {
   type ProverFilters,
   type ProverProgress,
   type SaidProver,
-  type VerifyBody,
   type VerifyResult,
 } from "./schemas.js";
 import { SETUP_ARTIFACTS, type ProverFiles } from "./prover-files.js";
@@ -57,7 +55,6 @@ import type { OfferedSystem } from "./providers/provider.js";
 import type { ReferenceStrings } from "./provisioning/reference-strings.js";
 import type { SourceFiles } from "./provisioning/source-files.js";
 import type { StatusWatch } from "./provisioning/status-watch.js";
-import type { SpentKey } from "./stores/pending-append.js";
 import type { ProofStores, WantedStores } from "./stores/proof-stores.js";
 import type { SpendRequest } from "./stores/spending.js";
 import type { ProverVault } from "./vault-port.js";
@@ -336,55 +333,9 @@ export class ProverService {
     return { result, ...(said[0] === undefined ? {} : { on_chain: said[0] }) };
   }
 
-  /**
-   * Verifies many proofs; the result of a malformed one, or of one that the schema refused, is its errors.
-   * @throws AppError `invalid_request` when the body also has members of a single proof, `store` included: only single
-   *   proofs are stored
-   */
-  async verifyBatch(
-    owner: Subject,
-    id: string,
-    request: {
-      readonly body: WithRefusedItems<Omit<VerifyBody, "receipt" | "assurance">>;
-      readonly signal: AbortSignal;
-      readonly attest?: Attestation & { receiptOf(index: number): { readonly receipt?: string } };
-      /** Of the caller; none unless given, and then nothing is spent. */
-      readonly permissions?: number;
-    },
-  ): Promise<VerifyResult> {
-    const { batch = [], nullifier, ...single } = request.body;
-    const spent = new Map<number, readonly SpentKey[]>();
-    for (const [path, value] of Object.entries(single)) {
-      const isChain = path === "on_chain" || path === "network_id";
-      if (value === false || !(path === "store" || isChain || SINGLE_PROOF_MEMBERS.includes(path))) continue;
-      const message = isChain
-        ? `\`${path}\` is not possible with \`batch\`: contracts are asked about one proof at a time`
-        : path === "store"
-          ? "`store` is not possible with `batch`: proofs are stored one at a time"
-          : `give one proof or \`batch\`; in a batch, \`${path}\` is a member of each item`;
-      throw invalidMember(path, message);
-    }
-    const { attest, signal } = request;
-    const results = await this.#with.proofs.verifyBatch(owner, id, {
-      items: batch,
-      signal,
-      ...(attest === undefined ? {} : { attest }),
-      spend: {
-        nullifier,
-        mayCreate: holdsAll(request.permissions ?? 0, PERMISSIONS.create),
-        onSpent: (index, keys) => {
-          spent.set(index, keys);
-        },
-      },
-    });
-    return {
-      result: results.every((result) => result === true),
-      batch: results.map((result, index) => {
-        if (typeof result !== "boolean") return { errors: [...result.details] };
-        const keys = spent.get(index);
-        return { result, ...(keys === undefined ? {} : { spent: [...keys] }), ...attest?.receiptOf(index) };
-      }),
-    };
+  /** See `verifyBatchRequest`. */
+  async verifyBatch(owner: Subject, id: string, request: BatchRequest): Promise<VerifyResult> {
+    return await verifyBatchRequest(this.#with.proofs, { caller: owner, id }, request);
   }
 
   /** See `ProverFiles.get`. */
