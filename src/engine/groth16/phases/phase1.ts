@@ -128,8 +128,8 @@ function overrunPoint({ curve }: CurveKernels, { file, layout }: PowersOfTau, si
 
 /**
  * P - Q as snarkjs' program computes it for a P whose coordinates are any bytes: its field operations take off the
- * prime once at most, so that a number far above the prime gives another result than its residue would. In Montgomery form
- * throughout, by the formulas for Z = 1 ("mmadd-2007-bl" of the Explicit-Formulas Database).
+ * prime once at most, so that a number far above the prime gives another result than its residue would. In Montgomery
+ * form throughout, by the formulas for Z = 1 ("mmadd-2007-bl" of the Explicit-Formulas Database).
  */
 function subtractUnreduced(p: Uint8Array, q: Uint8Array, curve: CurveParameters): Uint8Array {
   const field = new UnreducedField(curve);
