@@ -58,7 +58,8 @@ import { createVerifiers } from "./on-chain/create-verifiers.js";
 import { verifierHandlers } from "./on-chain/verifier-handlers.js";
 import { VerifierQueue } from "./on-chain/verifier-queue.js";
 import { VerifierContracts } from "./proofs/verifier-contracts.js";
-import { Provisioning, PROVISIONING_PHASES, type ProvisioningDependencies } from "./provisioning/provisioning.js";
+import { PROVISIONING_PHASES } from "./provisioning/prover-steps.js";
+import { Provisioning, type ProvisioningDependencies } from "./provisioning/provisioning.js";
 import { ReferenceStrings } from "./provisioning/reference-strings.js";
 import { createReferenceStrings } from "./reference-strings/create-reference-strings.js";
 import { PowersRecords } from "./reference-strings/powers-records.js";
@@ -236,11 +237,8 @@ export function createProverRegistry(
   );
   const uploadBytesMax = options.uploadBytesMax ?? UPLOAD_BYTES_MAX;
   const parts = { repository, files, catalog, builtIns, pins, strings, vault, watch, turnOf, powers };
-  const { queue, analyses, ceremonies, ...provisioned } = createProvisioning(
-    { ...options, uploadBytesMax },
-    dependencies,
-    parts,
-  );
+  const bounded = { ...options, uploadBytesMax };
+  const { queue, analyses, ceremonies, ...provisioned } = createProvisioning(bounded, dependencies, parts);
   const imports = createImports({ ...parts, store, artifacts, events, clock, log, queue }, uploadBytesMax);
   const origins = new CircuitOrigins({ catalog, files, imports, strings });
   const made = createMadeFiles({ ...parts, store, artifacts, resident });
@@ -253,17 +251,13 @@ export function createProverRegistry(
   });
   const attesting = createReceipts(options.receiptIssuer ?? UNNAMED_ISSUER, dependencies, { ...parts, ...made });
   const reading = new StoresService({ ...trees, stores, access, places });
+  const handled = { ...attesting, provers: service, labelling, ceremonies, referenceStrings: published.handlers };
+  const closed = createClosedInputs(dependencies, { repository, access, labelling });
   return {
     ...{ service, sharing, stores: reading, crossChecks: attesting.crossChecks },
     handlers: proverHandlers({
-      ...attesting,
-      provers: service,
-      labelling,
-      ...{ sharing: sharingHandlers(sharing), verifiers: verifierHandlers(chained.verifiers) },
-      stores: storeHandlers(reading, labelling),
-      referenceStrings: published.handlers,
-      ceremonies,
-      ...createClosedInputs(dependencies, { repository, access, labelling }),
+      ...{ ...handled, ...closed, stores: storeHandlers(reading, labelling), sharing: sharingHandlers(sharing) },
+      verifiers: verifierHandlers(chained.verifiers),
       requireTenant: dependencies.requireTenant,
     }),
     bodyLimits: proverBodyLimits(

@@ -161,6 +161,28 @@ function proofHandlers(
       const made = await provers.proveFile(subject, id, { body, format, signal });
       return { status: 201, body: made, headers: { Location: `/api/v1/provers/${id}/proofs/${made.id}` } };
     },
+    ...verifyHandler(provers, labelling, receipts),
+    listProofs: ({ principal: { subject }, params, query }) => ({
+      status: 200,
+      ...provers.listProofs(subject, labelling.idOf(subject, params.id), query),
+    }),
+    getProof: ({ principal: { subject }, params }) => ({
+      status: 200,
+      body: provers.getProof(subject, labelling.idOf(subject, params.id), params.proof_id),
+    }),
+    getNote: async ({ principal: { subject }, params }) => ({
+      status: 200,
+      body: await provers.note(subject, labelling.idOf(subject, params.id), Number(params.index)),
+    }),
+  };
+}
+
+function verifyHandler(
+  provers: ProverService,
+  labelling: Labelling,
+  receipts: Receipts,
+): Pick<HandlersFor<typeof proverRoutes>, "verify"> {
+  return {
     verify: async ({ principal, params, body, signal, requestId }) => {
       const id = labelling.idOf(principal.subject, params.id);
       provers.requireSaid(principal, id, body ?? {});
@@ -184,18 +206,6 @@ function proofHandlers(
           : { result: await provers.verify(principal, id, request) };
       return { status: 200, body: { ...answer, ...spent.answer(), ...attest?.answer() } };
     },
-    listProofs: ({ principal: { subject }, params, query }) => ({
-      status: 200,
-      ...provers.listProofs(subject, labelling.idOf(subject, params.id), query),
-    }),
-    getProof: ({ principal: { subject }, params }) => ({
-      status: 200,
-      body: provers.getProof(subject, labelling.idOf(subject, params.id), params.proof_id),
-    }),
-    getNote: async ({ principal: { subject }, params }) => ({
-      status: 200,
-      body: await provers.note(subject, labelling.idOf(subject, params.id), Number(params.index)),
-    }),
   };
 }
 

@@ -32,7 +32,7 @@ import type { Verifiers } from "./on-chain/verifiers.js";
 import type { Attestation } from "./proofs/attestation.js";
 import { verifyBatchRequest, type BatchRequest } from "./proofs/batch-request.js";
 import type { Proofs } from "./proofs/proofs.js";
-import { withCompiled } from "./provisioning/provisioning.js";
+import { withCompiled } from "./provisioning/prover-steps.js";
 import { scopeOf, type AnalysisResult, type Listed, type ProverRepository, type StoredProver } from "./repository.js";
 import {
   type CreateProver,
@@ -400,11 +400,7 @@ export class ProverService {
     const ceremony = this.#with.ceremonies.settings(owner, request, system);
     const phase1 = request.phase1 ?? undefined;
     requireStrings(this.#with.strings, { request, system });
-    const isStrict = request.strict === true;
-    if (isStrict && this.#with.analyses === undefined)
-      throw invalidMember("strict", "this server analyses no circuits");
-    if (isStrict && !this.#with.catalog.providerOf(triple).isAnalyzed)
-      throw invalidMember("strict", `programs of ${provider} are not analysed`);
+    const isStrict = this.#isStrict(request, triple);
     const id = newId();
     const origin = this.#with.origins.of(owner, id, { request, system: triple });
     this.#requireRoom(owner);
@@ -445,7 +441,6 @@ export class ProverService {
       ...(phase1 === undefined ? {} : { phase1 }),
       ...(request.fresh_setup === true || ceremony !== undefined ? { has_own_keys: true } : {}),
       ...(ceremony === undefined ? {} : { has_ceremony: true }),
-      ...(request.fresh_setup === true ? { has_own_keys: true } : {}),
       ...(plans.length === 0 ? {} : { plans }),
     };
     return await origin.hold(async (files) =>
@@ -454,6 +449,14 @@ export class ProverService {
         more: mergeCommits(vault.commit, this.#with.ceremonies.insertion(owner, id, ceremony)),
       }),
     );
+  }
+
+  #isStrict({ strict }: CreateProver, triple: ReturnType<Catalog["resolve"]>): boolean {
+    if (strict !== true) return false;
+    if (this.#with.analyses === undefined) throw invalidMember("strict", "this server analyses no circuits");
+    if (!this.#with.catalog.providerOf(triple).isAnalyzed)
+      throw invalidMember("strict", `programs of ${triple.provider} are not analysed`);
+    return true;
   }
 
   /**

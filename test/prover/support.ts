@@ -102,61 +102,46 @@ export async function openTestRegistry(options: TestRegistryOptions = {}): Promi
     { load: (sha256) => artifacts.readShared(sha256) },
   );
   const uses: AuditEvent[] = [];
-  const { provisioningConcurrency, pendingPerOwnerMax, pendingMax } = options;
-  const registry = createProverRegistry(
-    {
-      providerAliases: options.providerAliases ?? "gnark:circom",
-      ...(provisioningConcurrency === undefined ? {} : { provisioningConcurrency }),
-      ...(pendingPerOwnerMax === undefined ? {} : { pendingPerOwnerMax }),
-      ...(pendingMax === undefined ? {} : { pendingMax }),
-      ...(options.largeBytes === undefined ? {} : { largeBytes: options.largeBytes }),
-      ...(options.source === undefined ? {} : { source: options.source }),
-      ...(options.uploadBytesMax === undefined ? {} : { uploadBytesMax: options.uploadBytesMax }),
-      ...(options.powersUploadBytesMax === undefined ? {} : { powersUploadBytesMax: options.powersUploadBytesMax }),
-      ...(options.powersFolder === undefined ? {} : { powersFolder: options.powersFolder }),
-      makesDevelopmentStrings: options.makesDevelopmentStrings ?? true,
+  const registry = createProverRegistry(registryOptions(options), {
+    store,
+    artifacts,
+    jobs,
+    resident,
+    vault: vault.vault,
+    compute: options.compute ?? new LocalCompute(),
+    ceremonyCompute: options.ceremonyCompute ?? new LocalCeremonies(),
+    ...(options.analyzer === undefined ? {} : { analyzer: options.analyzer }),
+    ...(options.compileContract === undefined ? {} : { compileContract: options.compileContract }),
+    ...(options.providers === undefined ? {} : { providers: options.providers }),
+    checkPowers: async (path) => {
+      const file = openRangeFile(path);
+      try {
+        return { ok: true, value: await checkPowersOfTau(file, loadKernelPairing()) };
+      } finally {
+        file.close();
+      }
     },
-    {
-      store,
-      artifacts,
-      jobs,
-      resident,
-      vault: vault.vault,
-      compute: options.compute ?? new LocalCompute(),
-      ceremonyCompute: options.ceremonyCompute ?? new LocalCeremonies(),
-      ...(options.analyzer === undefined ? {} : { analyzer: options.analyzer }),
-      ...(options.compileContract === undefined ? {} : { compileContract: options.compileContract }),
-      ...(options.providers === undefined ? {} : { providers: options.providers }),
-      checkPowers: async (path) => {
-        const file = openRangeFile(path);
-        try {
-          return { ok: true, value: await checkPowersOfTau(file, loadKernelPairing()) };
-        } finally {
-          file.close();
-        }
-      },
-      events: { commitOf: (drafts) => eventCommit(drafts, systemClock) },
-      clock: options.clock ?? systemClock,
-      recordUse: async (event) => {
-        uses.push(event);
-        await Promise.resolve();
-      },
-      log,
-      chain:
-        options.chain ??
-        (() => {
-          throw new Error("this registry has no chain");
-        }),
-      audit: async (event) => {
-        audited.push(event);
-        await options.audit?.(event);
-      },
-      ...(options.verifierPatience === undefined ? {} : { verifierPatience: options.verifierPatience }),
-      requireTenant: (_principal, { kind }) => {
-        throw notFound(kind);
-      },
+    events: { commitOf: (drafts) => eventCommit(drafts, systemClock) },
+    clock: options.clock ?? systemClock,
+    recordUse: async (event) => {
+      uses.push(event);
+      await Promise.resolve();
     },
-  );
+    log,
+    chain:
+      options.chain ??
+      (() => {
+        throw new Error("this registry has no chain");
+      }),
+    audit: async (event) => {
+      audited.push(event);
+      await options.audit?.(event);
+    },
+    ...(options.verifierPatience === undefined ? {} : { verifierPatience: options.verifierPatience }),
+    requireTenant: (_principal, { kind }) => {
+      throw notFound(kind);
+    },
+  });
   if (options.idle !== true) await jobs.start();
   return {
     folder,
@@ -173,6 +158,23 @@ export async function openTestRegistry(options: TestRegistryOptions = {}): Promi
       await jobs.stop();
       await vault.close(closing);
     },
+  };
+}
+
+/** Leaves out what is not given, so that the registry takes its defaults. */
+function registryOptions(options: TestRegistryOptions): Parameters<typeof createProverRegistry>[0] {
+  const { provisioningConcurrency, pendingPerOwnerMax, pendingMax } = options;
+  return {
+    providerAliases: options.providerAliases ?? "gnark:circom",
+    ...(provisioningConcurrency === undefined ? {} : { provisioningConcurrency }),
+    ...(pendingPerOwnerMax === undefined ? {} : { pendingPerOwnerMax }),
+    ...(pendingMax === undefined ? {} : { pendingMax }),
+    ...(options.largeBytes === undefined ? {} : { largeBytes: options.largeBytes }),
+    ...(options.source === undefined ? {} : { source: options.source }),
+    ...(options.uploadBytesMax === undefined ? {} : { uploadBytesMax: options.uploadBytesMax }),
+    ...(options.powersUploadBytesMax === undefined ? {} : { powersUploadBytesMax: options.powersUploadBytesMax }),
+    ...(options.powersFolder === undefined ? {} : { powersFolder: options.powersFolder }),
+    makesDevelopmentStrings: options.makesDevelopmentStrings ?? true,
   };
 }
 

@@ -103,7 +103,8 @@ export class Proofs {
    * @param request.attest called with the decision, before and after it is stored
    * @throws AppError `not_found`, `forbidden`, `prover_not_provisioned`, `invalid_request`, `witness_missing`,
    *   `witness_invalid`, `constraints_unsatisfied`, `proof_self_check_failed`, `artifact_corrupt`,
-   *   `prover_verifies_only`, `decryption_failed`, `note_double_spend`, and what closed inputs, pools, vault and store throw
+   *   `prover_verifies_only`, `decryption_failed`, `note_double_spend`, and what closed inputs, pools, vault and
+   *   store throw
    */
   async prove(
     caller: Subject,

@@ -9,19 +9,12 @@ import type { Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import type { Events } from "../../platform/events/events.js";
 import type { Log } from "../../platform/log.js";
-import type { ArtifactReference, Artifacts } from "../../platform/store/artifacts.js";
+import type { Artifacts } from "../../platform/store/artifacts.js";
 import { StoreConflict, type StoreCommit, type StoreRecord } from "../../platform/store/store.js";
 import { mergeCommits } from "../../platform/store/tables.js";
 import { builtProver } from "../built-prover.js";
 import type { Catalog } from "../catalog.js";
-import type {
-  ComputeOptions,
-  ImportFiles,
-  ReferenceStringFile,
-  SetupKeys,
-  StepFailure,
-  StoredFile,
-} from "../compute/compute.js";
+import type { ComputeOptions, ReferenceStringFile, SetupKeys, StepFailure, StoredFile } from "../compute/compute.js";
 import type { FirstKeys } from "../ceremonies/first-keys.js";
 import { isInCeremony } from "../ceremonies/waiting.js";
 import { isVerifierOnly } from "../imports/import-files.js";
@@ -40,6 +33,15 @@ import {
   type ProverRepository,
   type StoredProver,
 } from "../repository.js";
+import {
+  importFiles,
+  phaseOf,
+  requiredFile,
+  storedOnly,
+  withCompiled,
+  withoutImport,
+  type ProvisioningPhase,
+} from "./prover-steps.js";
 import { statusEvents } from "../prover-events.js";
 import type { ProverDiagnostic, UniversalSetup } from "../schemas.js";
 import type { ReferenceStrings } from "./reference-strings.js";
@@ -91,9 +93,6 @@ export interface ProvisioningOptions {
    */
   readonly largeBytes: number;
 }
-
-export const PROVISIONING_PHASES = ["compile", "setup", "gates", "keys", "end"] as const;
-type ProvisioningPhase = (typeof PROVISIONING_PHASES)[number];
 
 /**
  * The record was deleted or moved by another run while a step ran, so that the results of this run are discarded; or
@@ -264,7 +263,11 @@ export class Provisioning {
     const { readImport } = this.#providerOf(prover);
     assert(readImport !== undefined, "an import is registered with a provider that takes it");
     const outcome = await readImport(
-      { system: this.#systemOf(prover), files: this.#importFiles(prover), ...(await this.#candidates(prover)) },
+      {
+        system: this.#systemOf(prover),
+        files: importFiles(prover, (name) => this.#file(prover, name)),
+        ...(await this.#candidates(prover)),
+      },
       this.#optionsOf(prover, lease),
     );
     if (!outcome.ok) {
@@ -295,18 +298,6 @@ export class Provisioning {
     await this.#removeUnused(uploaded);
   }
 
-  #importFiles(prover: StoredProver): ImportFiles {
-    const names: Readonly<Record<keyof ImportFiles, ArtifactName>> = {
-      r1cs: "circuit.r1cs",
-      witnessProgram: "circuit.wasm",
-      sym: "circuit.sym",
-      provingKey: "proving_key",
-      verifyingKey: "imported_verifying_key.json",
-    };
-    const present = Object.entries(names).filter(([, name]) => prover.build.artifacts[name] !== undefined);
-    return Object.fromEntries(present.map(([member, name]) => [member, this.#file(prover, name)]));
-  }
-
   /** The strings from one of which an imported key may follow: the one that it names, else all of its curve. */
   async #candidates(prover: StoredProver): Promise<Pick<ImportRequest, "strings" | "needsString">> {
     const { importCurve } = this.#systemOf(prover);
@@ -319,7 +310,7 @@ export class Provisioning {
   }
 
   #file(prover: StoredProver, name: ArtifactName): StoredFile {
-    const { sha256 } = required(prover, name);
+    const { sha256 } = requiredFile(prover, name);
     return { sha256, path: this.#with.artifacts.resolve(sha256) };
   }
 
@@ -513,7 +504,7 @@ export class Provisioning {
       await this.#with.vault.untilUnsealed(lease.signal);
       try {
         const pin = async (name: "proving_key" | "verifying_key", artifact: ArtifactName) =>
-          await this.#with.pins.prepare(owner, prover, name, required(prover, artifact));
+          await this.#with.pins.prepare(owner, prover, name, requiredFile(prover, artifact));
         const proving = isVerifierOnly(prover) ? undefined : await pin("proving_key", "proving_key");
         const verifying = await pin("verifying_key", "verifying_key.json");
         const pinned = {
@@ -595,43 +586,4 @@ export class Provisioning {
   #touched({ value }: StoreRecord<StoredProver>): StoredProver {
     return { ...value, updated_at: isoTimestamp(Math.max(this.#with.clock.nowMs(), Date.parse(value.updated_at) + 1)) };
   }
-}
-
-/** An import that failed keeps no file: they may have gigabytes. */
-function withoutImport(prover: StoredProver): StoredProver {
-  return prover.build.import === undefined ? prover : { ...prover, build: { ...prover.build, artifacts: {} } };
-}
-
-function storedOnly(files: Readonly<Partial<ArtifactSet>>): ArtifactSet {
-  return Object.fromEntries(
-    Object.entries(files).flatMap(([name, file]) => (file === undefined ? [] : [[name, file]])),
-  );
-}
-
-/** The step that comes next for a prover. */
-function phaseOf(prover: StoredProver): ProvisioningPhase {
-  if (isFinished(prover.status)) return "end";
-  if (prover.status === "init" || prover.status === "compiling") return "compile";
-  if (prover.build.artifacts.proving_key === undefined && !isVerifierOnly(prover)) return "setup";
-  return prover.build.gates_passed ? "keys" : "gates";
-}
-
-/** Returns the prover with the results of compiling its circuit. */
-export function withCompiled(prover: StoredProver, circuit: CompiledCircuit): StoredProver {
-  return {
-    ...prover,
-    warnings: [...circuit.warnings],
-    compiler: circuit.compiler ?? null,
-    build: {
-      ...prover.build,
-      artifacts: { ...prover.build.artifacts, ...circuit.artifacts },
-      ...(circuit.value_count === undefined ? {} : { value_count: circuit.value_count }),
-    },
-  };
-}
-
-function required(prover: StoredProver, name: ArtifactName): ArtifactReference {
-  const found = prover.build.artifacts[name];
-  if (found === undefined) throw new AppError("artifact_corrupt", { message: `the prover has no ${name}` });
-  return found;
 }

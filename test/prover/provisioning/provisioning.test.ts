@@ -3,7 +3,7 @@
  */
 import { afterEach, describe, expect, it } from "vitest";
 import type { ProverCompute, SetupInput, StepFailure } from "../../../src/prover/compute/compute.js";
-import { PROVER_STATUSES, type ProverStatus } from "../../../src/prover/provisioning/lifecycle.js";
+import type { ProverStatus } from "../../../src/prover/provisioning/lifecycle.js";
 import { untilAborted } from "../../support/aborted.js";
 import { removeFolder } from "../../support/temporary-folder.js";
 import { PHRASE, sealBody, subject } from "../../vault/support.js";

@@ -3,10 +3,10 @@ import { execFileSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { runCeremonyCommand } from "../../src/commands/ceremony/ceremony-command.js";
-import { readCeremonyAddress } from "../../src/commands/ceremony/ceremony-server.js";
-import { BEACON_VALUE, CeremonyGround } from "../prover/ceremonies/support.js";
-import { newFolder, removeFolder } from "../support/temporary-folder.js";
+import { runCeremonyCommand } from "../../../src/commands/ceremony/ceremony-command.js";
+import { readCeremonyAddress } from "../../../src/commands/ceremony/ceremony-server.js";
+import { BEACON_VALUE, CeremonyGround } from "../../prover/ceremonies/support.js";
+import { newFolder, removeFolder } from "../../support/temporary-folder.js";
 
 const ID = "7a4c1f2e-0000-4000-8000-00000000000a";
 
