@@ -2,22 +2,22 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { poseidonTriple } from "../../src/crypto/hashes/poseidon.js";
-import { findUnsatisfied } from "../../src/engine/circuit/satisfaction.js";
-import { checkInputs } from "../../src/engine/circuit/inputs.js";
-import { readCircuitInterface } from "../../src/engine/circuit/interface.js";
-import { readR1cs } from "../../src/engine/circuit/r1cs.js";
-import { computeWitness } from "../../src/engine/circuit/witness.js";
-import { BN254 } from "../../src/engine/curves/bn254.js";
-import { readBigIntLE } from "../../src/engine/field/bytes.js";
-import { inverse } from "../../src/engine/field/prime-field.js";
-import { consistencyInputs, inclusionInputs, nullifierInputs } from "../../src/engine/merkle/circuit-inputs.js";
-import type { CircuitInputs } from "../../src/engine/merkle/circuit-inputs.js";
-import { proveConsistency, proveInclusion } from "../../src/engine/merkle/dense-proofs.js";
-import { emptySubtree } from "../../src/engine/merkle/note-tree.js";
-import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
-import { compileOnce } from "../support/compiled-circuits.js";
-import { hex, MemoryDenseTree, MemorySparseTree } from "../support/trees.js";
+import { poseidonTriple } from "../../../src/crypto/hashes/poseidon.js";
+import { findUnsatisfied } from "../../../src/engine/circuit/satisfaction.js";
+import { checkInputs } from "../../../src/engine/circuit/inputs.js";
+import { readCircuitInterface } from "../../../src/engine/circuit/interface.js";
+import { readR1cs } from "../../../src/engine/circuit/r1cs.js";
+import { computeWitness } from "../../../src/engine/circuit/witness.js";
+import { BN254 } from "../../../src/engine/curves/bn254.js";
+import { readBigIntLE } from "../../../src/engine/field/bytes.js";
+import { inverse } from "../../../src/engine/field/prime-field.js";
+import { consistencyInputs, inclusionInputs, nullifierInputs } from "../../../src/engine/merkle/circuit-inputs.js";
+import type { CircuitInputs } from "../../../src/engine/merkle/circuit-inputs.js";
+import { proveConsistency, proveInclusion } from "../../../src/engine/merkle/dense-proofs.js";
+import { emptySubtree } from "../../../src/engine/merkle/note-tree.js";
+import { PACKAGE_ROOT } from "../../../src/platform/files/package-root.js";
+import { compileOnce } from "../../support/compiled-circuits.js";
+import { hex, MemoryDenseTree, MemorySparseTree } from "../../support/trees.js";
 
 const FILES = Object.fromEntries(
   ["dense_tree.circom", "nullifier_tree.circom"].map((name) => [
