@@ -1,38 +1,9 @@
 /** The process dies at every commit of a provisioning once, and the prover still ends where it must. */
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { PROVER_STATUSES, type ProverStatus } from "../../../src/prover/provisioning/lifecycle.js";
-import { dyingStore, proveAndVerify } from "../../prover/provisioning/dying-store.js";
-import {
-  eventually,
-  openTestRegistry,
-  provision,
-  register,
-  type TestRegistry,
-  type TestRegistryOptions,
-} from "../../prover/support.js";
-import { removeFolder } from "../../support/temporary-folder.js";
+import { boot, dyingStore, proveAndVerify, reboot } from "../../prover/provisioning/lives.js";
+import { eventually, provision, register } from "../../prover/support.js";
 import { subject } from "../../vault/support.js";
-
-const opened: TestRegistry[] = [];
-afterEach(async () => {
-  for (const test of opened.splice(0)) {
-    await test.close({ keep: true });
-    removeFolder(test.folder);
-  }
-});
-
-async function boot(options: TestRegistryOptions = {}): Promise<TestRegistry> {
-  const test = await openTestRegistry(options);
-  opened.push(test);
-  return test;
-}
-
-/** Ends one life of the server and begins the next on the same data. */
-async function reboot(test: TestRegistry, options: TestRegistryOptions = {}): Promise<TestRegistry> {
-  opened.splice(opened.indexOf(test), 1);
-  await test.close({ keep: true });
-  return await boot({ ...options, folder: test.folder });
-}
 
 describe("provisioning over crashes", () => {
   // create, lease, compiling, compiled, pending_setup, running_setup, keys, gates, provisioned, job done

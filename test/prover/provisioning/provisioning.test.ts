@@ -1,43 +1,14 @@
 /**
  * Provisioning as a durable job: every step fails, is cut off or races once, and the prover still ends where it must.
  */
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { ProverCompute, SetupInput, StepFailure } from "../../../src/prover/compute/compute.js";
 import type { ProverStatus } from "../../../src/prover/provisioning/lifecycle.js";
 import { untilAborted } from "../../support/aborted.js";
-import { removeFolder } from "../../support/temporary-folder.js";
 import { PHRASE, sealBody, subject } from "../../vault/support.js";
 import { LocalCompute } from "../local-compute.js";
-import {
-  eventually,
-  openTestRegistry,
-  provision,
-  register,
-  type TestRegistry,
-  type TestRegistryOptions,
-} from "../support.js";
-import { dyingStore, proveAndVerify } from "./dying-store.js";
-
-const opened: TestRegistry[] = [];
-afterEach(async () => {
-  for (const test of opened.splice(0)) {
-    await test.close({ keep: true });
-    removeFolder(test.folder);
-  }
-});
-
-async function boot(options: TestRegistryOptions = {}): Promise<TestRegistry> {
-  const test = await openTestRegistry(options);
-  opened.push(test);
-  return test;
-}
-
-/** Ends one life of the server and begins the next on the same data. */
-async function reboot(test: TestRegistry, options: TestRegistryOptions = {}): Promise<TestRegistry> {
-  opened.splice(opened.indexOf(test), 1);
-  await test.close({ keep: true });
-  return await boot({ ...options, folder: test.folder });
-}
+import { eventually, provision, register, type TestRegistry } from "../support.js";
+import { boot, dyingStore, proveAndVerify, reboot } from "./lives.js";
 
 /** Compute whose step fails the first n times it is called. */
 function failing(step: "compile" | "setup" | "gates", times: number, error: () => unknown): ProverCompute {

@@ -1,8 +1,31 @@
-/** What the tests of crashes during provisioning share. */
-import { expect } from "vitest";
+/** Lives of one registry after another on the same data, for tests of crashes during provisioning. */
+import { afterEach, expect } from "vitest";
 import type { Subject } from "../../../src/platform/auth/principal.js";
 import type { Store, StoreCommit } from "../../../src/platform/store/store.js";
-import { never, principalOf, type TestRegistry } from "../support.js";
+import { removeFolder } from "../../support/temporary-folder.js";
+import { never, openTestRegistry, principalOf, type TestRegistry, type TestRegistryOptions } from "../support.js";
+
+const opened: TestRegistry[] = [];
+afterEach(async () => {
+  for (const test of opened.splice(0)) {
+    await test.close({ keep: true });
+    removeFolder(test.folder);
+  }
+});
+
+/** Begins the first life; the last one ends with the test. */
+export async function boot(options: TestRegistryOptions = {}): Promise<TestRegistry> {
+  const test = await openTestRegistry(options);
+  opened.push(test);
+  return test;
+}
+
+/** Ends one life of the server and begins the next on the same data. */
+export async function reboot(test: TestRegistry, options: TestRegistryOptions = {}): Promise<TestRegistry> {
+  opened.splice(opened.indexOf(test), 1);
+  await test.close({ keep: true });
+  return await boot({ ...options, folder: test.folder });
+}
 
 /**
  * A store that dies at the n-th commit: before it is written, or after it, with the answer lost. Nothing is written
