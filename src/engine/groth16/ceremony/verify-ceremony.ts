@@ -209,8 +209,8 @@ class CeremonyVerifier {
       throw new Failed("there is a beacon before the last contribution");
     if (last.value !== beacon.value || last.iterations_exp !== beacon.iterations_exp)
       throw new Failed("the key's beacon is not the one that the transcript names");
-    const where = beacon.round === null ? beacon.source : `${beacon.source} ${beacon.round}`;
-    return `the last contribution follows from ${where}, hashed 2^${beacon.iterations_exp} times: ${beacon.value}`;
+    const { value, iterations_exp: iterations } = beacon;
+    return `the last contribution follows from ${value}, hashed 2^${iterations} times, ${saidOrigin(beacon)}`;
   }
 
   #statements(): string {
@@ -338,6 +338,13 @@ function differingMember(own: ContributionRecord, published: TranscriptContribut
 
 function provingKeyOf(file: RangeFile): ReturnType<typeof readProvingKey> {
   return readProvingKey(readPlace(file, { offset: 0, size: file.size }));
+}
+
+/** Where the value is said to come from: a claim of the transcript, which its reader can check and this code cannot. */
+function saidOrigin({ source, round, network, description }: CeremonyTranscript["beacon"]): string {
+  if (source === "manual") return `which is said to be ${description ?? "public"}: compare it with what was published`;
+  const of = network === null ? "" : ` of ${network}`;
+  return `which is said to be ${source} ${round ?? "of an unnamed round"}${of}: compare it with ${source === "drand" ? "drand" : "the chain"}`;
 }
 
 function requireHash(file: RangeFile, expected: string, what: string): void {

@@ -140,6 +140,20 @@ describe("the transcript of a ceremony", () => {
     expect((await failures({ zkey: rangeOfBytes(shorter) })).chain).toBeDefined();
   });
 
+  it("says what the beacon follows from, and that nobody has looked where it comes from", async () => {
+    const told = async (beacon: Partial<CeremonyTranscript["beacon"]>): Promise<string | undefined> => {
+      const named = { ...document, beacon: { ...document.beacon, ...beacon } };
+      return (await verifyCeremony(named, files, { checks: ["beacon"] }))[0]?.message;
+    };
+    const follows = `the last contribution follows from ${VALUE}, hashed 2^10 times, which is said to be`;
+    expect(await told({})).toBe(`${follows} drand 7: compare it with drand`);
+    expect(await told({ source: "block", network: "eip155:1" })).toBe(
+      `${follows} block 7 of eip155:1: compare it with the chain`,
+    );
+    const manual = { source: "manual", round: null, description: "the dice of the assembly" } as const;
+    expect(await told(manual)).toBe(`${follows} the dice of the assembly: compare it with what was published`);
+  });
+
   it("finds another beacon, other iterations, and none", async () => {
     const two = await contributeOurs(await contributeOurs(started.initial, { name: "Ada" }), { name: "Grace" });
     expect((await failures({ zkey: rangeOfBytes(two) })).beacon).toContain("no beacon");
