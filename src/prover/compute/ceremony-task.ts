@@ -17,6 +17,7 @@ import type {
 import { diagnostic } from "../provisioning/diagnostics.js";
 import type { CeremonyCompute, CheckedContribution, EndedKey, FirstKey } from "./ceremony-compute.js";
 import type { ComputeOptions, StepFailure } from "./compute.js";
+import { refusalOf } from "./memory-refusal.js";
 import { limitsFor } from "./setup-task.js";
 
 type FirstKeyInput = Parameters<CeremonyCompute["makeFirstKey"]>[0];
@@ -82,7 +83,7 @@ export class ProcessCeremonies implements CeremonyCompute {
     const needs = memoryNeeds("groth16/BN254", circuitCounts(readR1csHeader(r1cs), r1cs.length));
     const bytes = needs.setup + phase1Bytes(needs.domainPower);
     const what = "the first key of this circuit's ceremony";
-    const refused = this.#refusal(what, bytes);
+    const refused = refusalOf(this.#memory, { bytes, what });
     if (refused !== undefined) return refused;
     const limits = limitsFor(LIMITS, { bytes, domainPower: needs.domainPower, answerBytes: needs.keyFile });
     const made = await this.#run<"first_key">({ step: "first_key", ...input }, { bytes, what, limits }, options);
@@ -116,7 +117,7 @@ export class ProcessCeremonies implements CeremonyCompute {
   async applyBeacon(input: BeaconInput, options: ComputeOptions = {}): ReturnType<CeremonyCompute["applyBeacon"]> {
     const needs = this.#needs(input.before.bytes, { answerBytes: 2 * input.before.bytes, times: KEY_TIMES });
     const what = "the end of this ceremony";
-    const refused = this.#refusal(what, needs.bytes);
+    const refused = refusalOf(this.#memory, { bytes: needs.bytes, what });
     if (refused !== undefined) return refused;
     const made = await this.#run<"beacon">({ step: "beacon", ...input }, { ...needs, what }, options);
     if (!made.ok) return this.#stepFailure(made, options);
@@ -154,16 +155,6 @@ export class ProcessCeremonies implements CeremonyCompute {
       cpuSeconds: Math.ceil(LIMITS.cpuSeconds * longer),
     };
     return { bytes, limits };
-  }
-
-  #refusal(what: string, bytes: number): StepFailure | undefined {
-    try {
-      this.#memory.require(bytes, what);
-      return undefined;
-    } catch (error) {
-      if (!(error instanceof AppError)) throw error;
-      return { ok: false, errors: [diagnostic(error.code, error.message)] };
-    }
   }
 
   #stepFailure(failure: ProcessTaskFailure, options: ComputeOptions): StepFailure {

@@ -30,6 +30,7 @@ import { withMemory } from "./native-circom.js";
 import { EXPORT_PROCESS_LIMITS, GATES_PROCESS_LIMITS, checkKeyInProcess, exportZkeyInProcess } from "./gates-task.js";
 import { IMPORT_PROCESS_LIMITS, importLimits, readImportInProcess } from "./import-task.js";
 import type { ComputePools, ProveOptions } from "./compute-pools.js";
+import { refusalOf } from "./memory-refusal.js";
 import { OpenKeys, type OpenKeysOptions } from "./open-keys.js";
 import { GaveWay } from "../../platform/pool/thread-pool.js";
 import type { ProcessTaskFailure, ProcessTasks } from "../../platform/pool/process-task.js";
@@ -180,7 +181,7 @@ export class PooledCompute implements ProverCompute {
     const fileBytes = await filesBytes(input);
     const bytes = Math.min(importBytes(fileBytes), IMPORT_PROCESS_LIMITS.memoryBytesMax);
     const what = "reading the files of this import";
-    const refused = this.#refusal(what, bytes);
+    const refused = refusalOf(this.#memory, { bytes, what });
     if (refused !== undefined) return refused;
     const outcome = await this.#memory.run(
       { bytes, what, ...turnOf(options) },
@@ -234,7 +235,10 @@ export class PooledCompute implements ProverCompute {
           ? SETUP_PROCESS_LIMITS
           : limitsFor(SETUP_PROCESS_LIMITS, { ...needs, bytes, answerBytes: needs.keyFile }),
     };
-    const refused = this.#refusal("the setup of this circuit", Math.max(given.bytes, leastOpenBytes(needs)));
+    const refused = refusalOf(this.#memory, {
+      bytes: Math.max(given.bytes, leastOpenBytes(needs)),
+      what: "the setup of this circuit",
+    });
     if (refused !== undefined) return refused;
     const domain = needs === undefined ? {} : { domainPowerMax: needs.domainPower };
     const outcome = await this.#memory.run(
@@ -268,7 +272,7 @@ export class PooledCompute implements ProverCompute {
   ): Promise<{ readonly ok: true; readonly value: Uint8Array } | StepFailure> {
     const { bytes, file } = referenceStringNeeds(input.curve, input.power);
     const what = "making a reference string of this size";
-    const refused = this.#refusal(what, bytes);
+    const refused = refusalOf(this.#memory, { bytes, what });
     if (refused !== undefined) return refused;
     const limits = limitsFor(SETUP_PROCESS_LIMITS, { bytes, domainPower: input.power, answerBytes: file });
     const made = await this.#memory.run(
@@ -287,7 +291,7 @@ export class PooledCompute implements ProverCompute {
         ? GATES_PROCESS_LIMITS.memoryBytesMax
         : needs.gates + stringBytes(input.system, input.referenceString, needs);
     const what = "the check of this circuit's key";
-    const refused = this.#refusal(what, bytes);
+    const refused = refusalOf(this.#memory, { bytes, what });
     if (refused !== undefined) return refused;
     const limits =
       needs === undefined ? GATES_PROCESS_LIMITS : limitsFor(GATES_PROCESS_LIMITS, { ...needs, bytes, answerBytes: 0 });
@@ -309,7 +313,7 @@ export class PooledCompute implements ProverCompute {
     const needs = sizes === undefined ? undefined : exportNeeds(input.system, sizes.circuit, sizes);
     const bytes = needs?.bytes ?? EXPORT_PROCESS_LIMITS.memoryBytesMax;
     const what = "writing this key as snarkjs' file";
-    const refused = this.#refusal(what, bytes);
+    const refused = refusalOf(this.#memory, { bytes, what });
     if (refused !== undefined) return refused;
     const limits =
       needs === undefined
@@ -419,17 +423,6 @@ export class PooledCompute implements ProverCompute {
 
   #pairingBackend(): PairingBackend {
     return this.#openKeys === undefined ? "reference" : "wasm";
-  }
-
-  /** What the server never has the memory for fails the prover at once. */
-  #refusal(what: string, bytes: number): StepFailure | undefined {
-    try {
-      this.#memory.require(bytes, what);
-      return undefined;
-    } catch (error) {
-      if (!(error instanceof AppError)) throw error;
-      return { ok: false, errors: [diagnostic(error.code, error.message)] };
-    }
   }
 
   /** A limit that the circuit exceeded fails the prover; an aborted or crashed process throws, for another try. */
