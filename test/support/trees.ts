@@ -1,11 +1,13 @@
 /** Trees in memory, with the nodes that a store would keep. */
+import { poseidonPair, poseidonTriple } from "../../src/crypto/hashes/poseidon.js";
 import type { CurveName } from "../../src/engine/curves/curve-parameters.js";
 import type { DenseTree } from "../../src/engine/merkle/dense-proofs.js";
 import { appendLeaves, emptyNoteTree } from "../../src/engine/merkle/note-tree.js";
 import type { NoteTreeState } from "../../src/engine/merkle/note-tree.js";
 import { insertAll, proveKey } from "../../src/engine/merkle/sparse-tree.js";
 import type { SparseEntry, SparseNode, SparseProof } from "../../src/engine/merkle/sparse-tree.js";
-import { EMPTY_NODE, elementToHex } from "../../src/engine/merkle/tree-hasher.js";
+import { EMPTY_NODE, elementToHex, hexToElement } from "../../src/engine/merkle/tree-hasher.js";
+import type { TreeHasher } from "../../src/engine/merkle/tree-hasher.js";
 
 /** A sparse tree that grows; nodes of its past stay. */
 export class MemorySparseTree {
@@ -60,3 +62,13 @@ export class MemoryDenseTree implements DenseTree {
 
 /** A number as the trees write it. */
 export const hex = (value: bigint | number): string => elementToHex(BigInt(value));
+
+/** Returns the hashes on bigints: 0.3 ms each, an oracle that shares nothing with the kernel. */
+export function plainTreeHasher(curve: CurveName): TreeHasher {
+  return {
+    pairs: (lefts, rights) =>
+      lefts.map((left, i) => elementToHex(poseidonPair(hexToElement(left), hexToElement(rights[i] ?? ""), curve))),
+    leaves: (keys, values) =>
+      keys.map((key, i) => elementToHex(poseidonTriple([hexToElement(key), hexToElement(values[i] ?? ""), 1n], curve))),
+  };
+}

@@ -39,7 +39,8 @@ interface NoteTreeAppend {
 const NOTE_TREE_DEPTH_MAX = 32;
 
 /**
- * Returns the tree without a leaf.
+ * Returns the tree without a leaf, after 32 hashes for a depth of 32: the oracle of the tests, where the bench starts.
+ * The server has the root as a constant (prover/stores).
  * @param depth 1 to 32
  */
 export function emptyNoteTree(depth: number, curve: CurveName = "BN254"): NoteTreeState {

@@ -2,7 +2,6 @@
  * The hashes of the trees, over hex: Poseidon of two children, and of the three elements of a sparse tree's leaf. Nodes
  * are 64 lower-case hex digits, big-endian, below the order r of the curve's scalar field.
  */
-import { poseidonPair, poseidonTriple } from "../../crypto/hashes/poseidon.js";
 import type { CurveName } from "../curves/curve-parameters.js";
 import { HASHES_AT_ONCE_MAX, poseidonKernel } from "../kernels/poseidon/poseidon-kernel.js";
 
@@ -38,16 +37,6 @@ export function requireElements(texts: readonly string[], curve: CurveName, what
     if (!isOne)
       throw new RangeError(`${what} is 64 lower-case hex digits below the order of ${curve}'s scalar field: ${text}`);
   }
-}
-
-/** Returns the hashes on bigints: 0.3 ms each, the oracle of the tests. */
-export function plainTreeHasher(curve: CurveName): TreeHasher {
-  return {
-    pairs: (lefts, rights) =>
-      lefts.map((left, i) => elementToHex(poseidonPair(hexToElement(left), hexToElement(rights[i] ?? ""), curve))),
-    leaves: (keys, values) =>
-      keys.map((key, i) => elementToHex(poseidonTriple([hexToElement(key), hexToElement(values[i] ?? ""), 1n], curve))),
-  };
 }
 
 /**

@@ -10,10 +10,10 @@ import {
 } from "../../../src/engine/merkle/dense-proofs.js";
 import type { ConsistencyProof, InclusionProof } from "../../../src/engine/merkle/dense-proofs.js";
 import { appendLeaves, emptyNoteTree } from "../../../src/engine/merkle/note-tree.js";
-import { EMPTY_NODE, plainTreeHasher } from "../../../src/engine/merkle/tree-hasher.js";
+import { EMPTY_NODE } from "../../../src/engine/merkle/tree-hasher.js";
 import { bigBelow } from "../../support/kernels.js";
 import { seededRandom } from "../../support/seeded.js";
-import { hex, MemoryDenseTree } from "../../support/trees.js";
+import { hex, MemoryDenseTree, plainTreeHasher } from "../../support/trees.js";
 
 const random = seededRandom();
 const randomLeaves = (count: number): string[] => Array.from({ length: count }, () => hex(bigBelow(random, BN254.r)));

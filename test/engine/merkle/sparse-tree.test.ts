@@ -11,10 +11,10 @@ import {
   verifySparseProof,
 } from "../../../src/engine/merkle/sparse-tree.js";
 import type { SparseEntry, SparseProof } from "../../../src/engine/merkle/sparse-tree.js";
-import { EMPTY_NODE, plainTreeHasher } from "../../../src/engine/merkle/tree-hasher.js";
+import { EMPTY_NODE } from "../../../src/engine/merkle/tree-hasher.js";
 import { bigBelow } from "../../support/kernels.js";
 import { seededRandom } from "../../support/seeded.js";
-import { hex, MemorySparseTree } from "../../support/trees.js";
+import { hex, MemorySparseTree, plainTreeHasher } from "../../support/trees.js";
 
 const random = seededRandom();
 const number = (text: string): bigint => BigInt(`0x${text}`);

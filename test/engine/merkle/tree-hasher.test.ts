@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { BLS12_381 } from "../../../src/engine/curves/bls12-381.js";
 import { BN254 } from "../../../src/engine/curves/bn254.js";
-import { elementToHex, isElement, plainTreeHasher, treeHasher } from "../../../src/engine/merkle/tree-hasher.js";
+import { elementToHex, isElement, treeHasher } from "../../../src/engine/merkle/tree-hasher.js";
+import { plainTreeHasher } from "../../support/trees.js";
 
 describe.each([BN254, BLS12_381])("hashes of the trees over $name", ({ name, r }) => {
   const elements = [0n, 1n, 255n, r / 3n, r - 1n].map(elementToHex);
