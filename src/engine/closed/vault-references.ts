@@ -8,7 +8,7 @@ import type { InputProblem } from "../circuit/inputs.js";
 import { scalarFieldOf, type CircuitInterface } from "../circuit/interface.js";
 
 /** What of a signature an input takes; without one, all of it as an object. */
-export const SIGNATURE_PARTS = ["PublicKey", "Ax", "Ay", "Message", "R8", "R8x", "R8y", "S"] as const;
+const SIGNATURE_PARTS = ["PublicKey", "Ax", "Ay", "Message", "R8", "R8x", "R8y", "S"] as const;
 export type SignaturePart = (typeof SIGNATURE_PARTS)[number];
 
 interface Place {

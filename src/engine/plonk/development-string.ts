@@ -72,7 +72,7 @@ export async function makeDevelopmentString(
  * 1 + g X + g^2 X^2 + ... as the powers do; its value at x is (g^n - 1) / (g x - 1), and for a random g a wrong point
  * escapes with probability n / r. The domains are checked together, each times a random weight.
  */
-export function areOneSecrets(kernels: CurveKernels, points: ReferenceStringPoints): boolean {
+function areOneSecrets(kernels: CurveKernels, points: ReferenceStringPoints): boolean {
   const { curve } = kernels;
   const { powersG1, lagrangeG1, tauG2, power } = points;
   const pointBytes = 2 * curve.fqBytes;

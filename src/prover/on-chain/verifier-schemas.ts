@@ -2,15 +2,7 @@
 import Type, { type Static } from "typebox";
 import { Timestamp, Uuid, closed, nullable } from "../../platform/contract/schemas.js";
 
-export const VERIFIER_STATUSES = [
-  "queued",
-  "deploying",
-  "checking",
-  "registering",
-  "ready",
-  "unproven",
-  "failed",
-] as const;
+const VERIFIER_STATUSES = ["queued", "deploying", "checking", "registering", "ready", "unproven", "failed"] as const;
 export type VerifierStatus = (typeof VERIFIER_STATUSES)[number];
 
 /** Verifiers that a prover may be created with. */

@@ -17,7 +17,7 @@ const Digest = Type.String({ pattern: "^[0-9a-f]{64}$", description: "SHA-256, l
 const FieldElement = Type.String({ pattern: "^(0|[1-9][0-9]{0,77})$", description: "field element, decimal" });
 
 /** What checks a proof beside the server's own verifier, which is `proofwright`. */
-export const CHECKERS = ["proofwright", "noble", "evm", "ffjavascript"] as const;
+const CHECKERS = ["proofwright", "noble", "evm", "ffjavascript"] as const;
 export type Checker = (typeof CHECKERS)[number];
 const CheckerName = Type.Enum([...CHECKERS], {
   description:

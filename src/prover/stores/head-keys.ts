@@ -26,7 +26,7 @@ export interface HeadKeys {
 }
 
 /** The type of a tree head, in the header of its signature. */
-export const TREE_HEAD_TYPE = "pv-tree-head";
+const TREE_HEAD_TYPE = "pv-tree-head";
 const KEY_NAME = "tree heads";
 const PUBLIC_KEY = /^0x([0-9a-f]{64})$/;
 

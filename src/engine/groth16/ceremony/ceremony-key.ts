@@ -136,8 +136,8 @@ export function isPlainName(name: Phase2Contribution["name"]): boolean {
   return name === undefined || (name !== "" && name.length <= CONTRIBUTION_NAME_MAX);
 }
 
-/** Tells whether two arrays have the same bytes; not in constant time. */
-export function areEqual(a: Uint8Array, b: Uint8Array): boolean {
+/** Tells whether two arrays have the same bytes. Not in constant time, and without node:crypto: it runs in browsers. */
+function areEqual(a: Uint8Array, b: Uint8Array): boolean {
   if (a.length !== b.length) return false;
   for (let i = 0; i < a.length; i += 1) if (a[i] !== b[i]) return false;
   return true;

@@ -52,7 +52,7 @@ export interface BeaconRequest {
 }
 
 /** snarkjs takes no fewer than 2^10; nobody can repeat more than 2^24 in a reasonable time. */
-export const BEACON_ITERATIONS = { min: 10, max: 24 } as const;
+const BEACON_ITERATIONS = { min: 10, max: 24 } as const;
 const BEACON_BYTES_MAX = 255;
 /** Bytes copied at once. */
 const COPY_BYTES = 1 << 20;
