@@ -4,12 +4,12 @@
  * snapshot refers to. The keys that sign access and id tokens and the development seal key are left out: a restored
  * server makes new signing keys, which ends all sessions.
  */
-import { createHash } from "node:crypto";
-import { createReadStream, existsSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { copyFile, mkdir, open, readdir, writeFile } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import { ConfigError } from "../platform/config.js";
 import { openStoreReader } from "../platform/store/lmdb/lmdb-store.js";
+import { hashFile } from "./hash-file.js";
 
 interface ManifestEntry {
   readonly path: string;
@@ -73,13 +73,7 @@ async function describe(folder: string): Promise<ManifestEntry[]> {
   for (const file of await readdir(folder, { recursive: true, withFileTypes: true })) {
     if (!file.isFile()) continue;
     const path = join(file.parentPath, file.name);
-    const hash = createHash("sha256");
-    let bytes = 0;
-    for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
-      bytes += chunk.length;
-      hash.update(chunk);
-    }
-    entries.push({ path: relative(folder, path), bytes, sha256: hash.digest("hex") });
+    entries.push({ path: relative(folder, path), ...(await hashFile(path)) });
   }
   return entries.sort((a, b) => (a.path < b.path ? -1 : 1));
 }

@@ -23,7 +23,7 @@ async function contribute(args: readonly string[]): Promise<number> {
   const { values, positionals } = parseArgs({
     args: [...args],
     options: {
-      ...{ name: TEXT, "invitation-file": TEXT, "entropy-file": TEXT, attestation: TEXT, "session-file": TEXT },
+      ...{ name: TEXT, "invitation-file": TEXT, "entropy-file": TEXT, "statement-file": TEXT, "session-file": TEXT },
       ...{ "ssh-key": TEXT, "ethereum-key-file": TEXT, "ed25519-key-file": TEXT, github: TEXT },
     },
     allowPositionals: true,
@@ -40,7 +40,7 @@ async function contribute(args: readonly string[]): Promise<number> {
   if (values.github !== undefined && key?.kind !== "ssh") throw new ConfigError("--github goes with --ssh-key.");
   return await runContribute({
     ...{ url, name: values.name, invitationFile: values["invitation-file"], entropyFile: values["entropy-file"] },
-    ...{ attestationFile: values.attestation, sessionFile: values["session-file"] },
+    ...{ statementFile: values["statement-file"], sessionFile: values["session-file"] },
     key: key === undefined || values.github === undefined ? key : { ...key, github: values.github },
   });
 }

@@ -13,7 +13,7 @@ and nowhere else. Stopped while it waits, it goes on where it was when it is sta
   --ssh-key=FILE            signs by this key (ssh-keygen -Y sign); --github=NAME says whose it is
   --ethereum-key-file=FILE  signs by this key, 64 hex digits, as a wallet signs a message
   --ed25519-key-file=FILE   signs by this seed, 64 hex digits
-  --attestation=FILE        also writes the statement to a file
+  --statement-file=FILE     also writes the statement, with its signature, to a file
   --session-file=FILE       where the token of this participant is kept until the end
 
 \`verify\` recomputes everything that a transcript says and compares the key's own chain of contributions with the published

@@ -1,11 +1,11 @@
 /** A ceremony's server as a contributor speaks with it: the routes of prover/ceremonies, over fetch. */
-import { createHash } from "node:crypto";
 import { createWriteStream } from "node:fs";
 import { open, stat } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as pause } from "node:timers/promises";
 import { StartError } from "../../platform/start-error.js";
+import { hashFile } from "../hash-file.js";
 
 /** Where a ceremony is. */
 export interface CeremonyAddress {
@@ -45,7 +45,7 @@ export interface Lease {
 }
 
 /** The server answered with an error of its own, which trying again does not change. */
-export class CeremonyRefusal extends StartError {
+class CeremonyRefusal extends StartError {
   readonly code: string;
 
   constructor(code: string, message: string) {
@@ -94,15 +94,23 @@ export class CeremonyServer {
     return (await this.#json("GET", "")) as SeenCeremony;
   }
 
-  /** Joins, and speaks as the new participant from then on. */
+  /**
+   * Joins, and speaks as the new participant from then on.
+   * @throws StartError when the server refuses; it hides a ceremony from those who are not invited
+   */
   async join(
     name: string,
     invitation: string | undefined,
   ): Promise<{ readonly participant_id: string; readonly token: string }> {
     const body = invitation === undefined ? { name } : { name, invitation };
-    const joined = (await this.#json("POST", "/join", body)) as { participant_id: string; token: string };
-    this.#token = joined.token;
-    return joined;
+    try {
+      const joined = (await this.#json("POST", "/join", body)) as { participant_id: string; token: string };
+      this.#token = joined.token;
+      return joined;
+    } catch (error) {
+      if (invitation !== undefined || !(error instanceof CeremonyRefusal) || error.code !== "not_found") throw error;
+      throw new StartError("there is no such ceremony, or it takes only who is invited: --invitation-file=FILE.");
+    }
   }
 
   /** Takes the lease, or renews it. */
@@ -136,7 +144,7 @@ export class CeremonyServer {
       });
       await pipeline(source, createWriteStream(to, { flags: isRest ? "a" : "w" }));
     });
-    return await sha256OfFile(to);
+    return (await hashFile(to)).sha256;
   }
 
   /** Uploads a contribution in parts; a part that did not come through is sent again. */
@@ -212,18 +220,6 @@ export class CeremonyServer {
   }
 }
 
-/** Returns the SHA-256 of a file in hex. */
-export async function sha256OfFile(path: string): Promise<string> {
-  const hash = createHash("sha256");
-  const file = await open(path, "r");
-  try {
-    for await (const chunk of file.createReadStream({ autoClose: false })) hash.update(chunk as Uint8Array);
-  } finally {
-    await file.close();
-  }
-  return hash.digest("hex");
-}
-
 function refusalOf(status: number, text: string): CeremonyRefusal {
   try {
     const { errors } = JSON.parse(text) as { readonly errors?: readonly { message?: unknown; code?: unknown }[] };
@@ -243,11 +239,18 @@ async function retried<T>(work: () => Promise<T>): Promise<T> {
       return await work();
     } catch (error) {
       if (error instanceof StartError) throw error;
-      if (attempt === ATTEMPTS)
-        throw new StartError(
-          `the server cannot be reached: ${error instanceof Error ? error.message : String(error)}.`,
-        );
+      if (attempt === ATTEMPTS) throw new StartError(`the server cannot be reached: ${reasonOf(error)}.`);
       await pause(FIRST_PAUSE_MS * 2 ** attempt);
     }
   }
+}
+
+/** What failed; of "fetch failed" the cause, such as ECONNREFUSED, or that a certificate has expired. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { cause } = error;
+  if (!(cause instanceof Error)) return error.message;
+  // A name with several addresses fails with a list of errors, and no message of its own.
+  const reason = cause.message === "" && "code" in cause ? String(cause.code) : cause.message;
+  return reason === "" ? error.message : `${error.message}, ${reason}`;
 }

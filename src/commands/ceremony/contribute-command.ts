@@ -24,8 +24,8 @@ export interface ContributeCommand {
   readonly invitationFile: string | undefined;
   readonly entropyFile: string | undefined;
   readonly key: SigningKeyFile | undefined;
-  /** Where the attestation goes beside the terminal. */
-  readonly attestationFile: string | undefined;
+  /** Where the statement, with its signature, goes beside the terminal. */
+  readonly statementFile: string | undefined;
   /** Where the participant's token is kept until the end. */
   readonly sessionFile: string | undefined;
 }
@@ -89,8 +89,11 @@ async function waitForTurn(server: CeremonyServer, progress: ProgressLine): Prom
       if (you?.state === "contributed") throw new StartError("you have contributed to this ceremony already.");
       if (you === null || you.state === "gone")
         throw new StartError("you are no longer in the queue; remove the session file to join anew.");
-      if (!seen.accepts) throw new StartError(`the ceremony takes no contributions: ${seen.reason ?? seen.state}.`);
-      report(0, `place ${you.position ?? "?"} of ${seen.queue.length}`);
+      const isPreparing = seen.state === "preparing";
+      if (!seen.accepts && !isPreparing)
+        throw new StartError(`the ceremony takes no contributions: ${seen.reason ?? seen.state}.`);
+      const place = `place ${you.position ?? "?"} of ${seen.queue.length}`;
+      report(0, isPreparing ? `${place}; the first key is being made` : place);
       await pause(wait);
     }
   });
@@ -154,7 +157,7 @@ async function finish(
   const { command, progress, text, taken, record } = made;
   // Nothing is signed that the contributor did not make.
   if (taken.statement_text !== text) throw new StartError("the server asks for a signature of something else.");
-  let attestation = text;
+  let published = text;
   if (command.key !== undefined) {
     const { key } = command;
     const statement = await progress.step("signing", async () => {
@@ -162,8 +165,8 @@ async function finish(
       await server.sign(record.index, signed);
       return signed;
     });
-    attestation += `\n\n${JSON.stringify(statement, undefined, 2)}`;
+    published += `\n\n${JSON.stringify(statement, undefined, 2)}`;
   }
-  process.stdout.write(`${attestation}\n`);
-  if (command.attestationFile !== undefined) await writeFile(command.attestationFile, `${attestation}\n`);
+  process.stdout.write(`${published}\n`);
+  if (command.statementFile !== undefined) await writeFile(command.statementFile, `${published}\n`);
 }

@@ -41,10 +41,10 @@ const FILE_NAMES = {
 const DOWNLOADED = ["transcript", "zkey", "initialKey", "r1cs"] as const;
 const MARKS = { holds: "yes", fails: "NO", not_tried: "-" } as const;
 /** Everything holds; something does not; something could not be tried. 2 is that of a wrong command. */
-export const VERIFY_STATUS = { holds: 0, fails: 1, not_tried: 3 } as const;
+const VERIFY_STATUS = { holds: 0, fails: 1, not_tried: 3 } as const;
 
 /**
- * Verifies a ceremony. Returns an exit status of `VERIFY_STATUS`.
+ * Verifies a ceremony. Returns exit status 0 when all checks hold, 1 when one does not, 3 when one could not be tried.
  * @throws StartError when a needed file is missing
  */
 export async function runVerify(command: VerifyCommand): Promise<number> {

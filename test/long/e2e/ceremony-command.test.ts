@@ -51,16 +51,16 @@ describe("proofwright ceremony", () => {
     writeFileSync(wallet!, `0x${"22".repeat(32)}\n`);
     writeFileSync(entropy!, "dice: 4 2 6 1");
     execFileSync("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", ssh!]);
-    const attestation = join(folder, "attestation");
+    const statementFile = join(folder, "statement");
     const first = await contribute(id, "Ada", `--ed25519-key-file=${seed!}`, `--entropy-file=${entropy!}`);
-    const second = await contribute(id, "Grace", `--ethereum-key-file=${wallet!}`, `--attestation=${attestation}`);
+    const second = await contribute(id, "Grace", `--ethereum-key-file=${wallet!}`, `--statement-file=${statementFile}`);
     const third = await contribute(id, "Emmy", `--ssh-key=${ssh!}`, "--github=emmy");
     expect([first.status, second.status, third.status]).toEqual([0, 0, 0]);
     expect(first.output).toContain(`ceremony: ${id}\n`);
     expect(first.output).not.toContain("11".repeat(32));
-    expect(readFileSync(attestation, "utf8")).toBe(second.output);
+    expect(readFileSync(statementFile, "utf8")).toBe(second.output);
     // Neither keys nor tokens are left behind.
-    expect(readdirSync(folder).sort()).toEqual(["attestation", "entropy", "seed", "ssh", "ssh.pub", "wallet"]);
+    expect(readdirSync(folder).sort()).toEqual(["entropy", "seed", "ssh", "ssh.pub", "statement", "wallet"]);
     const seen = await ground.see(id);
     expect(seen.contributions.map(({ name, statement }) => [name, statement?.kind])).toEqual([
       ["Ada", "ed25519"],

@@ -85,8 +85,10 @@ async function turnOf(client: CeremonyClient): Promise<PageCeremony> {
     if (you?.state === "offered" || you?.state === "leased") return seen;
     if (you?.state === "contributed") throw new Error("you have contributed already");
     if (you === null || you.state === "gone") throw new Error("you are no longer in the queue");
-    if (!seen.accepts) throw new Error("the ceremony takes no contributions now");
-    say(`waiting: place ${you.position ?? "?"} of ${seen.queue.length}`);
+    const isPreparing = seen.state === "preparing";
+    if (!seen.accepts && !isPreparing) throw new Error("the ceremony takes no contributions now");
+    const place = `waiting: place ${you.position ?? "?"} of ${seen.queue.length}`;
+    say(isPreparing ? `${place}; the first key is being made` : place);
     await new Promise((resolve) => setTimeout(resolve, WAIT_MS));
   }
 }
