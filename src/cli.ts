@@ -147,8 +147,10 @@ status: 0 genuine, and the proof is valid; 1 not genuine, or of something else; 
       const [action, file, ...more] = positionals;
       if (action === "schema" && file === undefined) return printReceiptSchema();
       const { jwks, proof, "public-signals": publicSignals, issuer, prover, json = false } = values;
-      if (action !== "verify" || file === undefined || more.length > 0 || jwks === undefined)
+      if (action !== "verify" || file === undefined || more.length > 0)
         throw new ConfigError("receipt needs `verify FILE --jwks=FILE` or `schema`; see `proofwright receipt --help`.");
+      if (jwks === undefined || jwks === "")
+        throw new ConfigError("--jwks=FILE is missing: the prover's keys, from GET /api/v1/provers/ID/jwks.json.");
       return await runVerifyReceipt({ file, jwks, proof, publicSignals, issuer, prover, json });
     },
   },

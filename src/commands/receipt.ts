@@ -2,11 +2,11 @@
  * `proofwright receipt verify` and `proofwright receipt schema`: checks a receipt without a server, and prints the
  * format of receipts.
  */
-import { readFileSync, statSync } from "node:fs";
 import { StartError } from "../platform/start-error.js";
 import { receiptSchemaText } from "../prover/receipts/receipt-format.js";
 import type { ReceiptClaims } from "../prover/receipts/receipt-schemas.js";
 import { ReceiptError, verifyReceipt, type ExpectedReceipt, type ReceiptKeys } from "../verify-receipt.js";
+import { parseJson, readTextFile } from "./read-text-file.js";
 
 interface VerifyReceiptOptions {
   /** A compact JWS, or an answer of prove or verify that has it as `receipt`. */
@@ -38,11 +38,12 @@ export function printReceiptSchema(): number {
  * @throws StartError for a file that cannot be read
  */
 export async function runVerifyReceipt(options: VerifyReceiptOptions): Promise<number> {
-  const text = textOf(options.file);
+  const text = await textOf(options.file);
   const receipt = memberOf(text, "receipt") ?? text.trim();
-  const keys = keysOf(options.jwks);
+  const keys = await keysOf(options.jwks);
+  const expected = await expectedOf(options);
   try {
-    const claims = await verifyReceipt(receipt, keys, expectedOf(options));
+    const claims = await verifyReceipt(receipt, keys, expected);
     return tell(options, STATUS.valid, { ok: true, claims });
   } catch (error) {
     if (!(error instanceof ReceiptError)) throw error;
@@ -82,10 +83,10 @@ function inWords({ code, message, claims }: Told): string {
   ].join("\n");
 }
 
-function expectedOf({ proof, publicSignals, issuer, prover }: VerifyReceiptOptions): ExpectedReceipt {
-  const given = proof === undefined ? undefined : textOf(proof);
+async function expectedOf({ proof, publicSignals, issuer, prover }: VerifyReceiptOptions): Promise<ExpectedReceipt> {
+  const given = proof === undefined ? undefined : await textOf(proof);
   const answered = given === undefined ? undefined : memberOf(given, "public_signals");
-  const listed = publicSignals === undefined ? answered : parse(textOf(publicSignals), publicSignals);
+  const listed = publicSignals === undefined ? answered : parseJson(await textOf(publicSignals), publicSignals);
   const hex = given === undefined ? undefined : (memberOf(given, "proof") ?? given.trim());
   return {
     ...(hex === undefined ? {} : { proof: hex }),
@@ -101,8 +102,8 @@ function signalsOf(value: unknown): string[] {
   return value;
 }
 
-function keysOf(path: string): ReceiptKeys {
-  const keys = parse(textOf(path), path);
+async function keysOf(path: string): Promise<ReceiptKeys> {
+  const keys = parseJson(await textOf(path), path);
   if (typeof keys !== "object" || keys === null || !("keys" in keys) || !Array.isArray(keys.keys))
     throw new StartError(`${path} is no key set: it has no list \`keys\`.`);
   return keys as ReceiptKeys;
@@ -113,26 +114,12 @@ function memberOf(text: string, name: "receipt" | "proof"): string | undefined;
 function memberOf(text: string, name: "public_signals"): unknown;
 function memberOf(text: string, name: string): unknown {
   if (!text.trimStart().startsWith("{")) return undefined;
-  const value = parse(text, "the answer") as Readonly<Record<string, unknown>>;
+  const value = parseJson(text, "the answer") as Readonly<Record<string, unknown>>;
   if (name === "public_signals") return value[name];
   if (typeof value[name] !== "string") throw new StartError(`the answer has no \`${name}\` that is text.`);
   return value[name];
 }
 
-function parse(text: string, what: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    throw new StartError(`${what} is no JSON.`);
-  }
-}
-
-function textOf(path: string): string {
-  try {
-    if (statSync(path).size > FILE_BYTES_MAX) throw new StartError(`${path} is longer than 16 MiB.`);
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    if (error instanceof StartError) throw error;
-    throw new StartError(`${path} cannot be read: ${error instanceof Error ? error.message : String(error)}.`);
-  }
+async function textOf(path: string): Promise<string> {
+  return await readTextFile(path, FILE_BYTES_MAX);
 }

@@ -2,11 +2,11 @@
  * `proofwright store verify`: checks a proof about a store that the API has answered, without any server: an inclusion
  * or consistency proof of a note store, a membership or non-membership proof of a nullifier store.
  */
-import { open } from "node:fs/promises";
 import type { TreeProof } from "../engine/merkle/proof-json.js";
 import { StartError } from "../platform/start-error.js";
 import { verifyStoreProof } from "../verify-store-proof.js";
 import type { StoreProofCheck } from "../verify-store-proof.js";
+import { parseJson, readTextFile } from "./read-text-file.js";
 
 /** A proof of 255 siblings has 18 KB; the rest of an answer is short. */
 const PROOF_FILE_BYTES_MAX = 1_048_576;
@@ -24,7 +24,7 @@ interface StoreVerifyOptions {
 export async function runStoreVerify({ file, root }: StoreVerifyOptions): Promise<number> {
   if (root !== undefined && !/^[0-9a-f]{64}$/.test(root))
     throw new StartError("--root must be 64 lower-case hex digits.");
-  const json = await readJson(file);
+  const json = parseJson(await readTextFile(file, PROOF_FILE_BYTES_MAX), file);
   const check = checkJson(json, { file, root });
   if (!check.holds) {
     process.stdout.write(`The proof does not hold: ${check.reason}.\n`);
@@ -41,31 +41,6 @@ function checkJson(json: unknown, { file, root }: StoreVerifyOptions): StoreProo
   } catch (error) {
     if (error instanceof TypeError) throw new StartError(`${file} is no proof of a store: ${error.message}.`);
     throw error;
-  }
-}
-
-async function readJson(path: string): Promise<unknown> {
-  const text = await readText(path);
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    throw new StartError(`${path} is no proof of a store: it is not JSON.`);
-  }
-}
-
-async function readText(path: string): Promise<string> {
-  try {
-    const handle = await open(path, "r");
-    try {
-      if ((await handle.stat()).size > PROOF_FILE_BYTES_MAX)
-        throw new StartError(`${path} is longer than any proof: more than ${String(PROOF_FILE_BYTES_MAX)} bytes.`);
-      return await handle.readFile("utf8");
-    } finally {
-      await handle.close();
-    }
-  } catch (error) {
-    if (error instanceof StartError) throw error;
-    throw new StartError(`${path} cannot be read: ${error instanceof Error ? error.message : "unknown reason"}.`);
   }
 }
 

@@ -98,10 +98,16 @@ describe("proofwright receipt verify", () => {
   });
 
   it("says how it is used, and which file it cannot read", async () => {
-    expect(await run("verify", join(folder, "receipt"))).toMatchObject({ status: 2, stdout: "" });
+    const missing = await run("verify", join(folder, "receipt"));
+    expect(missing).toMatchObject({ status: 2, stdout: "" });
+    expect(missing.stderr).toContain("--jwks=FILE is missing");
     const keys = `--jwks=${join(folder, "absent.json")}`;
     const absent = await run("verify", join(folder, "receipt"), keys);
     expect([absent.status, absent.stderr]).toEqual([2, expect.stringContaining("absent.json cannot be read")]);
+    const nothing = await run("verify", join(folder, "receipt"), "--jwks=");
+    expect([nothing.status, nothing.stderr]).toEqual([2, expect.stringContaining("--jwks=FILE is missing")]);
+    const unnamed = await run("verify", join(folder, "receipt"), `--jwks=${join(folder, "keys.json")}`, "--proof=");
+    expect([unnamed.status, unnamed.stderr]).toEqual([2, expect.stringContaining("the name of a file is empty")]);
     expect((await run("--help")).stdout).toContain("Usage: proofwright receipt verify FILE --jwks=FILE");
   });
 });

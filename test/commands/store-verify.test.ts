@@ -56,7 +56,7 @@ describe("store verify", () => {
   });
 
   it("names what is wrong with a file that is no proof", async () => {
-    await expect(verify("{")).rejects.toThrow("is no proof of a store");
+    await expect(verify("{")).rejects.toThrow("proof.json is no JSON");
     await expect(verify({ ...inclusion, index: "1" })).rejects.toThrow("index");
     await expect(verify(inclusion, "12")).rejects.toThrow("--root");
     await expect(verify(" ".repeat(1_048_577))).rejects.toThrow("longer");
