@@ -2,6 +2,7 @@
  * Passes on turns that are over and fails ceremonies whose deadline passed, while the server runs. What it does follows
  * from the records and the clock: a missed run is made up by the next one, and two servers may both sweep.
  */
+import { Rounds } from "../../platform/concurrency/rounds.js";
 import type { Log } from "../../platform/log.js";
 import { AppError } from "../../platform/errors.js";
 import type { Ceremonies } from "./ceremonies.js";
@@ -20,7 +21,9 @@ const SWEEP_EVERY_MS = 10_000;
 
 export class CeremonySweep {
   readonly #with: CeremonySweepDependencies;
-  #timer: NodeJS.Timeout | undefined;
+  readonly #rounds = new Rounds(SWEEP_EVERY_MS, async () => {
+    await this.sweep();
+  });
 
   constructor(dependencies: CeremonySweepDependencies) {
     this.#with = dependencies;
@@ -28,17 +31,12 @@ export class CeremonySweep {
 
   /** Begins to sweep; now and every ten seconds. */
   async start(): Promise<void> {
-    await this.sweep();
-    this.#timer = setInterval(() => {
-      // The store may be closing; what fails is tried again.
-      this.sweep().catch(() => undefined);
-    }, SWEEP_EVERY_MS).unref();
+    await this.#rounds.start();
   }
 
   /** Ends the sweeping. */
   stop(): void {
-    clearInterval(this.#timer);
-    this.#timer = undefined;
+    this.#rounds.stop();
   }
 
   /** Settles all ceremonies that have not come to an end. One that cannot be settled holds up no other. */

@@ -4,6 +4,7 @@
  */
 import { formatSubject, type Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
+import { Rounds } from "../../platform/concurrency/rounds.js";
 import type { StreamedBody } from "../../platform/contract/streamed-body.js";
 import { AppError, notFound } from "../../platform/errors.js";
 import type { Events } from "../../platform/events/events.js";
@@ -62,7 +63,9 @@ const RETRY_SEC = 60;
 
 export class Imports {
   readonly #with: ImportsDependencies;
-  #timer: NodeJS.Timeout | undefined;
+  readonly #rounds = new Rounds(SWEEP_EVERY_MS, async () => {
+    await this.sweep();
+  });
 
   constructor(dependencies: ImportsDependencies) {
     this.#with = dependencies;
@@ -148,17 +151,12 @@ export class Imports {
 
   /** Begins to drop uploads that stopped, and to fail imports whose time is up; now and every minute. */
   async start(): Promise<void> {
-    await this.sweep();
-    this.#timer = setInterval(() => {
-      // The store may be closing; what fails is tried again a minute later.
-      this.sweep().catch(() => undefined);
-    }, SWEEP_EVERY_MS).unref();
+    await this.#rounds.start();
   }
 
   /** Ends the sweeping. */
   stop(): void {
-    clearInterval(this.#timer);
-    this.#timer = undefined;
+    this.#rounds.stop();
   }
 
   /** Drops uploads that stopped and fails imports whose time is up. One that cannot end holds up no other. */
