@@ -60,6 +60,28 @@ describe("the page of ceremonies", () => {
       .toBe("your contribution is part of the key");
   });
 
+  it("waits on while the first key is being made", async () => {
+    const id = await ground.begin();
+    await browser.open(`${ground.url}/ceremony#id=${id}`);
+    // The first look at the ceremony finds it as it was before its key was there.
+    await browser.run(`{
+      const real = window.fetch;
+      window.fetch = async (url, options) => {
+        const answer = await real(url, options);
+        if (options.method !== "GET") return answer;
+        window.fetch = real;
+        const seen = await answer.json();
+        const you = { ...seen.you, state: "waiting", position: 1 };
+        return Response.json({ ...seen, state: "preparing", accepts: false, you });
+      };
+    }`);
+    await join("Ada");
+    await expect.poll(async () => await textOf("status")).toContain("the first key is being made");
+    await expect
+      .poll(async () => await textOf("status"), { timeout: 120_000 })
+      .toBe("your contribution is part of the key");
+  });
+
   it("says what is wrong with an address, and with a ceremony that is not there", async () => {
     await browser.open(`${ground.url}/ceremony`);
     await expect.poll(async () => await textOf("status")).toContain("names no ceremony");
