@@ -24,6 +24,7 @@ const EXPECTED = [
   '"status":"provisioned"',
   '"protocol":"groth16"',
   '{"data":"attack at dawn"}',
+  '"public_signals":["91"]',
   "The receipt is genuine: the proof is valid.",
   '"response":"12"',
   '"count":"12"',
