@@ -244,6 +244,7 @@ export class ProverService {
       }
       this.#with.watch.notify(id);
       await this.#with.queue.cancel(id);
+      await this.#with.ceremonies.cancel(owner, id);
       if (analysis !== undefined) await this.#with.analyses?.cancel(analysis.id);
       await this.#with.verifiers.cancel(verifiers);
       await this.#with.vault.forget(vault_id);

@@ -54,6 +54,8 @@ export interface TestRegistryOptions {
   readonly folder?: string;
   readonly compute?: ProverCompute;
   readonly ceremonyCompute?: CeremonyCompute;
+  /** A subject's own name by default. */
+  readonly turnOf?: (subject: Subject) => string;
   readonly clock?: Clock;
   /** Those of the server's table by default. */
   readonly providers?: readonly ProviderFactory[];
@@ -110,6 +112,7 @@ export async function openTestRegistry(options: TestRegistryOptions = {}): Promi
     vault: vault.vault,
     compute: options.compute ?? new LocalCompute(),
     ceremonyCompute: options.ceremonyCompute ?? new LocalCeremonies(),
+    ...(options.turnOf === undefined ? {} : { turnOf: options.turnOf }),
     ...(options.analyzer === undefined ? {} : { analyzer: options.analyzer }),
     ...(options.compileContract === undefined ? {} : { compileContract: options.compileContract }),
     ...(options.providers === undefined ? {} : { providers: options.providers }),

@@ -25,6 +25,7 @@ import {
   type UpdateCeremony,
 } from "./ceremony-schemas.js";
 import { ceremonyOnWire } from "./ceremony-view.js";
+import type { Contributions } from "./contributions.js";
 import { requireState } from "./refusals.js";
 import { leaveQueue, settleTurns } from "./turns.js";
 
@@ -34,6 +35,7 @@ export interface CeremoniesDependencies {
   readonly access: CeremonyAccess;
   readonly events: Pick<Events, "commitOf">;
   readonly watch: Pick<StatusWatch, "notify">;
+  readonly contributions: Pick<Contributions, "keepOnly">;
   readonly clock: Clock;
   readonly queue: EndingQueue;
   /** Prepares the failure of a prover; undefined when it is finished. */
@@ -227,6 +229,7 @@ export class Ceremonies {
       const updated_at = isoTimestamp(this.#with.clock.nowMs());
       const events = word === undefined ? {} : this.#with.events.commitOf([ceremonyEvent(owner, id, word)]);
       await this.#with.store.commit(this.#with.records.change(record, { ...next, updated_at }, ...more, events));
+      await this.#with.contributions.keepOnly(next, next.lease?.participant_id);
       return true;
     });
   }

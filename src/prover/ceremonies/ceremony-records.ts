@@ -89,6 +89,7 @@ export type StoredParticipant = {
   readonly id: string;
   readonly name: string;
   readonly joined_at: string;
+  readonly token_hash: string;
   /** Index of its contribution. */
   readonly contributed: number | null;
 };
@@ -173,12 +174,16 @@ export class CeremonyRecords {
     };
   }
 
-  /** Prepares the deletion of a ceremony with all that belongs to it; an empty commit where there is none. */
+  /**
+   * Prepares the deletion of a ceremony with all that belongs to it; an empty commit where there is none. It conflicts
+   * when the ceremony has changed since it was read: a contribution names another file.
+   */
   deletion(place: CeremonyPlace): StoreCommit {
     const record = this.find(place);
     if (record === undefined) return {};
     const { contribution, participant, token, invitation } = TABLES;
     return {
+      checks: [{ key: record.key, version: record.version }],
       deletes: [record.key, [TABLES.place, place.id], ...usesOf(record.value).map(({ key }) => key)],
       deletePrefixes: [contribution, participant, token, invitation].map((table) => keyOf(table, place)),
     };
@@ -216,21 +221,31 @@ export class CeremonyRecords {
     return this.#store.get<StoredParticipant>([...keyOf(TABLES.participant, place), id]);
   }
 
-  /** Counts all who have ever joined. */
+  /** Returns the participants in no particular order. */
+  participants(place: CeremonyPlace): StoreRecord<StoredParticipant>[] {
+    return this.#store.range<StoredParticipant>(keyOf(TABLES.participant, place));
+  }
+
+  /** Counts the participants, those who have gone included. */
   countParticipants(place: CeremonyPlace): number {
     return this.#store.count(keyOf(TABLES.participant, place));
   }
 
-  /** Prepares a new participant with the hash of its token. */
-  insertParticipant(place: CeremonyPlace, participant: StoredParticipant, tokenHash: string): StoreCommit {
+  /** Prepares a new participant, who is found by the hash of its token. */
+  insertParticipant(place: CeremonyPlace, participant: StoredParticipant): StoreCommit {
     const key = [...keyOf(TABLES.participant, place), participant.id];
     return {
       checks: [{ key, version: "absent" }],
       puts: [
         { key, value: participant },
-        { key: [...keyOf(TABLES.token, place), tokenHash], value: participant.id },
+        { key: [...keyOf(TABLES.token, place), participant.token_hash], value: participant.id },
       ],
     };
+  }
+
+  /** Prepares the deletion of a participant, whose token is worth nothing then. */
+  deleteParticipant(place: CeremonyPlace, { key, version, value }: StoreRecord<StoredParticipant>): StoreCommit {
+    return { checks: [{ key, version }], deletes: [key, [...keyOf(TABLES.token, place), value.token_hash]] };
   }
 
   /** Prepares a change of a participant. */

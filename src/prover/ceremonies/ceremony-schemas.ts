@@ -29,7 +29,11 @@ const BEACON_PLAN = {
   ),
   network: Type.Optional(
     nullable(
-      Type.String({ minLength: 1, maxLength: 200, description: "the hash of drand's chain, or the block's chain" }),
+      Type.String({
+        minLength: 1,
+        maxLength: 200,
+        description: "the hash of drand's chain, required there; or the block's chain",
+      }),
     ),
   ),
   description: Type.Optional(nullable(Description)),

@@ -65,5 +65,7 @@ function beaconOf({
     throw invalidMember("ceremony.beacon.description", "say which public value the beacon will be");
   if (source !== "manual" && round === null)
     throw invalidMember("ceremony.beacon.round", "name the round, or the number of the block, in advance");
+  if (source === "drand" && network === null)
+    throw invalidMember("ceremony.beacon.network", "name the hash of drand's chain: each chain has its own rounds");
   return { source, round, network, description, iterations_exp, value: null };
 }

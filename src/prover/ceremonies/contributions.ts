@@ -3,6 +3,7 @@
  * the present key in one commit that compares the ceremony's version. Until that commit nothing has happened; after a
  * crash the contributor sends the same file again.
  */
+import { formatSubject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import type { StreamedBody } from "../../platform/contract/streamed-body.js";
 import { AppError } from "../../platform/errors.js";
@@ -52,9 +53,13 @@ export type TakenContribution =
 
 /** One file for each ceremony that is open; each holds a file descriptor. */
 const OPEN_UPLOADS_MAX = 64;
+/** Ceremonies of one owner to which somebody uploads; all of one owner's must not fill the place of the others. */
+const OPEN_UPLOADS_PER_OWNER_MAX = 4;
 const IDLE_MS = 3_600_000;
-/** A key that was contributed is checked within minutes; its lease lasts until then. */
+/** A lease lasts so much longer while its upload waits for its check and is checked. */
 const CHECK_MS = 900_000;
+/** Twice within that time: a commit that fails costs no turn. */
+const HOLD_EVERY_MS = CHECK_MS / 3;
 /** One check takes all cores. */
 const CHECKS = { name: "ceremony", places: 1, queueLengthMax: 32 } as const;
 
@@ -68,18 +73,23 @@ export class Contributions {
     this.#with = dependencies;
     const { artifacts, clock } = dependencies;
     const fileBytesMax = options.uploadBytesMax;
-    const limits = { fileBytesMax, bytesPerOwnerMax: fileBytesMax, openPerOwnerMax: 1, openMax: OPEN_UPLOADS_MAX };
-    this.#uploads = new Uploads({ ...limits, idleMs: IDLE_MS }, { artifacts, clock });
+    const openPerOwnerMax = OPEN_UPLOADS_PER_OWNER_MAX;
+    const bytesPerOwnerMax = openPerOwnerMax * fileBytesMax;
+    const limits = { fileBytesMax, bytesPerOwnerMax, openPerOwnerMax, openMax: OPEN_UPLOADS_MAX, idleMs: IDLE_MS };
+    this.#uploads = new Uploads(limits, { artifacts, clock });
   }
 
   /** Returns how many bytes of a participant's upload have come. */
-  received({ id }: CeremonyPlace, participantId: string): number {
-    return this.#uploads.received(keyOf(id, participantId));
+  received(place: CeremonyPlace, participantId: string): number {
+    return this.#uploads.received(keyOf(place, participantId));
   }
 
-  /** Drops the upload of a participant who leaves. */
-  async discard({ id }: CeremonyPlace, participantId: string): Promise<void> {
-    await this.#uploads.discard(ownerOf(id), participantId);
+  /** Drops the uploads to a ceremony, but for those of whoever has the turn. */
+  async keepOnly(place: CeremonyPlace, participantId: string | undefined): Promise<void> {
+    const kept = participantId === undefined ? undefined : keyOf(place, participantId).proverId;
+    const all = keyOf(place, "").proverId;
+    const isOver = (uploader: string): boolean => uploader.startsWith(all) && uploader !== kept;
+    await this.#uploads.discardWhere(formatSubject(place.owner), isOver);
   }
 
   /** Drops uploads that got no byte for an hour. */
@@ -105,8 +115,10 @@ export class Contributions {
       throw new AppError("body_too_large", {
         message: `a contribution to this key has ${String(uploadBytesMax(turn.head.bytes))} bytes at most`,
       });
-    const key = keyOf(id, turn.participant.id);
-    const finished = await this.#uploads.take(key, body, { said: undefined, heldBytes: 0 });
+    // What one left who was here before does not stand in the way.
+    await this.keepOnly(turn.ceremony, turn.participant.id);
+    const key = keyOf(turn.ceremony, turn.participant.id);
+    const finished = await this.#receive(key, body, () => this.#requireTurn(id, bearer));
     if (finished === undefined)
       return { complete: false, upload: { received: this.#uploads.received(key), bytes: total } };
     return { complete: true, contribution: await this.#finish(id, bearer, finished) };
@@ -139,6 +151,16 @@ export class Contributions {
     });
   }
 
+  /** @param requireTurn throws what ended the turn of an upload that was dropped meanwhile */
+  async #receive(key: UploadKey, body: StreamedBody, requireTurn: () => Turn): Promise<FinishedUpload | undefined> {
+    try {
+      return await this.#uploads.take(key, body, { said: undefined, heldBytes: 0 });
+    } catch (error) {
+      if (error instanceof AppError && error.code === "not_found") requireTurn();
+      throw error;
+    }
+  }
+
   /** Publishes the file, checks it and makes it the present key. */
   async #finish(
     id: string,
@@ -155,13 +177,28 @@ export class Contributions {
     return await this.#with.files.holdFile(
       sha256,
       async () => await writer.publish(),
-      async (stored) => {
-        const checked = await this.#check(turn, stored);
-        const contribution = await this.#commit(id, bearer, { turn, stored, checked });
-        await this.#with.files.removeUnused(turn.head.sha256);
-        return contribution;
-      },
+      async (stored) =>
+        // Held: the ceremony may be deleted while the check reads the key before.
+        await this.#with.files.holdFile(
+          turn.head.sha256,
+          async () => await this.#verifyHead(turn, () => this.#requireTurn(id, bearer)),
+          async () => {
+            const checked = await this.#check(turn, stored, async () => await this.#holdTurn(id, bearer));
+            return await this.#commit(id, bearer, { turn, stored, checked });
+          },
+        ),
     );
+  }
+
+  /** @param requireTurn throws what became of a ceremony whose key was removed */
+  async #verifyHead({ head }: Turn, requireTurn: () => Turn): Promise<ArtifactReference> {
+    try {
+      await this.#with.artifacts.verify(head.sha256);
+      return head;
+    } catch (error) {
+      requireTurn();
+      throw error;
+    }
   }
 
   /** The lease lasts while its upload is checked, which is no fault of its holder. */
@@ -175,20 +212,32 @@ export class Contributions {
     });
   }
 
-  async #check(turn: Turn, stored: ArtifactReference): Promise<CheckedContribution> {
+  /** @param hold makes the lease last; throws when the turn is over, before anything is computed */
+  async #check(turn: Turn, stored: ArtifactReference, hold: () => Promise<Turn>): Promise<CheckedContribution> {
     const { artifacts, compute, turnOf } = this.#with;
     const { ceremony, head } = turn;
     const owner = turnOf(ceremony.owner);
     const file = ({ sha256, bytes }: ArtifactReference) => ({ sha256, bytes, path: artifacts.resolve(sha256) });
-    await artifacts.verify(head.sha256);
-    const checked = await this.#lane.run(
-      { owner },
-      async () => await compute.checkContribution({ before: file(head), after: file(stored) }, { owner }),
-    );
-    if (checked.ok) return checked.value;
-    await this.#refuse(turn);
-    const { code, message } = checked;
-    throw new AppError("contribution_invalid", { message, details: [{ code, message }] });
+    const timer = setInterval(() => {
+      // The commit of the contribution says what has ended the turn.
+      hold().catch(() => undefined);
+    }, HOLD_EVERY_MS).unref();
+    try {
+      const checked = await this.#lane.run({ owner }, async () => {
+        await hold();
+        return await compute.checkContribution({ before: file(head), after: file(stored) }, { owner });
+      });
+      if (checked.ok) return checked.value;
+      await this.#refuse(turn);
+      const { code, message } = checked;
+      const details = [
+        { code: "contribution_invalid", message },
+        { code, message },
+      ];
+      throw new AppError("contribution_invalid", { message, details });
+    } finally {
+      clearInterval(timer);
+    }
   }
 
   async #refuse({ ceremony, participant, head }: Turn): Promise<void> {
@@ -253,11 +302,7 @@ function isTurnOf(
   return state === "open" && isLeased && head?.sha256 === expected.sha256 && head.index === expected.index;
 }
 
-function ownerOf(id: string): string {
-  return `ceremony:${id}`;
-}
-
-/** `Uploads` names by a prover what is dropped together: here the uploads of one participant. */
-function keyOf(id: string, participantId: string): UploadKey {
-  return { owner: ownerOf(id), proverId: participantId, name: "contribution" };
+/** `Uploads` names by a prover what is dropped together: here the uploads of one participant of one ceremony. */
+function keyOf({ owner, id }: CeremonyPlace, participantId: string): UploadKey {
+  return { owner: formatSubject(owner), proverId: `${id}/${participantId}`, name: "contribution" };
 }

@@ -1,5 +1,5 @@
 /** Builds the part of the registry that holds ceremonies, and hands its durable jobs to the runner. */
-import { formatSubject, type Subject } from "../../platform/auth/principal.js";
+import type { Subject } from "../../platform/auth/principal.js";
 import type { BodyLimitsOf, HandlersFor } from "../../platform/contract/route.js";
 import { assert } from "../../platform/errors.js";
 import { JobFailure } from "../../platform/jobs/job-runner.js";
@@ -45,6 +45,9 @@ export interface CeremoniesPart {
 
 const END_JOB = "end_ceremony";
 const END_PHASES = ["beacon", "provision"] as const;
+/** So that one owner's beacon, which may take minutes, does not hold up the ends of all others. */
+const CONCURRENCY = 2;
+const GIVE_WAY_MS = 10_000;
 
 /** Builds the part; call it before `jobs.start`. */
 export function createCeremonies(
@@ -54,13 +57,14 @@ export function createCeremonies(
   const { jobs, provisioning, records, watch } = dependencies;
   const access = new CeremonyAccess(dependencies);
   const endings = new CeremonyEndings(dependencies);
+  const contributions = new Contributions(options, { ...dependencies, access });
   const ceremonies = new Ceremonies({
     ...dependencies,
     access,
+    contributions,
     queue: endingQueue(jobs),
     failure: (owner, id, reason) => provisioning.failure(owner, id, reason),
   });
-  const contributions = new Contributions(options, { ...dependencies, access });
   const participants = new Participants({ ...dependencies, access, contributions });
   registerEndings(jobs, { ...dependencies, endings });
   jobs.subscribe(({ job, progress }) => {
@@ -71,7 +75,13 @@ export function createCeremonies(
     handlers: ceremonyHandlers(services),
     bodyLimits: { contributeToCeremony: contributionLimits(services) },
     sweep: new CeremonySweep({ ...dependencies, records, ...services }),
-    registration: new NewCeremonies(dependencies),
+    registration: new NewCeremonies({
+      ...dependencies,
+      contributions,
+      cancelEnding: async (owner, id) => {
+        for (const job of jobs.ofSubject(subjectKeyOf(owner, id))) await jobs.cancel(job.id);
+      },
+    }),
     ended: (prover) => endings.ended(prover),
   };
 }
@@ -89,6 +99,7 @@ function registerEndings(
   },
 ): void {
   jobs.register(END_JOB, {
+    ...{ concurrency: CONCURRENCY, giveWayMs: GIVE_WAY_MS },
     ownerOf: (job) => turnOf(inputOf(job).owner),
     run: async (job, context) => {
       const { owner, id } = inputOf(job);
@@ -96,7 +107,7 @@ function registerEndings(
         context.progress(share);
       };
       const errors = await endings.run(owner, id, {
-        ...{ signal: context.signal, owner: formatSubject(owner), onProgress: progress },
+        ...{ signal: context.signal, owner: turnOf(owner), onProgress: progress },
         commit: async (commit) => {
           await context.setPhase(END_PHASES[1], commit);
         },
@@ -124,7 +135,7 @@ function endingQueue(jobs: Jobs): EndingQueue {
     prepare: (owner: Subject, proverId: string): StoreCommit =>
       jobs.enqueueCommit({
         kind: END_JOB,
-        subject_key: ["ceremony", owner.kind, owner.id, proverId],
+        subject_key: subjectKeyOf(owner, proverId),
         phase: END_PHASES[0],
         input: { kind: owner.kind, owner_id: owner.id, id: proverId },
       }).commit,
@@ -132,6 +143,10 @@ function endingQueue(jobs: Jobs): EndingQueue {
       jobs.wake();
     },
   };
+}
+
+function subjectKeyOf(owner: Subject, proverId: string): Job["subject_key"] {
+  return ["ceremony", owner.kind, owner.id, proverId];
 }
 
 /** The input is what `endingQueue` queued. */

@@ -8,9 +8,13 @@ import type { OfferedSystem } from "../providers/provider.js";
 import type { CreateProver } from "../schemas.js";
 import type { CeremonyRecords, CeremonySettings } from "./ceremony-records.js";
 import { ceremonySettings, newCeremony } from "./ceremony-settings.js";
+import type { Contributions } from "./contributions.js";
 
 interface NewCeremoniesDependencies {
   readonly records: CeremonyRecords;
+  readonly contributions: Pick<Contributions, "keepOnly">;
+  /** Ends and deletes the job of a ceremony's end, if it has one. */
+  readonly cancelEnding: (owner: Subject, id: string) => Promise<void>;
   readonly clock: Clock;
 }
 
@@ -60,5 +64,11 @@ export class NewCeremonies {
       commit: this.#with.records.deletion({ owner, id }),
       files: files.flatMap((file) => (file === null ? [] : [file.sha256])),
     };
+  }
+
+  /** Ends what runs for the ceremony of a prover that was deleted: its job and its uploads. */
+  async cancel(owner: Subject, id: string): Promise<void> {
+    await this.#with.cancelEnding(owner, id);
+    await this.#with.contributions.keepOnly({ owner, id }, undefined);
   }
 }

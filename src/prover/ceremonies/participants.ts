@@ -6,9 +6,10 @@ import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import type { FileAnswer } from "../../platform/contract/route.js";
 import { AppError, notFound } from "../../platform/errors.js";
 import type { Events } from "../../platform/events/events.js";
+import { addressNetwork } from "../../platform/net/address-network.js";
 import { newId } from "../../platform/ids.js";
 import type { Artifacts } from "../../platform/store/artifacts.js";
-import { retryOnConflict } from "../../platform/store/commits.js";
+import { mergeCommits, retryOnConflict } from "../../platform/store/commits.js";
 import type { Store, StoreCommit, StoreRecord } from "../../platform/store/store.js";
 import { ceremonyEvent } from "../prover-events.js";
 import type { CeremonyAccess } from "./ceremony-access.js";
@@ -32,12 +33,15 @@ interface ParticipantsDependencies {
   readonly records: CeremonyRecords;
   readonly access: CeremonyAccess;
   readonly artifacts: Pick<Artifacts, "resolve" | "verify">;
-  readonly contributions: Pick<Contributions, "received" | "discard">;
+  readonly contributions: Pick<Contributions, "received" | "keepOnly">;
   readonly events: Pick<Events, "commitOf">;
   readonly clock: Clock;
 }
 
-/** Whoever joins and never contributes costs a record and turns; more would be a crowd or a script. */
+/**
+ * Whoever joins and never contributes costs a record and turns; more would be a crowd or a script. Those who have gone
+ * without a contribution make room, and the owner's invitations have a limit of their own.
+ */
 const PARTICIPANTS_MAX = 1_000;
 /** People behind one address of a university or a company. */
 const OPEN_JOINS_PER_HOUR = 10;
@@ -47,7 +51,7 @@ const ADDRESSES_MAX = 10_000;
 
 export class Participants {
   readonly #with: ParticipantsDependencies;
-  /** Open joins by hashed address in the present hour: a rate, which may begin anew with the process. */
+  /** Open joins by the hashed network in the present hour: a rate, which may begin anew with the process. */
   readonly #joins = new LRUCache<string, { readonly sinceMs: number; count: number }>({ max: ADDRESSES_MAX });
 
   constructor(dependencies: ParticipantsDependencies) {
@@ -81,14 +85,16 @@ export class Participants {
       const { record, invited } = this.#requireJoinable(id, invitation);
       const nowMs = this.#with.clock.nowMs();
       const ceremony = settleTurns(record.value, nowMs);
-      this.#requireRoom(ceremony, nowMs);
+      requireRoom(ceremony, nowMs);
+      const room = this.#makeRoom(ceremony, { isInvited: invited !== undefined });
       const joined_at = isoTimestamp(nowMs);
-      const participant = { id: participantId, name, joined_at, contributed: null };
+      const participant = { id: participantId, name, joined_at, contributed: null, token_hash: token.hash };
       const used = invited === undefined ? {} : this.#use(ceremony, invited, participantId);
       await this.#commit(
         record,
         joinQueue(ceremony, { participant_id: participantId, name }, nowMs),
-        this.#with.records.insertParticipant(ceremony, participant, token.hash),
+        this.#with.records.insertParticipant(ceremony, participant),
+        room,
         used,
         this.#with.events.commitOf([ceremonyEvent(ceremony.owner, id, "joined")]),
       );
@@ -104,7 +110,6 @@ export class Participants {
     await retryOnConflict(async () => {
       const { record, participant } = this.#with.access.requireParticipant(id, bearer);
       requireState(record.value, ["preparing", "open"]);
-      await this.#with.contributions.discard(record.value, participant.value.id);
       await this.#commit(record, leaveQueue(record.value, participant.value.id, this.#with.clock.nowMs()));
     });
   }
@@ -191,21 +196,25 @@ export class Participants {
     return this.#with.records.putInvitation(ceremony, { ...invited.value, participant_id: participantId }, invited);
   }
 
-  #requireRoom(ceremony: StoredCeremony, nowMs: number): void {
-    requireState(ceremony, ["preparing", "open"]);
-    if (ceremony.state === "open" && !isAccepting(ceremony, nowMs))
-      throw new AppError("ceremony_closed", { message: "no contribution is taken any more" });
-    if (ceremony.queue.length >= QUEUE_MAX)
-      throw new AppError("ceremony_full", {
-        message: `${String(QUEUE_MAX)} participants wait already; try again later`,
-      });
-    if (this.#with.records.countParticipants(ceremony) >= PARTICIPANTS_MAX)
+  /** Prepares the deletion of those who have gone without a contribution, once the records are too many. */
+  #makeRoom(ceremony: StoredCeremony, { isInvited }: { readonly isInvited: boolean }): StoreCommit {
+    const { records } = this.#with;
+    const count = records.countParticipants(ceremony);
+    if (count < PARTICIPANTS_MAX) return {};
+    const waiting = new Set(ceremony.queue.map(({ participant_id }) => participant_id));
+    const gone = records
+      .participants(ceremony)
+      .filter(({ value }) => value.contributed === null && !waiting.has(value.id));
+    if (!isInvited && count - gone.length >= PARTICIPANTS_MAX)
       throw new AppError("ceremony_full", { message: `${String(PARTICIPANTS_MAX)} participants have joined` });
+    return mergeCommits(...gone.map((record) => records.deleteParticipant(ceremony, record)));
   }
 
   #countJoin(id: string, address: string): void {
     const nowMs = this.#with.clock.monotonicMs();
-    const key = createHash("sha256").update(`${id} ${address}`).digest("hex");
+    const key = createHash("sha256")
+      .update(`${id} ${addressNetwork(address)}`)
+      .digest("hex");
     const known = this.#joins.get(key);
     const count = known === undefined || nowMs - known.sinceMs >= HOUR_MS ? { sinceMs: nowMs, count: 0 } : known;
     count.count += 1;
@@ -222,5 +231,16 @@ export class Participants {
   ): Promise<void> {
     const updated_at = isoTimestamp(this.#with.clock.nowMs());
     await this.#with.store.commit(this.#with.records.change(record, { ...next, updated_at }, ...more));
+    await this.#with.contributions.keepOnly(next, next.lease?.participant_id);
   }
+}
+
+function requireRoom(ceremony: StoredCeremony, nowMs: number): void {
+  requireState(ceremony, ["preparing", "open"]);
+  if (ceremony.state === "open" && !isAccepting(ceremony, nowMs))
+    throw new AppError("ceremony_closed", { message: "no contribution is taken any more" });
+  if (ceremony.queue.length >= QUEUE_MAX)
+    throw new AppError("ceremony_full", {
+      message: `${String(QUEUE_MAX)} participants wait already; try again later`,
+    });
 }

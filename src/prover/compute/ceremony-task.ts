@@ -128,10 +128,10 @@ export class ProcessCeremonies implements CeremonyCompute {
   async #run<Step extends keyof CeremonyTaskAnswers>(
     request: CeremonyTaskRequest,
     { bytes, what, limits }: { readonly bytes: number; readonly what: string; readonly limits: ProcessTaskLimits },
-    { signal, onProgress }: ComputeOptions,
+    { signal, onProgress, owner }: ComputeOptions,
   ): Promise<ProcessTaskResult<CeremonyTaskAnswers[Step]>> {
     return await this.#memory.run(
-      { bytes, what, signal },
+      { bytes, what, signal, owner },
       async () =>
         await this.#with.tasks.run<CeremonyTaskRequest, CeremonyTaskAnswers[Step]>({
           entry: workerPath("ceremony.process"),

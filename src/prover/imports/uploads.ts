@@ -123,7 +123,12 @@ export class Uploads {
 
   /** Drops the files of a prover. */
   async discard(owner: string, proverId: string): Promise<void> {
-    for (const upload of this.#of(owner)) if (upload.key.proverId === proverId) await this.#drop(upload);
+    await this.discardWhere(owner, (own) => own === proverId);
+  }
+
+  /** Drops the files of an owner's provers that the caller chooses. */
+  async discardWhere(owner: string, isChosen: (proverId: string) => boolean): Promise<void> {
+    for (const upload of this.#of(owner)) if (isChosen(upload.key.proverId)) await this.#drop(upload);
   }
 
   /** Drops the files that got no byte for too long. Returns how many. */

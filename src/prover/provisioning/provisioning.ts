@@ -387,10 +387,8 @@ export class Provisioning {
   async #openCeremony(prover: StoredProver, lease: ProvisioningLease): Promise<void> {
     const { stringCurve } = this.#systemOf(prover);
     assert(stringCurve !== undefined, "ceremonies are held where a phase 1 is published");
-    const made = await this.#with.firstKeys.make(prover, stringCurve, {
-      signal: lease.signal,
-      onProgress: lease.progress,
-    });
+    await this.#leaveIfLarge(lease, async () => await this.#setupSize(prover));
+    const made = await this.#with.firstKeys.make(prover, stringCurve, this.#optionsOf(prover, lease));
     if (!made.ok) {
       await this.#fail(prover, made.errors, lease);
       return;

@@ -98,7 +98,7 @@ async function sendUntilThere(
 it("ends with the key of its contributors, whenever its server is killed", async () => {
   const { id } = await send<{ id: string }>("POST", "/provers", token, {
     ...{ identifier: "cubic", proving_scheme: "groth16", curve: "BN254", setup: "ceremony" },
-    ceremony: { open: true, minimum: CONTRIBUTORS.length, beacon: { source: "drand", round: 77 } },
+    ceremony: { open: true, minimum: CONTRIBUTORS.length, beacon: { source: "block", round: 77 } },
   });
   await kill();
   const path = `/ceremonies/${id}`;

@@ -128,6 +128,8 @@ describe("a ceremony", () => {
     const beacon = { source: "manual", description: "the closing price" };
     expect(await send(cubic)).toEqual([422, "invalid_request"]);
     expect(await send({ ...cubic, ceremony: { beacon: { source: "drand" } } })).toEqual([422, "invalid_request"]);
+    const drand = { source: "drand", round: 1234 };
+    expect(await send({ ...cubic, ceremony: { beacon: drand } })).toEqual([422, "invalid_request"]);
     expect(await send({ ...cubic, setup: null, ceremony: { beacon } })).toEqual([422, "invalid_request"]);
     expect(await send({ ...cubic, curve: "BLS12_381", ceremony: { beacon } })).toEqual([422, "prover_unsupported"]);
     expect(await send({ ...cubic, proving_scheme: "plonk", ceremony: { beacon } })).toEqual([

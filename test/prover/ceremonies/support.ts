@@ -13,14 +13,16 @@ import type { Ceremony, PublicCeremony } from "../../../src/prover/ceremonies/ce
 import { startFront, type Front } from "../../platform/http/support.js";
 import { HeldClock } from "../../platform/auth/support.js";
 import { newFolder, removeFolder } from "../../support/temporary-folder.js";
-import { CUBIC, openTestRegistry, type TestRegistry } from "../support.js";
+import { CUBIC, openTestRegistry, type TestRegistry, type TestRegistryOptions } from "../support.js";
 
 /** Whom the tokens of the test server belong to. */
 export const OWNER = { kind: "user", id: "7a4c1f2e-0000-4000-8000-00000000000a" } as const;
 const OWNER_TOKEN = "user-read+create+update+delete";
 /** Enough for the circuit cubic. */
 const POWER = 4;
-export const BEACON = { source: "drand", round: 1234 } as const;
+/** drand's chain "quicknet". */
+const CHAIN = "52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971";
+const BEACON = { source: "drand", round: 1234, network: CHAIN } as const;
 export const BEACON_VALUE = "0a".repeat(32);
 
 interface MemoryFile {
@@ -85,18 +87,20 @@ export class CeremonyGround {
   readonly powers: Uint8Array;
   readonly powersFolder: string;
   registry!: TestRegistry;
+  readonly #options: TestRegistryOptions;
   #front!: Front;
 
-  private constructor(powers: Uint8Array, powersFolder: string) {
+  private constructor(powers: Uint8Array, powersFolder: string, options: TestRegistryOptions) {
     this.powers = powers;
     this.powersFolder = powersFolder;
+    this.#options = options;
   }
 
-  static async open(): Promise<CeremonyGround> {
+  static async open(options: TestRegistryOptions = {}): Promise<CeremonyGround> {
     const folder = newFolder("ceremony-powers");
     const powers = await makePowersOfTau(POWER, { isPrepared: true });
     writeFileSync(join(folder, "powers.ptau"), powers);
-    const ground = new CeremonyGround(powers, folder);
+    const ground = new CeremonyGround(powers, folder, options);
     await ground.#start();
     return ground;
   }
@@ -122,7 +126,7 @@ export class CeremonyGround {
 
   async #start(folder?: string): Promise<void> {
     this.registry = await openTestRegistry({
-      ...{ powersFolder: this.powersFolder, clock: this.clock },
+      ...{ ...this.#options, powersFolder: this.powersFolder, clock: this.clock },
       ...(folder === undefined ? {} : { folder }),
     });
     const { handlers, bodyLimits } = this.registry.registry;

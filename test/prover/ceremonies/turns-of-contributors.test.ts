@@ -91,6 +91,31 @@ describe("the turns of a ceremony", () => {
     expect((await ground.upload(id, ada, new Uint8Array(key.length + 5_000))).status).toBe(413);
   });
 
+  it.each([
+    [
+      "ends",
+      async () => {
+        ground.clock.advanceSec(601);
+        await sweep();
+      },
+    ],
+    [
+      "is taken away",
+      async (id: string, { participant_id }: Participant) =>
+        await ground.own("DELETE", `${id}/ceremony/participants/${participant_id}`),
+    ],
+  ])("pass on past an upload that its contributor has left, when the turn %s", async (_what, pass) => {
+    const id = await ground.begin({ lease_seconds: 600 });
+    const [grace, ada] = [await ground.join(id, "Grace"), await ground.join(id, "Ada")];
+    await ground.lease(id, grace);
+    const key = await contributeByOurs(await ground.key(id), "Grace");
+    const range = { "content-range": `bytes 0-999/${String(key.length)}` };
+    expect((await ground.upload(id, grace, key.subarray(0, 1_000), range)).status).toBe(200);
+    await pass(id, grace);
+    expect((await ground.lease(id, ada)).status).toBe(200);
+    expect((await ground.upload(id, ada, await contributeByOurs(await ground.key(id), "Ada"))).status).toBe(201);
+  });
+
   it("outlast a restart, between the lease and the upload", async () => {
     const id = await ground.begin();
     const grace = await ground.join(id, "Grace");
