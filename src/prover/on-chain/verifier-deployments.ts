@@ -25,6 +25,7 @@ import type { ProverVault } from "../vault-port.js";
 import { expectedCode, placeOf, type ContractChecks } from "./contract-checks.js";
 import type { KnownAnswers } from "./known-answers.js";
 import { registeredIn, registrationCall } from "./registry-calls.js";
+import type { VerifierAlarm } from "./verifier-alarm.js";
 import { isOpen, type StoredVerifier, type VerifierKey, type VerifierRecords } from "./verifier-records.js";
 import type { VerifierFinding } from "./verifier-schemas.js";
 import { namedVerifier, signalCountIn } from "./verifier-source.js";
@@ -48,6 +49,7 @@ interface VerifierDeploymentsDependencies {
   readonly chain: () => ContractPort;
   readonly checks: ContractChecks;
   readonly knownAnswers: KnownAnswers;
+  readonly alarm: Pick<VerifierAlarm, "raise">;
   readonly provisioning: Pick<Provisioning, "release">;
   readonly events: Pick<Events, "commitOf">;
   readonly clock: Clock;
@@ -138,7 +140,7 @@ export class VerifierDeployments {
     const text = namedVerifier(Buffer.from(await artifacts.read(sha256)).toString("utf8"), { name, keyHash });
     const source = { sources: { [`${name}.sol`]: text }, settings: VERIFIER_SETTINGS };
     const compiled = await chain().compile(source, lease.signal);
-    await this.#patiently(lease.signal, async () => {
+    await this.#patiently(record, lease, async () => {
       await chain().deploy(
         owner,
         { networkId, name: compiled.name, source, compiled, signing: verifier.signer },
@@ -183,7 +185,8 @@ export class VerifierDeployments {
     const known = verifier.known_answer ?? (await this.#with.knownAnswers.sample(prover, lease.signal));
     const trial = { scheme: prover.proving_scheme, expected, keyHash, known, signalCount: verifier.signal_count };
     const { codeHash, gas, findings } = await this.#patiently(
-      lease.signal,
+      record,
+      lease,
       async () => await this.#with.checks.tryOut(placeOf(verifier), trial, lease.signal),
     );
     const checked: StoredVerifier = {
@@ -194,10 +197,10 @@ export class VerifierDeployments {
       checked_at: isoTimestamp(this.#with.clock.nowMs()),
     };
     if (findings.length > 0) {
-      this.#with.log.error("verifier contract is not as it must be", {
-        verifier_id: verifier.id,
-        prover_id: prover.id,
-      });
+      const codes = findings.map(({ code }) => code);
+      const isOther = codes.includes("verifier_code_mismatch");
+      const kind = isOther ? "verifier_code_mismatch" : "verifier_disagreement";
+      await this.#with.alarm.raise(verifier, kind, { findings: codes });
       await lease.commit("end", this.#ended(record, { ...checked, status: "failed", errors: [...findings] }));
     } else if (verifier.registry?.status === "waiting")
       await lease.commit("registering", this.#with.records.update(record, { ...checked, status: "registering" }));
@@ -215,7 +218,7 @@ export class VerifierDeployments {
     if (registry.transaction_id === null) {
       await this.#with.vault.untilUnsealed(lease.signal);
       const call = { networkId, contractId: registry.contract_id, to: at, data: registrationCall(entry) };
-      await this.#patiently(lease.signal, async () => {
+      await this.#patiently(record, lease, async () => {
         await chain().send(owner, { ...call, signing: signer }, (id) =>
           records.update(record, { ...this.#touched(verifier), registry: { ...registry, transaction_id: id } }),
         );
@@ -225,7 +228,8 @@ export class VerifierDeployments {
     }
     await this.#included(verifier, registry.transaction_id, lease.signal);
     const isThere = await this.#patiently(
-      lease.signal,
+      record,
+      lease,
       async () => await registeredIn(checks, { ...placeOf(verifier), address: at }, { entry, signal: lease.signal }),
     );
     if (!isThere) throw new AppError("conflict", { message: "the registry names another verifier for the prover" });
@@ -255,8 +259,16 @@ export class VerifierDeployments {
     }
   }
 
-  /** Repeats what asks nodes while they do not answer. */
-  async #patiently<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  /**
+   * Repeats what asks nodes while they do not answer. The record says why, which ends the step once with StoreConflict:
+   * it begins again with the record as it is then.
+   */
+  async #patiently<T>(
+    record: StoreRecord<StoredVerifier>,
+    { signal, commit }: VerifierLease,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    const { value: verifier, key } = record;
     const endMs = this.#with.clock.monotonicMs() + this.#options.nodePatienceMs;
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, NODE_PAUSE_MAX_MS)) {
       try {
@@ -267,6 +279,11 @@ export class VerifierDeployments {
         if (!isOfNode) throw error;
         // It is the last word: trying the job again would wait as long once more.
         if (this.#with.clock.monotonicMs() > endMs) throw unanswered(error);
+        if (verifier.errors.length === 0) {
+          const errors = [{ code: error.code, message: `waits for the network's node: ${error.message}` }];
+          await commit("waiting for a node", this.#with.records.update(record, { ...this.#touched(verifier), errors }));
+          throw new StoreConflict(key);
+        }
       }
       await pause(pauseMs, undefined, { signal, ref: false });
     }
@@ -279,11 +296,14 @@ export class VerifierDeployments {
     return found.value;
   }
 
-  /** Registering is an extra: a verifier whose registration fails is ready all the same, and says what failed. */
+  /**
+   * Registering is an extra: a verifier whose registration fails is ready all the same, and says what failed. One that
+   * could not be checked again is what it was before, as nothing was found of it.
+   */
   #failed(record: StoreRecord<StoredVerifier>, findings: readonly VerifierFinding[]): StoreCommit {
     const verifier = this.#touched(record.value);
     if (verifier.status !== "registering" || verifier.registry === null)
-      return this.#ended(record, { ...verifier, status: "failed", errors: [...findings] });
+      return this.#ended(record, { ...verifier, status: verifier.usable_as ?? "failed", errors: [...findings] });
     const errors = findings.map(({ code, message }) => ({ code, message: `not registered: ${message}` }));
     const registry = { ...verifier.registry, status: "failed" as const };
     return this.#ended(record, { ...verifier, status: endOf(verifier), registry, errors });
@@ -292,7 +312,7 @@ export class VerifierDeployments {
   /** The end of the work, of which the prover hears that waits for it. */
   #ended(record: StoreRecord<StoredVerifier>, next: StoredVerifier): StoreCommit {
     const { records, events, provisioning } = this.#with;
-    const { is_planned, ...ended } = next;
+    const { is_planned, usable_as: _usable, ...ended } = next;
     const { owner, prover_id, id, errors, status } = ended;
     const problem =
       status === "failed"
@@ -308,10 +328,10 @@ export class VerifierDeployments {
     );
   }
 
-  /** Each change gets a later `updated_at` than the last, also where the clock stepped back. */
+  /** Ends what was waited for. Each change gets a later `updated_at` than the last, also where the clock stepped back. */
   #touched(verifier: StoredVerifier): StoredVerifier {
     const afterMs = Date.parse(verifier.updated_at) + 1;
-    return { ...verifier, updated_at: isoTimestamp(Math.max(this.#with.clock.nowMs(), afterMs)) };
+    return { ...verifier, errors: [], updated_at: isoTimestamp(Math.max(this.#with.clock.nowMs(), afterMs)) };
   }
 }
 
