@@ -138,6 +138,8 @@ export class VerifierDeployments {
     const { sha256 } = await contracts.make(prover, { subject: owner, signal: lease.signal });
     const keyHash = await pins.read(prover, "verifying_key", this.#with.turnOf(owner));
     const text = namedVerifier(Buffer.from(await artifacts.read(sha256)).toString("utf8"), { name, keyHash });
+    const signalCount = signalCountIn(text);
+    requireSignals(signalCount);
     const source = { sources: { [`${name}.sol`]: text }, settings: VERIFIER_SETTINGS };
     const compiled = await chain().compile(source, lease.signal);
     await this.#patiently(record, lease, async () => {
@@ -153,7 +155,7 @@ export class VerifierDeployments {
               key_hash: keyHash,
               expected: expectedCode(compiled.runtime),
             },
-            ...{ contract_id: contractId, transaction_id: transactionId, signal_count: signalCountIn(text) },
+            ...{ contract_id: contractId, transaction_id: transactionId, signal_count: signalCount },
           }),
       );
     });
@@ -333,6 +335,15 @@ export class VerifierDeployments {
     const afterMs = Date.parse(verifier.updated_at) + 1;
     return { ...verifier, errors: [], updated_at: isoTimestamp(Math.max(this.#with.clock.nowMs(), afterMs)) };
   }
+}
+
+/** Solidity has no arrays of no elements, which is how the contract would take no signals. */
+function requireSignals(count: number): void {
+  if (count > 0) return;
+  throw new AppError("prover_unsupported", {
+    message:
+      "there is no contract for a circuit without public signals: its proof would say nothing. Give the circuit an output or a public input",
+  });
 }
 
 function endOf({ known_answer: known }: StoredVerifier): "ready" | "unproven" {

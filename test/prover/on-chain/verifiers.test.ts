@@ -13,6 +13,8 @@ import { openChainedRegistry, type ChainedRegistry } from "./support.js";
 /** Its inputs are not known to the server. */
 const SOURCE =
   "pragma circom 2.1.0; template Product() { signal input a; signal input b; signal output c; c <== a * b; } component main = Product();";
+const SIGNALLESS =
+  "pragma circom 2.1.0; template Mute() { signal input a; signal b; b <== a * a; b * a === 27; } component main = Mute();";
 
 let test: ChainedRegistry;
 let owner: Subject;
@@ -210,6 +212,15 @@ function eventSubjects(): string[] {
 function alarmEvents(): number {
   return eventSubjects().filter((subject) => subject === "privacy.prover.verifier.disagreement").length;
 }
+
+it("is not deployed for a circuit without public signals, and says why before anything is sent", async () => {
+  const { id } = await provision(test.provers, owner, { source: SIGNALLESS, name: "mute" });
+  const verifier = await test.deploy(id, { account_id: account });
+  expect(verifier).toMatchObject({ status: "failed", transaction_id: null, contract_id: null });
+  expect(verifier.errors).toEqual([
+    { code: "prover_unsupported", message: expect.stringContaining("without public signals") as string },
+  ]);
+});
 
 it("is paid by a wallet's key too", async () => {
   const { id } = await proverOf();
