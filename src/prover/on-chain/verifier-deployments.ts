@@ -330,7 +330,7 @@ export class VerifierDeployments {
     );
   }
 
-  /** Ends what was waited for. Each change gets a later `updated_at` than the last, also where the clock stepped back. */
+  /** Ends what was waited for. Each change gets a later `updated_at`, also where the clock stepped back. */
   #touched(verifier: StoredVerifier): StoredVerifier {
     const afterMs = Date.parse(verifier.updated_at) + 1;
     return { ...verifier, errors: [], updated_at: isoTimestamp(Math.max(this.#with.clock.nowMs(), afterMs)) };
