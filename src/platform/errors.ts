@@ -159,7 +159,7 @@ export const ERROR_STATUS = {
   /** The proof with which a contract is to be tried is not valid. */
   known_answer_invalid: 422,
   /** The contract on the chain and this server answer differently: an alarm. */
-  verifier_disagrees: 500,
+  verifier_disagreement: 500,
   /** The address on the chain has other code than was deployed: an alarm. */
   verifier_code_mismatch: 500,
   // Chain: nodes of a network

@@ -92,11 +92,11 @@ export class Metrics {
   }
 }
 
-/** Anything but 0 is an alarm: a contract on a chain, or this server, takes wrong proofs or refuses right ones. */
+/** Anything but 0 is an alarm: a contract on a chain, or this server, may take wrong proofs or refuse right ones. */
 function registerDisagreements(countOf: () => number, registers: Registry[]): void {
   new Counter({
     name: "proofwright_verifier_disagreements_total",
-    help: "Proofs about which a verifier contract on a chain and this server disagreed",
+    help: "Times that a verifier contract on a chain disagreed with this server, or had other code than was deployed",
     registers,
     collect() {
       this.reset();

@@ -162,7 +162,7 @@ export interface ProverRegistry {
   readonly imports: Pick<Imports, "start" | "stop">;
   /** Passes on turns of ceremonies, while the server runs. */
   readonly ceremonies: Pick<CeremonySweep, "start" | "stop" | "sweep">;
-  /** Returns how often a verifier contract and this server have disagreed since the start. */
+  /** Returns how often a verifier contract disagreed with this server, or had other code, since the start. */
   readonly verifierDisagreements: () => number;
 }
 

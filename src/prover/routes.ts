@@ -317,7 +317,7 @@ export const proverRoutes = {
     auth: READ,
     needsUnsealed: true,
     description:
-      "The public inputs and outputs in the witness are checked against the proof; private inputs are ignored. `store` needs the permission to create, and so does spending: with `nullifier` or `spends`, or with a prover that has a nullifier of its own, a valid proof spends in the commit that makes the answer true, and what was spent before is 409. With `batch`, up to 1000 proofs are verified together, much faster than one by one; the results are in the same order under `batch`. A malformed item has `errors` and does not affect the others. With `on_chain` or a `network_id` the prover's verifier contract is asked as well; where it answers otherwise the request fails with `verifier_disagrees`, the owner gets an event, and nothing is stored.",
+      "The public inputs and outputs in the witness are checked against the proof; private inputs are ignored. `store` needs the permission to create, and so does spending: with `nullifier` or `spends`, or with a prover that has a nullifier of its own, a valid proof spends in the commit that makes the answer true, and what was spent before is 409. With `batch`, up to 1000 proofs are verified together, much faster than one by one; the results are in the same order under `batch`. A malformed item has `errors` and does not affect the others. With `on_chain` or a `network_id` the prover's verifier contract is asked as well; where it answers otherwise the request fails with `verifier_disagreement`, the owner gets an event, and nothing is stored.",
     params: ProverParams,
     body: VerifyBody,
     itemsFailAlone: true,
@@ -347,7 +347,7 @@ export const proverRoutes = {
       "overloaded",
       "deadline_exceeded",
       "storage_full",
-      ...(["verifier_missing", "verifier_disagrees", "verifier_code_mismatch"] as const),
+      ...(["verifier_missing", "verifier_disagreement", "verifier_code_mismatch"] as const),
       ...(["network_unreachable", "network_timeout", "network_answer_invalid"] as const),
       ...(["network_chain_mismatch", "network_disabled", "network_has_no_node"] as const),
     ],

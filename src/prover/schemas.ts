@@ -404,7 +404,7 @@ export const VerifyBody = closed({
   on_chain: Type.Optional(
     Type.Boolean({
       description:
-        "ask the prover's verifier contract as well, for its owner only; not with `batch`. The node of the network sees the proof. Both must answer the same, or the request fails with `verifier_disagrees`",
+        "ask the prover's verifier contract as well, for its owner only; not with `batch`. The node of the network sees the proof. Both must answer the same, or the request fails with `verifier_disagreement`",
     }),
   ),
   network_id: Type.Optional(

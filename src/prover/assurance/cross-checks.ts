@@ -3,34 +3,27 @@
  * not, one of them is wrong, which is a fault of a cryptographic library or of this server: nothing is then answered,
  * signed or stored, and the operator is told in every way there is.
  */
-import type { AuditEvent } from "../../platform/audit/audit-event.js";
 import type { Subject } from "../../platform/auth/principal.js";
 import { AppError, assert, invalidMember } from "../../platform/errors.js";
-import type { EventDraft, Events } from "../../platform/events/events.js";
-import type { Log } from "../../platform/log.js";
-import type { Store } from "../../platform/store/store.js";
+import type { EventDraft } from "../../platform/events/events.js";
 import type { Catalog } from "../catalog.js";
 import type { Decision } from "../proofs/attestation.js";
 import { hashProof, hashStatement } from "../proofs/public-inputs.js";
 import type { Checker } from "../receipts/receipt-schemas.js";
 import type { StoredProver } from "../repository.js";
 import type { ContractCodes } from "./contract-code.js";
+import { Disagreements } from "./disagreements.js";
 
 interface CrossChecksOptions {
   /** Time that one check may take, waiting for a thread included. */
   readonly deadlineMs: number;
 }
 
-interface CrossChecksDependencies {
+type CrossChecksDependencies = ConstructorParameters<typeof Disagreements>[0] & {
   readonly catalog: Catalog;
   readonly codes: Pick<ContractCodes, "of">;
   readonly turnOf: (subject: Subject) => string;
-  readonly store: Pick<Store, "commit">;
-  readonly events: Pick<Events, "commitOf">;
-  /** Writes to the audit log; nowhere unless given. */
-  readonly audit?: ((event: AuditEvent) => Promise<void>) | undefined;
-  readonly log: Log;
-}
+};
 
 interface CheckAsker {
   readonly subject: Subject;
@@ -44,16 +37,17 @@ type Verdicts = Readonly<Partial<Record<Checker, boolean>>>;
 export class CrossChecks {
   readonly #options: CrossChecksOptions;
   readonly #with: CrossChecksDependencies;
-  #disagreements = 0;
+  readonly #disagreements: Disagreements;
 
   constructor(options: CrossChecksOptions, dependencies: CrossChecksDependencies) {
     this.#options = options;
     this.#with = dependencies;
+    this.#disagreements = new Disagreements(dependencies);
   }
 
   /** Disagreements since the start of the process. */
   get disagreements(): number {
-    return this.#disagreements;
+    return this.#disagreements.count;
   }
 
   /** @throws AppError `invalid_request` for a provider without other verifiers */
@@ -91,31 +85,23 @@ export class CrossChecks {
   }
 
   async #alarm(decision: Decision, verdicts: Verdicts, { requestId }: CheckAsker): Promise<never> {
-    this.#disagreements += 1;
     const { prover } = decision.admission;
     const said = Object.entries(verdicts).map(([checker, valid]) => `${checker}: ${valid ? "valid" : "invalid"}`);
-    const { log, store, events, audit } = this.#with;
-    log.error(`verifiers disagree on a proof (${said.join(", ")})`, {
-      code: "assurance_disagreement",
-      prover_id: prover.id,
-      request_id: requestId,
-    });
-    const proofHash = hashProof(decision.proof);
-    const detail = { ...verdicts, proof_sha256: proofHash };
-    const told = await Promise.allSettled([
-      audit?.({
+    const code = "assurance_disagreement";
+    await this.#disagreements.tell({
+      message: `verifiers disagree on a proof (${said.join(", ")})`,
+      fields: { code, prover_id: prover.id, request_id: requestId },
+      row: {
         action: "assurance.disagreement",
         outcome: "refused",
-        code: "assurance_disagreement",
+        code,
         request_id: requestId,
         target: { id: prover.id },
-        detail,
-      }),
-      store.commit(events.commitOf([this.#event(decision, verdicts)])),
-    ]);
-    if (told.some(({ status }) => status === "rejected"))
-      log.error("a disagreement of verifiers could not be recorded", { prover_id: prover.id, request_id: requestId });
-    throw new AppError("assurance_disagreement", {
+        detail: { ...verdicts, proof_sha256: hashProof(decision.proof) },
+      },
+      drafts: [this.#event(decision, verdicts)],
+    });
+    throw new AppError(code, {
       message: `the verifiers do not agree on this proof (${said.join(", ")}); nothing was stored, and the operator is told`,
     });
   }

@@ -3,35 +3,30 @@
  * not, one of them is wrong, and neither answer is given.
  */
 import type { VerifyValue } from "../../engine/protocol.js";
-import type { AuditEvent } from "../../platform/audit/audit-event.js";
-import { formatSubject, type Subject } from "../../platform/auth/principal.js";
+import type { Subject } from "../../platform/auth/principal.js";
 import { AppError, assert, invalidMember } from "../../platform/errors.js";
-import type { Events } from "../../platform/events/events.js";
-import type { Log } from "../../platform/log.js";
-import type { Store } from "../../platform/store/store.js";
-import { verifierDisagreed } from "../prover-events.js";
 import type { ProverAccess } from "../sharing/prover-access.js";
 import { placeOf, type ContractChecks } from "./contract-checks.js";
+import type { VerifierAlarm } from "./verifier-alarm.js";
 import { verifierCalldata } from "./verifier-calldata.js";
-import type { StoredVerifier, VerifierRecords } from "./verifier-records.js";
+import { isUsable, type StoredVerifier, type VerifierRecords } from "./verifier-records.js";
 import type { OnChainAnswer } from "./verifier-schemas.js";
 
 interface OnChainVerificationDependencies {
   readonly access: ProverAccess;
   readonly records: VerifierRecords;
   readonly checks: Pick<ContractChecks, "verdict" | "hasCode">;
-  readonly store: Pick<Store, "commit">;
-  readonly events: Pick<Events, "commitOf">;
-  /** Writes a row of the audit log. */
-  readonly audit: (event: AuditEvent) => Promise<void>;
-  readonly log: Log;
+  readonly alarm: Pick<VerifierAlarm, "raise" | "count">;
 }
 
-type Alarm = "verifier_disagrees" | "verifier_code_mismatch";
+/** What a verifier in this process and one on the chain said of one proof. */
+interface Verdicts {
+  readonly server: boolean;
+  readonly contract: boolean;
+}
 
 export class OnChainVerification {
   readonly #with: OnChainVerificationDependencies;
-  #disagreements = 0;
 
   constructor(dependencies: OnChainVerificationDependencies) {
     this.#with = dependencies;
@@ -39,7 +34,7 @@ export class OnChainVerification {
 
   /** Alarms since the server started. */
   get disagreements(): number {
-    return this.#disagreements;
+    return this.#with.alarm.count;
   }
 
   /**
@@ -50,9 +45,7 @@ export class OnChainVerification {
   choose(caller: Subject, proverId: string, networkId: string | undefined): StoredVerifier {
     if (!this.#with.access.require(caller, proverId, "verify").isOwner)
       throw new AppError("forbidden", { message: "only the prover's owner asks its contracts through this server" });
-    const usable = this.#with.records
-      .ofProver(caller, proverId)
-      .rows.filter(({ status }) => status === "ready" || status === "unproven");
+    const usable = this.#with.records.ofProver(caller, proverId).rows.filter(isUsable);
     const wanted = usable.filter(({ network_id: id }) => networkId === undefined || id === networkId.toLowerCase());
     if (networkId === undefined && new Set(usable.map(({ network_id: id }) => id)).size > 1)
       throw invalidMember("network_id", "the prover has verifiers on several networks: name one");
@@ -65,7 +58,7 @@ export class OnChainVerification {
 
   /**
    * Asks the contract about the same proof.
-   * @throws AppError `verifier_disagrees`, `verifier_code_mismatch`, which are alarms; `network_unreachable`,
+   * @throws AppError `verifier_disagreement`, `verifier_code_mismatch`, which are alarms; `network_unreachable`,
    *   `network_timeout`, `network_answer_invalid` and the like while no node answers
    */
   async agree(verifier: StoredVerifier, checked: VerifyValue, signal: AbortSignal): Promise<OnChainAnswer> {
@@ -76,35 +69,33 @@ export class OnChainVerification {
     );
     const place = placeOf(verifier);
     const said = await this.#with.checks.verdict(place, verifierCalldata(scheme, checked.solidity), signal);
-    if (said !== checked.result) {
-      const isSameCode = await this.#with.checks.hasCode(place, expected, signal);
-      await this.#alarm(verifier, isSameCode ? "verifier_disagrees" : "verifier_code_mismatch");
-      throw new AppError(isSameCode ? "verifier_disagrees" : "verifier_code_mismatch", {
-        message: isSameCode
-          ? `this server says ${String(checked.result)} and the contract ${String(said)}: one of them is wrong, so that neither answer is given`
-          : "the contract at the address has other code than was deployed, and answers differently",
-      });
-    }
+    if (said !== checked.result)
+      throw await this.#disagreement(verifier, { server: checked.result, contract: said }, signal);
     return { verifier_id: verifier.id, network_id: verifier.network_id, address: place.address, result: said };
   }
 
-  /** Told to the operator in log, metrics and audit, and to the owner by an event. */
-  async #alarm({ owner, id, prover_id: proverId, network_id: networkId }: StoredVerifier, code: Alarm): Promise<void> {
-    const { log, store, events, audit } = this.#with;
-    this.#disagreements += 1;
-    log.error("verifier contract and server disagree", { verifier_id: id, prover_id: proverId, code });
-    const told = await Promise.allSettled([
-      store.commit(events.commitOf(verifierDisagreed(owner, { verifierId: id, proverId, networkId, code }))),
-      audit({
-        action: "verifier.disagreement",
-        outcome: "refused",
-        code,
-        subject: formatSubject(owner),
-        target: { id: proverId, verifier_id: id },
-      }),
-    ]);
-    for (const outcome of told)
-      if (outcome.status === "rejected")
-        log.error("alarm could not be recorded", { verifier_id: id, error: outcome.reason as unknown });
+  /** Raises the alarm, also where the contract's code cannot be read, and returns what the request fails with. */
+  async #disagreement(verifier: StoredVerifier, verdicts: Verdicts, signal: AbortSignal): Promise<AppError> {
+    const { checks, alarm } = this.#with;
+    const { expected } = verifier;
+    assert(expected !== null, "a verifier that was asked is deployed");
+    let code: "expected" | "other" | "unknown" = "unknown";
+    let cause: unknown;
+    try {
+      code = (await checks.hasCode(placeOf(verifier), expected, signal)) ? "expected" : "other";
+    } catch (error) {
+      cause = error;
+    }
+    const kind = code === "other" ? "verifier_code_mismatch" : "verifier_disagreement";
+    await alarm.raise(verifier, kind, { ...verdicts, contract_code: code });
+    if (code === "other")
+      return new AppError(kind, {
+        message: "the contract at the address has other code than was deployed, and answers differently",
+      });
+    const doubt = code === "unknown" ? "; the contract's code could not be read" : "";
+    return new AppError(kind, {
+      message: `this server says ${String(verdicts.server)} and the contract ${String(verdicts.contract)}: one of them is wrong, so that neither answer is given${doubt}`,
+      ...(cause === undefined ? {} : { cause }),
+    });
   }
 }

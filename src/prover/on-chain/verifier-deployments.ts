@@ -25,6 +25,7 @@ import type { ProverVault } from "../vault-port.js";
 import { expectedCode, placeOf, type ContractChecks } from "./contract-checks.js";
 import type { KnownAnswers } from "./known-answers.js";
 import { registeredIn, registrationCall } from "./registry-calls.js";
+import type { VerifierAlarm } from "./verifier-alarm.js";
 import { isOpen, type StoredVerifier, type VerifierKey, type VerifierRecords } from "./verifier-records.js";
 import type { VerifierFinding } from "./verifier-schemas.js";
 import { namedVerifier, signalCountIn } from "./verifier-source.js";
@@ -48,6 +49,7 @@ interface VerifierDeploymentsDependencies {
   readonly chain: () => ContractPort;
   readonly checks: ContractChecks;
   readonly knownAnswers: KnownAnswers;
+  readonly alarm: Pick<VerifierAlarm, "raise">;
   readonly provisioning: Pick<Provisioning, "release">;
   readonly events: Pick<Events, "commitOf">;
   readonly clock: Clock;
@@ -136,9 +138,11 @@ export class VerifierDeployments {
     const { sha256 } = await contracts.make(prover, { subject: owner, signal: lease.signal });
     const keyHash = await pins.read(prover, "verifying_key", this.#with.turnOf(owner));
     const text = namedVerifier(Buffer.from(await artifacts.read(sha256)).toString("utf8"), { name, keyHash });
+    const signalCount = signalCountIn(text);
+    requireSignals(signalCount);
     const source = { sources: { [`${name}.sol`]: text }, settings: VERIFIER_SETTINGS };
     const compiled = await chain().compile(source, lease.signal);
-    await this.#patiently(lease.signal, async () => {
+    await this.#patiently(record, lease, async () => {
       await chain().deploy(
         owner,
         { networkId, name: compiled.name, source, compiled, signing: verifier.signer },
@@ -151,7 +155,7 @@ export class VerifierDeployments {
               key_hash: keyHash,
               expected: expectedCode(compiled.runtime),
             },
-            ...{ contract_id: contractId, transaction_id: transactionId, signal_count: signalCountIn(text) },
+            ...{ contract_id: contractId, transaction_id: transactionId, signal_count: signalCount },
           }),
       );
     });
@@ -183,7 +187,8 @@ export class VerifierDeployments {
     const known = verifier.known_answer ?? (await this.#with.knownAnswers.sample(prover, lease.signal));
     const trial = { scheme: prover.proving_scheme, expected, keyHash, known, signalCount: verifier.signal_count };
     const { codeHash, gas, findings } = await this.#patiently(
-      lease.signal,
+      record,
+      lease,
       async () => await this.#with.checks.tryOut(placeOf(verifier), trial, lease.signal),
     );
     const checked: StoredVerifier = {
@@ -194,10 +199,10 @@ export class VerifierDeployments {
       checked_at: isoTimestamp(this.#with.clock.nowMs()),
     };
     if (findings.length > 0) {
-      this.#with.log.error("verifier contract is not as it must be", {
-        verifier_id: verifier.id,
-        prover_id: prover.id,
-      });
+      const codes = findings.map(({ code }) => code);
+      const isOther = codes.includes("verifier_code_mismatch");
+      const kind = isOther ? "verifier_code_mismatch" : "verifier_disagreement";
+      await this.#with.alarm.raise(verifier, kind, { findings: codes });
       await lease.commit("end", this.#ended(record, { ...checked, status: "failed", errors: [...findings] }));
     } else if (verifier.registry?.status === "waiting")
       await lease.commit("registering", this.#with.records.update(record, { ...checked, status: "registering" }));
@@ -215,7 +220,7 @@ export class VerifierDeployments {
     if (registry.transaction_id === null) {
       await this.#with.vault.untilUnsealed(lease.signal);
       const call = { networkId, contractId: registry.contract_id, to: at, data: registrationCall(entry) };
-      await this.#patiently(lease.signal, async () => {
+      await this.#patiently(record, lease, async () => {
         await chain().send(owner, { ...call, signing: signer }, (id) =>
           records.update(record, { ...this.#touched(verifier), registry: { ...registry, transaction_id: id } }),
         );
@@ -225,7 +230,8 @@ export class VerifierDeployments {
     }
     await this.#included(verifier, registry.transaction_id, lease.signal);
     const isThere = await this.#patiently(
-      lease.signal,
+      record,
+      lease,
       async () => await registeredIn(checks, { ...placeOf(verifier), address: at }, { entry, signal: lease.signal }),
     );
     if (!isThere) throw new AppError("conflict", { message: "the registry names another verifier for the prover" });
@@ -255,8 +261,16 @@ export class VerifierDeployments {
     }
   }
 
-  /** Repeats what asks nodes while they do not answer. */
-  async #patiently<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  /**
+   * Repeats what asks nodes while they do not answer. The record says why, which ends the step once with StoreConflict:
+   * it begins again with the record as it is then.
+   */
+  async #patiently<T>(
+    record: StoreRecord<StoredVerifier>,
+    { signal, commit }: VerifierLease,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    const { value: verifier, key } = record;
     const endMs = this.#with.clock.monotonicMs() + this.#options.nodePatienceMs;
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, NODE_PAUSE_MAX_MS)) {
       try {
@@ -267,6 +281,11 @@ export class VerifierDeployments {
         if (!isOfNode) throw error;
         // It is the last word: trying the job again would wait as long once more.
         if (this.#with.clock.monotonicMs() > endMs) throw unanswered(error);
+        if (verifier.errors.length === 0) {
+          const errors = [{ code: error.code, message: `waits for the network's node: ${error.message}` }];
+          await commit("waiting for a node", this.#with.records.update(record, { ...this.#touched(verifier), errors }));
+          throw new StoreConflict(key);
+        }
       }
       await pause(pauseMs, undefined, { signal, ref: false });
     }
@@ -279,11 +298,14 @@ export class VerifierDeployments {
     return found.value;
   }
 
-  /** Registering is an extra: a verifier whose registration fails is ready all the same, and says what failed. */
+  /**
+   * Registering is an extra: a verifier whose registration fails is ready all the same, and says what failed. One that
+   * could not be checked again is what it was before, as nothing was found of it.
+   */
   #failed(record: StoreRecord<StoredVerifier>, findings: readonly VerifierFinding[]): StoreCommit {
     const verifier = this.#touched(record.value);
     if (verifier.status !== "registering" || verifier.registry === null)
-      return this.#ended(record, { ...verifier, status: "failed", errors: [...findings] });
+      return this.#ended(record, { ...verifier, status: verifier.usable_as ?? "failed", errors: [...findings] });
     const errors = findings.map(({ code, message }) => ({ code, message: `not registered: ${message}` }));
     const registry = { ...verifier.registry, status: "failed" as const };
     return this.#ended(record, { ...verifier, status: endOf(verifier), registry, errors });
@@ -292,7 +314,7 @@ export class VerifierDeployments {
   /** The end of the work, of which the prover hears that waits for it. */
   #ended(record: StoreRecord<StoredVerifier>, next: StoredVerifier): StoreCommit {
     const { records, events, provisioning } = this.#with;
-    const { is_planned, ...ended } = next;
+    const { is_planned, usable_as: _usable, ...ended } = next;
     const { owner, prover_id, id, errors, status } = ended;
     const problem =
       status === "failed"
@@ -308,11 +330,20 @@ export class VerifierDeployments {
     );
   }
 
-  /** Each change gets a later `updated_at` than the last, also where the clock stepped back. */
+  /** Ends what was waited for. Each change gets a later `updated_at`, also where the clock stepped back. */
   #touched(verifier: StoredVerifier): StoredVerifier {
     const afterMs = Date.parse(verifier.updated_at) + 1;
-    return { ...verifier, updated_at: isoTimestamp(Math.max(this.#with.clock.nowMs(), afterMs)) };
+    return { ...verifier, errors: [], updated_at: isoTimestamp(Math.max(this.#with.clock.nowMs(), afterMs)) };
   }
+}
+
+/** Solidity has no arrays of no elements, which is how the contract would take no signals. */
+function requireSignals(count: number): void {
+  if (count > 0) return;
+  throw new AppError("prover_unsupported", {
+    message:
+      "there is no contract for a circuit without public signals: its proof would say nothing. Give the circuit an output or a public input",
+  });
 }
 
 function endOf({ known_answer: known }: StoredVerifier): "ready" | "unproven" {

@@ -30,6 +30,8 @@ export type StoredVerifier = Omit<Verifier, "account_id" | "wallet_id" | "known_
   readonly signal_count: number;
   /** Set while the prover waits for it. */
   readonly is_planned?: true;
+  /** What it was before it is checked again; it can be asked meanwhile. */
+  readonly usable_as?: "ready" | "unproven";
 };
 
 /** Names a verifier; the input of its job. */
@@ -50,6 +52,11 @@ const OPEN: ReadonlySet<VerifierStatus> = new Set(["queued", "deploying", "check
 /** Returns whether a job works on a verifier of the status. */
 export function isOpen(status: VerifierStatus): boolean {
   return OPEN.has(status);
+}
+
+/** Returns whether a verifier can be asked: its checks went well, also where they are being repeated. */
+export function isUsable({ status, usable_as: usable }: Pick<StoredVerifier, "status" | "usable_as">): boolean {
+  return usable !== undefined || status === "ready" || status === "unproven";
 }
 
 export class VerifierRecords {
@@ -115,6 +122,7 @@ export function verifierOnWire(stored: StoredVerifier): Verifier {
     expected: _expected,
     signal_count: _count,
     is_planned: _planned,
+    usable_as: _usable,
     ...verifier
   } = stored;
   return { ...verifier, account_id: signer.account_id ?? null, wallet_id: signer.wallet_id ?? null };

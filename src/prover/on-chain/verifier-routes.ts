@@ -93,7 +93,7 @@ export const verifierRoutes = {
     needsUnsealed: true,
     creates: true,
     description:
-      "Looks at the deployment once more and repeats all checks, with another valid proof where one is given. A registration that failed is tried again. `Prefer: wait=N` as for the deployment.",
+      "Looks at the deployment once more and repeats all checks, with another valid proof where one is given. A verifier that was ready or unproven can be asked meanwhile, and stays so where no node answers; `errors` says what is waited for. A registration that failed is tried again. `Prefer: wait=N` as for the deployment.",
     params: VerifierParams,
     body: CheckVerifier,
     bodyOptional: true,

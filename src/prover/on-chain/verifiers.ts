@@ -191,7 +191,7 @@ export class Verifiers {
       throw new AppError("verifier_not_deployed", {
         message: "nothing was sent to the chain for this verifier: delete it and deploy another",
       });
-    const { registry } = verifier;
+    const { registry, status } = verifier;
     const again = registry?.status === "failed" ? { ...registry, transaction_id: null, status: "waiting" } : registry;
     const afterMs = Date.parse(verifier.updated_at) + 1;
     return {
@@ -200,6 +200,7 @@ export class Verifiers {
       status: verifier.address === null ? "deploying" : "checking",
       known_answer: known ?? verifier.known_answer,
       registry: again as StoredVerifier["registry"],
+      ...(status === "ready" || status === "unproven" ? { usable_as: status } : {}),
       errors: [],
     };
   }

@@ -1,40 +1,26 @@
 /** Verifier contracts on a real node: deployed, tried, asked beside this server, and used by a stranger. */
-import { createHash } from "node:crypto";
-import {
-  createPublicClient,
-  createWalletClient,
-  decodeEventLog,
-  defineChain,
-  encodeFunctionData,
-  http,
-  keccak256,
-  parseAbi,
-  type Abi,
-  type Hex,
-} from "viem";
-import { privateKeyToAccount } from "viem/accounts";
+import { encodeFunctionData, parseAbi, type Hex } from "viem";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { BN254 } from "../../../src/engine/curves/bn254.js";
-import { compileSolidity } from "../../../src/engine/solidity/compile-solidity.js";
 import { newId } from "../../../src/platform/ids.js";
 import type { Subject } from "../../../src/platform/auth/principal.js";
+import { VerifierRecords } from "../../../src/prover/on-chain/verifier-records.js";
 import type { Verifier } from "../../../src/prover/on-chain/verifier-schemas.js";
 import type { ProveResult, Prover } from "../../../src/prover/schemas.js";
-import { ANVIL_KEYS } from "../../support/anvil.js";
 import { failureOf, never, principalOf, provision, register } from "../support.js";
+import { describeVerifier } from "./scheme-suite.js";
 import { openChainedRegistry, type ChainedRegistry } from "./support.js";
 
-const SCHEMES = ["groth16", "plonk", "fflonk"] as const;
-const SETTINGS = { evmVersion: "paris", optimizerRuns: 200, viaIr: false } as const;
 /** Its inputs are not known to the server. */
 const SOURCE =
   "pragma circom 2.1.0; template Product() { signal input a; signal input b; signal output c; c <== a * b; } component main = Product();";
+const SIGNALLESS =
+  "pragma circom 2.1.0; template Mute() { signal input a; signal b; b <== a * a; b * a === 27; } component main = Mute();";
 
 let test: ChainedRegistry;
 let owner: Subject;
 let account: string;
-const provers = new Map<string, Promise<Prover>>();
-const deployed = new Map<string, Promise<Verifier>>();
+let builtIn: Promise<Prover> | undefined;
+let deployed: Promise<Verifier> | undefined;
 
 beforeAll(async () => {
   test = await openChainedRegistry();
@@ -48,19 +34,16 @@ afterEach(() => {
   test.rpc.spoil = () => undefined;
 });
 
-/** The built-in circuit, provisioned once for each scheme. */
-function proverOf(scheme: (typeof SCHEMES)[number]): Promise<Prover> {
-  const made = provers.get(scheme) ?? provision(test.provers, owner, { proving_scheme: scheme, name: `my ${scheme}` });
-  provers.set(scheme, made);
-  return made;
+/** The built-in circuit, provisioned once. */
+function proverOf(): Promise<Prover> {
+  builtIn ??= provision(test.provers, owner, { proving_scheme: "groth16", name: "my groth16" });
+  return builtIn;
 }
 
-/** Its verifier, deployed once for each scheme. */
-function verifierOf(scheme: (typeof SCHEMES)[number]): Promise<Verifier> {
-  const made =
-    deployed.get(scheme) ?? proverOf(scheme).then(async ({ id }) => await test.deploy(id, { account_id: account }));
-  deployed.set(scheme, made);
-  return made;
+/** Its verifier, deployed once. */
+function verifierOf(): Promise<Verifier> {
+  deployed ??= proverOf().then(async ({ id }) => await test.deploy(id, { account_id: account }));
+  return deployed;
 }
 
 const prove = async (id: string, inputs: object = { X: "3", Y: "35" }): Promise<ProveResult> =>
@@ -69,153 +52,17 @@ const prove = async (id: string, inputs: object = { X: "3", Y: "35" }): Promise<
 const askBoth = async (id: string, item: object, networkId?: string) =>
   await test.provers.verifyOnChain(principalOf(owner), id, { item, store: false, signal: never, networkId });
 
-const artifact = async (id: string, name: string): Promise<string> => {
-  const { sha256 } = await test.provers.artifact(owner, id, name);
-  return Buffer.from(await test.artifacts.read(sha256)).toString("utf8");
-};
-
 const callNode = async (to: string, data: string): Promise<unknown> =>
   await test.anvil.request("eth_call", { to, data }, "latest");
 const YES = `0x${"0".repeat(63)}1`;
 const NO = `0x${"0".repeat(64)}`;
 
-describe.each(SCHEMES)("the verifier of %s", (scheme) => {
-  it("is deployed, tried and recorded", async () => {
-    const prover = await proverOf(scheme);
-    const verifier = await verifierOf(scheme);
-    expect(verifier.errors).toEqual([]);
-    expect(verifier).toMatchObject({
-      ...{ status: "ready", prover_id: prover.id, network_id: test.networkId, account_id: account, confirmations: 1 },
-      ...{ name: `My${scheme.charAt(0).toUpperCase()}${scheme.slice(1)}Verifier`, registry: null },
-      known_answer: { origin: "sample", proof_id: null, public_signals: ["35"] },
-    });
-    const code = (await test.anvil.request("eth_getCode", verifier.address, "latest")) as Hex;
-    expect(verifier.code_hash).toBe(keccak256(code));
-    const key = await artifact(prover.id, "verifying_key.json");
-    expect(verifier.key_hash).toBe(createHash("sha256").update(key).digest("hex"));
-    const { gas_used } = test.transactions.service.get(owner, verifier.transaction_id ?? "");
-    expect(verifier.gas.deployment).toBe(Number(gas_used));
-    expect(verifier.gas.verification).toBeGreaterThan(150_000);
-    expect(verifier.gas.verification).toBeLessThan(500_000);
-    expect(test.contracts.repository.find(owner, verifier.contract_id ?? "")?.value).toMatchObject({
-      ...{ address: verifier.address, status: "deployed", name: verifier.name },
-    });
-  });
-
-  it("has the gas with which a transaction verifies, and no less", async () => {
-    const { address, known_answer: known, gas } = await verifierOf(scheme);
-    const with_ = async (limit: number): Promise<unknown> =>
-      await test.anvil
-        .request("eth_call", { to: address, data: known?.calldata, gas: `0x${limit.toString(16)}` }, "latest")
-        .catch(() => "refused");
-    expect(await with_(gas.verification ?? 0)).toBe(YES);
-    expect(await with_((gas.verification ?? 0) - 2_000)).not.toBe(YES);
-  });
-
-  it("accepts new proofs, and refuses each of their signals under another name", async () => {
-    const { id } = await proverOf(scheme);
-    const { address } = await verifierOf(scheme);
-    const { solidity } = await prove(id);
-    const calldata = solidity?.calldata ?? "";
-    expect(await callNode(address ?? "", calldata)).toBe(YES);
-    for (const signal of [35n + BN254.r, 36n, BN254.r, 2n ** 256n - 1n])
-      expect(await callNode(address ?? "", calldata.slice(0, -64) + signal.toString(16).padStart(64, "0"))).toBe(NO);
-  });
-
-  it("agrees with this server on valid and on wrong proofs", async () => {
-    const { id } = await proverOf(scheme);
-    const verifier = await verifierOf(scheme);
-    const { proof, public_signals } = await prove(id);
-    const on_chain = { verifier_id: verifier.id, network_id: test.networkId, address: verifier.address };
-    expect(await askBoth(id, { proof, public_signals })).toEqual({
-      result: true,
-      on_chain: { ...on_chain, result: true },
-    });
-    expect(await askBoth(id, { proof, public_signals: ["36"] }, test.networkId)).toEqual({
-      result: false,
-      on_chain: { ...on_chain, result: false },
-    });
-  });
-
-  it("is the same when a stranger compiles and deploys the artifacts, and serves the example of a caller", async () => {
-    const { id } = await proverOf(scheme);
-    const { name, code_hash } = await verifierOf(scheme);
-    const stranger = openStranger();
-    const files = { [`${name}.sol`]: await artifact(id, "verifier.sol") };
-    const verifier = await stranger.deploy(stranger.compile(files, name), []);
-    expect(keccak256((await test.anvil.request("eth_getCode", verifier.address, "latest")) as Hex)).toBe(code_hash);
-    const example = { "caller.sol": await artifact(id, "verifier_caller.sol") };
-    const compiled = stranger.compile(example, `${name}Caller`);
-    const caller = await stranger.deploy(compiled, [verifier.address]);
-    const { solidity } = await prove(id);
-    if (solidity === undefined) throw new Error("the form was asked for");
-    const { calldata: _calldata, ...words } = solidity;
-    const args = Object.values(words).map((each) => integersUnless(scheme === "fflonk", each));
-    const withSignal = (signal: bigint): unknown[] => args.with(-1, [signal]);
-    await expect(stranger.send(caller, withSignal(35n + BN254.r))).rejects.toThrow(/SignalOutOfRange/);
-    await expect(stranger.send(caller, withSignal(36n))).rejects.toThrow(/ProofRefused/);
-    const [log] = await stranger.send(caller, withSignal(35n));
-    expect(log?.eventName).toBe("Accepted");
-    expect(log?.args).toMatchObject({ signals: [35n] });
-    await expect(stranger.send(caller, withSignal(35n))).rejects.toThrow(/AlreadyAccepted/);
-    await expect(stranger.deploy(compiled, [caller.address])).rejects.toThrow();
-  });
-});
-
-/** The words of fflonk's proof are bytes32; all else are integers. */
-function integersUnless(areWords: boolean, value: unknown): unknown {
-  if (Array.isArray(value)) return value.map((each) => integersUnless(areWords, each));
-  return areWords ? value : BigInt(value as string);
-}
-
-interface StrangersContract {
-  readonly address: Hex;
-  readonly abi: Abi;
-}
-
-/** Somebody with viem, a key of their own and a node. */
-function openStranger() {
-  const chain = defineChain({
-    id: test.anvil.chainId,
-    name: "anvil",
-    nativeCurrency: { name: "ether", symbol: "ETH", decimals: 18 },
-    rpcUrls: { default: { http: [test.anvil.url] } },
-  });
-  const reader = createPublicClient({ chain, transport: http(), pollingInterval: 20 });
-  const writer = createWalletClient({ chain, transport: http(), account: privateKeyToAccount(ANVIL_KEYS[1]) });
-  return {
-    compile: (sources: Record<string, string>, contract: string): { readonly abi: Abi; readonly bytecode: Hex } => {
-      const compiled = compileSolidity({ sources, contract, settings: SETTINGS });
-      if (!compiled.ok) throw new Error(JSON.stringify(compiled.diagnostics));
-      // The signals that a contract takes and does not read, or that it reads by their offsets alone.
-      expect(compiled.warnings.filter(({ code }) => code !== "5667")).toEqual([]);
-      return { abi: compiled.abi as Abi, bytecode: `0x${compiled.bytecode}` };
-    },
-    deploy: async (
-      compiled: { readonly abi: Abi; readonly bytecode: Hex },
-      args: unknown[],
-    ): Promise<StrangersContract> => {
-      const hash = await writer.deployContract({ ...compiled, args });
-      const { contractAddress, status } = await reader.waitForTransactionReceipt({ hash });
-      if (status !== "success" || contractAddress === null || contractAddress === undefined)
-        throw new Error("the deployment failed");
-      return { address: contractAddress, abi: compiled.abi };
-    },
-    send: async ({ address, abi }: StrangersContract, args: readonly unknown[]) => {
-      const call = { address, abi, functionName: "accept", args, gas: 1_500_000n } as const;
-      await reader.simulateContract({ ...call, account: writer.account });
-      const { logs } = await reader.waitForTransactionReceipt({ hash: await writer.writeContract(call) });
-      return logs.map(
-        (log) => decodeEventLog({ abi, ...log }) as { readonly eventName: string; readonly args: unknown },
-      );
-    },
-  };
-}
+describeVerifier("groth16", () => ({ registry: test, payer: account, prover: proverOf(), verifier: verifierOf() }));
 
 describe("what goes wrong on the chain", () => {
   it("is an alarm where the contract answers otherwise with the right code", async () => {
-    const { id } = await proverOf("groth16");
-    const { id: verifierId } = await verifierOf("groth16");
+    const { id } = await proverOf();
+    const { id: verifierId } = await verifierOf();
     const { proof, public_signals } = await prove(id);
     const before = test.registry.verifierDisagreements();
     for (const [said, item] of [
@@ -224,11 +71,11 @@ describe("what goes wrong on the chain", () => {
     ] as const) {
       test.rpc.spoil = (method) => (method === "eth_call" ? { answer: said } : undefined);
       const failure = await failureOf(async () => await askBoth(id, item));
-      expect(failure).toMatchObject({ code: "verifier_disagrees", status: 500 });
+      expect(failure).toMatchObject({ code: "verifier_disagreement", status: 500 });
     }
     expect(test.registry.verifierDisagreements() - before).toBe(2);
     expect(test.audited.at(-1)).toMatchObject({
-      ...{ action: "verifier.disagreement", outcome: "refused", code: "verifier_disagrees" },
+      ...{ action: "verifier.disagreement", outcome: "refused", code: "verifier_disagreement" },
       ...{ subject: `user:${owner.id}`, target: { id, verifier_id: verifierId } },
     });
     expect(test.log.lines.filter(({ level }) => level === "error").map(({ message }) => message)).toContain(
@@ -237,9 +84,28 @@ describe("what goes wrong on the chain", () => {
     expect(eventSubjects()).toContain("privacy.prover.verifier.disagreement");
   });
 
+  it.each([
+    ["no node says which code it has", "lost"],
+    ["the node says that it has none", { answer: "0x" }],
+  ] as const)("is an alarm also where %s", async (_what, fault) => {
+    const { id } = await proverOf();
+    await verifierOf();
+    const { proof, public_signals } = await prove(id);
+    const before = test.registry.verifierDisagreements();
+    test.rpc.spoil = (method) => (method === "eth_call" ? { answer: NO } : fault);
+    const failure = await failureOf(async () => await askBoth(id, { proof, public_signals }));
+    expect(failure).toMatchObject({ code: "verifier_disagreement", status: 500 });
+    expect(failure.message).toContain("code could not be read");
+    expect(test.registry.verifierDisagreements() - before).toBe(1);
+    expect(test.audited.at(-1)).toMatchObject({
+      ...{ action: "verifier.disagreement", code: "verifier_disagreement" },
+      detail: { server: true, contract: false, contract_code: "unknown" },
+    });
+  });
+
   it("stores nothing when the two disagree", async () => {
-    const { id } = await proverOf("groth16");
-    await verifierOf("groth16");
+    const { id } = await proverOf();
+    await verifierOf();
     const { proof, public_signals } = await prove(id);
     const total = (): number => test.provers.listProofs(owner, id, { page: 1, rpp: 1 }).total;
     const before = total();
@@ -257,8 +123,8 @@ describe("what goes wrong on the chain", () => {
     ["the node answers nonsense", { answer: "0x2a" }, "network_answer_invalid", 502],
     ["the node has no contract there", { answer: "0x" }, "network_answer_invalid", 502],
   ] as const)("is no answer, and no alarm, when %s", async (_what, fault, code, status) => {
-    const { id } = await proverOf("groth16");
-    await verifierOf("groth16");
+    const { id } = await proverOf();
+    await verifierOf();
     const { proof, public_signals } = await prove(id);
     const before = test.registry.verifierDisagreements();
     test.rpc.spoil = () => fault;
@@ -267,7 +133,7 @@ describe("what goes wrong on the chain", () => {
   });
 
   it("is found by the checks when the code is another's, and by a verification that it answers", async () => {
-    const { id } = await proverOf("groth16");
+    const { id } = await proverOf();
     const { proof, public_signals } = await prove(id);
     const verifier = await test.deploy(id, { account_id: account });
     expect(verifier.status).toBe("ready");
@@ -278,8 +144,15 @@ describe("what goes wrong on the chain", () => {
     expect(await failureOf(async () => await askBoth(id, { proof, public_signals: ["36"] }))).toMatchObject({
       code: "verifier_code_mismatch",
     });
+    const before = { alarms: test.registry.verifierDisagreements(), events: alarmEvents() };
     const checked = await test.call("checkVerifier", { params, waitSec: 60 });
     expect(checked).toMatchObject({ status: "failed", errors: [{ code: "verifier_code_mismatch" }] });
+    expect(test.registry.verifierDisagreements()).toBe(before.alarms + 1);
+    expect(alarmEvents()).toBe(before.events + 1);
+    expect(test.audited.at(-1)).toMatchObject({
+      ...{ action: "verifier.disagreement", code: "verifier_code_mismatch", target: { verifier_id: verifier.id } },
+      detail: { findings: ["verifier_code_mismatch"] },
+    });
     expect(await askBoth(id, { proof, public_signals })).toMatchObject({ on_chain: { result: true } });
     await test.anvil.request("anvil_setCode", verifier.address, code);
     expect(await test.call("checkVerifier", { params, waitSec: 60 })).toMatchObject({ status: "ready", errors: [] });
@@ -291,19 +164,43 @@ describe("what goes wrong on the chain", () => {
   });
 
   it("does not fail a verifier before the node was away for long", async () => {
-    const { id } = await proverOf("groth16");
-    const verifier = await verifierOf("groth16");
+    const { id } = await proverOf();
+    const verifier = await verifierOf();
     const params = { id, verifier_id: verifier.id };
     let lost = 2;
     test.rpc.spoil = () => (lost-- > 0 ? "lost" : undefined);
     expect(await test.call("checkVerifier", { params, waitSec: 60 })).toMatchObject({ status: "ready" });
     test.rpc.spoil = (method) => (method === "eth_call" || method === "eth_getCode" ? "lost" : undefined);
     expect(await test.call("checkVerifier", { params, waitSec: 60 })).toMatchObject({
-      status: "failed",
+      status: "ready",
       errors: [{ code: "verifier_not_checked" }],
+      checked_at: expect.any(String) as string,
     });
     test.rpc.spoil = () => undefined;
-    expect(await test.call("checkVerifier", { params, waitSec: 60 })).toMatchObject({ status: "ready" });
+    expect(await test.call("checkVerifier", { params, waitSec: 60 })).toMatchObject({ status: "ready", errors: [] });
+  });
+
+  it("leaves a ready verifier in use while it is checked again, and says what it waits for", async () => {
+    const { id } = await proverOf();
+    const verifier = await verifierOf();
+    const { proof, public_signals } = await prove(id);
+    const records = new VerifierRecords({ store: test.store });
+    const seen: unknown[] = [];
+    const asked: Promise<unknown>[] = [];
+    test.rpc.spoil = (method) => {
+      if (method !== "eth_getCode" || seen.length === 2) return undefined;
+      const found = records.find(owner, id, verifier.id)?.value;
+      seen.push([found?.status, found?.errors.map(({ code }) => code)]);
+      asked.push(askBoth(id, { proof, public_signals }));
+      return "lost";
+    };
+    const params = { id, verifier_id: verifier.id };
+    expect(await test.call("checkVerifier", { params, waitSec: 60 })).toMatchObject({ status: "ready", errors: [] });
+    expect(seen).toEqual([
+      ["checking", []],
+      ["checking", ["network_unreachable"]],
+    ]);
+    for (const answer of await Promise.all(asked)) expect(answer).toMatchObject({ on_chain: { result: true } });
   });
 });
 
@@ -312,8 +209,21 @@ function eventSubjects(): string[] {
   return test.store.range<{ readonly subjects: readonly string[] }>(["events"]).flatMap(({ value }) => value.subjects);
 }
 
+function alarmEvents(): number {
+  return eventSubjects().filter((subject) => subject === "privacy.prover.verifier.disagreement").length;
+}
+
+it("is not deployed for a circuit without public signals, and says why before anything is sent", async () => {
+  const { id } = await provision(test.provers, owner, { source: SIGNALLESS, name: "mute" });
+  const verifier = await test.deploy(id, { account_id: account });
+  expect(verifier).toMatchObject({ status: "failed", transaction_id: null, contract_id: null });
+  expect(verifier.errors).toEqual([
+    { code: "prover_unsupported", message: expect.stringContaining("without public signals") as string },
+  ]);
+});
+
 it("is paid by a wallet's key too", async () => {
-  const { id } = await proverOf("groth16");
+  const { id } = await proverOf();
   const { id: walletId } = await test.transactions.wallets.create(owner, {});
   const signer = { wallet_id: walletId, hd_derivation_path: "m/44'/60'/0'/0/3" };
   const { address } = await test.transactions.wallets.addressAt(owner, walletId, signer.hd_derivation_path);
@@ -389,7 +299,7 @@ describe("a registry", () => {
   });
 
   it("names the verifier that its owner enters", async () => {
-    const { id } = await proverOf("groth16");
+    const { id } = await proverOf();
     const request = { account_id: keeper.id, registry_contract_id: registry.id };
     const verifier = await test.deploy(id, request);
     expect(verifier).toMatchObject({
@@ -401,7 +311,7 @@ describe("a registry", () => {
   });
 
   it("takes no entry of another account, which leaves the verifier ready", async () => {
-    const { id } = await proverOf("groth16");
+    const { id } = await proverOf();
     const verifier = await test.deploy(id, { account_id: account, registry_contract_id: registry.id });
     expect(verifier).toMatchObject({ status: "ready", registry: { status: "failed", transaction_id: null } });
     expect(verifier.errors).toEqual([
@@ -410,8 +320,8 @@ describe("a registry", () => {
   });
 
   it("changes hands in two steps, refuses other keys and contracts, and forgets what is removed", async () => {
-    const { id } = await proverOf("groth16");
-    const { address, key_hash } = await verifierOf("groth16");
+    const { id } = await proverOf();
+    const { address, key_hash } = await verifierOf();
     const heir = (await test.account()).address;
     const register_ = (verifier: string, keyHash: string): string =>
       dataOf({ functionName: "register", args: [wordsOf(id), verifier as Hex, `0x${keyHash}`] });
@@ -503,8 +413,8 @@ function planned(payer: string) {
 
 describe("others", () => {
   it("find no prover, and what they lack themselves is named", async () => {
-    const { id } = await proverOf("groth16");
-    const verifier = await verifierOf("groth16");
+    const { id } = await proverOf();
+    const verifier = await verifierOf();
     const subject: Subject = { kind: "user", id: newId() };
     const body = { network_id: test.networkId, account_id: account };
     const params = { id, verifier_id: verifier.id };
@@ -532,8 +442,8 @@ describe("others", () => {
   });
 
   it("may not ask through the owner's network, also where the prover is shared", async () => {
-    const { id } = await proverOf("groth16");
-    await verifierOf("groth16");
+    const { id } = await proverOf();
+    await verifierOf();
     const { proof, public_signals } = await prove(id);
     await test.registry.sharing.grant(owner, id, { anyone: true });
     const friend: Subject = { kind: "user", id: newId() };
