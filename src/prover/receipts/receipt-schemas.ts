@@ -157,6 +157,15 @@ export const WANTED_MEMBERS = {
 /** Members of the answers of prove and verify. */
 export const ATTESTED_MEMBERS = {
   receipt: Type.Optional(Receipt),
+  receipt_error: Type.Optional(
+    Type.Object(
+      { code: Type.String(), message: Type.String() },
+      {
+        description:
+          "why there is no receipt, although one was asked for: signing failed after the proof was stored or something was spent, which stands",
+      },
+    ),
+  ),
   checked_by: Type.Optional(
     Type.Array(CheckerName, { description: "with `assurance: triple`: what verified the proof, all with this result" }),
   ),
