@@ -384,7 +384,7 @@ export const VerifyBody = closed({
   ...PROOF_MEMBERS,
   ...SAID_PROVER,
   receipt: Type.Optional(
-    Type.Union([Type.Boolean(), Receipt], {
+    Type.Union([Type.Boolean(), Type.String({ ...Receipt, description: "true or false, or the receipt of prove" })], {
       description: "true: answer a signed receipt, of a batch with each item; the receipt of prove's answer is ignored",
     }),
   ),

@@ -5,7 +5,7 @@
  */
 import type { KeyAgreementHeader } from "../crypto/jwe/content-key.js";
 import type { Subject } from "../platform/auth/principal.js";
-import { AppError } from "../platform/errors.js";
+import { AppError, notFound } from "../platform/errors.js";
 import { BABY_JUBJUB } from "./key-specs/baby-jubjub.js";
 import { C25519 } from "./key-specs/c25519.js";
 import { keySpecNamed } from "./key-specs/table.js";
@@ -93,6 +93,8 @@ export class HandedValues {
       throw new AppError("spec_cannot_sign", { message: `only keys of the spec ${BABY_JUBJUB} sign for circuits` });
     if (kind === "content_key" && spec !== C25519)
       throw new AppError("spec_cannot_decrypt", { message: `inputs are encrypted to keys of the spec ${C25519}` });
+    // The vault's other keys are for messages that were never meant for a proof.
+    if (kind === "content_key" && found.key.record.value.input_key !== true) throw notFound("key");
     if (isDisabled === true) throw keyDisabled();
     return found;
   }

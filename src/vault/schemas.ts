@@ -55,6 +55,9 @@ export const Key = closed(
     ),
     disabled_at: Type.Optional(Timestamp),
     deletes_at: DeletesAt,
+    input_key: Type.Optional(
+      Type.Literal(true, { description: "a prover's key for encrypted inputs, made by POST /provers/:id/input_keys" }),
+    ),
     server_only: Type.Optional(
       Type.Literal(true, {
         description:

@@ -171,8 +171,13 @@ export class VaultService {
   }
 
   /** See Keys.create. */
-  async createKey(owner: Subject, vaultId: string, input: CreateKeyInput): Promise<KeyJson> {
-    return await this.#keys.create(owner, vaultId, input);
+  async createKey(
+    owner: Subject,
+    vaultId: string,
+    input: CreateKeyInput,
+    options?: Omit<PrepareKeyOptions, "pendingVault">,
+  ): Promise<KeyJson> {
+    return await this.#keys.create(owner, vaultId, input, options);
   }
 
   /** See Keys.delete. */

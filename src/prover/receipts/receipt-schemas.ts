@@ -35,7 +35,10 @@ const ReceiptProver = closed(
 
 const ReceiptCircuit = closed(
   {
-    identifier: Type.String(),
+    identifier: Type.String({
+      description:
+        "of a source prover `source-` and the first 16 digits of its source's hash, also for others than its owner",
+    }),
     r1cs_sha256: nullable(Type.String({ ...Digest, description: "of circuit.r1cs; null where the prover has none" })),
     source_sha256: nullable(
       Type.String({

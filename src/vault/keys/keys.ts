@@ -28,6 +28,8 @@ export interface PreparedKey {
 export interface PrepareKeyOptions extends PrepareOptions {
   /** Whether only the server itself may use the key, by `KeyOperations.signAsServer`. */
   readonly isServerOnly?: boolean;
+  /** Whether inputs of a prover are encrypted to the key. */
+  readonly isForInputs?: boolean;
 }
 
 export interface KeysDependencies {
@@ -101,13 +103,19 @@ export class Keys {
     const record = {
       ...newKeyRecord(identity, spec, input, written),
       ...(options.isServerOnly === true ? { server_only: true as const } : {}),
+      ...(options.isForInputs === true ? { input_key: true as const } : {}),
     };
     return { key: keyJson(record), commit: mergeCommits(pin, this.#repository.keyInsertion(record)) };
   }
 
   /** Generates a key. Throws as `prepare` does. */
-  async create(owner: Subject, vaultId: string, input: CreateKeyInput): Promise<KeyJson> {
-    const { key, commit } = await this.prepare(owner, vaultId, input);
+  async create(
+    owner: Subject,
+    vaultId: string,
+    input: CreateKeyInput,
+    options?: Omit<PrepareKeyOptions, "pendingVault">,
+  ): Promise<KeyJson> {
+    const { key, commit } = await this.prepare(owner, vaultId, input, options);
     await this.#repository.commitOrNotFound("vault", commit);
     return key;
   }

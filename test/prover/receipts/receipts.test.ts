@@ -524,6 +524,11 @@ describe("the keys of receipts", () => {
     expect((await failureOf(() => vault.getKey(OWNER, vaultId, keyId))).code).toBe("not_found");
   });
 
+  it("are asked for with true or false", async () => {
+    const { errors } = (await post<{ errors: { message: string }[] }>(`${id}/verify`, { receipt: "yes" })).body;
+    expect(errors[0]?.message).toContain("true or false");
+  });
+
   it("are not made in a vault that was deleted", async () => {
     const prover = await fresh();
     const { vault_id } = registry.provers.get(OWNER, prover);

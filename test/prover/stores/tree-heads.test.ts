@@ -102,6 +102,16 @@ describe("a tree head", () => {
     }
   });
 
+  it("is by a key that signs nothing else, whoever asks", async () => {
+    const { vault_id: vaultId, jwk } = await test.registry.stores.head(owner, prover.nullifier_store_id);
+    const call = { owner, vaultId, keyId: jwk.kid };
+    const options = { format: "jws", encoding: "utf8", header: { typ: "pv-tree-head" } } as const;
+    for (const input of [{ message: "{}", options }, { message: "00" }]) {
+      const refused = await failureOf(async () => await test.vault.vault.operations.sign(call, input));
+      expect(refused.code).toBe("key_server_only");
+    }
+  });
+
   it("is for the owner alone", async () => {
     const failure = await failureOf(() => test.registry.stores.head(subject(), prover.note_store_id));
     expect(failure.code).toBe("not_found");
