@@ -1,6 +1,6 @@
 /**
- * The keys to which inputs of a prover are encrypted: C25519 keys of its vault that were made for it here, and no others
- * that its owner has there. Whoever may prove gets the public
+ * The keys to which inputs of a prover are encrypted: C25519 keys of its vault that were made here, and no others that
+ * its owner has there. Whoever may prove gets the public
  * keys; the owner makes them, and disables or deletes them as other keys of the vault.
  */
 import type { Subject } from "../../platform/auth/principal.js";

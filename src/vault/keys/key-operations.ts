@@ -70,8 +70,8 @@ export class KeyOperations {
 
   /**
    * Signs one item or a batch.
-   * @throws spec_cannot_sign, `key_disabled`, `key_server_only`, `not_found`, and for a single item the reason why it is
-   *   refused
+   * @throws spec_cannot_sign, `key_disabled`, `key_server_only`, `not_found`, and for a single item the reason why it
+   *   is refused
    */
   sign(
     call: KeyCall,

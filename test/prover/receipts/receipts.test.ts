@@ -506,7 +506,10 @@ describe("the keys of receipts", () => {
       () => vault.operations.agree(call, { public_key: "0x00" }),
       () => vault.operations.provePossession(call),
       () => vault.derivation.derive(call, { name: "child", context: "any" }),
-      () => Promise.resolve(vault.handed.require(OWNER, { kind: "signature", vaultId, id: keyId, message: "00" })),
+      async () => {
+        await Promise.resolve();
+        vault.handed.require(OWNER, { kind: "signature", vaultId, id: keyId, message: "00" });
+      },
     ])
       expect((await failureOf(async () => await use())).code).toBe("key_server_only");
     expect(vault.listKeys(OWNER, vaultId, { page: 1, rpp: 10, spec: "Ed25519" }).body).toMatchObject([
