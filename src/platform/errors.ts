@@ -98,6 +98,8 @@ export const ERROR_STATUS = {
   signature_self_check_failed: 500,
   master_key_immutable: 409,
   key_disabled: 409,
+  /** A key that this server made to sign its own statements, which nobody else may sign with. */
+  key_server_only: 409,
   key_not_rotatable: 409,
   key_not_deleted: 409,
   /** A secret whose deletion is planned can be restored, but not read; a key can be restored, but not enabled. */

@@ -230,7 +230,7 @@ export function createProverRegistry(
   const { strings, ...published } = openReferenceStrings(options, dependencies, { repository, powers, files });
   const watch = new StatusWatch();
   const { access, places, labelling, sharing } = createUse({ store, repository, catalog, vault, stores, clock });
-  const trees = createProofStores({ ...dependencies, stores, repository, catalog, access, places, turnOf });
+  const trees = createProofStores({ ...dependencies, vault, stores, repository, catalog, access, places, turnOf });
   const proofs = new Proofs(
     { proveDeadlineMs: PROVE_DEADLINE_MS, verifyDeadlineMs: VERIFY_DEADLINE_MS },
     { repository, access, places, stores, ...trees, catalog, artifacts, turnOf, resident, pins, vault, events, clock },

@@ -369,6 +369,7 @@ const PROOF_MEMBERS = {
   timings: Ignored,
   solidity: Ignored,
   receipt: Ignored,
+  receipt_error: Ignored,
   checked_by: Ignored,
   spent: Ignored,
   ...SPENDING,
@@ -383,7 +384,7 @@ export const VerifyBody = closed({
   ...PROOF_MEMBERS,
   ...SAID_PROVER,
   receipt: Type.Optional(
-    Type.Union([Type.Boolean(), Receipt], {
+    Type.Union([Type.Boolean(), Type.String({ ...Receipt, description: "true or false, or the receipt of prove" })], {
       description: "true: answer a signed receipt, of a batch with each item; the receipt of prove's answer is ignored",
     }),
   ),
@@ -413,11 +414,15 @@ export const VerifyBody = closed({
 });
 const ItemErrors = closed(
   { errors: Type.Array(closed({ message: Type.String(), code: Type.String(), path: Type.Optional(Type.String()) })) },
-  { description: "the errors of a malformed item; the other items are verified all the same" },
+  {
+    description:
+      "the errors of an item that was not verified, such as a malformed one; the results of the others stand",
+  },
 );
 const VerifiedItem = closed({
   result: Type.Boolean(),
   receipt: ATTESTED_MEMBERS.receipt,
+  receipt_error: ATTESTED_MEMBERS.receipt_error,
   spent: Type.Optional(SPENT),
 });
 export const VerifyResult = Type.Object({

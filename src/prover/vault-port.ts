@@ -9,7 +9,7 @@ import { mergeCommits } from "../platform/store/commits.js";
 import type { StoreCommit } from "../platform/store/store.js";
 import type { VaultService } from "../vault/service.js";
 
-/** A key of a prover's vault: the one that its notes are encrypted with, or one that signs receipts. */
+/** A key of a prover's vault: the one that its notes are encrypted with, or one that signs receipts or tree heads. */
 interface VaultKey {
   readonly vaultId: string;
   readonly keyId: string;
@@ -55,13 +55,14 @@ export interface ProverVault {
   /** @throws AppError `not_found` when the key was deleted, `decryption_failed` for another key or context */
   decrypt(owner: Subject, key: VaultKey, ciphertext: string, context: string): Promise<Uint8Array>;
   /**
-   * Prepares an Ed25519 key in an existing vault; it exists once the commit is applied. The public key has 32 bytes.
+   * Prepares an Ed25519 key in an existing vault, with which only `signTokens` signs: whoever may use the vault would
+   * else write statements of the server. It exists once the commit is applied. The public key has 32 bytes.
    * @throws AppError `not_found` when the vault was deleted
    */
   prepareSigningKey(
     owner: Subject,
     vaultId: string,
-    name: string,
+    named: { readonly name: string; readonly description: string },
   ): Promise<{ readonly keyId: string; readonly publicKey: Uint8Array; readonly commit: StoreCommit }>;
   /**
    * Signs texts as compact JWS, whose header names the key and the type; up to 1000 at once.
@@ -82,6 +83,7 @@ export interface ProverVault {
   forget(vaultId: string): Promise<void>;
 }
 
+const PUBLIC_KEY = /^0x([0-9a-f]{64})$/;
 const NOTE_KEY = { type: "symmetric", usage: "encrypt/decrypt", spec: "AES-256-GCM" } as const;
 
 /** Adapts the vault's service to what the prover registry uses. */
@@ -125,15 +127,17 @@ export function proverVault(vault: VaultService): ProverVault {
   };
 }
 
-/** The part that signs receipts. */
+/** The part that signs what the server itself says. */
 function signingPort(
   vault: VaultService,
 ): Pick<ProverVault, "prepareSigningKey" | "signTokens" | "requireUsable" | "deleteKey"> {
   return {
-    prepareSigningKey: async (owner, vaultId, name) => {
-      const input = { type: "asymmetric", usage: "sign/verify", spec: "Ed25519", name } as const;
-      const { key, commit } = await vault.prepareKey(owner, vaultId, input);
-      return { keyId: key.id, publicKey: Buffer.from((key.public_key ?? "").replace(/^0x/, ""), "hex"), commit };
+    prepareSigningKey: async (owner, vaultId, named) => {
+      const input = { type: "asymmetric", usage: "sign/verify", spec: "Ed25519", ...named } as const;
+      const { key, commit } = await vault.prepareKey(owner, vaultId, input, { isServerOnly: true });
+      const [, hex] = PUBLIC_KEY.exec(key.public_key ?? "") ?? [];
+      assert(hex !== undefined, "an Ed25519 key has a public key of 32 bytes");
+      return { keyId: key.id, publicKey: Buffer.from(hex, "hex"), commit };
     },
     signTokens: async (owner, { vaultId, keyId }, { payloads, type }) => {
       const items = payloads.map((message) => ({
@@ -142,8 +146,8 @@ function signingPort(
       }));
       const [only] = items;
       if (items.length === 1 && only !== undefined)
-        return [tokenOf(await vault.operations.sign({ owner, vaultId, keyId }, only))];
-      const signed = await vault.operations.sign({ owner, vaultId, keyId }, { batch: items });
+        return [tokenOf(await vault.operations.signAsServer({ owner, vaultId, keyId }, only))];
+      const signed = await vault.operations.signAsServer({ owner, vaultId, keyId }, { batch: items });
       assert(signed instanceof JsonText, "a batch is answered as text");
       return (JSON.parse(Buffer.from(signed.text).toString("utf8")) as { batch: unknown[] }).batch.map(tokenOf);
     },

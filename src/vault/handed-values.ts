@@ -5,11 +5,11 @@
  */
 import type { KeyAgreementHeader } from "../crypto/jwe/content-key.js";
 import type { Subject } from "../platform/auth/principal.js";
-import { AppError } from "../platform/errors.js";
+import { AppError, notFound } from "../platform/errors.js";
 import { BABY_JUBJUB } from "./key-specs/baby-jubjub.js";
 import { C25519 } from "./key-specs/c25519.js";
 import { keySpecNamed } from "./key-specs/table.js";
-import { keyDisabled } from "./keys/key-records.js";
+import { keyDisabled, requireForCallers } from "./keys/key-records.js";
 import type { VaultRepository } from "./repository.js";
 import type { KeyInVault } from "./vault-records.js";
 import type { VaultSeal } from "./seal/seal.js";
@@ -55,7 +55,8 @@ export class HandedValues {
 
   /**
    * Requires that the owner's vault has what the value needs, as it would be needed to read or to sign it.
-   * @throws vault_sealed, `not_found`, `deletion_planned`, `key_disabled`, `spec_cannot_sign`, `spec_cannot_decrypt`
+   * @throws vault_sealed, `not_found`, `deletion_planned`, `key_disabled`, `key_server_only`,
+   *   `spec_cannot_sign`, `spec_cannot_decrypt`
    */
   require(owner: Subject, value: HandedValue): void {
     this.#seal.requireUnsealed();
@@ -86,11 +87,14 @@ export class HandedValues {
 
   #findKey(owner: Subject, { kind, vaultId, id }: Exclude<HandedValue, { readonly kind: "secret" }>): KeyInVault {
     const found = this.#repository.findKeyInVault(owner, vaultId, id);
+    requireForCallers(found.key.record.value);
     const { spec, isDisabled } = found.key.reference;
     if (kind === "signature" && spec !== BABY_JUBJUB)
       throw new AppError("spec_cannot_sign", { message: `only keys of the spec ${BABY_JUBJUB} sign for circuits` });
     if (kind === "content_key" && spec !== C25519)
       throw new AppError("spec_cannot_decrypt", { message: `inputs are encrypted to keys of the spec ${C25519}` });
+    // The vault's other keys are for messages that were never meant for a proof.
+    if (kind === "content_key" && found.key.record.value.input_key !== true) throw notFound("key");
     if (isDisabled === true) throw keyDisabled();
     return found;
   }

@@ -55,6 +55,15 @@ export const Key = closed(
     ),
     disabled_at: Type.Optional(Timestamp),
     deletes_at: DeletesAt,
+    input_key: Type.Optional(
+      Type.Literal(true, { description: "a prover's key for encrypted inputs, made by POST /provers/:id/input_keys" }),
+    ),
+    server_only: Type.Optional(
+      Type.Literal(true, {
+        description:
+          "the server made the key for its own statements, such as receipts: nobody signs with it; it can be disabled and deleted",
+      }),
+    ),
   },
   { description: "Key; private material is never returned" },
 );

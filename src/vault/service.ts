@@ -11,7 +11,7 @@ import { HdWallets } from "./keys/hd-wallets.js";
 import { KeyDerivation } from "./keys/key-derivation.js";
 import { KeyOperations } from "./keys/key-operations.js";
 import { type KeyCall } from "./keys/key-call.js";
-import { Keys, type PreparedKey } from "./keys/keys.js";
+import { Keys, type PreparedKey, type PrepareKeyOptions } from "./keys/keys.js";
 import { PublicOperations } from "./keys/public-operations.js";
 import type { VaultRepository } from "./repository.js";
 import type {
@@ -165,14 +165,19 @@ export class VaultService {
     owner: Subject,
     vaultId: string,
     input: CreateKeyInput,
-    options?: PrepareOptions,
+    options?: PrepareKeyOptions,
   ): Promise<PreparedKey> {
     return await this.#keys.prepare(owner, vaultId, input, options);
   }
 
   /** See Keys.create. */
-  async createKey(owner: Subject, vaultId: string, input: CreateKeyInput): Promise<KeyJson> {
-    return await this.#keys.create(owner, vaultId, input);
+  async createKey(
+    owner: Subject,
+    vaultId: string,
+    input: CreateKeyInput,
+    options?: Omit<PrepareKeyOptions, "pendingVault">,
+  ): Promise<KeyJson> {
+    return await this.#keys.create(owner, vaultId, input, options);
   }
 
   /** See Keys.delete. */

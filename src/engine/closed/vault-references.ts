@@ -46,6 +46,8 @@ type FoundReferences =
 export const REFERENCES_MAX = 32;
 /** Nesting that JSON of this server may have is less. */
 const DEPTH_MAX = 64;
+/** Names all inputs together, as the API does. */
+const WHOLE = "witness";
 const PATH_CHARS_MAX = 128;
 const SECRET = "$secret";
 const SIGN = "$sign";
@@ -69,7 +71,7 @@ export function findReferences(holder: { inputs: unknown }): FoundReferences {
   search.read(holder.inputs, { path: "", put }, 0);
   const { problems, references } = search;
   if (references.length > REFERENCES_MAX)
-    problems.add("", `the inputs name more than ${String(REFERENCES_MAX)} values of vaults`);
+    problems.add(WHOLE, `${WHOLE}: the inputs name more than ${String(REFERENCES_MAX)} values of vaults`);
   return problems.count > 0 ? { ok: false, details: problems.list() } : { ok: true, references };
 }
 
@@ -129,7 +131,9 @@ class Search {
       return;
     }
     if (Object.hasOwn(value, SECRET) || Object.hasOwn(value, SIGN)) {
-      this.#add(value as Readonly<Record<string, unknown>>, { ...place, path: place.path.slice(0, PATH_CHARS_MAX) });
+      const isWhole = place.path === "";
+      const path = isWhole ? WHOLE : place.path.slice(0, PATH_CHARS_MAX);
+      this.#add(value as Readonly<Record<string, unknown>>, { ...place, path, isWhole });
       return;
     }
     for (const [name, item] of Object.entries(value))
@@ -137,7 +141,7 @@ class Search {
         this.read(item, memberPlace(value, name, place.path === "" ? name : `${place.path}.${name}`), depth + 1);
   }
 
-  #add(value: Readonly<Record<string, unknown>>, place: Place): void {
+  #add(value: Readonly<Record<string, unknown>>, { isWhole, ...place }: Place & { readonly isWhole: boolean }): void {
     const isSecret = Object.hasOwn(value, SECRET);
     const members = isSecret ? SECRET_MEMBERS : SIGN_MEMBERS;
     const what = isSecret ? SECRET : SIGN;
@@ -152,14 +156,14 @@ class Search {
       refuse(`${place.path}: vault_id is no id`);
     else {
       const found = { ...place, id: id.toLowerCase(), vaultId: vaultId?.toLowerCase() };
-      if (isSecret) this.#addSecret(found, value["reveal"]);
+      if (isSecret && isWhole) refuse(`${WHOLE}: a secret is the value of an input, not all of them`);
+      else if (isSecret) this.#addSecret(found, value["reveal"]);
       else this.#addSignature(found, value);
     }
   }
 
   #addSecret(found: Place & Pick<SecretReference, "id" | "vaultId">, reveal: unknown): void {
-    if (found.path === "") this.problems.add("", "a secret is the value of an input, not all of them");
-    else if (reveal !== undefined && typeof reveal !== "boolean")
+    if (reveal !== undefined && typeof reveal !== "boolean")
       this.problems.add(found.path, `${found.path}: reveal is true or false`);
     else this.references.push({ ...found, kind: "secret", isRevealed: reveal === true });
   }

@@ -1,5 +1,6 @@
 /**
- * The keys to which inputs of a prover are encrypted: the C25519 keys of its vault. Whoever may prove gets the public
+ * The keys to which inputs of a prover are encrypted: C25519 keys of its vault that were made here, and no others that
+ * its owner has there. Whoever may prove gets the public
  * keys; the owner makes them, and disables or deletes them as other keys of the vault.
  */
 import type { Subject } from "../../platform/auth/principal.js";
@@ -39,17 +40,12 @@ export class InputKeys {
     const prover = this.#with.repository.find(owner, id)?.value;
     if (prover === undefined) throw notFound("prover");
     const { vault_id: vaultId } = prover;
-    const { total } = this.#with.vault.listKeys(owner, vaultId, { page: 1, rpp: 1, spec: SPEC });
-    if (total >= KEYS_MAX)
+    if (this.#idsOf(owner, vaultId).size >= KEYS_MAX)
       throw new AppError("conflict", {
         message: `the prover has ${String(KEYS_MAX)} input keys: delete one in its vault before you make another`,
       });
-    const key = await this.#with.vault.createKey(owner, vaultId, {
-      type: "asymmetric",
-      usage: "sign/verify",
-      spec: SPEC,
-      name: "inputs",
-    });
+    const input = { type: "asymmetric", usage: "sign/verify", spec: SPEC, name: "inputs" } as const;
+    const key = await this.#with.vault.createKey(owner, vaultId, input, { isForInputs: true });
     assert(key.public_key !== undefined, "a C25519 key has a public key");
     return inputKey(key.id, Buffer.from(key.public_key.slice(2), "hex").toString("base64url"));
   }
@@ -62,11 +58,22 @@ export class InputKeys {
     const { prover } = this.#with.access.require(caller, id, "prove");
     const { owner } = prover.build;
     const keys: InputKey[] = [];
+    const ids = this.#idsOf(owner, prover.vault_id);
     for (let page = 1; ; page += 1) {
       const { body, total } = await this.#with.vault.publicKeys.jwks(owner, prover.vault_id, { page, rpp: PAGE_KEYS });
       for (const { crv, kid, x } of body.keys)
-        if (crv === "X25519" && kid !== undefined && x !== undefined) keys.push(inputKey(kid, x));
+        if (crv === "X25519" && kid !== undefined && x !== undefined && ids.has(kid)) keys.push(inputKey(kid, x));
       if (page * PAGE_KEYS >= total) return keys;
+    }
+  }
+
+  /** Returns the ids of the keys that are for inputs, disabled ones too. */
+  #idsOf(owner: Subject, vaultId: string): ReadonlySet<string> {
+    const ids = new Set<string>();
+    for (let page = 1; ; page += 1) {
+      const { body, total } = this.#with.vault.listKeys(owner, vaultId, { page, rpp: PAGE_KEYS, spec: SPEC });
+      for (const { id, input_key: isForInputs } of body) if (isForInputs === true) ids.add(id);
+      if (page * PAGE_KEYS >= total) return ids;
     }
   }
 

@@ -50,7 +50,15 @@ export interface Attestation {
   confirm(decision: Decision): Promise<void>;
   /**
    * Called after everything is on disk, of a batch for each slice in order; undefined stands for an item that was not
-   * decided.
+   * decided. Never throws an AppError when something is kept: what is done stays done, and its answer says instead why
+   * it has no receipt.
    */
-  sign(decisions: readonly (Decision | undefined)[], note?: NotePlace): Promise<void>;
+  sign(
+    decisions: readonly (Decision | undefined)[],
+    kept: {
+      /** Whether the request has stored or spent anything. */
+      readonly isAnything: boolean;
+      readonly note?: NotePlace | undefined;
+    },
+  ): Promise<void>;
 }

@@ -3,6 +3,7 @@ import { PERMISSIONS, holdsAll } from "../../platform/auth/permissions.js";
 import type { Subject } from "../../platform/auth/principal.js";
 import type { WithRefusedItems } from "../../platform/contract/refused-item.js";
 import { invalidMember } from "../../platform/errors.js";
+import type { RequestAttestation } from "../receipts/receipts.js";
 import { SINGLE_PROOF_MEMBERS, type VerifyBody, type VerifyResult } from "../schemas.js";
 import type { SpentKey } from "../stores/pending-append.js";
 import type { Attestation } from "./attestation.js";
@@ -11,7 +12,7 @@ import type { Proofs } from "./proofs.js";
 export interface BatchRequest {
   readonly body: WithRefusedItems<Omit<VerifyBody, "receipt" | "assurance">>;
   readonly signal: AbortSignal;
-  readonly attest?: Attestation & { receiptOf(index: number): { readonly receipt?: string } };
+  readonly attest?: Attestation & Pick<RequestAttestation, "receiptOf">;
   /** Of the caller; none unless given, and then nothing is spent. */
   readonly permissions?: number;
 }

@@ -76,6 +76,18 @@ interface ReadItem {
   readonly plan: SpendPlan | undefined;
 }
 
+/** A batch between its slices. */
+interface RunningBatch extends Attested {
+  readonly caller: Subject;
+  readonly admission: Admission;
+  readonly ready: ReadyProver;
+  readonly verifyingKeySha256: string;
+  readonly spend?: BatchSpend;
+  readonly signal: AbortSignal;
+  /** Whether anything of an item is spent: then no failure may hide it. */
+  hasSpent: boolean;
+}
+
 /** Who is told of decisions beside the caller. */
 interface Attested {
   readonly attest?: Attestation;
@@ -147,7 +159,8 @@ export class Proofs {
         check_ms: round(timings.checkMs),
       },
     });
-    await attest?.sign([{ ...decision, spent }], this.#keeping.noteAt(caller, id, record.note_index));
+    const note = this.#keeping.noteAt(caller, id, record.note_index);
+    await attest?.sign([{ ...decision, spent }], { isAnything: true, note });
     return { proof, ...record, ...formsOf(result.value, prover.proving_scheme) };
   }
 
@@ -220,8 +233,9 @@ export class Proofs {
       ? { ...proven, meta, origin: "verify", timings: null }
       : undefined;
     const { note, spent } = result ? await this.#keep(caller, admission, proven, kept) : NOTHING_KEPT;
-    if (note === undefined && spent === undefined) admission.requireStill();
-    await attest?.sign([{ ...decision, ...(spent === undefined ? {} : { spent }) }], note);
+    const isAnything = note !== undefined || spent !== undefined;
+    if (!isAnything) admission.requireStill();
+    await attest?.sign([{ ...decision, ...(spent === undefined ? {} : { spent }) }], { isAnything, note });
     return result;
   }
 
@@ -240,7 +254,8 @@ export class Proofs {
    * Verifies many proofs; returns true, false or the item's own error, in the order of the items. No note is stored;
    * what items spend is spent by each for itself, so that of two that spend the same the first one does. Slices run
    * one after the other, so that a single verification waits for one slice at most and a long batch takes one thread.
-   * @throws AppError what concerns the prover or the pool, and so all items
+   * @throws AppError what concerns the prover or the pool, and so all items; once an item has spent something, it is
+   *   the error of the items that are left instead
    */
   async verifyBatch(
     caller: Subject,
@@ -256,37 +271,57 @@ export class Proofs {
     await request.attest?.begin(prover, { isBatch: true });
     const verifyingKeySha256 = await this.#with.pins.read(prover, "verifying_key", this.#with.turnOf(caller));
     const ready = this.#ready(prover, { "verifying_key.json": verifyingKeySha256 });
+    const batch: RunningBatch = { ...request, ...{ caller, admission, ready, verifyingKeySha256 }, hasSpent: false };
     const results: (boolean | AppError)[] = [];
     const { verifySliceItems } = ready.system;
     for (let start = 0; start < request.items.length; start += verifySliceItems) {
-      const slice = await Promise.all(
-        request.items
-          .slice(start, start + verifySliceItems)
-          .map(async (item) => await this.#readItem(caller, admission, item, { ready, spend: request.spend })),
-      );
-      const outcomes = await this.#verifySlice(caller, admission, slice, { ready, signal: request.signal });
-      const spent = new Map<number, Appended["spent"]>();
-      // All at once, so that they share commits; they are queued in their order.
-      const finished = await Promise.all(
-        outcomes.map(async ({ outcome, plan }, offset) => {
-          if (outcome instanceof AppError) return outcome;
-          return await this.#finishItem(caller, id, { plan, outcome, verifyingKeySha256 }, (keys) => {
-            spent.set(offset, keys);
-            request.spend?.onSpent(start + offset, keys);
-          });
-        }),
-      );
-      results.push(...finished);
-      const shared = { action: "verify", ready, admission, verifyingKeySha256 } as const;
-      await request.attest?.sign(
-        outcomes.map(({ outcome }, offset) => {
-          if (finished[offset] instanceof AppError || outcome instanceof AppError || !outcome.ok) return undefined;
-          const keys = spent.get(offset);
-          return { ...shared, ...outcome.value, ...(keys === undefined ? {} : { spent: keys }) };
-        }),
-      );
+      try {
+        results.push(...(await this.#runSlice(batch, request.items.slice(start, start + verifySliceItems), start)));
+      } catch (error) {
+        if (!batch.hasSpent || !(error instanceof AppError)) throw error;
+        // What was spent is told; the items that are left can be sent again.
+        return [...results, ...request.items.slice(start).map(() => error)];
+      }
     }
     return results;
+  }
+
+  /**
+   * Verifies one slice of a batch, spends what its valid items spend, and has their receipts signed.
+   * @param start index of the slice's first item
+   */
+  async #runSlice(
+    batch: RunningBatch,
+    items: readonly (ProofItem | RefusedItem)[],
+    start: number,
+  ): Promise<(boolean | AppError)[]> {
+    const { caller, admission, ready, verifyingKeySha256, spend } = batch;
+    const slice = await Promise.all(
+      items.map(async (item) => await this.#readItem(caller, admission, item, { ready, spend })),
+    );
+    const outcomes = await this.#verifySlice(caller, admission, slice, batch);
+    const spent = new Map<number, Appended["spent"]>();
+    // All at once, so that they share commits; they are queued in their order.
+    const finished = await Promise.all(
+      outcomes.map(async ({ outcome, plan }, offset) => {
+        if (outcome instanceof AppError) return outcome;
+        return await this.#finishItem(caller, admission.prover.id, { plan, outcome, verifyingKeySha256 }, (keys) => {
+          batch.hasSpent = true;
+          spent.set(offset, keys);
+          spend?.onSpent(start + offset, keys);
+        });
+      }),
+    );
+    const shared = { action: "verify", ready, admission, verifyingKeySha256 } as const;
+    await batch.attest?.sign(
+      outcomes.map(({ outcome }, offset) => {
+        if (finished[offset] instanceof AppError || outcome instanceof AppError || !outcome.ok) return undefined;
+        const keys = spent.get(offset);
+        return { ...shared, ...outcome.value, ...(keys === undefined ? {} : { spent: keys }) };
+      }),
+      { isAnything: batch.hasSpent },
+    );
+    return finished;
   }
 
   /** Verifies what can be verified of a slice; returns an outcome for each item. */

@@ -44,7 +44,7 @@ export function receiptClaims(decision: Decision, context: ReceiptContext): Rece
     circuit: {
       identifier: prover.identifier,
       r1cs_sha256: artifacts["circuit.r1cs"]?.sha256 ?? null,
-      // Whoever only uses a prover could compare a guess of its source with the hash.
+      // A source prover's identifier has the first 16 digits for everybody; the whole hash is the owner's.
       source_sha256: isOwner ? (prover.source_hash ?? null) : null,
     },
     scheme: prover.proving_scheme,

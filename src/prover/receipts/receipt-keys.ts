@@ -49,6 +49,7 @@ const SIGNERS = "receipt_signer";
 const KEYS_MAX = 1000;
 /** Another request may delete, rotate or revoke the key between its look-up and its use. */
 const SIGN_TRIES_MAX = 4;
+const KEY_NAME = { name: "receipts", description: "signs the prover's receipts" };
 
 export class ReceiptKeys {
   readonly #with: ReceiptKeysDependencies;
@@ -201,7 +202,7 @@ export class ReceiptKeys {
 
   async #prepareKey({ vault_id, build }: SigningProver): ReturnType<ProverVault["prepareSigningKey"]> {
     try {
-      return await this.#with.vault.prepareSigningKey(build.owner, vault_id, "receipts");
+      return await this.#with.vault.prepareSigningKey(build.owner, vault_id, KEY_NAME);
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== "not_found") throw error;
       const message = "the prover's vault was deleted, so that nothing can sign its receipts";

@@ -35,7 +35,10 @@ const ReceiptProver = closed(
 
 const ReceiptCircuit = closed(
   {
-    identifier: Type.String(),
+    identifier: Type.String({
+      description:
+        "of a source prover `source-` and the first 16 digits of its source's hash, also for others than its owner",
+    }),
     r1cs_sha256: nullable(Type.String({ ...Digest, description: "of circuit.r1cs; null where the prover has none" })),
     source_sha256: nullable(
       Type.String({
@@ -157,6 +160,15 @@ export const WANTED_MEMBERS = {
 /** Members of the answers of prove and verify. */
 export const ATTESTED_MEMBERS = {
   receipt: Type.Optional(Receipt),
+  receipt_error: Type.Optional(
+    Type.Object(
+      { code: Type.String(), message: Type.String() },
+      {
+        description:
+          "why there is no receipt, although one was asked for: signing failed after the proof was stored or something was spent, which stands",
+      },
+    ),
+  ),
   checked_by: Type.Optional(
     Type.Array(CheckerName, { description: "with `assurance: triple`: what verified the proof, all with this result" }),
   ),

@@ -4,7 +4,7 @@
  */
 import type { Clock } from "../../platform/clock.js";
 import { newId } from "../../platform/ids.js";
-import { invalidMember } from "../../platform/errors.js";
+import { AppError, invalidMember } from "../../platform/errors.js";
 import type { Subject } from "../../platform/auth/principal.js";
 import type { CrossChecks } from "../assurance/cross-checks.js";
 import type { Attestation, Decision, NotePlace } from "../proofs/attestation.js";
@@ -33,6 +33,8 @@ export interface AttestationRequest {
 /** Members of the answer. */
 export interface Attested {
   readonly receipt?: string;
+  /** Why there is none, although what it would say has happened. */
+  readonly receipt_error?: { readonly code: string; readonly message: string };
   readonly checked_by?: Checker[];
 }
 
@@ -57,7 +59,7 @@ export class RequestAttestation implements Attestation {
   readonly #request: AttestationRequest;
   readonly #with: ReceiptsDependencies;
   /** By the index of the item. */
-  readonly #receipts: (string | undefined)[] = [];
+  readonly #receipts: (Pick<Attested, "receipt" | "receipt_error"> | undefined)[] = [];
   #checkedBy: readonly Checker[] = ["proofwright"];
 
   constructor(issuer: ReceiptIssuer, request: AttestationRequest, dependencies: ReceiptsDependencies) {
@@ -82,13 +84,30 @@ export class RequestAttestation implements Attestation {
   }
 
   /** See Attestation.sign. */
-  async sign(decisions: readonly (Decision | undefined)[], note?: NotePlace): Promise<void> {
+  async sign(
+    decisions: readonly (Decision | undefined)[],
+    { isAnything, note }: Parameters<Attestation["sign"]>[1],
+  ): Promise<void> {
     if (!this.#request.wantsReceipt) return;
     const decided = decisions.filter((each) => each !== undefined);
-    const payloads = decided.map((decision) => JSON.stringify(receiptClaims(decision, this.#context(note))));
+    try {
+      const signed = (await this.#tokens(decided, note)).values();
+      this.#receipts.push(
+        ...decisions.map((decision) => (decision === undefined ? undefined : { receipt: signed.next().value ?? "" })),
+      );
+    } catch (error) {
+      // An error would hide from the caller what is stored and spent, and a second try would spend it twice.
+      if (!isAnything || !(error instanceof AppError)) throw error;
+      const receipt_error = { code: error.code, message: error.message };
+      this.#receipts.push(...decisions.map((decision) => (decision === undefined ? undefined : { receipt_error })));
+    }
+  }
+
+  async #tokens(decided: readonly Decision[], note: NotePlace | undefined): Promise<string[]> {
     const prover = decided[0]?.admission.prover;
-    const signed = (prover === undefined ? [] : await this.#with.keys.sign(prover, payloads)).values();
-    this.#receipts.push(...decisions.map((decision) => (decision === undefined ? undefined : signed.next().value)));
+    if (prover === undefined) return [];
+    const payloads = decided.map((decision) => JSON.stringify(receiptClaims(decision, this.#context(note))));
+    return await this.#with.keys.sign(prover, payloads);
   }
 
   /** Returns the members of the answer that the request asked for. */
@@ -97,10 +116,9 @@ export class RequestAttestation implements Attestation {
     return { ...this.receiptOf(0), ...checked };
   }
 
-  /** Returns the receipt of an item of a batch. */
-  receiptOf(index: number): Pick<Attested, "receipt"> {
-    const receipt = this.#receipts[index];
-    return receipt === undefined ? {} : { receipt };
+  /** Returns the receipt of an item of a batch, or why it has none. */
+  receiptOf(index: number): Pick<Attested, "receipt" | "receipt_error"> {
+    return this.#receipts[index] ?? {};
   }
 
   #context(note: NotePlace | undefined): Parameters<typeof receiptClaims>[1] {

@@ -1,8 +1,8 @@
 /** What the stores use of the vault: an Ed25519 key in a vault of their own provers, which signs their tree heads. */
-import { AppError, assert } from "../../platform/errors.js";
+import { assert } from "../../platform/errors.js";
 import type { Subject } from "../../platform/auth/principal.js";
 import type { StoreCommit } from "../../platform/store/store.js";
-import type { VaultService } from "../../vault/service.js";
+import type { ProverVault } from "../vault-port.js";
 
 /** A key of a vault, with its public part as a JSON Web Key. */
 export type HeadKey = {
@@ -27,33 +27,24 @@ export interface HeadKeys {
 
 /** The type of a tree head, in the header of its signature. */
 const TREE_HEAD_TYPE = "pv-tree-head";
-const KEY_NAME = "tree heads";
-const PUBLIC_KEY = /^0x([0-9a-f]{64})$/;
+const KEY_NAME = { name: "tree heads", description: "signs the roots of the prover's stores" };
 
-/** Adapts the vault's service. */
-export function headKeys(vault: VaultService): HeadKeys {
+/** Adapts what the registry uses of the vault. */
+export function headKeys(vault: Pick<ProverVault, "prepareSigningKey" | "signTokens">): HeadKeys {
   return {
     prepare: async (owner, vaultId) => {
-      const { key, commit } = await vault.prepareKey(owner, vaultId, {
-        ...{ type: "asymmetric", usage: "sign/verify", spec: "Ed25519" },
-        ...{ name: KEY_NAME, description: "signs the roots of the prover's stores" },
-      });
-      const [, hex] = PUBLIC_KEY.exec(key.public_key ?? "") ?? [];
-      assert(hex !== undefined, "an Ed25519 key has a public key of 32 bytes");
-      const x = Buffer.from(hex, "hex").toString("base64url");
+      const { keyId, publicKey, commit } = await vault.prepareSigningKey(owner, vaultId, KEY_NAME);
+      const x = Buffer.from(publicKey).toString("base64url");
       return {
-        key: { vault_id: vaultId, key_id: key.id, jwk: { kty: "OKP", crv: "Ed25519", x, kid: key.id } },
+        key: { vault_id: vaultId, key_id: keyId, jwk: { kty: "OKP", crv: "Ed25519", x, kid: keyId } },
         commit,
       };
     },
-    sign: async (owner, { vault_id, key_id }, payload) => {
-      const signed = await vault.operations.sign(
-        { owner, vaultId: vault_id, keyId: key_id },
-        { message: payload, options: { format: "jws", encoding: "utf8", header: { typ: TREE_HEAD_TYPE } } },
-      );
-      if (!("jws" in signed) || typeof signed.jws !== "string")
-        throw new AppError("internal_error", { message: "the vault has signed without a JWS" });
-      return signed.jws;
+    sign: async (owner, { vault_id: vaultId, key_id: keyId }, payload) => {
+      const tokens = { payloads: [payload], type: TREE_HEAD_TYPE };
+      const [jws] = await vault.signTokens(owner, { vaultId, keyId }, tokens);
+      assert(jws !== undefined, "a token is signed");
+      return jws;
     },
   };
 }

@@ -175,9 +175,10 @@ export const OWN_NULLIFIER = Type.Union([Type.Literal(true), Type.String(SIGNAL_
 });
 
 const KeyText = Type.String({
-  pattern: "^(0x[0-9a-fA-F]{1,64}|[0-9a-fA-F]{64})$",
-  maxLength: 66,
-  description: "the key: 64 hex digits, or fewer with 0x",
+  pattern: "^(0x[0-9a-fA-F]{1,64}|[0-9a-fA-F]{64}|[0-9]{1,80})$",
+  maxLength: 80,
+  description:
+    "the key: 64 hex digits, or fewer with 0x, or a decimal as public signals are; one of exactly 64 digits needs a 0 before it",
 });
 export const StoreParams = closed({ id: Uuid });
 export const StoreNoteParams = closed({

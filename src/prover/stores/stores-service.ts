@@ -23,6 +23,9 @@ import {
 } from "./store-schemas.js";
 import type { TreeHeads } from "./tree-heads.js";
 
+/** Of a key in hex. */
+const KEY_DIGITS = 64;
+
 interface StoresServiceDependencies {
   readonly stores: ProofStores;
   readonly storeProofs: StoreProofs;
@@ -138,9 +141,15 @@ export class StoresService {
   }
 }
 
-/** Reads a key of a path: 64 hex digits, or fewer with 0x. */
+/**
+ * Reads a key of a path: 64 hex digits, fewer with 0x, or a decimal of another length.
+ * @throws AppError `invalid_request` for a decimal of more than 256 bits
+ */
 function keyOf(text: string): string {
-  return text.replace(/^0x/, "").toLowerCase().padStart(64, "0");
+  const isHex = text.startsWith("0x") || text.length === KEY_DIGITS;
+  const digits = isHex ? text.replace(/^0x/, "").toLowerCase() : BigInt(text).toString(16);
+  if (digits.length > KEY_DIGITS) throw invalidMember("key", "key: a key has at most 256 bits");
+  return digits.padStart(KEY_DIGITS, "0");
 }
 
 function base64(hex: string | undefined): string {

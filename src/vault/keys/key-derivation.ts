@@ -9,7 +9,7 @@ import { newId } from "../../platform/ids.js";
 import { StoreConflict } from "../../platform/store/store.js";
 import type { HdWallets } from "./hd-wallets.js";
 import { batchOf, itemsOf, outcomeUnlessFault, refusalOf, type BatchJson } from "../threads/item-batches.js";
-import { keyDisabled, keyJson, newKeyRecord } from "./key-records.js";
+import { keyDisabled, keyJson, newKeyRecord, requireForCallers } from "./key-records.js";
 import type { KeyCall } from "./key-call.js";
 import { requireAbility } from "../key-specs/abilities.js";
 import { BIP39 } from "../key-specs/bip39.js";
@@ -57,7 +57,7 @@ export class KeyDerivation {
 
   /**
    * Derives one child key or address, or a batch of them.
-   * @throws spec_cannot_derive, `key_disabled`, `not_found`, and for a single item `nonce_reused`,
+   * @throws spec_cannot_derive, `key_disabled`, `key_server_only`, `not_found`, and for a single item `nonce_reused`,
    * `derivation_path_invalid` and others
    */
   async derive(
@@ -67,6 +67,7 @@ export class KeyDerivation {
     this.#seal.requireUnsealed();
     const vault = this.#repository.findUsableVault(owner, vaultId);
     const key = this.#repository.findKey(vaultId, keyId);
+    requireForCallers(key.record.value);
     const isWallet = key.reference.spec === BIP39;
     if (!isWallet) requireAbility(keySpecNamed(key.reference.spec), "derive");
     // As in all other operations, a disabled key fails the call rather than each of its items.

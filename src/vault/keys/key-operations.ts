@@ -7,6 +7,7 @@ import type { JsonText } from "../../platform/json/json-text.js";
 import { frameGeneration, FRAME_HEADER_BYTES, FRAME_OVERHEAD_BYTES } from "../worker/ciphertext-frame.js";
 import type { HdWallets } from "./hd-wallets.js";
 import type { KeyCall } from "./key-call.js";
+import { requireForCallers } from "./key-records.js";
 import {
   outcomesJson,
   joinedBatch,
@@ -69,13 +70,25 @@ export class KeyOperations {
 
   /**
    * Signs one item or a batch.
-   * @throws spec_cannot_sign, `key_disabled`, `not_found`, and for a single item the reason why it is refused
+   * @throws spec_cannot_sign, `key_disabled`, `key_server_only`, `not_found`, and for a single item the reason why it
+   *   is refused
    */
   sign(
     call: KeyCall,
     input: WithRefusedItems<SignInput>,
   ): Promise<SignResultJson | JsonText<BatchJson<SignResultJson>>> {
     return this.#run<SignResultJson>(call, "sign", input);
+  }
+
+  /**
+   * Signs statements of the server itself, also with a key that is for these alone; never for a caller's own message.
+   * @throws as `sign`
+   */
+  signAsServer(
+    call: KeyCall,
+    input: WithRefusedItems<SignInput>,
+  ): Promise<SignResultJson | JsonText<BatchJson<SignResultJson>>> {
+    return this.#run<SignResultJson>(call, "sign", input, { isServer: true });
   }
 
   /**
@@ -135,10 +148,13 @@ export class KeyOperations {
     call: KeyCall,
     operation: KeyOperation,
     input: BatchOf<OperationItem>,
+    { isServer = false }: { readonly isServer?: boolean } = {},
   ): Promise<Single | JsonText<BatchJson<Result>>> {
     const { owner, vaultId, keyId } = call;
     this.#seal.requireUnsealed();
     const { vault, key } = this.#repository.findKeyInVault(owner, vaultId, keyId);
+    // Whoever verifies learns nothing that the public key does not say.
+    if (!isServer && operation !== "verify") requireForCallers(key.record.value);
     const { items, isBatch } = itemsOf<OperationItem>(input);
     const spec = keySpecNamed(key.reference.spec);
     const earlier = operation === "decrypt" || operation === "rewrap" ? this.#earlierGenerations(key, items) : NONE;

@@ -40,6 +40,17 @@ export function keyJson({ generation: _generation, envelope: _envelope, ...key }
   return key;
 }
 
+/**
+ * Requires that callers may use the key themselves.
+ * @throws key_server_only for one with which only this server's own statements are signed
+ */
+export function requireForCallers({ server_only: isServerOnly }: Pick<KeyRecord, "server_only">): void {
+  if (isServerOnly === true)
+    throw new AppError("key_server_only", {
+      message: "this key signs statements of the server, such as receipts and tree heads, and nothing else",
+    });
+}
+
 /** Rejects the use of a key that is disabled or whose deletion is planned. */
 export function keyDisabled(): AppError {
   return new AppError("key_disabled", { message: "the key is disabled, or its deletion is planned" });

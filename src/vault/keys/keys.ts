@@ -25,6 +25,13 @@ export interface PreparedKey {
   readonly commit: StoreCommit;
 }
 
+export interface PrepareKeyOptions extends PrepareOptions {
+  /** Whether only the server itself may use the key, by `KeyOperations.signAsServer`. */
+  readonly isServerOnly?: boolean;
+  /** Whether inputs of a prover are encrypted to the key. */
+  readonly isForInputs?: boolean;
+}
+
 export interface KeysDependencies {
   readonly repository: VaultRepository;
   readonly seal: VaultSeal;
@@ -76,7 +83,7 @@ export class Keys {
     owner: Subject,
     vaultId: string,
     input: CreateKeyInput,
-    options: PrepareOptions = {},
+    options: PrepareKeyOptions = {},
   ): Promise<PreparedKey> {
     const { reference, pin } = this.#vaults.targetFor(owner, vaultId, options);
     const spec = keySpecNamed(input.spec);
@@ -92,18 +99,23 @@ export class Keys {
     const generate = async (): Promise<WrittenKey> => await this.#seal.run("create_key", message, keyId);
     const turn = { owner: this.#turnOf(formatSubject(owner)) };
     const written = spec.isSlowToGenerate === true ? await this.#slowKeys.run(turn, generate) : await generate();
-    const record = newKeyRecord(
-      { id: keyId, created_at: isoTimestamp(this.#clock.nowMs()), vault_id: vaultId },
-      spec,
-      input,
-      written,
-    );
+    const identity = { id: keyId, created_at: isoTimestamp(this.#clock.nowMs()), vault_id: vaultId };
+    const record = {
+      ...newKeyRecord(identity, spec, input, written),
+      ...(options.isServerOnly === true ? { server_only: true as const } : {}),
+      ...(options.isForInputs === true ? { input_key: true as const } : {}),
+    };
     return { key: keyJson(record), commit: mergeCommits(pin, this.#repository.keyInsertion(record)) };
   }
 
   /** Generates a key. Throws as `prepare` does. */
-  async create(owner: Subject, vaultId: string, input: CreateKeyInput): Promise<KeyJson> {
-    const { key, commit } = await this.prepare(owner, vaultId, input);
+  async create(
+    owner: Subject,
+    vaultId: string,
+    input: CreateKeyInput,
+    options?: Omit<PrepareKeyOptions, "pendingVault">,
+  ): Promise<KeyJson> {
+    const { key, commit } = await this.prepare(owner, vaultId, input, options);
     await this.#repository.commitOrNotFound("vault", commit);
     return key;
   }

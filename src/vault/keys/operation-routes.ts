@@ -79,6 +79,7 @@ export const operationRoutes = {
       "spec_cannot_derive",
       "nonce_reused",
       "key_disabled",
+      "key_server_only",
       "derivation_path_invalid",
       "derivation_index_exhausted",
       "option_unsupported",
@@ -103,6 +104,7 @@ export const operationRoutes = {
       "not_found",
       "spec_cannot_sign",
       "key_disabled",
+      "key_server_only",
       "derivation_index_exhausted",
       "signature_self_check_failed",
       ...MESSAGE_ERRORS,
@@ -139,7 +141,7 @@ export const operationRoutes = {
     body: EncryptBody,
     itemsFailAlone: true,
     responses: { 200: { description: "The ciphertext", schema: CipherReply, mayBeText: true } },
-    errors: ["not_found", "spec_cannot_encrypt", "key_disabled", "message_too_long"],
+    errors: ["not_found", "spec_cannot_encrypt", "key_disabled", "key_server_only", "message_too_long"],
     example: { body: { data: "hello", context: "greeting" } },
   }),
   decrypt: defineRoute({
@@ -156,7 +158,7 @@ export const operationRoutes = {
     itemsFailAlone: true,
     bodyBytesMax: DECRYPT_BODY_BYTES_MAX,
     responses: { 200: { description: "The plaintext", schema: CipherReply, mayBeText: true } },
-    errors: ["not_found", "spec_cannot_decrypt", "decryption_failed", "key_disabled"],
+    errors: ["not_found", "spec_cannot_decrypt", "decryption_failed", "key_disabled", "key_server_only"],
     example: { body: { data: "0x0101…", context: "greeting" } },
   }),
   rewrap: defineRoute({
@@ -173,7 +175,7 @@ export const operationRoutes = {
     itemsFailAlone: true,
     bodyBytesMax: DECRYPT_BODY_BYTES_MAX,
     responses: { 200: { description: "The new ciphertext", schema: CipherReply, mayBeText: true } },
-    errors: ["not_found", "spec_cannot_decrypt", "decryption_failed", "key_disabled"],
+    errors: ["not_found", "spec_cannot_decrypt", "decryption_failed", "key_disabled", "key_server_only"],
     example: { body: { data: "0x0101…", context: "greeting" } },
   }),
   agree: defineRoute({
@@ -189,7 +191,7 @@ export const operationRoutes = {
     body: AgreeBody,
     itemsFailAlone: true,
     responses: { 200: { description: "The shared key", schema: AgreeReply, mayBeText: true } },
-    errors: ["not_found", "spec_cannot_agree", "public_key_invalid", "key_disabled"],
+    errors: ["not_found", "spec_cannot_agree", "public_key_invalid", "key_disabled", "key_server_only"],
     example: {
       body: { public_key: "0xde9edb7d7b7dc1b4d35b61c2ece435373f8343c85b78674dadfc7e146f882b4f", context: "session" },
     },
@@ -339,6 +341,12 @@ export const operationRoutes = {
     auth: { permissions: ["vault_use"] },
     params: KeyParams,
     responses: { 200: { description: "The proof", schema: Possession } },
-    errors: ["not_found", "spec_cannot_prove_possession", "key_disabled", "signature_self_check_failed"],
+    errors: [
+      "not_found",
+      "spec_cannot_prove_possession",
+      "key_disabled",
+      "key_server_only",
+      "signature_self_check_failed",
+    ],
   }),
 } as const;

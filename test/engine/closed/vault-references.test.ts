@@ -68,7 +68,8 @@ describe("finding", () => {
     [{ a: { $secret: ID, $sign: ID } }, "a: beside $secret there may be vault_id, reveal"],
     [{ a: { $secret: ID, vault_id: "x" } }, "a: vault_id is no id"],
     [{ a: { $secret: ID, reveal: "yes" } }, "a: reveal is true or false"],
-    [{ $secret: ID }, "a secret is the value of an input, not all of them"],
+    [{ $secret: ID }, "witness: a secret is the value of an input, not all of them"],
+    [{ $sign: ID }, "witness: message must be a decimal or 0x-hex string, or a whole number"],
     [{ a: { $sign: ID } }, "a: message must be a decimal or 0x-hex string, or a whole number"],
     [{ a: { $sign: ID, message: "-1" } }, "a: message must not be negative"],
     [

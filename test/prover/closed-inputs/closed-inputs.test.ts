@@ -138,6 +138,20 @@ describe("a token", () => {
     expect((await failureOf(async () => await call("createProverInputKey", grantee, id))).code).toBe("not_found");
   });
 
+  it("is not read with another key of the vault, which is not published", async () => {
+    const other = await test.vault.vault.createKey(owner, vaultId, { spec: "C25519", name: "inputs" });
+    const jwk: InputKey = {
+      ...key,
+      kid: other.id,
+      x: Buffer.from(other.public_key!.slice(2), "hex").toString("base64url"),
+    };
+    expect((await call("listProverInputKeys", grantee, id)).body).toEqual({ keys: [key] });
+    expect(said(await refusal({ witness_jwe: await token(inputs(), {}, jwk) }))).toContain(
+      "names no input key of this prover",
+    );
+    await test.vault.vault.deleteKey(owner, vaultId, other.id);
+  });
+
   it("to a key that was disabled or deleted is not opened, and one to another key of the prover is", async () => {
     const second = (await call("createProverInputKey", owner, id)).body as InputKey;
     const jwe = await token(inputs(), {}, second);

@@ -13,7 +13,10 @@ import { bindRoutes } from "../../../src/platform/contract/route.js";
 import { PACKAGE_ROOT } from "../../../src/platform/files/package-root.js";
 import { proverRoutes } from "../../../src/prover/routes.js";
 import type { ReceiptClaims, ReceiptKey, ReceiptKeySet } from "../../../src/prover/receipts/receipt-schemas.js";
+import { ReceiptKeys as ReceiptSigners } from "../../../src/prover/receipts/receipt-keys.js";
+import { Receipts, type RequestAttestation } from "../../../src/prover/receipts/receipts.js";
 import type { ProveResult, VerifyResult } from "../../../src/prover/schemas.js";
+import { proverVault } from "../../../src/prover/vault-port.js";
 import { KeyLifecycle } from "../../../src/vault/keys/key-lifecycle.js";
 import { VaultRepository } from "../../../src/vault/repository.js";
 import { verifyReceipt, type ReceiptError, type ReceiptKeys } from "../../../src/verify-receipt.js";
@@ -432,6 +435,101 @@ describe("the keys of receipts", () => {
     expect(registry.provers.listProofs(OWNER, prover, { page: 1, rpp: 1 }).total).toBe(total);
     await lifecycle.enable(...key);
     await expect(prove(prover)).resolves.toMatchObject({ prover_id: prover });
+  });
+
+  it("leave what is stored and spent to its answer when they cannot sign it any more", async () => {
+    const prover = await fresh();
+    const made = await prove(prover);
+    const { vault_id } = registry.provers.get(OWNER, prover);
+    const { vault, seal, clock } = registry.vault;
+    const { store } = registry;
+    const lifecycle = new KeyLifecycle({ repository: new VaultRepository({ store }), seal, clock });
+    const keys = new ReceiptSigners({ store, vault: proverVault(vault), clock });
+    const checks = { require: async () => await Promise.resolve([]), requireOffered: () => undefined };
+    const receipts = new Receipts({ issuer: "test", version: "0" }, { keys, checks, clock });
+    const key = [OWNER, vault_id, decodeProtectedHeader(made.receipt).kid ?? ""] as const;
+    /** The key is disabled after the last step that can still be refused. */
+    const attesting = (): RequestAttestation => {
+      const attest = receipts.begin({
+        ...{ caller: OWNER, wantsReceipt: true, assurance: "single", requestId: randomUUID(), reference: prover },
+        signal: never,
+      });
+      const sign = attest.sign.bind(attest);
+      attest.sign = async (...all) => {
+        await lifecycle.disable(...key);
+        await sign(...all);
+        await lifecycle.enable(...key);
+      };
+      return attest;
+    };
+    const proving = attesting();
+    const { id: proof } = await registry.provers.prove(OWNER, prover, {
+      ...{ inputs: INPUTS, format: undefined, signal: never, attest: proving },
+    });
+    const receipt_error = { code: "key_disabled", message: "the key is disabled, or its deletion is planned" };
+    expect(proving.answer()).toEqual({ receipt_error });
+    expect(registry.provers.getProof(OWNER, prover, proof)).toMatchObject({ id: proof });
+    const item = { proof: made.proof, public_signals: made.public_signals };
+    const spending = { ...item, nullifier: true };
+    const answer = await registry.provers.verifyBatch(OWNER, prover, {
+      body: { batch: [item, spending] },
+      ...{ permissions: principalOf(OWNER).permissions, signal: never, attest: attesting() },
+    });
+    expect(answer).toMatchObject({
+      result: true,
+      batch: [
+        { result: true, receipt_error },
+        { result: true, spent: [{ index: 0 }], receipt_error },
+      ],
+    });
+    // Where nothing is kept, a request without its receipt has failed, and can be made again.
+    const request = { body: { batch: [item] }, signal: never, attest: attesting() };
+    const refused = await failureOf(async () => await registry.provers.verifyBatch(OWNER, prover, request));
+    expect(refused.code).toBe("key_disabled");
+    await lifecycle.enable(...key);
+  });
+
+  it("sign nothing else, whoever asks, and are listed, disabled and deleted as other keys", async () => {
+    const prover = await fresh();
+    const { receipt } = await prove(prover);
+    const { vault_id: vaultId } = registry.provers.get(OWNER, prover);
+    const { vault, seal, clock } = registry.vault;
+    const keyId = decodeProtectedHeader(receipt).kid ?? "";
+    const call = { owner: OWNER, vaultId, keyId };
+    const options = { format: "jws", encoding: "utf8", header: { typ: "proofwright-receipt+jwt" } } as const;
+    const [, payload = ""] = receipt.split(".");
+    const message = Buffer.from(payload, "base64url").toString("utf8");
+    for (const use of [
+      () => vault.operations.sign(call, { message, options }),
+      () => vault.operations.sign(call, { batch: [{ message, options }] }),
+      () => vault.operations.sign(call, { message: "00ff" }),
+      () => vault.operations.agree(call, { public_key: "0x00" }),
+      () => vault.operations.provePossession(call),
+      () => vault.derivation.derive(call, { name: "child", context: "any" }),
+      async () => {
+        await Promise.resolve();
+        vault.handed.require(OWNER, { kind: "signature", vaultId, id: keyId, message: "00" });
+      },
+    ])
+      expect((await failureOf(async () => await use())).code).toBe("key_server_only");
+    expect(vault.listKeys(OWNER, vaultId, { page: 1, rpp: 10, spec: "Ed25519" }).body).toMatchObject([
+      { id: keyId, name: "receipts", server_only: true },
+    ]);
+    const lifecycle = new KeyLifecycle({ repository: new VaultRepository({ store: registry.store }), seal, clock });
+    await lifecycle.disable(OWNER, vaultId, keyId);
+    await lifecycle.enable(OWNER, vaultId, keyId);
+    // The mark outlives both.
+    expect((await failureOf(async () => await vault.operations.sign(call, { message: "00ff" }))).code).toBe(
+      "key_server_only",
+    );
+    await expect(prove(prover)).resolves.toMatchObject({ prover_id: prover });
+    await vault.deleteKey(OWNER, vaultId, keyId);
+    expect((await failureOf(() => vault.getKey(OWNER, vaultId, keyId))).code).toBe("not_found");
+  });
+
+  it("are asked for with true or false", async () => {
+    const { errors } = (await post<{ errors: { message: string }[] }>(`${id}/verify`, { receipt: "yes" })).body;
+    expect(errors[0]?.message).toContain("true or false");
   });
 
   it("are not made in a vault that was deleted", async () => {

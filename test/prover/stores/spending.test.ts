@@ -1,6 +1,7 @@
 /** What proofs spend: once, whatever form they come in, by whom, and with what else in the commit. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { BN254 } from "../../../src/engine/curves/bn254.js";
+import { PROOF_SYSTEMS } from "../../../src/engine/proof-systems/names.js";
 import { verifySparseProof } from "../../../src/engine/merkle/sparse-tree.js";
 import { readTreeProof, verifyTreeProof } from "../../../src/engine/merkle/proof-json.js";
 import type { Subject } from "../../../src/platform/auth/principal.js";
@@ -8,7 +9,7 @@ import { PERMISSIONS } from "../../../src/platform/auth/permissions.js";
 import type { AppError } from "../../../src/platform/errors.js";
 import { newId } from "../../../src/platform/ids.js";
 import { hashStatement, noteNullifier } from "../../../src/prover/proofs/public-inputs.js";
-import type { ProofItem, Prover, ProveResult } from "../../../src/prover/schemas.js";
+import type { ProofItem, Prover, ProveResult, VerifyResult } from "../../../src/prover/schemas.js";
 import type { SpentKey } from "../../../src/prover/stores/pending-append.js";
 import { subject } from "../../vault/support.js";
 import { PAGE, failureOf, never, openTestRegistry, principalOf, provision, type TestRegistry } from "../support.js";
@@ -308,6 +309,38 @@ describe("a batch", () => {
       signal: never,
     });
     expect(refused).toMatchObject({ batch: [{ errors: [{ code: "forbidden" }] }] });
+  });
+
+  it("tells what it has spent when the rest of it fails", async () => {
+    const shared = await provision(test.provers, owner, { source: SOURCE, nullifier: "Nullifier" });
+    const friend = subject();
+    const { id: grant } = await test.registry.sharing.grant(owner, shared.id, { user_id: friend.id });
+    const made = await newProof(shared.id);
+    const spending: ProofItem = { proof: made.proof, public_signals: made.public_signals };
+    const idle: ProofItem = { ...spending, nullifier: false };
+    const slice = PROOF_SYSTEMS["groth16/BN254"].verifySliceItems;
+    const verifyAll = async (batch: ProofItem[], by: Subject): Promise<VerifyResult> =>
+      await test.provers.verifyBatch(by, shared.id, {
+        body: { batch },
+        permissions: principalOf(by).permissions,
+        signal: never,
+        // The grant ends between the first slice and the second.
+        attest: {
+          begin: async () => await Promise.resolve(),
+          confirm: async () => await Promise.resolve(),
+          sign: async () => {
+            await test.registry.sharing.revoke(owner, shared.id, grant);
+          },
+          receiptOf: () => ({}),
+        },
+      });
+    const { batch, result } = await verifyAll([spending, ...Array<ProofItem>(slice).fill(idle)], friend);
+    expect(result).toBe(false);
+    expect(batch).toHaveLength(slice + 1);
+    expect(batch?.[0]).toMatchObject({ result: true, spent: [{ key: made.key }] });
+    expect(batch?.[slice - 1]).toEqual({ result: true });
+    expect(batch?.[slice]).toMatchObject({ errors: [{ code: "not_found" }] });
+    expect(spentOf(made.key, shared.id)).toMatchObject({ spent: true });
   });
 });
 

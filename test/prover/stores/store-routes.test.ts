@@ -80,6 +80,8 @@ describe("stores over HTTP", () => {
     const key = `0x${(35).toString(16)}`;
     const known = await call(`provers/${prover.id}/nullifiers/${key}`);
     expect(known).toMatchObject({ status: 200, body: { spent: true, size: 2, key: "23".padStart(64, "0") } });
+    for (const decimal of ["35", "35".padStart(65, "0")])
+      expect((await call(`provers/${prover.id}/nullifiers/${decimal}`)).body).toEqual(known.body);
     const unknown = await call(`provers/${prover.id}/nullifiers/${"1".padStart(64, "0")}`);
     expect(unknown).toMatchObject({ status: 200, body: { spent: false, value: "", spent_at: null } });
     const nullifiers = `stores/${prover.nullifier_store_id}`;
@@ -96,6 +98,7 @@ describe("stores over HTTP", () => {
     expect(await call(`${nullifiers}/heads`)).toMatchObject({ status: 200, total: "0", body: [] });
     const malformed = [
       ["nullifiers/xyz/proof", 400],
+      [`nullifiers/${"9".repeat(80)}/proof`, 422],
       [`nullifiers/${"f".repeat(64)}/proof`, 422],
       [`nullifiers/${key}/proof?size=1.5`, 422],
     ] as const;

@@ -9,6 +9,7 @@ import { ProofStores } from "../../../src/prover/stores/proof-stores.js";
 import { StoreAppends } from "../../../src/prover/stores/store-appends.js";
 import type { StoreReference } from "../../../src/prover/stores/store-records.js";
 import { KEPT_HEAD_ENTRIES, TreeHeads, type TreeHead } from "../../../src/prover/stores/tree-heads.js";
+import { proverVault } from "../../../src/prover/vault-port.js";
 import { recordedLog } from "../../support/silent-log.js";
 import { subject } from "../../vault/support.js";
 import { LocalCompute } from "../local-compute.js";
@@ -37,7 +38,14 @@ afterAll(async () => {
 
 function headsOf(vaultsOf: () => string[], log = recordedLog()): TreeHeads {
   const { store } = test;
-  return new TreeHeads({ store, stores, keys: headKeys(test.vault.vault), vaultsOf, clock: systemClock, log });
+  return new TreeHeads({
+    store,
+    stores,
+    keys: headKeys(proverVault(test.vault.vault)),
+    vaultsOf,
+    clock: systemClock,
+    log,
+  });
 }
 
 function appendsWith(kept?: TreeHeads): StoreAppends {
@@ -91,6 +99,16 @@ describe("a tree head", () => {
       expect(keys).toContainEqual(expect.objectContaining({ ...jwk }));
       const again = await test.registry.stores.head(owner, id);
       expect(again.jwk).toEqual(jwk);
+    }
+  });
+
+  it("is by a key that signs nothing else, whoever asks", async () => {
+    const { vault_id: vaultId, jwk } = await test.registry.stores.head(owner, prover.nullifier_store_id);
+    const call = { owner, vaultId, keyId: jwk.kid };
+    const options = { format: "jws", encoding: "utf8", header: { typ: "pv-tree-head" } } as const;
+    for (const input of [{ message: "{}", options }, { message: "00" }]) {
+      const refused = await failureOf(async () => await test.vault.vault.operations.sign(call, input));
+      expect(refused.code).toBe("key_server_only");
     }
   });
 
