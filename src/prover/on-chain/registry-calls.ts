@@ -1,4 +1,4 @@
-/** The contract of a registry (contracts/verifier-registry.sol): its source, and how it is called. */
+/** The contract of a registry (verifier-registry.sol): its source, and how it is called. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { PACKAGE_ROOT } from "../../platform/files/package-root.js";
@@ -19,7 +19,7 @@ const WORD_CHARACTERS = 64;
 
 /** Returns the source of the contract. */
 export function registrySource(): string {
-  return readFileSync(join(PACKAGE_ROOT, "contracts", "verifier-registry.sol"), "utf8");
+  return readFileSync(join(PACKAGE_ROOT, "src/prover/on-chain/verifier-registry.sol"), "utf8");
 }
 
 /** Returns the call data that enter a verifier, 0x-hex. */

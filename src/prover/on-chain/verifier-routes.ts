@@ -124,7 +124,7 @@ export const verifierRoutes = {
     needsUnsealed: true,
     creates: true,
     description:
-      "A contract that tells which contract verifies a prover's proofs now, and with which key; its source is `contracts/verifier-registry.sol`. Only its owner, the account that deploys it, changes entries; ownership moves in two steps. It is compiled and deployed as any contract: see /contracts/:id.",
+      "A contract that tells which contract verifies a prover's proofs now, and with which key; its source is `src/prover/on-chain/verifier-registry.sol`. Only its owner, the account that deploys it, changes entries; ownership moves in two steps. It is compiled and deployed as any contract: see /contracts/:id.",
     body: CreateVerifierRegistry,
     responses: { 202: { description: "The registry", schema: VerifierRegistryContract } },
     errors: [
