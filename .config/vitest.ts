@@ -19,7 +19,8 @@ const { unit, integration } = testFiles();
 
 /**
  * The default suite: everything but the long runs of test/long and test/slow. Forks, because native modules and
- * process-wide state are used. Unit tests share a process, because none of them leaves anything behind.
+ * process-wide state are used. Files share the processes, one after the other, so that modules are read and compiled once
+ * for each; a file therefore leaves nothing behind: no server, no changed global, no environment variable.
  */
 export default defineConfig({
   test: {
@@ -36,7 +37,7 @@ export default defineConfig({
     expect: { poll: { timeout: 30_000 } },
     projects: [
       { extends: true, test: { name: "unit", include: unit, isolate: false } },
-      { extends: true, test: { name: "integration", include: integration } },
+      { extends: true, test: { name: "integration", include: integration, isolate: false } },
     ],
   },
 });

@@ -2,12 +2,10 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import timers from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { runCeremonyCommand } from "../../src/commands/ceremony/ceremony-command.js";
 import { newFolder, removeFolder } from "../support/temporary-folder.js";
-
-// Between two tries the command waits for seconds.
-vi.mock("node:timers/promises", () => ({ setTimeout: async () => await Promise.resolve() }));
 
 const ID = "7a4c1f2e-0000-4000-8000-00000000000a";
 const CEREMONY = { reason: null, circuit: { identifier: "cubic", hash: null }, contributions: [], queue: [{}] };
@@ -44,8 +42,13 @@ describe("proofwright ceremony contribute", () => {
     removeFolder(folder);
   });
   beforeEach(() => {
+    // Between two tries the command waits for seconds.
+    vi.spyOn(timers, "setTimeout").mockResolvedValue(undefined);
     seen = [];
     joined = { status: 201, body: { participant_id: ID, token: "a-token" } };
+  });
+  afterEach(() => {
+    vi.restoreAllMocks();
   });
 
   const contribute = async (name: string, to = url): Promise<void> => {

@@ -3,7 +3,7 @@ import { createWriteStream } from "node:fs";
 import { open, stat } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { setTimeout as pause } from "node:timers/promises";
+import timers from "node:timers/promises";
 import { StartError } from "../../platform/start-error.js";
 import { hashFile } from "../hash-file.js";
 
@@ -240,7 +240,7 @@ async function retried<T>(work: () => Promise<T>): Promise<T> {
     } catch (error) {
       if (error instanceof StartError) throw error;
       if (attempt === ATTEMPTS) throw new StartError(`the server cannot be reached: ${reasonOf(error)}.`);
-      await pause(FIRST_PAUSE_MS * 2 ** attempt);
+      await timers.setTimeout(FIRST_PAUSE_MS * 2 ** attempt);
     }
   }
 }

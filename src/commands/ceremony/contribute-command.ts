@@ -4,7 +4,7 @@
  */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
+import timers from "node:timers/promises";
 import type { ContributionRecord } from "../../engine/groth16/ceremony/contribution-record.js";
 import { contributionStatement } from "../../engine/groth16/ceremony/contribution-statement.js";
 import { CONTRIBUTION_NAME_MAX } from "../../engine/groth16/ceremony/ceremony-key.js";
@@ -94,7 +94,7 @@ async function waitForTurn(server: CeremonyServer, progress: ProgressLine): Prom
         throw new StartError(`the ceremony takes no contributions: ${seen.reason ?? seen.state}.`);
       const place = `place ${you.position ?? "?"} of ${seen.queue.length}`;
       report(0, isPreparing ? `${place}; the first key is being made` : place);
-      await pause(wait);
+      await timers.setTimeout(wait);
     }
   });
 }

@@ -5,7 +5,7 @@
 import { createHmac, createPrivateKey, generateKeyPairSync, randomUUID, sign as signRaw } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { AccessTokenVerifier, accessClaims, type TokenStateLookup } from "../../../src/platform/auth/access-token.js";
 import type { Principal, Subject } from "../../../src/platform/auth/principal.js";
 import { createRefreshToken } from "../../../src/platform/auth/refresh-token.js";
@@ -108,6 +108,9 @@ function outcome(token: string, target: AccessTokenVerifier = verifier, area?: "
 
 beforeAll(() => {
   vi.stubGlobal("fetch", fetchSpy);
+});
+afterAll(() => {
+  vi.unstubAllGlobals();
 });
 
 beforeEach(async () => {
