@@ -14,6 +14,8 @@ const MADE_BY = /^proofwright-task-(\d+)\.(\d+)\.(\d+)-/;
 const STALE_MS = 24 * 60 * 60 * 1000;
 /** Place of the start time after the name of the program in /proc/PID/stat (proc(5), field 22). */
 const START_TIME_FIELD = 19;
+/** What the system answers for a process that has ended, before and while its file is read. */
+const NO_PROCESS: readonly (string | undefined)[] = ["ENOENT", "ESRCH"];
 
 /** Makes a new private folder in a folder. */
 export async function makeTaskFolder(parentFolder: string): Promise<string> {
@@ -40,7 +42,7 @@ export async function removeStaleFolders(parentFolder: string): Promise<void> {
  * in another container, which may share the folder. Undefined where the system does not tell.
  */
 async function makerName(): Promise<string | undefined> {
-  const [start, namespace] = await Promise.all([startTimeOf(process.pid), pidNamespace()]);
+  const [start, namespace] = await Promise.all([startTimeOf(process.pid).catch(() => undefined), pidNamespace()]);
   return start === undefined || namespace === undefined ? undefined : [process.pid, start, namespace].join(".");
 }
 
@@ -51,9 +53,15 @@ async function isMakerGone(name: string): Promise<boolean> {
   return (await startTimeOf(Number(pid))) !== start;
 }
 
-/** In clock ticks since the system started; undefined when there is no such process. */
+/**
+ * In clock ticks since the system started; undefined when there is no such process. Rejects where that cannot be told,
+ * such as without a free file descriptor: a folder in use must not pass for one that was left behind.
+ */
 async function startTimeOf(pid: number): Promise<string | undefined> {
-  const stat = await readFile(`/proc/${String(pid)}/stat`, "utf8").catch(() => undefined);
+  const stat = await readFile(`/proc/${String(pid)}/stat`, "utf8").catch((error: unknown) => {
+    if (NO_PROCESS.includes((error as NodeJS.ErrnoException).code)) return undefined;
+    throw error;
+  });
   // The program's name stands in parentheses and may contain any character.
   return stat?.slice(stat.lastIndexOf(")") + 2).split(" ")[START_TIME_FIELD];
 }
