@@ -64,7 +64,7 @@ export const PROVE_DEADLINE_MS = 120_000;
 const DOWNLOAD_DEADLINE_MS = 300_000;
 export const MADE_FILE_WAIT_MS = DOWNLOAD_DEADLINE_MS - 10_000;
 /** The longest wait, in seconds, of `Prefer: wait=N`; the deadline of create leaves room for it. */
-export const WAIT_SEC_MAX = 60;
+export const WAIT_SEC_MAX = 300;
 const CREATE_DEADLINE_MS = (WAIT_SEC_MAX + 15) * 1000;
 
 /** What the setting for uploads may be at most. */
@@ -135,7 +135,7 @@ export const proverRoutes = {
     needsUnsealed: true,
     creates: true,
     description:
-      "Answers at once; the circuit is compiled and set up afterwards. With `Prefer: wait=N` the answer waits up to N seconds (at most 60) for the end of provisioning. With `nullifier` each verification spends a public signal, or the statement. The source may also come as a form with .circom files, or as a .tar.gz, whose files other than .circom are left out.",
+      "Answers at once; the circuit is compiled and set up afterwards. With `Prefer: wait=N` the answer waits up to N seconds (at most 300) for the end of provisioning. With `nullifier` each verification spends a public signal, or the statement. The source may also come as a form with .circom files, or as a .tar.gz, whose files other than .circom are left out.",
     body: CreateProver,
     filesBody: {
       member: "source",

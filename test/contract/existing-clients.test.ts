@@ -57,7 +57,7 @@ afterAll(async () => {
 /** Makes a prover and a proof. */
 async function provenBy(token: string): Promise<Pick<World, "prover" | "proof">> {
   const post = async (path: string, body: Json): Promise<Json> => {
-    const headers = { authorization: `bearer ${token}`, "content-type": "application/json", prefer: "wait=60" };
+    const headers = { authorization: `bearer ${token}`, "content-type": "application/json", prefer: "wait=300" };
     const answer = await fetch(`${server.url}/api/v1/${path}`, { method: "POST", headers, body: JSON.stringify(body) });
     return (await answer.json()) as Json;
   };

@@ -61,7 +61,7 @@ describe("a circuit from source", () => {
     expect(created.status).toBe(202);
     expect(created.headers.get("location")).toBe(`/api/v1/provers/${created.body.id}`);
     await away(created.body);
-    const waited = await api.createProver({ body: { ...GROTH16, name: "again", source: PRODUCT }, preferWaitSec: 60 });
+    const waited = await api.createProver({ body: { ...GROTH16, name: "again", source: PRODUCT }, preferWaitSec: 300 });
     expect(waited.body.status).toBe("provisioned");
     expect(waited.body.proving_key_id).not.toBeNull();
     expect(waited.body.trusted_setup).toBe("single_party");
@@ -302,7 +302,7 @@ describe("hostile source", () => {
     status: string;
     errors: readonly { message: string; code: string; file?: string; line?: number; column?: number }[];
   }> {
-    const { body } = await api.createProver({ body: { ...GROTH16, name: "hostile", source }, preferWaitSec: 60 });
+    const { body } = await api.createProver({ body: { ...GROTH16, name: "hostile", source }, preferWaitSec: 300 });
     for (;;) {
       const { body: prover } = await api.getProver({ params: { id: body.id } });
       if (prover.status === "failed" || prover.status === "provisioned") return prover;

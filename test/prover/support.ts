@@ -85,7 +85,7 @@ export interface TestRegistryOptions {
 export const CUBIC = { identifier: "cubic", proving_scheme: "groth16", curve: "BN254" } as const;
 export const PAGE = { page: 1, rpp: 25 };
 /** Longest time that a test waits for provisioning; small circuits take a second. */
-const WAIT_SEC = 60;
+const WAIT_SEC = 300;
 
 export async function openTestRegistry(options: TestRegistryOptions = {}): Promise<TestRegistry> {
   const vault = await openTestVault({

@@ -140,7 +140,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
 
 /** Creates a prover and waits for the end of its provisioning. */
 export async function provisioned(api: Api, body: Parameters<Api["createProver"]>[0]["body"]): Promise<string> {
-  const created = await api.createProver({ body, preferWaitSec: 60 });
+  const created = await api.createProver({ body, preferWaitSec: 300 });
   const { id } = created.body;
   for (;;) {
     const { body: progress } = await api.getProverStatus({ params: { id } });

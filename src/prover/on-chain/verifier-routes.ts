@@ -12,7 +12,7 @@ import {
 } from "./verifier-schemas.js";
 
 /** The longest wait, in seconds, of `Prefer: wait=N`. */
-export const VERIFIER_WAIT_SEC_MAX = 60;
+export const VERIFIER_WAIT_SEC_MAX = 300;
 const DEADLINE_MS = (VERIFIER_WAIT_SEC_MAX + 15) * 1000;
 
 const READ = { permissions: ["read"] } as const;
@@ -55,7 +55,7 @@ export const verifierRoutes = {
     needsUnsealed: true,
     creates: true,
     description:
-      "Compiles the prover's verifier, deploys it with a key of the vault, waits for confirmations, compares the code on the chain with the compiled one, and asks it to accept a valid proof and to refuse wrong ones. All of that goes on after the answer and after a restart; with `Prefer: wait=N` the answer waits up to N seconds (at most 60) for its end. Groth16, PLONK and FFLONK over BN254; the EVM has no precompiles for what a proof over BLS12-381 takes here.",
+      "Compiles the prover's verifier, deploys it with a key of the vault, waits for confirmations, compares the code on the chain with the compiled one, and asks it to accept a valid proof and to refuse wrong ones. All of that goes on after the answer and after a restart; with `Prefer: wait=N` the answer waits up to N seconds (at most 300) for its end. Groth16, PLONK and FFLONK over BN254; the EVM has no precompiles for what a proof over BLS12-381 takes here.",
     params: IdParams,
     body: CreateVerifier,
     deadlineMs: DEADLINE_MS,

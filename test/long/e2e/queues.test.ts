@@ -80,7 +80,7 @@ describe("circuits that never end", () => {
     await eventually(async () => {
       expect((await statuses()).filter((status) => status === "compiling")).toHaveLength(2);
     });
-    const { body } = await other.api.createProver({ body: circuit(ONE_LINE), preferWaitSec: 60 });
+    const { body } = await other.api.createProver({ body: circuit(ONE_LINE), preferWaitSec: 300 });
     expect(body.status).toBe("provisioned");
     expect(new Set(await statuses())).toEqual(new Set(["init", "compiling"]));
     await Promise.all(endless.map(async ({ body: { id } }) => await one.api.deleteProver({ params: { id } })));

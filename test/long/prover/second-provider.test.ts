@@ -30,7 +30,7 @@ beforeAll(async () => {
   two = await writeTwoProvidersServer();
   server = await start();
   ({ api, token } = await server.newUser());
-  ({ id } = (await api.createProver({ body: { ...SIGMA, source: PROGRAM, name: "sigma" }, preferWaitSec: 60 })).body);
+  ({ id } = (await api.createProver({ body: { ...SIGMA, source: PROGRAM, name: "sigma" }, preferWaitSec: 300 })).body);
 });
 afterAll(async () => {
   await server.dispose();
@@ -109,7 +109,7 @@ describe("a prover of a second provider", () => {
 
   it("takes any spelling of its names, an alias of the settings included, and lists its systems in a refusal", async () => {
     const spelled = { provider: "Schnorr-Tools", proving_scheme: "SCHNORR", curve: "SECP256K1" };
-    const { body } = await api.createProver({ body: { ...spelled, source: PROGRAM }, preferWaitSec: 60 });
+    const { body } = await api.createProver({ body: { ...spelled, source: PROGRAM }, preferWaitSec: 300 });
     expect(body).toMatchObject({ ...SIGMA, status: "provisioned" });
     await api.deleteProver({ params: { id: body.id } });
     for (const other of [
@@ -124,7 +124,7 @@ describe("a prover of a second provider", () => {
 
   it("fails with the lines that are wrong in its program", async () => {
     const source = "secret x\npoint Y = x*Q\nsecret x\nfoo";
-    const { body } = await api.createProver({ body: { ...SIGMA, source }, preferWaitSec: 60 });
+    const { body } = await api.createProver({ body: { ...SIGMA, source }, preferWaitSec: 300 });
     expect(body).toMatchObject({ status: "failed", errors: [{ line: 2 }, { line: 3 }, { line: 4 }] });
     expect((await refusalOf(api.prove({ params: { id: body.id }, body: { witness: WITNESS } }))).code).toBe(
       "prover_not_provisioned",
@@ -220,7 +220,7 @@ describe("proofs of a second provider", () => {
     const source =
       "pragma circom 2.1.0; template A() { signal input a; signal output b; b <== a * a; } component main = A();";
     const circom = { proving_scheme: "groth16", curve: "BN254", note_store_id: prover.note_store_id };
-    const { body: made } = await api.createProver({ body: { ...circom, source }, preferWaitSec: 60 });
+    const { body: made } = await api.createProver({ body: { ...circom, source }, preferWaitSec: 300 });
     expect(made).toMatchObject({ status: "provisioned", provider: "circom", note_store_id: prover.note_store_id });
     const { body: mixed } = await api.prove({ params: { id: made.id }, body: { witness: { a: 3 } } });
     expect(mixed.note_index).toBe(note_index + 2);

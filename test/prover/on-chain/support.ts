@@ -41,7 +41,7 @@ export interface RouteCall {
 }
 
 const TEN_ETHER = "0x8ac7230489e80000";
-const WAIT_SEC = 60;
+const WAIT_SEC = 300;
 /** Long enough for any answer, and short enough for a node that never gives one. */
 const PATIENCE = { nodePatienceMs: 300, followMs: 60_000 };
 
