@@ -15,7 +15,7 @@ import {
   register,
   type TestRegistry,
   type TestRegistryOptions,
-} from "../support.js";
+} from "../../prover/support.js";
 
 const SOURCE = "template Product() { signal input a; signal output b; b <== a * a; } component main = Product();";
 const LARGE_BYTES = 256 * 2 ** 20;

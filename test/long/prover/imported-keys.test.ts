@@ -25,7 +25,7 @@ import { snarkjsKey, snarkjsPlonk, witnessFile } from "../../support/plonk-fixtu
 import { snarkjsPowersOfTau } from "../../support/powers-of-tau.js";
 import { seededRandom } from "../../support/seeded.js";
 import { newFolder, removeFolder } from "../../support/temporary-folder.js";
-import { eventually, openTestRegistry, provision, type TestRegistry } from "../support.js";
+import { eventually, openTestRegistry, provision, type TestRegistry } from "../../prover/support.js";
 
 const OWNER = { kind: "user", id: "7a4c1f2e-0000-4000-8000-00000000000a" } as const;
 const SOURCE =

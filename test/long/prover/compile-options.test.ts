@@ -1,8 +1,8 @@
 /** The compiler's options of a prover: what they do, and what its record says of them. */
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { subject } from "../vault/support.js";
-import { failureOf, openTestRegistry, provision, register, type TestRegistry } from "./support.js";
+import { subject } from "../../vault/support.js";
+import { failureOf, openTestRegistry, provision, register, type TestRegistry } from "../../prover/support.js";
 
 const owner = subject();
 let test: TestRegistry;

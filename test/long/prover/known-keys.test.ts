@@ -8,8 +8,8 @@ import { ProverRepository } from "../../../src/prover/repository.js";
 import type { Prover } from "../../../src/prover/schemas.js";
 import { removeFolder } from "../../support/temporary-folder.js";
 import { subject } from "../../vault/support.js";
-import { LocalCompute } from "../local-compute.js";
-import { never, openTestRegistry, principalOf, provision, type TestRegistry } from "../support.js";
+import { LocalCompute } from "../../prover/local-compute.js";
+import { never, openTestRegistry, principalOf, provision, type TestRegistry } from "../../prover/support.js";
 
 class CountedCompute extends LocalCompute {
   setups = 0;
