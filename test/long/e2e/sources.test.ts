@@ -1,8 +1,8 @@
 /** What was built can be built again: a source comes in as an archive, goes out as one, and makes the same bytes. */
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { startServer, type TestServer } from "../support/server.js";
-import { tarGz } from "../support/tar.js";
+import { startServer, type TestServer } from "../../support/server.js";
+import { tarGz } from "../../support/tar.js";
 
 const FILES = {
   "circuits/main.circom":

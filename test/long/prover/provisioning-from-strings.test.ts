@@ -20,7 +20,7 @@ import {
   provision,
   register,
   type TestRegistry,
-} from "../support.js";
+} from "../../prover/support.js";
 
 const PLONK = { ...CUBIC, proving_scheme: "plonk" } as const;
 const FFLONK = { ...CUBIC, proving_scheme: "fflonk" } as const;

@@ -16,7 +16,7 @@ import {
   provision,
   register,
   type TestRegistry,
-} from "../support.js";
+} from "../../prover/support.js";
 
 const PROVED: AnalysisReport = { ...unfinished("rules"), verdict: "determined", reason: null };
 const ACCUSED: AnalysisReport = {
