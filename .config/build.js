@@ -11,9 +11,11 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { build } from "esbuild";
+import { addNativeParts } from "./native-parts.js";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
+addNativeParts(ROOT);
+const { build } = await import("esbuild");
 /** Pure ES modules that are joined with ours; all other packages stay where they are. */
 const JOINED_PACKAGES = /^(@noble|@scure|jose|typebox|viem|abitype|ox)(\/|$)/;
 const CHUNKS = "dist/chunks";

@@ -6,6 +6,7 @@ import { parseArgs } from "node:util";
 import { CEREMONY_HELP } from "./commands/ceremony/ceremony-help.js";
 import { ConfigError, describeSettings, loadConfig, type Config } from "./platform/config.js";
 import { AppError } from "./platform/errors.js";
+import { loadFailureSentence, tooOldSentence } from "./platform/runtime-support.js";
 import { StartError } from "./platform/start-error.js";
 
 interface Command {
@@ -254,6 +255,8 @@ function refuseArguments(command: string, args: readonly string[]): void {
 }
 
 async function main(): Promise<number> {
+  const tooOld = tooOldSentence(process.versions);
+  if (tooOld !== undefined) throw new StartError(tooOld);
   const [name, ...args] = process.argv.slice(2);
   if (name === undefined || name === "help" || name === "--help" || name === "-h") {
     process.stdout.write(USAGE);
@@ -280,6 +283,15 @@ main().then(
       error instanceof StartError ||
       error instanceof AppError ||
       (error instanceof TypeError && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS"));
+    const loading = loadFailureSentence(error, {
+      node: process.versions.node,
+      platform: process.platform,
+      arch: process.arch,
+    });
+    if (loading !== undefined) {
+      process.stderr.write(`proofwright: ${loading}\n`);
+      process.exit(2);
+    }
     process.stderr.write(
       `proofwright: ${expected ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
     );

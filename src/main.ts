@@ -8,6 +8,7 @@ import { systemClock } from "./platform/clock.js";
 import { applyGcFlags } from "./platform/concurrency/gc-flags.js";
 import type { Config } from "./platform/config.js";
 import { createLog, type Log } from "./platform/log.js";
+import { untriedSentence } from "./platform/runtime-support.js";
 
 /** Time that admitted requests get to finish after SIGTERM; with the rest of the stop it stays under 25 s. */
 const GRACE_MS = 20_000;
@@ -20,6 +21,8 @@ const GRACE_MS = 20_000;
 export async function runServer(config: Config, parts: Pick<AppDependencies, "providers"> = {}): Promise<number> {
   applyGcFlags();
   const log = createLog(config.log_level);
+  const untried = untriedSentence(process.versions);
+  if (untried !== undefined) log.warn(untried);
   const app = await createApp(config, { ...parts, log, clock: systemClock });
   const stopped = untilStopped(app, log);
   const listening = await app.start();

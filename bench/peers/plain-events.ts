@@ -4,7 +4,7 @@
  * length that the line says, in characters.
  */
 import { createInterface } from "node:readline";
-import { App, us_socket_local_port } from "uWebSockets.js";
+import { loadUwsLibrary } from "../../src/platform/http/drivers/uws-library.js";
 
 const TOPIC = "events";
 let id = 0;
@@ -21,6 +21,7 @@ function eventOf(length: number): string {
   return JSON.stringify(event);
 }
 
+const { App, us_socket_local_port } = loadUwsLibrary();
 const app = App();
 app.ws("/*", {
   idleTimeout: 60,

@@ -5,7 +5,7 @@
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { App, us_socket_local_port } from "uWebSockets.js";
+import { loadUwsLibrary } from "../../src/platform/http/drivers/uws-library.js";
 
 const BODY = JSON.stringify({ status: "ok" });
 
@@ -14,7 +14,8 @@ function say(port: number): void {
 }
 
 if (process.argv[2] === "uws") {
-  App({})
+  const { App, us_socket_local_port } = loadUwsLibrary();
+  App()
     .any("/*", (response) => {
       response.cork(() => {
         response.writeHeader("content-type", "application/json").end(BODY);

@@ -6,7 +6,7 @@
  */
 import { createCipheriv, generateKeyPairSync, randomBytes, sign } from "node:crypto";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
-import { App, us_socket_local_port } from "uWebSockets.js";
+import { loadUwsLibrary } from "../../src/platform/http/drivers/uws-library.js";
 
 const ecKey = secp256k1.utils.randomSecretKey();
 const edKey = generateKeyPairSync("ed25519").privateKey;
@@ -32,6 +32,7 @@ const ROUTES: Readonly<Record<string, (body: Body) => object>> = {
   },
 };
 
+const { App, us_socket_local_port } = loadUwsLibrary();
 const app = App();
 for (const [name, answer] of Object.entries(ROUTES)) {
   app.post(`/${name}`, (response) => {

@@ -21,7 +21,6 @@ const DEFINITION_IMPORTS = [
 ];
 /** Packages with one importer: an exchange of the package, or of its version, touches one file. */
 const ONE_IMPORTER: readonly (readonly [name: string, importerOrFolder: string])[] = [
-  ["uWebSockets.js", "src/platform/http/drivers/uws.ts"],
   ["lmdb", "src/platform/store/lmdb/lmdb-environment.ts"],
   ["piscina", "src/platform/pool/thread-pool.ts"],
   ["snarkjs", "src/engine/backends/snarkjs.ts"],

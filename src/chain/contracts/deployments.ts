@@ -2,7 +2,7 @@
  * Deploys contracts: builds the init code, submits it in one commit with the contract's record, and writes the outcome
  * into the record in the same commit as the settlement of its transaction.
  */
-import type { Hex } from "viem";
+import type { Hex } from "../hex.js";
 import type { Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import { AppError } from "../../platform/errors.js";

@@ -2,7 +2,7 @@
  * Finds out why a call failed: decodes the return data of a revert by the contract's own ABI first, then as Solidity's
  * Error(string) and Panic(uint256), and recognizes a lack of gas.
  */
-import type { Hex } from "viem";
+import type { Hex } from "../hex.js";
 import { AppError, type Revert } from "../../platform/errors.js";
 import type { StoreValue } from "../../platform/store/store.js";
 import { RpcRefusal } from "../rpc/rpc.js";
@@ -112,7 +112,7 @@ function errorOf(abi: ContractAbi, data: string | undefined): FoundError | undef
   return undefined;
 }
 
-/** Returns return data as viem takes it, or undefined for a value that is none. */
+/** Returns return data as 0x-hex, or undefined for a value that is none. */
 export function hexOf(value: unknown): Hex | undefined {
   return typeof value === "string" && /^0x(?:[0-9a-fA-F]{2})*$/.test(value) ? (value as Hex) : undefined;
 }

@@ -1,5 +1,5 @@
 /** Decodes logs of contracts by their ABI (Solidity documentation, "Contract ABI Specification", Events). Pure. */
-import type { Hex } from "viem";
+import type { Hex } from "../hex.js";
 import { keccak256 } from "../../crypto/hashes/keccak.js";
 import type { StoreValue } from "../../platform/store/store.js";
 import { signatureOf, type AbiEntry, type ContractAbi } from "../contracts/abi/abi.js";

@@ -2,7 +2,7 @@
  * What the follower asks a node. Every member of an answer is checked, and an answer to another question than the one
  * that was asked is refused.
  */
-import { isHash, isHex, type Hex } from "viem";
+import { isHash, isHex, type Hex } from "../hex.js";
 import { AppError } from "../../platform/errors.js";
 import { requestMany, resultOf } from "../rpc/rpc-batch.js";
 import type { Rpc } from "../rpc/rpc.js";

@@ -2,7 +2,7 @@
  * The receipt of a transaction: what its record keeps of it, and what clients see. Logs and reverts are decoded when
  * they are read, by the ABIs that the owner has then.
  */
-import type { Hex } from "viem";
+import type { Hex } from "../hex.js";
 import { checksumAddress } from "../../crypto/ethereum/address.js";
 import { revertOf } from "../contracts/reverts.js";
 import { decodeLog } from "../events/log-decoding.js";

@@ -2,7 +2,8 @@
  * Transactions that callers signed themselves: read strictly, stored like others, sent and followed in the queue
  * of their signer.
  */
-import { getAddress, keccak256, parseTransaction, recoverTransactionAddress, type TransactionSerialized } from "viem";
+import { InvalidSignedTransaction, readSignedTransaction } from "../../crypto/ethereum/signed-transaction.js";
+import { keccak256 } from "../../crypto/hashes/keccak.js";
 import type { Subject } from "../../platform/auth/principal.js";
 import { AppError, invalidMember } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
@@ -29,7 +30,6 @@ const UNSENT_TYPES: ReadonlyMap<string, string> = new Map([
   ["0x03", "a blob transaction (type 3, EIP-4844)"],
   ["0x04", "a transaction with authorizations (type 4, EIP-7702)"],
 ]);
-const TYPES: ReadonlySet<string> = new Set(["legacy", "eip2930", "eip1559"]);
 
 export class SelfSigned {
   readonly #dependencies: SelfSignedDependencies;
@@ -47,13 +47,13 @@ export class SelfSigned {
     const { service, writer, queues, networks } = this.#dependencies;
     const network = networks.find(owner, input.network_id);
     const raw = input.raw_transaction.toLowerCase();
-    const { chainId, lists, ...members } = await readSigned(raw);
+    const { chainId, lists, ...members } = readSigned(raw);
     if (chainId !== network.chainId)
       throw invalid(`is for chain ${String(chainId ?? "none")}, not for ${String(network.chainId)}`);
     requireGasBeforeExecution(BigInt(members.gas), { ...members, lists });
     const id = newId();
     const now = writer.now();
-    const hash = keccak256(raw as `0x${string}`);
+    const hash = `0x${Buffer.from(keccak256(bytesOf(raw))).toString("hex")}`;
     const { fees, ...rest } = members;
     const record: TransactionRecord = {
       id,
@@ -102,34 +102,38 @@ type SignedMembers = Pick<TransactionRecord, "from" | "to" | "value" | "data" | 
 };
 
 /** Reads the members and the signer of signed bytes, 0x-hex in lower case. Throws `transaction_invalid`. */
-async function readSigned(raw: string): Promise<SignedMembers> {
+function readSigned(raw: string): SignedMembers {
+  const unsent = UNSENT_TYPES.get(raw.slice(0, 4));
+  if (unsent !== undefined) throw invalid(`is ${unsent}: those are not sent, types 0, 1 and 2 are`);
   try {
-    const serializedTransaction = raw as TransactionSerialized;
-    const unsent = UNSENT_TYPES.get(raw.slice(0, 4));
-    if (unsent !== undefined) throw new TypeError(`is ${unsent}: those are not sent, types 0, 1 and 2 are`);
-    const parsed = parseTransaction(serializedTransaction);
-    if (!TYPES.has(parsed.type ?? "")) throw new TypeError("is of another type than 0, 1 and 2");
-    const from = await recoverTransactionAddress({ serializedTransaction });
+    const signed = readSignedTransaction(bytesOf(raw));
+    const { nonce } = signed;
+    if (nonce > BigInt(Number.MAX_SAFE_INTEGER)) throw invalid("has a nonce that no account reaches");
     const fees = Object.entries({
-      gas_price: parsed.gasPrice,
-      max_fee_per_gas: parsed.maxFeePerGas,
-      max_priority_fee_per_gas: parsed.maxPriorityFeePerGas,
+      gas_price: signed.gasPrice,
+      max_fee_per_gas: signed.maxFeePerGas,
+      max_priority_fee_per_gas: signed.maxPriorityFeePerGas,
     });
     return {
-      from,
-      to: typeof parsed.to === "string" ? getAddress(parsed.to) : null,
-      value: String(parsed.value ?? 0n),
-      data: parsed.data ?? "0x",
-      gas: String(parsed.gas ?? 0n),
-      nonce: parsed.nonce ?? 0,
-      chainId: parsed.chainId,
-      lists: listsOf("accessList" in parsed ? (parsed.accessList ?? []) : []),
+      from: signed.from,
+      to: signed.to,
+      value: String(signed.value),
+      data: `0x${Buffer.from(signed.data).toString("hex")}`,
+      gas: String(signed.gas),
+      nonce: Number(nonce),
+      chainId: signed.chainId === undefined ? undefined : Number(signed.chainId),
+      lists: listsOf(signed.accessList),
       fees: Object.fromEntries(fees.flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]))),
     };
   } catch (error) {
-    if (error instanceof AppError) throw error;
-    throw invalid(error instanceof TypeError ? error.message : "is not a signed transaction of type 0, 1 or 2");
+    if (error instanceof InvalidSignedTransaction)
+      throw invalid(`is not a signed transaction of type 0, 1 or 2: ${error.message}`);
+    throw error;
   }
+}
+
+function bytesOf(raw: string): Uint8Array {
+  return Buffer.from(raw.slice(2), "hex");
 }
 
 function listsOf(accessList: readonly { readonly storageKeys: readonly unknown[] }[]): TransactionLists {

@@ -2,7 +2,6 @@
  * Types of the contract ABI (Solidity documentation, "Contract ABI Specification"): reads their texts into trees. It is
  * strict and limits depth and size, because ABIs come from users and a tree decides how much work decoding is.
  */
-import type { AbiParameter as ViemParameter } from "viem";
 
 export type AbiType =
   | { readonly kind: "integer"; readonly text: string; readonly bits: number; readonly isSigned: boolean }
@@ -69,20 +68,6 @@ export function typeText(type: AbiType): string {
     default:
       return type.text;
   }
-}
-
-/**
- * Returns the tree as viem's coder takes it, without names: every tuple is then a list, so that equal or missing names
- * lose no member.
- */
-export function viemParameter(type: AbiType): ViemParameter {
-  let suffix = "";
-  let base = type;
-  for (; base.kind === "array"; base = base.of)
-    suffix = `[${base.length === null ? "" : String(base.length)}]${suffix}`;
-  if (base.kind === "tuple")
-    return { type: `tuple${suffix}`, components: base.members.map((member) => viemParameter(member.type)) };
-  return { type: `${base.text}${suffix}` };
 }
 
 /** Returns the canonical spelling of a type: `uint256` for `uint`, `bytes24` for `function`. */

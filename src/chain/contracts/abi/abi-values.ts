@@ -4,11 +4,12 @@
  * by their type and not by their value; bytes become 0x-hex; addresses have their checksum; tuples become objects where
  * all members have names of their own, else lists.
  */
-import { decodeAbiParameters, encodeAbiParameters, type AbiParameter as ViemParameter, type Hex } from "viem";
 import { checksumAddress, isChecksummed } from "../../../crypto/ethereum/address.js";
 import { AppError, invalidMember, type ErrorDetail } from "../../../platform/errors.js";
 import type { StoreValue } from "../../../platform/store/store.js";
-import { viemParameter, type AbiMember, type AbiType } from "./abi-types.js";
+import type { Hex } from "../../hex.js";
+import { AbiMismatch, decodeAbi, encodeAbi, type AbiValue } from "./abi-codec.js";
+import type { AbiMember, AbiType } from "./abi-types.js";
 
 /** A double holds such integers exactly, and every JSON parser reads them as integers. */
 const NUMBER_BITS_MAX = 48;
@@ -18,8 +19,6 @@ const HEX_INTEGER = /^-?0x[0-9a-fA-F]{1,64}$/;
 const HEX_BYTES = /^0x(?:[0-9a-fA-F]{2})*$/;
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 const LONE_SURROGATE = /\p{Surrogate}/u;
-
-type Coded = bigint | number | string | boolean | readonly Coded[];
 
 /**
  * Encodes arguments as 0x-hex. Throws `argument_invalid` with a detail for each bad one, up to 20.
@@ -37,10 +36,11 @@ export function encodeArguments(parameters: readonly AbiMember[], given: readonl
   );
   if (findings.length > 0)
     throw new AppError("argument_invalid", { message: findings[0]?.message ?? "", details: findings });
-  return encodeAbiParameters(
-    parameters.map(({ type }) => viemParameter(type)),
+  const encoded = encodeAbi(
+    parameters.map(({ type }) => type),
     values,
   );
+  return `0x${Buffer.from(encoded).toString("hex")}`;
 }
 
 /**
@@ -57,15 +57,15 @@ export function decodeOutputs(outputs: readonly AbiMember[], data: Hex): StoreVa
 /** Decodes data into the values of its members. Returns undefined when it does not match the types. */
 export function decodeMembers(members: readonly AbiMember[], data: Hex): StoreValue[] | undefined {
   if (members.length === 0) return [];
-  let decoded: readonly unknown[];
+  let decoded: readonly AbiValue[];
   try {
-    decoded = decodeAbiParameters<readonly ViemParameter[]>(
-      members.map(({ type }) => viemParameter(type)),
-      data,
+    decoded = decodeAbi(
+      members.map(({ type }) => type),
+      Buffer.from(data.slice(2), "hex"),
     );
-  } catch {
-    // viem's errors have no codes to tell apart; all of them mean that the data does not match the ABI.
-    return undefined;
+  } catch (error) {
+    if (error instanceof AbiMismatch) return undefined;
+    throw error;
   }
   return members.map(({ type }, index) => valueToJson(type, decoded[index]));
 }
@@ -77,8 +77,8 @@ export function named(members: readonly AbiMember[], values: readonly StoreValue
   return Object.fromEntries(members.map(({ name }, index) => [name, values[index]]));
 }
 
-/** Returns one value of viem's decoder as JSON. */
-function valueToJson(type: AbiType, value: unknown): StoreValue {
+/** Returns one decoded value as JSON. */
+function valueToJson(type: AbiType, value: AbiValue | undefined): StoreValue {
   switch (type.kind) {
     case "integer":
       return type.bits <= NUMBER_BITS_MAX ? Number(value) : String(value);
@@ -90,19 +90,19 @@ function valueToJson(type: AbiType, value: unknown): StoreValue {
     case "string":
       return String(value);
     case "array":
-      return (value as readonly unknown[]).map((element) => valueToJson(type.of, element));
+      return (value as readonly AbiValue[]).map((element) => valueToJson(type.of, element));
     case "tuple":
       return named(
         type.members,
-        type.members.map((member, index) => valueToJson(member.type, (value as readonly unknown[])[index])),
+        type.members.map((member, index) => valueToJson(member.type, (value as readonly AbiValue[])[index])),
       );
     default:
       return type satisfies never;
   }
 }
 
-function readValue(type: AbiType, given: unknown, path: string, findings: ErrorDetail[]): Coded {
-  if (findings.length >= FINDINGS_MAX) return 0;
+function readValue(type: AbiType, given: unknown, path: string, findings: ErrorDetail[]): AbiValue {
+  if (findings.length >= FINDINGS_MAX) return 0n;
   switch (type.kind) {
     case "integer":
       return (
@@ -141,7 +141,7 @@ function readValue(type: AbiType, given: unknown, path: string, findings: ErrorD
 }
 
 /** Reads a tuple given as a list in order or as an object by names. */
-function readTuple(members: readonly AbiMember[], given: unknown, path: string, findings: ErrorDetail[]): Coded {
+function readTuple(members: readonly AbiMember[], given: unknown, path: string, findings: ErrorDetail[]): AbiValue {
   if (Array.isArray(given)) {
     if (given.length !== members.length) return bad(findings, path, `a list of ${String(members.length)}`);
     return members.map(({ type }, index) =>
@@ -189,8 +189,8 @@ function readBytes(length: number | null, given: unknown): string | undefined {
   return length !== null && given.length !== 2 + 2 * length ? undefined : given.toLowerCase();
 }
 
-function bad(findings: ErrorDetail[], path: string, expected: string): Coded {
+function bad(findings: ErrorDetail[], path: string, expected: string): AbiValue {
   if (findings.length < FINDINGS_MAX)
     findings.push({ message: `${path}: expected ${expected}`, code: "argument_invalid", path });
-  return 0;
+  return 0n;
 }

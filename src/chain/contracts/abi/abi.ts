@@ -2,7 +2,7 @@
  * The ABI of a contract: read from what a user, an artifact or the compiler gave, checked once and stored in one form
  * (Solidity documentation, "Contract ABI Specification", JSON).
  */
-import { toFunctionSelector } from "viem";
+import { keccak256 } from "../../../crypto/hashes/keccak.js";
 import { AppError, invalidMember, type ErrorDetail } from "../../../platform/errors.js";
 import { canonicalType, readType, typeText, type AbiMember, type AbiParameter } from "./abi-types.js";
 
@@ -36,6 +36,7 @@ export interface Method {
 /** The largest contracts in use have some hundred entries. */
 const ABI_ENTRIES_MAX = 2_000;
 const PARAMETERS_MAX = 64;
+const SELECTOR_BYTES = 4;
 const COMPONENTS_DEPTH_MAX = 12;
 const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]{0,199}$/;
 const KINDS: ReadonlySet<unknown> = new Set(["function", "constructor", "event", "error", "fallback", "receive"]);
@@ -93,7 +94,7 @@ export function signatureOf(entry: AbiEntry): string {
 
 /** Returns the selector of a signature: 4 bytes, 0x-hex. */
 export function selectorOf(signature: string): string {
-  return toFunctionSelector(signature);
+  return `0x${Buffer.from(keccak256(Buffer.from(signature, "utf8")).subarray(0, SELECTOR_BYTES)).toString("hex")}`;
 }
 
 /** Returns the parameters of an entry of `readAbi` with their types read. Throws `data_corrupt` for any other. */

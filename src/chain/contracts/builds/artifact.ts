@@ -1,5 +1,5 @@
 /** Reads from the `params` of a creation what a contract is made from: an artifact, an ABI, or source to compile. */
-import type { Hex } from "viem";
+import type { Hex } from "../../hex.js";
 import type { CompiledContract, SolidityRequest, SoliditySettings } from "../../../engine/solidity/compile-solidity.js";
 import { invalidMember, type AppError } from "../../../platform/errors.js";
 import type { StoreValue } from "../../../platform/store/store.js";

@@ -3,7 +3,7 @@
  * (Solidity documentation, "Library Linking"); a transaction carries it with the addresses in place.
  */
 import { createHash } from "node:crypto";
-import type { Hex } from "viem";
+import type { Hex } from "../../hex.js";
 import { keccak256 } from "../../../crypto/hashes/keccak.js";
 import { AppError, invalidMember, type ErrorDetail } from "../../../platform/errors.js";
 import { BYTECODE_BYTES_MAX } from "../contract-schemas.js";

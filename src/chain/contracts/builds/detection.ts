@@ -4,7 +4,7 @@
  * that refuses a question leaves the type unknown. A node that does not answer makes the functions throw: its silence
  * says nothing about the contract.
  */
-import type { Hex } from "viem";
+import type { Hex } from "../../hex.js";
 import { isNodeFault, nodeFault } from "../../rpc/node-faults.js";
 import { RpcRefusal, type Rpc, type RpcOptions } from "../../rpc/rpc.js";
 import { selectorOf, methodsOf, type ContractAbi } from "../abi/abi.js";

@@ -2,8 +2,8 @@
  * What a node's refusal means, and what clients of this server read of it. A sentence that is not in the table says
  * nothing of the transaction: a node, or a proxy before it, may fail after it took the bytes.
  */
-import { decodeErrorResult } from "viem";
 import { AppError } from "../../../platform/errors.js";
+import { decodeMembers } from "../../contracts/abi/abi-values.js";
 import { isExecutionFault, nodeFault, nodeText, printable } from "../../rpc/node-faults.js";
 import type { RpcRefusal } from "../../rpc/rpc.js";
 import type { TransactionFault } from "../transaction-record.js";
@@ -31,10 +31,12 @@ const PANICS: Readonly<Record<string, string>> = {
   "65": "too much memory",
   "81": "a call to an uninitialised function",
 };
-const STANDARD_ERRORS = [
-  { type: "error", name: "Error", inputs: [{ name: "message", type: "string" }] },
-  { type: "error", name: "Panic", inputs: [{ name: "code", type: "uint256" }] },
-] as const;
+/** Selectors of Solidity's own errors. */
+const ERROR_SELECTOR = "0x08c379a0";
+const PANIC_SELECTOR = "0x4e487b71";
+const SELECTOR_CHARACTERS = 10;
+const MESSAGE = [{ name: "message", type: { kind: "string", text: "string" } }] as const;
+const CODE = [{ name: "code", type: { kind: "integer", text: "uint256", bits: 256, isSigned: false } }] as const;
 const REASON_CHARACTERS_MAX = 500;
 
 /**
@@ -44,14 +46,14 @@ const REASON_CHARACTERS_MAX = 500;
  */
 export function revertReason(data: string | undefined): string | undefined {
   if (data === undefined || !/^0x[0-9a-f]+$/i.test(data)) return undefined;
-  try {
-    const { errorName, args } = decodeErrorResult({ abi: STANDARD_ERRORS, data: data as `0x${string}` });
-    if (errorName === "Error") return printable(args[0], REASON_CHARACTERS_MAX);
-    return PANICS[String(args[0])] ?? `panic ${String(args[0])}`;
-  } catch {
-    // An error of the contract's own: only its ABI could name it, but its selector can be looked up.
-    return `custom error ${data.slice(0, 10)}`;
-  }
+  const selector = data.slice(0, SELECTOR_CHARACTERS).toLowerCase();
+  const rest = `0x${data.slice(SELECTOR_CHARACTERS)}` as const;
+  const message = selector === ERROR_SELECTOR ? decodeMembers(MESSAGE, rest)?.[0] : undefined;
+  if (typeof message === "string") return printable(message, REASON_CHARACTERS_MAX);
+  const code = selector === PANIC_SELECTOR ? decodeMembers(CODE, rest)?.[0] : undefined;
+  if (typeof code === "string") return PANICS[code] ?? `panic ${code}`;
+  // An error of the contract's own: only its ABI could name it, but its selector can be looked up.
+  return `custom error ${data.slice(0, SELECTOR_CHARACTERS)}`;
 }
 
 const FINAL: ReadonlySet<SendOutcome> = new Set(["invalid", "refused", "fee_too_low"]);

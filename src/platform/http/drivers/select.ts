@@ -3,6 +3,7 @@ import type { Log } from "../../log.js";
 import { StartError } from "../../start-error.js";
 import type { HttpDriver } from "./driver.js";
 import { nodeDriver } from "./node.js";
+import { UwsUnavailable } from "./uws-library.js";
 import { loadUws, UWS_KEEP_ALIVE_SEC } from "./uws.js";
 
 /** `auto` takes uWebSockets.js wherever its binary loads, and Node's own http elsewhere. */
@@ -15,7 +16,7 @@ export interface ChooseDriverOptions {
 
 export interface ChooseDriverDependencies {
   readonly log: Log;
-  /** Loads uWebSockets.js, or throws. */
+  /** Loads uWebSockets.js, or throws UwsUnavailable. */
   readonly loadUws?: () => HttpDriver;
 }
 
@@ -40,7 +41,8 @@ export function chooseDriver(
     );
     return driver;
   } catch (error) {
-    const reason = `uWebSockets.js has no binary that loads in Node ${process.versions.node} on ${process.platform} ${process.arch}`;
+    if (!(error instanceof UwsUnavailable)) throw error;
+    const reason = error.message;
     if (choice === "uws")
       throw new StartError(`PROOFWRIGHT_HTTP=uws: ${reason}; set it to auto or node.`, { cause: error });
     log.warn(`HTTP is served by Node's own library, because ${reason}; ${COST}`);

@@ -1,45 +1,38 @@
 /**
- * The only importer of uWebSockets.js: a small app over it with one handler for every request. The library parses
- * RFC 9112; request/request-head.ts stops what it accepts by mistake.
+ * The front's driver over uWebSockets.js: a small app with one handler for every request. The library parses RFC 9112;
+ * request/request-head.ts stops what it accepts by mistake.
  */
-import { createRequire } from "node:module";
-import type * as uWebSockets from "uWebSockets.js";
-import type { TemplatedApp, us_listen_socket } from "uWebSockets.js";
 import { HEAD_BYTES_MAX } from "../../contract/head-limits.js";
 import { StartError } from "../../start-error.js";
 import { requireFreeAddress } from "./address-check.js";
 import type { HandleRequest, HttpApp, HttpAppOptions, HttpDriver, SocketOptions, SocketSession } from "./driver.js";
+import { loadUwsLibrary, type UwsApp, type UwsLibrary, type UwsListenSocket } from "./uws-library.js";
 
 /** Shares the port: only in this mode a port that was in use a minute ago can be taken again. See address-check.ts. */
 const SHARED_PORT = 0;
-
-/** The form of `listen` with all three arguments, which the library has and its declarations lack. */
-interface ListensWithOptions {
-  listen(host: string, port: number, options: number, callback: (socket: us_listen_socket | false) => void): unknown;
-}
 
 /** An idle connection is closed after this time; compiled into the library. */
 export const UWS_KEEP_ALIVE_SEC = 10;
 
 /**
  * Loads the library.
- * @throws Error when it has no binary for this Node, this system or its C library
+ * @throws UwsUnavailable when it has no binary for this Node, this system or its C library
  */
 export function loadUws(): HttpDriver {
   // The library reads the variable when it is loaded.
   process.env.UWS_HTTP_MAX_HEADERS_SIZE = String(HEAD_BYTES_MAX);
-  const library = createRequire(import.meta.url)("uWebSockets.js") as typeof uWebSockets;
+  const library = loadUwsLibrary();
   return { name: "uws", createHttpApp: (options, handle) => createHttpApp(library, options, handle) };
 }
 
-function createHttpApp(library: typeof uWebSockets, options: HttpAppOptions, handle: HandleRequest): HttpApp {
+function createHttpApp(library: UwsLibrary, options: HttpAppOptions, handle: HandleRequest): HttpApp {
   const { App, SSLApp, us_listen_socket_close, us_socket_local_port } = library;
-  const app: TemplatedApp =
+  const app: UwsApp =
     options.tls === undefined
       ? App({})
       : SSLApp({ cert_file_name: options.tls.certFile, key_file_name: options.tls.keyFile });
   let connections = 0;
-  let socket: us_listen_socket | undefined;
+  let socket: UwsListenSocket | undefined;
   app.filter((response, change) => {
     connections += Number(change);
     if (Number(change) > 0 && connections > options.connectionsMax) response.close();
@@ -56,7 +49,7 @@ function createHttpApp(library: typeof uWebSockets, options: HttpAppOptions, han
     listen: async (host, port) => {
       if (port !== 0) await requireFreeAddress(host, port);
       return await new Promise((resolve, reject) => {
-        (app as unknown as ListensWithOptions).listen(host, port, SHARED_PORT, (opened) => {
+        app.listen(host, port, SHARED_PORT, (opened) => {
           if (opened === false) {
             reject(
               new StartError(
@@ -85,7 +78,7 @@ interface SocketData {
   readonly session: SocketSession;
 }
 
-function acceptSockets(app: TemplatedApp, options: SocketOptions, handle: HandleRequest): void {
+function acceptSockets(app: UwsApp, options: SocketOptions, handle: HandleRequest): void {
   for (const path of options.paths) {
     app.ws<SocketData>(path, {
       maxPayloadLength: options.messageBytesMax,
@@ -103,7 +96,7 @@ function acceptSockets(app: TemplatedApp, options: SocketOptions, handle: Handle
           protocols,
           accept: (session, protocol) => {
             response.cork(() => {
-              response.upgrade<SocketData>({ session }, key, protocol, extensions, context);
+              response.upgrade({ session }, key, protocol, extensions, context);
             });
           },
         });
