@@ -31,10 +31,10 @@ export default defineConfig({
     deps: { optimizer: { ssr: { enabled: true, include: JOINED_PACKAGES } } },
     // One more than cores, because some tests wait for a deadline or a disk.
     maxWorkers: availableParallelism() + 1,
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
-    // A busy machine needs longer than the second that is the default.
-    expect: { poll: { timeout: 30_000 } },
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
+    // A busy machine may be many times slower than a quiet one: these end what hangs, and judge nothing.
+    expect: { poll: { timeout: 120_000 } },
     projects: [
       { extends: true, test: { name: "unit", include: unit, isolate: false } },
       { extends: true, test: { name: "integration", include: integration, isolate: false } },

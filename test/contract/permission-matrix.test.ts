@@ -47,7 +47,7 @@ beforeAll(async () => {
   root = await administrator();
   ada = await newTenant({ server, anvil }, "ada@example.com");
   eve = await newTenant({ server, anvil }, "eve@example.com");
-}, 240_000);
+});
 
 afterAll(async () => {
   await server.dispose();

@@ -133,7 +133,7 @@ beforeAll(async () => {
   server = await startServer({ dataDir: folder, env: FULL });
   // The first rejected write makes the server notice that there is no room.
   expect((await call(routeOf("createVault"))).code).toBe("storage_full");
-}, 120_000);
+});
 afterAll(async () => {
   await server.dispose();
   await anvil.stop("SIGKILL");

@@ -89,7 +89,7 @@ describe("README", () => {
         .replace("-o product.zkey", "-o /dev/null");
       const { stdout } = await run("bash", ["-euo", "pipefail", "-c", script], {
         env: { PATH: process.env.PATH },
-        timeout: 110_000,
+        timeout: 230_000,
       });
       for (const text of EXPECTED) expect(stdout).toContain(text);
       expect(stdout).toMatch(/"signature":"[0-9a-f]{130}"/);
@@ -97,5 +97,5 @@ describe("README", () => {
       if (server.status === "fulfilled") await server.value.dispose();
       if (node.status === "fulfilled") await node.value.stop();
     }
-  }, 120_000);
+  });
 });

@@ -207,7 +207,7 @@ it("of requests of every kind to every route are in no error", async () => {
     true,
     true,
   ]);
-}, 120_000);
+});
 
 it("of the inputs of proofs stay with them, proved, refused and misread", async () => {
   const id = await provisioned(api, {
@@ -249,7 +249,7 @@ it("of the inputs of proofs stay with them, proved, refused and misread", async 
     `/api/v1/provers/${id}/verify`,
     JSON.stringify({ witness: { X: String(x), Y: String(y) }, proof: proved.proof }),
   );
-}, 60_000);
+});
 
 it("of closed inputs stay with the threads that open them", async () => {
   const id = await provisioned(api, {
@@ -301,7 +301,7 @@ it("of closed inputs stay with the threads that open them", async () => {
   const before = errors.length;
   for (const body of bad) await send(route, `/api/v1/provers/${id}/prove`, JSON.stringify(body));
   expect(errors.length - before).toBe(bad.length);
-}, 60_000);
+});
 
 it("of connectors' credentials go to their peer and nowhere else", async () => {
   const application = (await api.createApplication({ body: {} })).body.id;
@@ -346,7 +346,7 @@ it("of connectors' credentials go to their peer and nowhere else", async () => {
       errors.push(JSON.stringify(error));
     });
   kubo.mode = "sound";
-}, 60_000);
+});
 
 it("are in nothing that the server wrote", async () => {
   const issued = (await (

@@ -203,7 +203,7 @@ export async function provision(
 
 /** Waits until the condition holds; fails after half a minute. */
 export async function eventually(what: string, condition: () => boolean): Promise<void> {
-  const endMs = Date.now() + 30_000;
+  const endMs = Date.now() + 120_000;
   while (!condition()) {
     if (Date.now() > endMs) throw new Error(`never happened: ${what}`);
     await new Promise((resolve) => {

@@ -3,10 +3,10 @@ import { vi } from "vitest";
 
 /** Short enough not to slow a test down, long enough to leave the processor to what is waited for. */
 const INTERVAL_MS = 10;
-const TIMEOUT_MS = 30_000;
+const TIMEOUT_MS = 120_000;
 
 /**
- * Repeats an assertion until it holds, and returns its value. Fails with the last failure of the assertion after 30 s.
+ * Repeats an assertion until it holds, and returns its value. Fails with the last failure of the assertion after two minutes.
  */
 export async function eventually<T>(
   assertion: () => T | Promise<T>,

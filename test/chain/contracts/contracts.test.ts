@@ -63,7 +63,7 @@ beforeAll(async () => {
   expect(made.status, JSON.stringify(made.body)).toBe(201);
   const deployed = await server.until(made.body.id, ({ status }) => status === "deployed");
   probe = { compiled, id: made.body.id, address: deployed.address };
-}, 120_000);
+});
 afterAll(async () => {
   await server.close();
 });
@@ -219,7 +219,7 @@ describe("deploying from source", () => {
         abi: expect.arrayContaining([expect.objectContaining({ type: "event", name: "Transfer" })]) as unknown,
       },
     ]);
-  }, 60_000);
+  });
 
   it("reports faults by file, line and column, and stores them in the record", async () => {
     const made = await create({

@@ -87,7 +87,7 @@ beforeAll(async () => {
     ({ status }) => status === "deployed",
   );
   diary = { id: made.body.id, address, transactionId: transactionId ?? "" };
-}, 120_000);
+});
 afterEach(() => {
   server.rpc.spoil = () => undefined;
 });

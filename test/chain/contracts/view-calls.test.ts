@@ -20,7 +20,7 @@ beforeAll(async () => {
   });
   const deployed = await server.until(made.body.id, ({ status }) => status === "deployed");
   probe = { compiled, id: made.body.id, address: deployed.address };
-}, 120_000);
+});
 afterAll(async () => {
   await server.close();
 });

@@ -198,7 +198,7 @@ describe("a transaction that was refused for good", () => {
           await mine(CONFIRMATIONS);
           return isLookedFor(id);
         },
-        { timeout: 30_000, interval: 100 },
+        { interval: 100 },
       )
       .toBe(false);
     expect(bench.transactions.service.get(bench.owner, id)).toMatchObject({
@@ -216,7 +216,7 @@ describe("a transaction that was refused for good", () => {
     bench.rpc.spoil = () => undefined;
     const again = await bench.until(await submit(account.id, { gasPrice: 10n ** 11n }), isMined);
     expect(again.hash).toBe(hash);
-    await expect.poll(() => isLookedFor(id), { timeout: 30_000, interval: 50 }).toBe(false);
+    await expect.poll(() => isLookedFor(id), { interval: 50 }).toBe(false);
     expect(bench.transactions.service.get(bench.owner, id)).toMatchObject({ state: "failed", block: null });
   });
 });

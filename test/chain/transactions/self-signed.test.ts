@@ -110,7 +110,7 @@ describe("transactions that callers signed", () => {
       await bench.anvil.request("evm_setAutomine", true);
       await bench.anvil.request("anvil_mine", "0x1");
       await bench.until(made.id, isMined);
-      await expect.poll(() => isMined(service.get(eve, other.id)), { timeout: 20_000, interval: 50 }).toBe(true);
+      await expect.poll(() => isMined(service.get(eve, other.id)), { interval: 50 }).toBe(true);
     } finally {
       spy.mockRestore();
     }

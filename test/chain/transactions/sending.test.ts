@@ -35,7 +35,7 @@ describe("many transactions of one account", () => {
     );
     expect(new Set(mined.map(({ hash }) => hash))).toEqual(new Set(ended.map(({ hash }) => hash)));
     expect(new Set(ended.map(({ nonce }) => nonce)).size).toBe(500);
-  }, 180_000);
+  });
 });
 
 describe("one transaction", () => {

@@ -170,7 +170,7 @@ export class CeremonyGround {
   }
 
   async until(id: string, state: Ceremony["state"]): Promise<void> {
-    const endMs = Date.now() + 30_000;
+    const endMs = Date.now() + 120_000;
     for (;;) {
       const { body } = await this.own("GET", `${id}/ceremony`);
       if (body.state === state) return;

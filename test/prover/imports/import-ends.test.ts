@@ -55,7 +55,7 @@ describe("an import", () => {
     const id = await create(owner);
     const paths: string[] = [];
     for (const name of NAMES) paths.push(await upload(owner, id, name, Buffer.from(`given up ${name}`)));
-    await expect.poll(() => test.provers.get(owner, id).status, { timeout: 20_000 }).toBe("failed");
+    await expect.poll(() => test.provers.get(owner, id).status).toBe("failed");
     await expect.poll(() => paths.filter((path) => existsSync(path))).toEqual([]);
   });
 
@@ -66,7 +66,7 @@ describe("an import", () => {
     const id = await create(owner, "plonk");
     for (const name of NAMES)
       await upload(owner, id, name, readFileSync((await test.provers.artifact(owner, first.id, name)).path));
-    await expect.poll(() => test.provers.get(owner, id).status, { timeout: 20_000 }).toBe("provisioned");
+    await expect.poll(() => test.provers.get(owner, id).status).toBe("provisioned");
     const { setup } = test.provers.get(owner, id);
     await test.provers.delete(owner, first.id);
     await test.provers.delete(owner, id);

@@ -294,7 +294,7 @@ describe("a registry", () => {
       body: { network_id: test.networkId, account_id: keeper.id },
     })) as { readonly contract_id: string };
     const addressOf = () => test.contracts.repository.find(owner, id)?.value.address ?? "";
-    await expect.poll(addressOf, { timeout: 60_000 }).toMatch(/^0x.{40}$/);
+    await expect.poll(addressOf).toMatch(/^0x.{40}$/);
     registry = { id, address: addressOf() };
   });
 
@@ -377,8 +377,7 @@ describe("a prover that is created with verifiers", () => {
       const statusOf = (id: string) => test.provers.progress(owner, id).status;
       const verifierIn = async (id: string): Promise<Verifier | undefined> =>
         ((await test.call("listVerifiers", { params: { id } })) as Verifier[])[0];
-      for (const { id } of [one, two])
-        await expect.poll(async () => (await verifierIn(id))?.status, { timeout: 60_000 }).toBe("deploying");
+      for (const { id } of [one, two]) await expect.poll(async () => (await verifierIn(id))?.status).toBe("deploying");
       expect([one, two].map(({ id }) => statusOf(id))).toEqual(["deploying_artifacts", "deploying_artifacts"]);
       const verifier = await verifierIn(one.id);
       await test.call("deleteVerifier", { params: { id: one.id, verifier_id: verifier?.id ?? "" } });

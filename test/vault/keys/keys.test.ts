@@ -92,5 +92,5 @@ describe("generating RSA keys", () => {
     } finally {
       await test.close();
     }
-  }, 30_000);
+  });
 });

@@ -298,7 +298,7 @@ describe("sealing", () => {
     });
     await worker!.recycle();
     expect(await codeOf(() => automatic.vault.createVault(owner, { name: "v" }))).toBe("vault_sealed");
-    await expect.poll(() => automatic.vault.state(), { timeout: 30_000 }).toBe("unsealed");
+    await expect.poll(() => automatic.vault.state()).toBe("unsealed");
     expect(await codeOf(() => automatic.vault.createVault(owner, { name: "v" }))).toBe("fulfilled");
   });
 
