@@ -54,7 +54,7 @@ export class Calls {
     options: CallOptions = {},
   ): Promise<AnswerAt<E>> {
     const idempotencyKey = options.idempotencyKey ?? globalThis.crypto.randomUUID();
-    return await this.json(endpoint, input, { ...options, idempotencyKey });
+    return (await this.full<E>(endpoint, input, { ...options, idempotencyKey })).body;
   }
 
   /** Returns the bytes that an endpoint answers. */

@@ -5,7 +5,7 @@ const FIRST_DELAY_MS = 250;
 const DELAY_MS_MAX = 8000;
 const RANDOM_MAX = 2 ** 32;
 
-/** Returns how long to wait before an attempt: twice as long each time, cut to a random half, so that callers spread. */
+/** Returns the wait before an attempt: twice as long each time, between half of it and all, so that callers spread. */
 export function backoffMs(attempt: number): number {
   const whole = Math.min(DELAY_MS_MAX, FIRST_DELAY_MS * 2 ** attempt);
   const [random = 0] = globalThis.crypto.getRandomValues(new Uint32Array(1));

@@ -11,7 +11,7 @@ type EndpointOf<R extends RouteSpec> = `${R["method"]} ${R["path"]}`;
 type RouteTable = { [Id in keyof ApiRoutes as EndpointOf<ApiRoutes[Id]>]: ApiRoutes[Id] };
 
 /** Method and path of a route, as the documentation has it but with `:id` for parameters. */
-export type Endpoint = keyof RouteTable & string;
+export type Endpoint = keyof RouteTable;
 /** The definition of the route at an endpoint. */
 export type RouteAt<E extends Endpoint> = RouteTable[E];
 
@@ -61,7 +61,7 @@ export type InputAt<E extends Endpoint> = RouteInput<RouteAt<E>>;
 export type BodyAt<E extends Endpoint> = RouteAt<E> extends { body: infer S extends TSchema } ? Static<S> : never;
 /** Query of an endpoint, without the members of pages. */
 export type FiltersAt<E extends Endpoint> =
-  RouteAt<E> extends { query: infer S extends TSchema } ? Partial<Static<S>> : Record<never, never>;
+  RouteAt<E> extends { query: infer S extends TSchema } ? Partial<Static<S>> : never;
 /** JSON that an endpoint answers; undefined where it answers none. */
 export type AnswerAt<E extends Endpoint> =
   Success<RouteAt<E>> extends infer R ? (R extends { schema: infer S extends TSchema } ? Static<S> : undefined) : never;

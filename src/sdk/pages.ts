@@ -35,6 +35,7 @@ export class Pages<T> implements AsyncIterable<T> {
     return items;
   }
 
+  /** Yields all results, page by page. */
   async *[Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> {
     for (let page = 1; ; page += 1) {
       const { items, total } = await this.#read({ page, rpp: RPP_MAX });

@@ -23,7 +23,7 @@ import {
 import { miningCalls, provingCalls } from "./resources/long-work.js";
 import { proverCalls, proverFileCalls, proverSharingCalls, verifierCalls } from "./resources/prover-calls.js";
 import { ceremonyCalls, referenceStringCalls, sharedProverCalls, storeCalls } from "./resources/prover-part-calls.js";
-import { keyCalls, keyLifeCalls, secretCalls, vaultCalls } from "./resources/vault-calls.js";
+import { cipherCalls, keyCalls, keyLifeCalls, secretCalls, signingCalls, vaultCalls } from "./resources/vault-calls.js";
 import { Transport, type CallOptions, type TransportOptions } from "./transport.js";
 
 export type ProofwrightOptions = TransportOptions;
@@ -37,7 +37,8 @@ const RETRIES = 3;
  * `signal`; it resolves to what the API answers, and rejects with ApiError where the server refuses.
  * @example
  *   const proofwright = await Proofwright.login({ baseUrl: "http://127.0.0.1:8080", email, password });
- *   const { id } = await proofwright.provers.create({ identifier: "cubic", proving_scheme: "groth16", curve: "BN254" });
+ *   const circuit = { identifier: "cubic", proving_scheme: "groth16", curve: "BN254" };
+ *   const { id } = await proofwright.provers.create(circuit);
  *   await proofwright.provers.waitUntilProvisioned(id, { onProgress: ({ step }) => console.log(step) });
  *   const { proof } = await proofwright.provers.prove(id, { witness: { X: "3", Y: "35" } });
  */
@@ -85,7 +86,7 @@ export class Proofwright {
     this.referenceStrings = referenceStringCalls(calls);
     this.ceremonies = ceremonyCalls(calls);
     this.vaults = vaultCalls(calls);
-    this.keys = { ...keyCalls(calls), ...keyLifeCalls(calls) };
+    this.keys = { ...keyCalls(calls), ...signingCalls(calls), ...cipherCalls(calls), ...keyLifeCalls(calls) };
     this.secrets = secretCalls(calls);
     this.seal = sealCalls(calls);
     this.networks = networkCalls(calls);

@@ -27,7 +27,9 @@ const CURVES: Readonly<Record<string, string>> = {
 /**
  * Returns whether a Groth16, PLONK or FFLONK proof is valid for the public signals; one that is malformed is not.
  * @throws TypeError for a key of another scheme or curve
- * @example const isValid = verifyProof({ verifyingKey, proof: made.snarkjs.proof, publicSignals: made.public_signals });
+ * @example
+ *   const { snarkjs, public_signals: publicSignals } = await proofwright.provers.prove(id, inputs, { format: "snarkjs" });
+ *   const isValid = verifyProof({ verifyingKey, proof: snarkjs?.proof, publicSignals });
  */
 export function verifyProof({ verifyingKey, proof, publicSignals }: ProofClaim): boolean {
   const { protocol, curve } = (verifyingKey ?? {}) as { readonly protocol?: unknown; readonly curve?: unknown };

@@ -70,7 +70,7 @@ export async function run(baseUrl: string): Promise<Findings> {
     receiptAction: receipt.action,
     storeProofHolds: verifyStoreProof(inclusion).holds,
     names,
-    signature: "signature" in signed ? String(signed.signature) : "",
+    signature: "signature" in signed ? signed.signature : "",
     eventSubject,
     refusal,
   };

@@ -20,7 +20,7 @@ afterEach(() => {
 });
 
 /** A client whose server is a function. */
-function client(answer: (request: Seen, count: number) => Response | unknown): Proofwright {
+function client(answer: (request: Seen, count: number) => unknown): Proofwright {
   return new Proofwright({
     baseUrl: "http://host/api/v1",
     token: "t",
@@ -28,7 +28,7 @@ function client(answer: (request: Seen, count: number) => Response | unknown): P
       const text = init?.body as string | undefined;
       const request = {
         method: init?.method ?? "GET",
-        path: String(url as string).slice("http://host".length),
+        path: (url as string).slice("http://host".length),
         headers: new Headers(init?.headers),
         body: text === undefined ? undefined : (JSON.parse(text) as unknown),
       };
@@ -71,7 +71,7 @@ describe("the client", () => {
     const found = client(() => ({}));
     await found.keys.sign("v/1", "k", { message: "hello" });
     await found.provers.prove("cube:latest", { witness: { X: "3" } }, { format: "snarkjs" });
-    await found.provers.proveWitness("p", new Uint8Array([1]) as Uint8Array<ArrayBuffer>).catch(() => undefined);
+    await found.provers.proveWitness("p", new Uint8Array([1])).catch(() => undefined);
     await found.seal.unseal("words");
     expect(seen.map(({ method, path, body }) => [method, path, body]).slice(0, 2)).toEqual([
       ["POST", "/api/v1/vaults/v%2F1/keys/k/sign", { message: "hello" }],

@@ -31,7 +31,7 @@ function transport(steps: Step[], options: Partial<TransportOptions> = {}): Tran
     baseUrl: "http://host/prefix/",
     retries: 3,
     fetch: async (url, init) => {
-      seen.push({ url: String(url as string), headers: new Headers(init?.headers), atMs: Date.now() });
+      seen.push({ url: url as string, headers: new Headers(init?.headers), atMs: Date.now() });
       init?.signal?.throwIfAborted();
       const step = steps.shift();
       if (step === undefined) throw new Error("asked too often");

@@ -118,9 +118,9 @@ function permissionTable(): string {
 /** How the parts of an operation become parts of the document: counted first, then placed or referred to. */
 interface Placing {
   /** @param name PascalCase; names the schema where it becomes a component */
-  schema(schema: TSchema, name: string): JsonObject;
-  parameter(parameter: JsonObject, name: string): JsonObject;
-  failure(failure: JsonObject, name: string): JsonObject;
+  readonly schema: (schema: TSchema, name: string) => JsonObject;
+  readonly parameter: (parameter: JsonObject, name: string) => JsonObject;
+  readonly failure: (failure: JsonObject, name: string) => JsonObject;
 }
 
 function operation(route: RouteSpec, placing: Placing): JsonObject {
@@ -151,7 +151,7 @@ function operationParameters(route: RouteSpec, placing: Placing): JsonObject {
   ];
   if (parameters.length === 0) return {};
   return {
-    parameters: parameters.map((parameter) => placing.parameter(parameter, pascalCase(String(parameter.name)))),
+    parameters: parameters.map((parameter) => placing.parameter(parameter, pascalCase(parameter.name as string))),
   };
 }
 

@@ -39,13 +39,8 @@ export function proverCalls(calls: Calls) {
     note: (id: string, index: string, options?: CallOptions) =>
       calls.json("GET /api/v1/provers/:id/notes/:index", { params: { id, index } }, options),
     /** Reads whether a key was spent. */
-    nullifier: (
-      id: string,
-      key: string,
-      query?: FiltersAt<"GET /api/v1/provers/:id/nullifiers/:key">,
-      options?: CallOptions,
-    ) =>
-      calls.json("GET /api/v1/provers/:id/nullifiers/:key", { params: { id, key }, ...(query && { query }) }, options),
+    nullifier: (id: string, key: string, options?: CallOptions) =>
+      calls.json("GET /api/v1/provers/:id/nullifiers/:key", { params: { id, key } }, options),
   };
 }
 

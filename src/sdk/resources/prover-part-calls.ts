@@ -24,8 +24,7 @@ export function sharedProverCalls(calls: Calls) {
 export function storeCalls(calls: Calls) {
   return {
     /** Lists stores. */
-    list: (query?: FiltersAt<"GET /api/v1/stores">, options?: CallOptions) =>
-      calls.list("GET /api/v1/stores", { ...(query && { query }) }, options),
+    list: (options?: CallOptions) => calls.list("GET /api/v1/stores", {}, options),
     /** Reads a store with its root. */
     get: (id: string, options?: CallOptions) => calls.json("GET /api/v1/stores/:id", { params: { id } }, options),
     /** Lists the roots that a store has had. */

@@ -43,6 +43,27 @@ export function keyCalls(calls: Calls) {
     /** Deletes a key. */
     delete: (vaultId: string, keyId: string, options?: CallOptions) =>
       calls.json("DELETE /api/v1/vaults/:id/keys/:key_id", { params: { id: vaultId, key_id: keyId } }, options),
+    /** Lists the addresses of a wallet key. */
+    addresses: (vaultId: string, keyId: string, options?: CallOptions) =>
+      calls.list("GET /api/v1/vaults/:id/keys/:key_id/addresses", { params: { id: vaultId, key_id: keyId } }, options),
+    /** Reads the extended public key of a wallet key. */
+    xpub: (
+      vaultId: string,
+      keyId: string,
+      query?: FiltersAt<"GET /api/v1/vaults/:id/keys/:key_id/xpub">,
+      options?: CallOptions,
+    ) =>
+      calls.json(
+        "GET /api/v1/vaults/:id/keys/:key_id/xpub",
+        { params: { id: vaultId, key_id: keyId }, ...(query && { query }) },
+        options,
+      ),
+  };
+}
+
+/** Signatures and keys that follow from a key. */
+export function signingCalls(calls: Calls) {
+  return {
     /** Signs a message. */
     sign: (
       vaultId: string,
@@ -67,6 +88,36 @@ export function keyCalls(calls: Calls) {
         { params: { id: vaultId, key_id: keyId }, body },
         options,
       ),
+    /** Derives a key. */
+    derive: (
+      vaultId: string,
+      keyId: string,
+      body: BodyAt<"POST /api/v1/vaults/:id/keys/:key_id/derive">,
+      options?: CallOptions,
+    ) =>
+      calls.json(
+        "POST /api/v1/vaults/:id/keys/:key_id/derive",
+        { params: { id: vaultId, key_id: keyId }, body },
+        options,
+      ),
+    /** Agrees on a secret with the owner of another key. */
+    agree: (
+      vaultId: string,
+      keyId: string,
+      body: BodyAt<"POST /api/v1/vaults/:id/keys/:key_id/agree">,
+      options?: CallOptions,
+    ) =>
+      calls.json(
+        "POST /api/v1/vaults/:id/keys/:key_id/agree",
+        { params: { id: vaultId, key_id: keyId }, body },
+        options,
+      ),
+  };
+}
+
+/** Encryption under a key. */
+export function cipherCalls(calls: Calls) {
+  return {
     /** Encrypts data. */
     encrypt: (
       vaultId: string,
@@ -101,54 +152,6 @@ export function keyCalls(calls: Calls) {
       calls.json(
         "POST /api/v1/vaults/:id/keys/:key_id/rewrap",
         { params: { id: vaultId, key_id: keyId }, body },
-        options,
-      ),
-    /** Derives a key. */
-    derive: (
-      vaultId: string,
-      keyId: string,
-      body: BodyAt<"POST /api/v1/vaults/:id/keys/:key_id/derive">,
-      options?: CallOptions,
-    ) =>
-      calls.json(
-        "POST /api/v1/vaults/:id/keys/:key_id/derive",
-        { params: { id: vaultId, key_id: keyId }, body },
-        options,
-      ),
-    /** Agrees on a secret with the owner of another key. */
-    agree: (
-      vaultId: string,
-      keyId: string,
-      body: BodyAt<"POST /api/v1/vaults/:id/keys/:key_id/agree">,
-      options?: CallOptions,
-    ) =>
-      calls.json(
-        "POST /api/v1/vaults/:id/keys/:key_id/agree",
-        { params: { id: vaultId, key_id: keyId }, body },
-        options,
-      ),
-    /** Lists the addresses of a wallet key. */
-    addresses: (
-      vaultId: string,
-      keyId: string,
-      query?: FiltersAt<"GET /api/v1/vaults/:id/keys/:key_id/addresses">,
-      options?: CallOptions,
-    ) =>
-      calls.list(
-        "GET /api/v1/vaults/:id/keys/:key_id/addresses",
-        { params: { id: vaultId, key_id: keyId }, ...(query && { query }) },
-        options,
-      ),
-    /** Reads the extended public key of a wallet key. */
-    xpub: (
-      vaultId: string,
-      keyId: string,
-      query?: FiltersAt<"GET /api/v1/vaults/:id/keys/:key_id/xpub">,
-      options?: CallOptions,
-    ) =>
-      calls.json(
-        "GET /api/v1/vaults/:id/keys/:key_id/xpub",
-        { params: { id: vaultId, key_id: keyId }, ...(query && { query }) },
         options,
       ),
   };
