@@ -28,8 +28,8 @@ const CURVES: Readonly<Record<string, string>> = {
  * Returns whether a Groth16, PLONK or FFLONK proof is valid for the public signals; one that is malformed is not.
  * @throws TypeError for a key of another scheme or curve
  * @example
- *   const { snarkjs, public_signals: publicSignals } = await proofwright.provers.prove(id, inputs, { format: "snarkjs" });
- *   const isValid = verifyProof({ verifyingKey, proof: snarkjs?.proof, publicSignals });
+ *   const made = await proofwright.provers.prove(id, inputs, { format: "snarkjs" });
+ *   const isValid = verifyProof({ verifyingKey, proof: made.snarkjs?.proof, publicSignals: made.public_signals });
  */
 export function verifyProof({ verifyingKey, proof, publicSignals }: ProofClaim): boolean {
   const { protocol, curve } = (verifyingKey ?? {}) as { readonly protocol?: unknown; readonly curve?: unknown };

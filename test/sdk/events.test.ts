@@ -24,7 +24,7 @@ function client(connections: (readonly string[] | Response)[], token: string | (
     baseUrl: "http://host",
     token,
     fetch: async (url) => {
-      asked.push(new URL(url as string));
+      asked.push(new URL(url));
       const pieces = connections.shift();
       if (pieces === undefined) throw new TypeError("fetch failed");
       if (pieces instanceof Response) return pieces;
