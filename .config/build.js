@@ -140,6 +140,22 @@ if (
   });
 }
 
+// What `import "proofwright"` gives, for Node and browsers: one module for each that a bundler may leave out.
+const SDK = "dist/sdk";
+const sdkSources = [...modules.filter((source) => source.startsWith("src/")), "package-lock.json", ".config/build.js"];
+if (isStale(join(SDK, "sdk/index.js"), sdkSources)) {
+  rmSync(join(ROOT, SDK), { recursive: true, force: true });
+  await build({
+    ...{ absWorkingDir: ROOT, outdir: SDK, outbase: "src", format: "esm", platform: "neutral", target: "es2022" },
+    entryPoints: ["sdk/index", "sdk/proofwright", "sdk/verify-proof", "verify-receipt", "verify-store-proof"].map(
+      (name) => `src/${name}.ts`,
+    ),
+    ...{ bundle: true, splitting: true, chunkNames: "[name]-[hash]", packages: "external", logLevel: "warning" },
+    define: { PREPARED_PROGRAMS: "undefined", "import.meta.url": '""' },
+    plugins: [nodeStandIns],
+  });
+}
+
 const circuitSources = [
   ...files("circuits", ".circom"),
   ...files("src/engine/circuit", ".ts"),

@@ -13,7 +13,7 @@ export default mergeConfig(
       testTimeout: 3_600_000,
       hookTimeout: 600_000,
       // A busy machine needs longer than the second that is the default.
-      expect: { poll: { timeout: 30_000 } },
+      expect: { poll: { timeout: 120_000 } },
     },
   }),
 );

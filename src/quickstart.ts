@@ -1,6 +1,6 @@
 /**
  * `npm run quickstart`: from a circuit to verified proofs, step by step. Starts a real server with a temporary data
- * folder, then uses only the typed client over HTTP. Exits 0 only when every step has its expected result.
+ * folder, then uses only the SDK over HTTP. Exits 0 only when every step has its expected result.
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -8,16 +8,14 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { apiRoutes } from "./api.js";
-import { createClient, type Client } from "./client.js";
 import { PACKAGE_ROOT } from "./platform/files/package-root.js";
 import { ProgressLine } from "./progress-line.js";
+import { ProvisioningError, TimeoutError } from "./sdk/errors.js";
+import { Proofwright } from "./sdk/proofwright.js";
 
-type Api = Client<typeof apiRoutes>;
 type Inputs = Record<string, unknown>;
 
 const START_TIMEOUT_MS = 30_000;
-const POLL_MS = 250;
 /** SHA-256 takes about a minute on two slow cores; after ten minutes something is wrong. */
 const PROVISION_TIMEOUT_MS = 600_000;
 
@@ -61,69 +59,56 @@ export async function runQuickstart(): Promise<number> {
 }
 
 async function mainJob(url: string, line: ProgressLine): Promise<void> {
-  const anonymous = createClient({ baseUrl: url }, apiRoutes);
   const credentials = { email: `ada.${randomUUID().slice(0, 8)}@example.com`, password: `quick ${randomUUID()}` };
-  await line.step(
-    "create a user",
-    async () => await anonymous.createUser({ body: { ...credentials, first_name: "Ada", last_name: "Lovelace" } }),
-  );
-  const login = await line.step("log in", async () => await anonymous.authenticate({ body: credentials }));
-  const api = createClient({ baseUrl: url, token: login.body.token.access_token }, apiRoutes);
+  const user = { ...credentials, first_name: "Ada", last_name: "Lovelace" };
+  await line.step("create a user", async () => await new Proofwright({ baseUrl: url }).users.create(user));
+  const api = await line.step("log in", async () => await Proofwright.login({ baseUrl: url, ...credentials }));
   await proveCircuit(api, line, "cubic");
   await proveCircuit(api, line, "sha256_preimage");
 }
 
-async function proveCircuit(api: Api, line: ProgressLine, identifier: string): Promise<void> {
+async function proveCircuit(api: Proofwright, line: ProgressLine, identifier: string): Promise<void> {
   line.heading(identifier);
   const { satisfying } = JSON.parse(
     readFileSync(join(PACKAGE_ROOT, "circuits", identifier, "inputs.json"), "utf8"),
   ) as { satisfying: Inputs };
   const id = await line.step(`provision ${identifier}`, async (report) => await provision(api, identifier, report));
-  const made = await line.step("prove", async () => await api.prove({ params: { id }, body: { witness: satisfying } }));
-  const { proof } = made.body;
+  const made = await line.step("prove", async () => await api.provers.prove(id, { witness: satisfying }));
+  const { proof } = made;
   line.note(`proof ${proof.slice(0, 32)}… (${String(proof.length / 2)} bytes)`);
   const verify = async (witness: Inputs, candidate: string): Promise<boolean> =>
-    (await api.verify({ params: { id }, body: { witness, proof: candidate } })).body.result;
+    (await api.provers.verify(id, { witness, proof: candidate })).result;
   if (!(await line.step("verify it", async () => await verify(satisfying, proof))))
     throw new QuickstartFailure("a valid proof was not accepted");
   const other = await line.step(
     "prove again (the key is warm now)",
-    async () => await api.prove({ params: { id }, body: { witness: satisfying } }),
+    async () => await api.provers.prove(id, { witness: satisfying }),
   );
-  if (
-    await line.step("verify a tampered proof", async () => await verify(satisfying, spliced(proof, other.body.proof)))
-  )
+  if (await line.step("verify a tampered proof", async () => await verify(satisfying, spliced(proof, other.proof))))
     throw new QuickstartFailure("a tampered proof was accepted");
   const wrongInputs = withWrongPublicInput(satisfying, await publicInputNames(api, id));
   if (await line.step("verify with a wrong public input", async () => await verify(wrongInputs, proof)))
     throw new QuickstartFailure("a proof was accepted for another public input");
 }
 
-async function provision(api: Api, identifier: string, report: (share: number, text: string) => void): Promise<string> {
-  const created = await api.createProver({
-    body: {
-      identifier,
-      proving_scheme: "groth16",
-      curve: "BN254",
-      provider: "circom",
-      name: `quickstart ${identifier}`,
-    },
-  });
-  const { id } = created.body;
-  const deadlineMs = Date.now() + PROVISION_TIMEOUT_MS;
-  for (;;) {
-    const { body } = await api.getProverStatus({ params: { id } });
-    report(body.progress, body.step);
-    if (body.status === "failed")
-      throw new QuickstartFailure(`${identifier} failed: ${body.errors[0]?.message ?? "no reason given"}`);
-    if (body.finished) return id;
-    if (Date.now() > deadlineMs)
-      throw new QuickstartFailure(
-        `${identifier} was not provisioned within ${String(PROVISION_TIMEOUT_MS / 60_000)} minutes`,
-      );
-    await new Promise((resolve) => {
-      setTimeout(resolve, POLL_MS);
+async function provision(
+  api: Proofwright,
+  identifier: string,
+  report: (share: number, text: string) => void,
+): Promise<string> {
+  const name = `quickstart ${identifier}`;
+  const { id } = await api.provers.create({ identifier, proving_scheme: "groth16", curve: "BN254", name });
+  try {
+    await api.provers.waitUntilProvisioned(id, {
+      timeoutMs: PROVISION_TIMEOUT_MS,
+      onProgress: ({ progress, step }) => {
+        report(progress, step);
+      },
     });
+    return id;
+  } catch (error) {
+    if (!(error instanceof ProvisioningError || error instanceof TimeoutError)) throw error;
+    throw new QuickstartFailure(`${identifier} failed: ${error.message}`);
   }
 }
 
@@ -133,8 +118,8 @@ function spliced(proof: string, other: string): string {
   return other.slice(0, pointHex) + proof.slice(pointHex);
 }
 
-async function publicInputNames(api: Api, id: string): Promise<readonly string[]> {
-  const { bytes } = await api.getProverArtifact({ params: { id, name: "interface.json" } });
+async function publicInputNames(api: Proofwright, id: string): Promise<readonly string[]> {
+  const bytes = await api.provers.artifact(id, "interface.json");
   const { signals } = JSON.parse(Buffer.from(bytes).toString("utf8")) as {
     signals: readonly { name: string; visibility: string }[];
   };

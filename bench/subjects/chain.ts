@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { createWalletClient, defineChain, http } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { apiRoutes } from "../../src/api.js";
-import { createClient, type Client } from "../../src/client.js";
+import { createClient, type Client } from "../../src/sdk/client.js";
 import { ANVIL, ask, endProcess, startProcess } from "../node-process.js";
 import { summarize } from "../sample.js";
 import type { BenchSubject, Report } from "../subject.js";

@@ -7,7 +7,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { apiRoutes } from "../../src/api.js";
-import { createClient, type Client } from "../../src/client.js";
+import { createClient, type Client } from "../../src/sdk/client.js";
 import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
 import { endServerProcess, requestLoad, startServerProcess, type LoadResult } from "../http-load.js";
 import type { BenchSubject, Report } from "../subject.js";

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { createLocalJWKSet, jwtVerify } from "jose";
 import { apiRoutes } from "../../src/api.js";
-import { createClient } from "../../src/client.js";
+import { createClient } from "../../src/sdk/client.js";
 import { createIdentity, type Identity } from "../../src/identity/create-identity.js";
 import { eventCommit } from "../../src/platform/events/event-log.js";
 import { openSigningKeys } from "../../src/platform/auth/signing-keys.js";

@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { apiRoutes } from "../../src/api.js";
-import { createClient, type Client } from "../../src/client.js";
+import { createClient, type Client } from "../../src/sdk/client.js";
 import { endServerProcess, startServerProcess } from "../http-load.js";
 import { summarize } from "../sample.js";
 import type { BenchSubject, Report } from "../subject.js";

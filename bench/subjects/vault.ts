@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { apiRoutes } from "../../src/api.js";
-import { createClient, type Client } from "../../src/client.js";
+import { createClient, type Client } from "../../src/sdk/client.js";
 import { sampleCommitFloorMs } from "../disk-floor.js";
 import { endServerProcess, requestLoad, startServerProcess, type LoadOptions, type LoadResult } from "../http-load.js";
 import { quantileOf, sampleMs, summarize } from "../sample.js";

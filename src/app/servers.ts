@@ -1,5 +1,6 @@
 /** The part of the composition root that makes the HTTP servers: which routes are served where, by which handlers. */
 import { ROUTE_LIST } from "../api.js";
+import { apiSchemas } from "../api-schemas.js";
 import { chainRoutes } from "../chain/routes.js";
 import { identityRoutes } from "../identity/routes.js";
 import { requireTenantBy } from "../identity/tenants/tenant-access.js";
@@ -142,6 +143,7 @@ function boundRoutes(parts: AppParts): BoundRoute[] {
     { name: "Proofwright", version: serverVersion() },
     {
       routes: ROUTE_LIST,
+      schemas: apiSchemas,
       readiness: () => [
         { name: "store", ok: parts.store.state === "ready" },
         { name: "vault_unsealed", ok: parts.vault.service.isUnsealed() },

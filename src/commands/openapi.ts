@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROUTE_LIST } from "../api.js";
+import { apiSchemas } from "../api-schemas.js";
 import { openApiDocument } from "../platform/contract/openapi.js";
 import { PACKAGE_ROOT } from "../platform/files/package-root.js";
 
@@ -11,7 +12,7 @@ const COLUMNS = 120;
 /** Returns the text of src/openapi.json: the document of all routes. */
 export function openApiText(): string {
   const { version } = JSON.parse(readFileSync(join(PACKAGE_ROOT, "package.json"), "utf8")) as { version: string };
-  return `${formatJson(openApiDocument({ title: "Proofwright", version }, ROUTE_LIST))}\n`;
+  return `${formatJson(openApiDocument({ title: "Proofwright", version, schemas: apiSchemas }, ROUTE_LIST))}\n`;
 }
 
 /** Prints the document on standard output. Returns the exit code. */
@@ -28,7 +29,7 @@ function formatJson(value: unknown, indent = "", prefix = ""): string {
   const members = Object.entries(value)
     .filter(([, member]) => member !== undefined)
     .map(([name, member]) =>
-      formatJson(member, `${indent}  `, Array.isArray(value) ? "" : `${JSON.stringify(name)}: `),
+      formatJson(member, `${indent} `, Array.isArray(value) ? "" : `${JSON.stringify(name)}: `),
     );
   return `${indent}${prefix}${open}\n${members.join(",\n")}\n${indent}${close}`;
 }

@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ApiError } from "../../src/client.js";
+import { ApiError } from "../../src/sdk/errors.js";
 import { createLog } from "../../src/platform/log.js";
 import { openStore } from "../../src/platform/store/lmdb/lmdb-store.js";
 import { ANVIL_ACCOUNTS, startAnvil, type Anvil } from "../support/anvil.js";

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as snarkjs from "snarkjs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ApiError } from "../../src/client.js";
+import { ApiError } from "../../src/sdk/errors.js";
 import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
 import { eventually } from "../support/eventually.js";
 import { provisioned, startServer, type Api, type TestServer } from "../support/server.js";

@@ -4,7 +4,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { ApiError } from "../../src/client.js";
+import type { ApiError } from "../../src/sdk/errors.js";
 import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
 import { startServer, type TestServer } from "../support/server.js";
 import { newFolder } from "../support/temporary-folder.js";

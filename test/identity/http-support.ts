@@ -1,5 +1,6 @@
 /** Identity behind the real HTTP front, at an issuer that is its own address, as OAuth clients need it. */
-import { ApiError, createClient, type Client } from "../../src/client.js";
+import { createClient, type Client } from "../../src/sdk/client.js";
+import { ApiError } from "../../src/sdk/errors.js";
 import type { IdentityDependencies, IdentityOptions } from "../../src/identity/create-identity.js";
 import { identityRoutes } from "../../src/identity/routes.js";
 import type { Principal } from "../../src/platform/auth/principal.js";

@@ -4,7 +4,7 @@
  */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { ApiError } from "../../src/client.js";
+import { ApiError } from "../../src/sdk/errors.js";
 import type { SeededRandom } from "./seeded.js";
 import { startServer, type Api, type TestServer } from "./server.js";
 import { newFolder } from "./temporary-folder.js";

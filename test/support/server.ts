@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { apiRoutes } from "../../src/api.js";
-import { createClient, type Client } from "../../src/client.js";
+import { createClient, type Client } from "../../src/sdk/client.js";
 import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
 import { newFolder } from "./temporary-folder.js";
 

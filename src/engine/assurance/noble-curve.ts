@@ -6,6 +6,7 @@ import type { BlsCurvePair } from "@noble/curves/abstract/bls.js";
 import { bls12_381 } from "@noble/curves/bls12-381.js";
 import { bn254 } from "@noble/curves/bn254.js";
 import { keccak_256 } from "@noble/hashes/sha3.js";
+import { bytesToHex, hexToBytes } from "@noble/hashes/utils.js";
 import type { CurveName } from "../curves/curve-parameters.js";
 
 export type NobleG1 = InstanceType<BlsCurvePair["G1"]["Point"]>;
@@ -128,8 +129,8 @@ export class NobleCurve {
       const { x, y } = item.toAffine();
       return hexOf(x, this.#coordinateBytes) + hexOf(y, this.#coordinateBytes);
     });
-    const hash = keccak_256(Uint8Array.from(Buffer.from(parts.join(""), "hex")));
-    return this.reduce(BigInt(`0x${Buffer.from(hash).toString("hex")}`));
+    const hash = keccak_256(hexToBytes(parts.join("")));
+    return this.reduce(BigInt(`0x${bytesToHex(hash)}`));
   }
 
   /**

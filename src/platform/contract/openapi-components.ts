@@ -1,6 +1,7 @@
 /**
- * Moves what the operations of an OpenAPI document repeat to its `components`, and refers to it there. A schema with a
- * title is always a component of that name; another one is named after the operation that needs it first.
+ * Moves what the operations of an OpenAPI document repeat to its `components`, and refers to it there. Schemas with a
+ * name or a title are always components of that name, bodies and answers too; another one is named after the operation
+ * that needs it first.
  */
 import { createHash } from "node:crypto";
 
@@ -9,9 +10,10 @@ export type JsonObject = { readonly [member: string]: Json };
 
 /** Shorter ones stay where they are: a reference would not be shorter, and is harder to read. */
 const SCHEMA_CHARACTERS_MIN = 120;
-/** Codes in the name of a failure; where there are more, a hash of the failure follows. */
-const CODES_NAMED_MAX = 3;
-const HASH_CHARACTERS = 8;
+/** Texts, numbers and lists read better in their place, and have no name in generated code. */
+const PLAIN_CHARACTERS_MIN = 300;
+/** Of a hash that tells apart what would have the same name. */
+const HASH_CHARACTERS = 6;
 const NOT_IN_NAMES = /[^A-Za-z0-9]+/;
 
 /** Collects schemas that are used more than once. First every schema is counted, then every schema is placed. */
@@ -19,7 +21,20 @@ export class SharedSchemas {
   /** By name; complete once every schema was placed. */
   readonly components: Record<string, JsonObject> = {};
   readonly #uses = new Map<string, number>();
+  /** Names of components by their schema. */
   readonly #names = new Map<string, string>();
+  /** Names that were given, by the schema. */
+  readonly #given: ReadonlyMap<string, string>;
+
+  /** @param named schemas that are components of these names wherever they are used */
+  constructor(named: Readonly<Record<string, JsonObject>> = {}) {
+    // Of two names of one schema the first counts.
+    this.#given = new Map(
+      Object.entries(named)
+        .reverse()
+        .map(([name, schema]) => [JSON.stringify(schema), name]),
+    );
+  }
 
   /** Counts a use of a schema. Its parts are counted once, because they move with it. */
   count(schema: JsonObject): void {
@@ -40,9 +55,24 @@ export class SharedSchemas {
   place(schema: JsonObject, name: string): JsonObject {
     const key = JSON.stringify(schema);
     if (!this.#isShared(schema, key)) return this.#placeParts(schema, name);
+    return this.#component(schema, key, name);
+  }
+
+  /**
+   * Returns a reference to the schema of a whole body or answer, under which generated code knows it; of a list, the
+   * list with a reference to its items where they are shared.
+   */
+  placeWhole(schema: JsonObject, name: string): JsonObject {
+    if (schema["type"] === "array") return this.#placeParts(schema, name);
+    const isComponent = schema["type"] === "object" || schema["anyOf"] !== undefined;
+    return isComponent ? this.#component(schema, JSON.stringify(schema), name) : this.place(schema, name);
+  }
+
+  #component(schema: JsonObject, key: string, name: string): JsonObject {
     const known = this.#names.get(key);
     if (known !== undefined) return reference("schemas", known);
-    const own = this.#freeName(typeof schema["title"] === "string" ? pascalCase(schema["title"]) : name);
+    const titled = typeof schema["title"] === "string" ? pascalCase(schema["title"]) : name;
+    const own = this.#freeName(this.#given.get(key) ?? titled);
     this.#names.set(key, own);
     // Taken before its parts are placed, so that none of them gets its name.
     this.components[own] = schema;
@@ -56,7 +86,9 @@ export class SharedSchemas {
 
   #isShared(schema: JsonObject, key: string): boolean {
     if (schema["$ref"] !== undefined) return false;
-    return schema["title"] !== undefined || (key.length >= SCHEMA_CHARACTERS_MIN && (this.#uses.get(key) ?? 0) > 1);
+    if (schema["title"] !== undefined || this.#given.has(key)) return true;
+    const least = schema["properties"] === undefined ? PLAIN_CHARACTERS_MIN : SCHEMA_CHARACTERS_MIN;
+    return key.length >= least && (this.#uses.get(key) ?? 0) > 1;
   }
 
   #freeName(wanted: string): string {
@@ -67,28 +99,38 @@ export class SharedSchemas {
   }
 }
 
-/** Collects failures that several operations answer. First every failure is counted, then every failure is placed. */
-export class SharedFailures {
+/**
+ * Collects parts that several operations have: failures, parameters. First every part is counted, then every part is
+ * placed.
+ */
+export class SharedParts {
   readonly components: Record<string, JsonObject> = {};
+  readonly #kind: "parameters" | "responses";
   readonly #uses = new Map<string, number>();
+  /** The most used part of each name, which has the name without a hash; of equally used ones the first. */
+  readonly #plain = new Map<string, string>();
 
-  /** Counts a use of a failure. */
-  count(failure: JsonObject): void {
-    const key = JSON.stringify(failure);
-    this.#uses.set(key, (this.#uses.get(key) ?? 0) + 1);
+  constructor(kind: "parameters" | "responses") {
+    this.#kind = kind;
   }
 
-  /** Returns a reference to the failure, named after its status and codes; the failure itself if it is used once. */
-  place(failure: JsonObject, status: number, codes: readonly string[]): JsonObject {
-    const key = JSON.stringify(failure);
-    if ((this.#uses.get(key) ?? 0) < 2) return failure;
-    const plain = [String(status), ...codes.slice(0, CODES_NAMED_MAX)].join(".");
-    const isPlain =
-      codes.length <= CODES_NAMED_MAX && [undefined, key].includes(JSON.stringify(this.components[plain]));
+  /** Counts a use of a part. */
+  count(part: JsonObject, name: string): void {
+    const key = JSON.stringify(part);
+    const uses = (this.#uses.get(key) ?? 0) + 1;
+    this.#uses.set(key, uses);
+    const plain = this.#plain.get(name);
+    if (plain === undefined || uses > (this.#uses.get(plain) ?? 0)) this.#plain.set(name, key);
+  }
+
+  /** Returns a reference to the part under its name, to which a hash is added where it is not the usual one. */
+  place(part: JsonObject, name: string): JsonObject {
+    const key = JSON.stringify(part);
+    if ((this.#uses.get(key) ?? 0) < 2) return part;
     const hash = createHash("sha256").update(key).digest("hex").slice(0, HASH_CHARACTERS);
-    const name = isPlain ? plain : `${plain}.${hash}`;
-    this.components[name] = failure;
-    return reference("responses", name);
+    const own = this.#plain.get(name) === key ? name : `${name}.${hash}`;
+    this.components[own] = part;
+    return reference(this.#kind, own);
   }
 }
 
@@ -100,7 +142,7 @@ export function pascalCase(text: string): string {
     .join("");
 }
 
-function reference(kind: "schemas" | "responses", name: string): JsonObject {
+function reference(kind: "schemas" | "parameters" | "responses", name: string): JsonObject {
   return { $ref: `#/components/${kind}/${name}` };
 }
 

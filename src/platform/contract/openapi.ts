@@ -1,20 +1,26 @@
 /** Derives the OpenAPI 3.1 document from the route definitions. Nothing about a single route is written here. */
 import type { TObject, TSchema } from "typebox";
 import { PERMISSIONS } from "../auth/permissions.js";
-import { ERROR_STATUS, type ErrorCode } from "../errors.js";
-import { HEAD_BYTES_MAX, HEAD_FIELDS_MAX } from "./head-limits.js";
-import { pascalCase, SharedFailures, SharedSchemas, type Json, type JsonObject } from "./openapi-components.js";
+import { ERROR_STATUS } from "../errors.js";
+import { pascalCase, SharedParts, SharedSchemas, type Json, type JsonObject } from "./openapi-components.js";
+import { failureCodes, failures } from "./openapi-failures.js";
+import { HEADERS, headers } from "./openapi-headers.js";
+import { readableForm } from "./readable-form.js";
 import type { Area, FilesBody, ResponseSpec, RouteSpec } from "./route.js";
-import { ErrorBody, publishedForm } from "./schemas.js";
+import { ErrorBody } from "./schemas.js";
 import { queryObject } from "./validate.js";
 
-/** `info` of the document. */
+/** `info` of the document, and the names of its components. */
 export interface OpenApiInfo {
   readonly title: string;
   readonly version: string;
+  /** Schemas by the names under which generated code knows them. */
+  readonly schemas?: Readonly<Record<string, TSchema>>;
 }
 
 const JSON_MEDIA = "application/json";
+const ABOUT =
+  "Zero-knowledge prover registry, key vault, chain and identity.\n\nEvery answer has `X-Request-Id`. A failure's `errors[].code` is stable; `x-codes` lists those of an operation by status, and `x-error-statuses` the status of each.";
 const AREA_TEXT: Readonly<Record<Area, string>> = {
   prover: "Register provers, make proofs, verify proofs.",
   vault: "Keys and secrets that never leave the server unprotected.",
@@ -22,54 +28,6 @@ const AREA_TEXT: Readonly<Record<Area, string>> = {
   identity: "Users, applications and tokens.",
   service: "State and description of the server itself.",
 };
-const HEADERS = {
-  "X-Request-Id": {
-    description: "Id of the request; the client's X-Request-Id when it is 1 to 64 letters, digits and `._:-`",
-    schema: { type: "string" },
-  },
-  "Retry-After": {
-    description: "Seconds after which another attempt may succeed",
-    schema: { type: "integer", minimum: 1 },
-  },
-  "X-Total-Results-Count": { description: "Results over all pages", schema: { type: "integer", minimum: 0 } },
-  Link: { description: "Pages first, prev, next and last (RFC 8288)", schema: { type: "string" } },
-  Location: { description: "Path of the new resource, where it has one", schema: { type: "string" } },
-  ETag: { description: "SHA-256 of the file, quoted", schema: { type: "string" } },
-} as const satisfies JsonObject;
-
-/** Returns all codes that a route may answer: those of its kind, and those that it names itself. */
-function errorCodes(route: RouteSpec): ErrorCode[] {
-  const codes = new Set<ErrorCode>([
-    "malformed_path",
-    "malformed_request",
-    "invalid_request",
-    "unknown_member",
-    "too_many_requests",
-    "internal_error",
-    "data_corrupt",
-    "overloaded",
-    "deadline_exceeded",
-    "shutting_down",
-    ...(route.errors ?? []),
-  ]);
-  if (route.auth !== "public") codes.add("unauthorized").add("forbidden");
-  if (route.needsUnsealed === true) codes.add("vault_sealed");
-  if (route.method !== "GET")
-    codes
-      .add("body_too_large")
-      .add("request_timeout")
-      .add("conflict")
-      .add("storage_full")
-      .add("storage_failed")
-      .add("audit_unavailable");
-  // A POST without a schema accepts an empty object, so any other body is checked too.
-  if (route.body !== undefined || route.method === "POST" || route.method === "PUT")
-    codes.add("unsupported_media_type").add(route.streamedBody === true ? "length_required" : "malformed_json");
-  if (route.filesBody !== undefined) codes.add("files_invalid").add("files_too_large");
-  if (route.creates === true) codes.add("idempotency_key_reused").add("idempotency_in_progress");
-  return [...codes];
-}
-
 /**
  * Returns the document as plain JSON. Each route is an operation under its path and method; failures are listed by
  * status with their codes (`x-codes`), permissions as `x-permissions`.
@@ -77,38 +35,18 @@ function errorCodes(route: RouteSpec): ErrorCode[] {
  * openApiDocument({ title: "Notes", version: "1.0.0" }, Object.values(noteRoutes));
  */
 export function openApiDocument(info: OpenApiInfo, routes: readonly RouteSpec[]): JsonObject {
+  const { paths, ...components } = placedPaths(info, routes);
   const areas = [...new Set(routes.map(({ area }) => area))];
-  const shared = { schemas: new SharedSchemas(), failures: new SharedFailures() };
-  const counting: Placing = {
-    schema: (schema) => {
-      const plainSchema = plain(schema);
-      shared.schemas.count(plainSchema);
-      return plainSchema;
-    },
-    failure: (failure) => {
-      shared.failures.count(failure);
-      return failure;
-    },
-  };
-  for (const route of routes) operation(route, counting);
-  const placing: Placing = {
-    schema: (schema, place) => shared.schemas.place(plain(schema), place),
-    failure: (failure, status, codes) => shared.failures.place(failure, status, codes),
-  };
-  const paths: Record<string, Record<string, Json>> = {};
-  for (const route of routes) {
-    const path = route.path.replace(/:([a-z_]+)/g, "{$1}");
-    (paths[path] ??= {})[route.method.toLowerCase()] = operation(route, placing);
-  }
   return {
     openapi: "3.1.0",
     info: {
       title: info.title,
       version: info.version,
-      description: `Zero-knowledge prover registry, key vault, chain and identity.\n\n${permissionTable()}`,
+      description: [ABOUT, permissionTable()].join("\n\n"),
       license: { name: "GPL-3.0-or-later", identifier: "GPL-3.0-or-later" },
     },
     servers: [{ url: "/", description: "The server that sent this document" }],
+    security: [{ bearer: [] }],
     tags: areas.map((area) => ({ name: area, description: AREA_TEXT[area] })),
     paths,
     components: {
@@ -121,12 +59,48 @@ export function openApiDocument(info: OpenApiInfo, routes: readonly RouteSpec[])
         },
       },
       headers: HEADERS,
-      schemas: { Error: plain(ErrorBody), ...sorted(shared.schemas.components) },
-      responses: sorted(shared.failures.components),
+      ...components,
     },
     "x-permissions": { ...PERMISSIONS },
+    "x-error-statuses": { ...ERROR_STATUS },
   };
 }
+
+/** Returns the operations by path and method, and the components to which they refer. */
+function placedPaths(info: OpenApiInfo, routes: readonly RouteSpec[]): Record<"paths" | SharedKind, JsonObject> {
+  const named = Object.entries(info.schemas ?? {}).map(([name, schema]) => [name, readableForm(schema)] as const);
+  const schemas = new SharedSchemas(Object.fromEntries(named));
+  const parts = { parameters: new SharedParts("parameters"), responses: new SharedParts("responses") };
+  const count: Placing["schema"] = (schema) => {
+    const counted = readableForm(schema);
+    schemas.count(counted);
+    return counted;
+  };
+  const countPart = (kind: keyof typeof parts) => (part: JsonObject, name: string) => {
+    parts[kind].count(part, name);
+    return part;
+  };
+  const counting = { schema: count, parameter: countPart("parameters"), failure: countPart("responses") };
+  for (const route of routes) operation(route, counting);
+  const placing: Placing = {
+    schema: (schema, name) => schemas.placeWhole(readableForm(schema), name),
+    parameter: (parameter, name) => parts.parameters.place(parameter, name),
+    failure: (failure, name) => parts.responses.place(failure, name),
+  };
+  const paths: Record<string, Record<string, Json>> = {};
+  for (const route of routes) {
+    const path = route.path.replace(/:([a-z_]+)/g, "{$1}");
+    (paths[path] ??= {})[route.method.toLowerCase()] = operation(route, placing);
+  }
+  return {
+    paths,
+    schemas: { Error: readableForm(ErrorBody), ...sorted(schemas.components) },
+    parameters: sorted(parts.parameters.components),
+    responses: sorted(parts.responses.components),
+  };
+}
+
+type SharedKind = "schemas" | "parameters" | "responses";
 
 function permissionTable(): string {
   const rows = Object.entries(PERMISSIONS).map(
@@ -143,9 +117,10 @@ function permissionTable(): string {
 
 /** How the parts of an operation become parts of the document: counted first, then placed or referred to. */
 interface Placing {
-  /** @param place PascalCase; names the schema where it becomes a component */
-  schema(schema: TSchema, place: string): JsonObject;
-  failure(failure: JsonObject, status: number, codes: readonly ErrorCode[]): JsonObject;
+  /** @param name PascalCase; names the schema where it becomes a component */
+  readonly schema: (schema: TSchema, name: string) => JsonObject;
+  readonly parameter: (parameter: JsonObject, name: string) => JsonObject;
+  readonly failure: (failure: JsonObject, name: string) => JsonObject;
 }
 
 function operation(route: RouteSpec, placing: Placing): JsonObject {
@@ -159,29 +134,33 @@ function operation(route: RouteSpec, placing: Placing): JsonObject {
     tags: [route.area],
     summary: route.summary,
     description: [route.description, needs].filter((part) => part !== undefined).join("\n\n"),
-    security: auth === "public" ? [{}] : [{ bearer: [] }],
-    ...(auth === "public" ? {} : { "x-permissions": auth.permissions }),
-    parameters: [
-      ...objectParameters(route.params, "path"),
-      ...objectParameters(queryObject(route), "query"),
-      ...headerParameters(route),
-    ],
+    ...(auth === "public" ? { security: [{}] } : { "x-permissions": auth.permissions }),
+    ...operationParameters(route, placing),
     ...(route.body === undefined ? {} : { requestBody: requestBody(route, route.body, placing) }),
     ...(route.streamedBody === true ? { requestBody: STREAMED_BODY } : {}),
-    responses: { ...successes(route, placing), ...failures(route, placing) },
+    responses: { ...successes(route, placing), ...failures(route, placing.failure) },
+    ...ifAny("x-codes", failureCodes(route)),
   };
 }
 
-function objectParameters(schema: TObject | undefined, place: "path" | "query"): Json[] {
+function operationParameters(route: RouteSpec, placing: Placing): JsonObject {
+  const parameters = [
+    ...objectParameters(route.params, "path"),
+    ...objectParameters(queryObject(route), "query"),
+    ...headerParameters(route),
+  ];
+  if (parameters.length === 0) return {};
+  return {
+    parameters: parameters.map((parameter) => placing.parameter(parameter, pascalCase(parameter.name as string))),
+  };
+}
+
+function objectParameters(schema: TObject | undefined, place: "path" | "query"): JsonObject[] {
   const required = new Set((schema as { required?: readonly string[] } | undefined)?.required ?? []);
   return Object.entries(schema?.properties ?? {}).map(([name, member]) => {
-    const {
-      description,
-      default: byDefault,
-      type,
-    } = member as Readonly<Record<string, unknown>> & {
-      readonly description?: string;
-    };
+    // The description stands at the parameter alone.
+    const { description, ...schema } = readableForm(member);
+    const { default: byDefault, type } = schema;
     return {
       name,
       in: place,
@@ -189,7 +168,7 @@ function objectParameters(schema: TObject | undefined, place: "path" | "query"):
       ...(type === "object" ? { style: "deepObject", explode: true } : {}),
       required: place === "path" || (required.has(name) && byDefault === undefined),
       ...(description === undefined ? {} : { description }),
-      schema: plain(member),
+      schema,
     };
   });
 }
@@ -200,7 +179,7 @@ const STREAMED_BODY: JsonObject = {
   content: { "application/octet-stream": { schema: { type: "string", format: "binary" } } },
 };
 
-function headerParameters(route: RouteSpec): Json[] {
+function headerParameters(route: RouteSpec): JsonObject[] {
   const text = { type: "string" };
   return [
     ...(route.streamedBody === true
@@ -306,12 +285,19 @@ function successes(route: RouteSpec, placing: Placing): JsonObject {
   for (const [status, spec] of Object.entries(route.responses)) {
     answers[status] = {
       description: spec.description,
-      headers: successHeaders(route, Number(status), spec),
-      ...successContent(spec, spec.schema && placing.schema(spec.schema, `${pascalCase(route.id)}${status}`)),
+      ...ifAny("headers", successHeaders(route, Number(status), spec)),
+      ...successContent(spec, spec.schema && placing.schema(spec.schema, answerName(route, status))),
     };
     if (spec.file !== undefined) Object.assign(answers, fileAnswers(spec));
+    if (spec.fixed === true) answers["304"] = UNCHANGED;
   }
   return answers;
+}
+
+/** Such as `DeriveKeyAnswer`; with the status where the answers of several have bodies. */
+function answerName({ id, responses }: RouteSpec, status: string): string {
+  const bodies = Object.values(responses).filter(({ schema }) => schema !== undefined);
+  return `${pascalCase(id)}Answer${bodies.length > 1 ? status : ""}`;
 }
 
 /** @param schema of the body, or a reference to it */
@@ -339,13 +325,13 @@ function successContent(spec: ResponseSpec, schema?: JsonObject): JsonObject {
   return schema === undefined ? {} : { content: { [JSON_MEDIA]: { schema } } };
 }
 
+/** Without X-Request-Id, of which the document says once that every answer has it. */
 function successHeaders(route: RouteSpec, status: number, spec: ResponseSpec): JsonObject {
   return headers(
-    "X-Request-Id",
     ...(isList(route, spec) ? (["X-Total-Results-Count"] as const) : []),
     ...(route.list === true ? (["Link"] as const) : []),
     ...(status === 201 || status === 202 ? (["Location"] as const) : []),
-    ...(spec.file === undefined ? [] : (["ETag"] as const)),
+    ...(spec.file === undefined && spec.fixed === undefined ? [] : (["ETag"] as const)),
     ...(status === 503 ? (["Retry-After"] as const) : []),
   );
 }
@@ -355,66 +341,13 @@ function isList(route: RouteSpec, { schema }: ResponseSpec): boolean {
   return route.list === true || (route.method === "GET" && (schema as { type?: string } | undefined)?.type === "array");
 }
 
-function headers(...names: readonly (keyof typeof HEADERS)[]): JsonObject {
-  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
-}
+const UNCHANGED: JsonObject = { description: "Unchanged: the ETag is the one in If-None-Match" };
 
 function fileAnswers(spec: ResponseSpec): JsonObject {
-  const common = headers("X-Request-Id");
   return {
-    "206": { description: "The part requested by Range", headers: common, ...successContent(spec) },
-    "304": { description: "Unchanged: the ETag is the one in If-None-Match", headers: common },
-    "416": { description: "No byte of the file is in the range", headers: common },
-  };
-}
-
-/** Answered before anything is known of the request, so it is no JSON. */
-const HEAD_TOO_LARGE: JsonObject = {
-  description: `The request line and the headers have more than ${String(HEAD_BYTES_MAX)} bytes, or there are more than ${String(HEAD_FIELDS_MAX)} headers`,
-  content: {
-    "text/html": { schema: { type: "string" } },
-    "application/json": { schema: { $ref: "#/components/schemas/Error" } },
-  },
-};
-
-/** Returns one response per status, with its codes listed. */
-function failures(route: RouteSpec, placing: Placing): JsonObject {
-  const byStatus = new Map<number, ErrorCode[]>();
-  for (const code of errorCodes(route).filter((each) => route.oauthErrors?.[each] === undefined)) {
-    const status = ERROR_STATUS[code];
-    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
-  }
-  const declared = new Set(Object.keys(route.responses).map(Number));
-  const entries = [...byStatus].filter(([status]) => !declared.has(status)).sort(([a], [b]) => a - b);
-  return {
-    ...Object.fromEntries(
-      entries.map(([status, codes]) => [String(status), placing.failure(failure(route, status, codes), status, codes)]),
-    ),
-    "431": placing.failure(HEAD_TOO_LARGE, 431, []),
-  };
-}
-
-function failure(route: RouteSpec, status: number, codes: readonly ErrorCode[]): JsonObject {
-  const added = Object.entries(route.errorMembers ?? {});
-  const base = { $ref: "#/components/schemas/Error" };
-  const schema: Json =
-    added.length === 0
-      ? base
-      : {
-          allOf: [
-            base,
-            {
-              type: "object",
-              required: added.map(([name]) => name),
-              properties: Object.fromEntries(added.map(([name, value]) => [name, { const: value }])),
-            },
-          ],
-        };
-  return {
-    description: codes.map((code) => `\`${code}\``).join(", "),
-    headers: headers("X-Request-Id", ...(status === 429 || status === 503 ? (["Retry-After"] as const) : [])),
-    content: { [JSON_MEDIA]: { schema }, "application/problem+json": { schema } },
-    "x-codes": codes,
+    "206": { description: "The part requested by Range", ...successContent(spec) },
+    "304": UNCHANGED,
+    "416": { description: "No byte of the file is in the range" },
   };
 }
 
@@ -423,6 +356,6 @@ function sorted(components: Readonly<Record<string, JsonObject>>): JsonObject {
   return Object.fromEntries(Object.entries(components).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-function plain(schema: TSchema): JsonObject {
-  return publishedForm(schema) as JsonObject;
+function ifAny(name: string, members: JsonObject): JsonObject {
+  return Object.keys(members).length === 0 ? {} : { [name]: members };
 }

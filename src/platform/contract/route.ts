@@ -9,6 +9,7 @@ import type { PermissionName } from "../auth/permissions.js";
 import type { Principal, SubjectKind } from "../auth/principal.js";
 import type { SentBack } from "./client-names.js";
 import type { WithRefusedItems } from "./refused-item.js";
+import type { StaticBytes } from "./static-bytes.js";
 import type { StreamSource } from "./stream.js";
 import type { StreamedBody } from "./streamed-body.js";
 import type { JsonText } from "../json/json-text.js";
@@ -45,6 +46,11 @@ export interface ResponseSpec {
   readonly file?: string;
   /** Content type of a body that the handler returns as bytes: a secret that must never become a string, or a page. */
   readonly bytes?: string;
+  /**
+   * With `bytes`: they stay the same until the server stops, and everybody may read them. The server handles ETag,
+   * If-None-Match and gzip.
+   */
+  readonly fixed?: true;
   /** Content type of a stream, which lasts until one side ends it. The route also accepts WebSockets. */
   readonly stream?: "text/event-stream";
 }
@@ -253,13 +259,15 @@ interface ReplyBase {
 }
 type PayloadOf<S> = S extends { file: string }
   ? { readonly file: FileAnswer }
-  : S extends { bytes: string }
-    ? { readonly bytes: Uint8Array }
-    : S extends { stream: string }
-      ? { readonly stream: StreamSource }
-      : S extends { schema: infer T extends TSchema }
-        ? { readonly body: Static<T> | (S extends { mayBeText: true } ? JsonText<Static<T>> : never) }
-        : { readonly body?: undefined };
+  : S extends { bytes: string; fixed: true }
+    ? { readonly fixed: StaticBytes }
+    : S extends { bytes: string }
+      ? { readonly bytes: Uint8Array }
+      : S extends { stream: string }
+        ? { readonly stream: StreamSource }
+        : S extends { schema: infer T extends TSchema }
+          ? { readonly body: Static<T> | (S extends { mayBeText: true } ? JsonText<Static<T>> : never) }
+          : { readonly body?: undefined };
 type TotalOf<R extends RouteSpec> = R["list"] extends true ? { readonly total: number } : unknown;
 
 /** What a handler may return: exactly the statuses and bodies that its route declares. */
@@ -283,6 +291,7 @@ export interface AnyReply {
   readonly file?: FileAnswer;
   /** Overwritten with zeros after sending when the route belongs to the vault. */
   readonly bytes?: Uint8Array;
+  readonly fixed?: StaticBytes;
   readonly stream?: StreamSource;
   /** Results over all pages of a list. */
   readonly total?: number;

@@ -58,8 +58,10 @@ export function keptObject<T extends TProperties>(
   const refused = dropsRefused ? Type.Null() : false;
   const names = Object.keys(properties);
   const known = `(?!(?:${names.join("|")})$)`;
+  const published = { ...options, description: keptDescription(options.description), maxProperties: KEPT_MEMBERS_MAX };
   return Type.Object(properties, {
     ...options,
+    ...publishedAs(Type.Object(properties, { ...published, ...(patternProperties && { patternProperties }) })),
     additionalProperties: keptValue(KEPT_LEVELS_MAX),
     maxProperties: KEPT_MEMBERS_MAX,
     patternProperties: {
@@ -68,6 +70,12 @@ export function keptObject<T extends TProperties>(
       [`^${known}${SECRET}`]: refused,
     },
   });
+}
+
+function keptDescription(description: string | undefined): string {
+  const kept =
+    "other members are kept as they are, but refused where their name says that they hold a secret, or spells a known one in another way";
+  return description === undefined ? kept : `${description}; ${kept}`;
 }
 
 /** Returns the schema of any value without names of secrets; at level 0, one without members and items. */

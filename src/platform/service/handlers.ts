@@ -1,7 +1,9 @@
 /** Handlers of the service's own routes. Everything static is made once, at start. */
 import { createHash } from "node:crypto";
+import type { TSchema } from "typebox";
 import { openApiDocument } from "../contract/openapi.js";
 import type { HandlersFor, RouteSpec } from "../contract/route.js";
+import { StaticBytes } from "../contract/static-bytes.js";
 import { DOCS_SCRIPT, DOCS_STYLE, docsPage } from "./docs-page.js";
 import { SANDBOX_LIMITS } from "../pool/process-sandbox.js";
 import type { Sandbox } from "../pool/sandbox.js";
@@ -23,6 +25,8 @@ export interface ServiceOptions {
 export interface ServiceDependencies {
   /** Every route that is served, these included. */
   readonly routes: readonly RouteSpec[];
+  /** Schemas by the names that the document gives them. */
+  readonly schemas: Readonly<Record<string, TSchema>>;
   /** Asked on every readiness call; must be quick. */
   readonly readiness: () => readonly ReadinessCheck[];
   readonly sandbox: Pick<Sandbox, "mode" | "missing">;
@@ -39,8 +43,9 @@ export function createServiceHandlers(
   dependencies: ServiceDependencies,
 ): HandlersFor<typeof serviceRoutes> {
   const { name, version } = options;
-  const document = Buffer.from(JSON.stringify(openApiDocument({ title: name, version }, dependencies.routes)), "utf8");
-  const page = Buffer.from(docsPage(name), "utf8");
+  const { routes, schemas } = dependencies;
+  const document = new StaticBytes(JSON.stringify(openApiDocument({ title: name, version, schemas }, routes)));
+  const page = new StaticBytes(docsPage(name));
   const policy = `default-src 'none'; script-src ${hashSource(DOCS_SCRIPT)}; style-src ${hashSource(DOCS_STYLE)}; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'`;
   return {
     getStatus: async ({ bearer }) => {
@@ -57,8 +62,8 @@ export function createServiceHandlers(
         ? { status: 200, body: { ready, checks } }
         : { status: 503, body: { ready, checks }, headers: { "Retry-After": NOT_READY_RETRY_SEC } };
     },
-    getOpenApi: () => ({ status: 200, bytes: document }),
-    getDocs: () => ({ status: 200, bytes: page, headers: { "Content-Security-Policy": policy } }),
+    getOpenApi: () => ({ status: 200, fixed: document }),
+    getDocs: () => ({ status: 200, fixed: page, headers: { "Content-Security-Policy": policy } }),
   };
 }
 

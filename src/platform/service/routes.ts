@@ -42,7 +42,7 @@ export const serviceRoutes = {
     path: "/openapi.json",
     summary: "This API as OpenAPI 3.1",
     auth: "public",
-    responses: { 200: { description: "The document", bytes: "application/json; charset=UTF-8" } },
+    responses: { 200: { description: "The document", bytes: "application/json; charset=UTF-8", fixed: true } },
   }),
   getDocs: defineRoute({
     id: "getDocs",
@@ -51,6 +51,6 @@ export const serviceRoutes = {
     path: "/docs",
     summary: "This API as a page to read",
     auth: "public",
-    responses: { 200: { description: "The page", bytes: "text/html; charset=UTF-8" } },
+    responses: { 200: { description: "The page", bytes: "text/html; charset=UTF-8", fixed: true } },
   }),
 } as const;

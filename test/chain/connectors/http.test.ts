@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { NChain } from "provide-js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { connectorRoutes } from "../../../src/chain/connectors/connector-routes.js";
-import { createClient, type Client } from "../../../src/client.js";
+import { createClient, type Client } from "../../../src/sdk/client.js";
 import { PERMISSIONS_MAX } from "../../../src/platform/auth/permissions.js";
 import type { Principal, SubjectKind } from "../../../src/platform/auth/principal.js";
 import { systemClock } from "../../../src/platform/clock.js";

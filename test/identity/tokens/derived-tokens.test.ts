@@ -1,6 +1,6 @@
 /** Tokens that were made by other tokens: whoever has stolen one must not go on by what he made of it. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { ApiError } from "../../../src/client.js";
+import { ApiError } from "../../../src/sdk/errors.js";
 import { openHttpHarness, type HttpHarness, type IdentityApi } from "../http-support.js";
 import { PASSWORD } from "../support.js";
 

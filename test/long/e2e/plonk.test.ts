@@ -1,7 +1,7 @@
 /** PLONK over HTTP on a real server: threads and processes as in production, snarkjs and a real node as judges. */
 import * as snarkjs from "snarkjs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ApiError } from "../../../src/client.js";
+import { ApiError } from "../../../src/sdk/errors.js";
 import { startAnvil, type Anvil } from "../../support/anvil.js";
 import { provisioned, startServer, type Api, type TestServer } from "../../support/server.js";
 import { deployVerifier } from "../../support/verifier-contract.js";

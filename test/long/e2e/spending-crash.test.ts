@@ -4,7 +4,7 @@
  */
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
-import { ApiError } from "../../../src/client.js";
+import { ApiError } from "../../../src/sdk/errors.js";
 import { readTreeProof, verifyTreeProof } from "../../../src/engine/merkle/proof-json.js";
 import type { ProveResult } from "../../../src/prover/schemas.js";
 import { seededRandom } from "../../support/seeded.js";

@@ -17,6 +17,7 @@ import { proofSystem } from "../../../src/engine/proof-systems/table.js";
 import type { CrossCheckMessage, SnarkjsProof } from "../../../src/engine/protocol.js";
 import { loadReferenceKernels } from "../../../src/engine/reference/reference-kernels.js";
 import { compileSolidity } from "../../../src/engine/solidity/compile-solidity.js";
+import { verifyProof } from "../../../src/sdk/verify-proof.js";
 import { chainFixture, r1csFile } from "../../support/groth16-fixtures.js";
 import { newFolder } from "../../support/temporary-folder.js";
 
@@ -123,6 +124,17 @@ describe.each(NAMES)("a proof of %s", (name) => {
     const claim = { verifyingKey: made.verifyingKey, proof: made.system.toJson(made.proof) };
     for (const publicSignals of [[output], [output, input, "0"], [output, String(BigInt(input) + made.system.curve.r)]])
       expect(verifyOnNoble(name, { ...claim, publicSignals })).toBe(false);
+  });
+
+  it("is judged in the same way by the SDK, offline", () => {
+    const { publicSignals } = made.message;
+    const claim = { verifyingKey: made.verifyingKey, proof: made.system.toJson(made.proof), publicSignals };
+    expect(verifyProof(claim)).toBe(true);
+    expect(verifyProof({ ...claim, publicSignals: publicSignals.map(() => "0") })).toBe(false);
+    for (const proof of [null, undefined, "00", {}]) expect(verifyProof({ ...claim, proof })).toBe(false);
+    const other = { ...made.verifyingKey, protocol: "stark" };
+    expect(() => verifyProof({ ...claim, verifyingKey: other })).toThrow(/the verifying key is of stark\//);
+    expect(() => verifyProof({ ...claim, verifyingKey: null })).toThrow(TypeError);
   });
 
   it("is not valid for noble with one value or point changed", () => {

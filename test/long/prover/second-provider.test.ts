@@ -4,7 +4,7 @@
  */
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ApiError } from "../../../src/client.js";
+import { ApiError } from "../../../src/sdk/errors.js";
 import { PROVIDERS } from "../../../src/prover/providers/table.js";
 import { verifyReceipt } from "../../../src/verify-receipt.js";
 import { startServer, type Api, type TestServer } from "../../support/server.js";

@@ -20,6 +20,7 @@ beforeAll(async () => {
       { name: "Proof<wright>", version: "1.2.3" },
       {
         routes: Object.values(serviceRoutes),
+        schemas: {},
         readiness: () => checks,
         sandbox: { mode: "require", missing: ["network"] },
         isOperator: (token) =>
@@ -79,6 +80,28 @@ describe("the service's own routes", () => {
       const response = await fetch(`${front.url}/openapi.json`);
       expect(response.headers.get("content-type")).toBe("application/json; charset=UTF-8");
       expect(await response.json()).toMatchObject({ openapi: "3.1.0", info: { version: "1.2.3" } });
+    }
+  });
+
+  it("give what has not changed by its tag, and compressed to those who take it", async () => {
+    for (const path of ["/openapi.json", "/docs"]) {
+      const get = async (headers: Record<string, string>): Promise<Response> =>
+        await fetch(front.url + path, { headers });
+      const plain = await get({ "accept-encoding": "identity" });
+      const small = await get({ "accept-encoding": "br;q=1, gzip;q=0.5" });
+      expect(plain.headers.get("content-encoding")).toBeNull();
+      expect(small.headers.get("content-encoding")).toBe("gzip");
+      expect(await small.text()).toBe(await plain.text());
+      expect(Number(small.headers.get("content-length"))).toBeLessThan(Number(plain.headers.get("content-length")));
+      for (const answer of [plain, small]) expect(answer.headers.get("vary")).toBe("Accept-Encoding");
+      const [tag, smallTag] = [plain, small].map((answer) => answer.headers.get("etag") ?? "");
+      expect(tag).toMatch(/^"[0-9a-f]{64}"$/);
+      expect(smallTag).not.toBe(tag);
+      const asked = { "if-none-match": `"other", W/${tag!}`, "accept-encoding": "gzip;q=0" };
+      const same = await get(asked);
+      expect([same.status, await same.text(), same.headers.get("etag")]).toEqual([304, "", tag]);
+      expect((await get({ ...asked, "accept-encoding": "gzip" })).status).toBe(200);
+      expect((await get({ "if-none-match": smallTag!, "accept-encoding": "*" })).status).toBe(304);
     }
   });
 

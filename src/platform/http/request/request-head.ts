@@ -49,6 +49,7 @@ const HEADER_NAMES = [
   "content-type",
   "content-encoding",
   "accept",
+  "accept-encoding",
   "x-request-id",
   "idempotency-key",
   "prefer",

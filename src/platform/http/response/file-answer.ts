@@ -37,8 +37,8 @@ export async function fileAnswer(file: FileAnswer, contentType: string, head: Re
   return { status: 206, contentType: type, headers: [...headers, ["Content-Range", contentRange]], body: source };
 }
 
-/** Weak comparison (RFC 9110 section 13.1.2). */
-function matchesAny(condition: string | undefined, etag: string): boolean {
+/** Returns whether a condition names the tag, by the weak comparison (RFC 9110 section 13.1.2). */
+export function matchesAny(condition: string | undefined, etag: string): boolean {
   if (condition === undefined) return false;
   return condition.split(",").some((tag) => {
     const plain = tag.trim().replace(/^W\//, "");

@@ -7,6 +7,7 @@ import { JSON_TYPE, type Answer } from "./answer.js";
 import type { CompiledRoute } from "../compiled-route.js";
 import type { Exchange } from "../request/exchange.js";
 import { fileAnswer } from "./file-answer.js";
+import { staticAnswer } from "./static-answer.js";
 import { listHeaders, TOTAL_HEADER } from "../paging.js";
 
 /** The request's path and query, for the links of a list. */
@@ -20,7 +21,8 @@ export interface ListRequest {
 }
 
 /**
- * Returns the answer of a reply; a promise only for a stored file, which has to be opened.
+ * Returns the answer of a reply; a promise only for a stored file, which has to be opened, and for bytes
+ * that may have to be compressed.
  * @throws Error when the reply is none that the route declares
  */
 export function replyAnswer(
@@ -36,6 +38,14 @@ export function replyAnswer(
   if (reply.file !== undefined) {
     assert(spec.file !== undefined, "a file is answered where the route declares one");
     return fileAnswer(reply.file, spec.file, exchange.head).then((answer) => ({
+      ...answer,
+      headers: [...(answer.headers ?? []), ...headers],
+      noStore,
+    }));
+  }
+  if (reply.fixed !== undefined) {
+    assert(spec.bytes !== undefined && spec.fixed === true, "fixed bytes are answered where the route declares them");
+    return staticAnswer(reply.fixed, spec.bytes, exchange.head).then((answer) => ({
       ...answer,
       headers: [...(answer.headers ?? []), ...headers],
       noStore,

@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, expectTypeOf, it } from "vitest"
 import { createHash } from "node:crypto";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { ApiError, createClient, type Client } from "../../src/client.js";
+import { createClient, type Client } from "../../src/sdk/client.js";
+import { ApiError } from "../../src/sdk/errors.js";
 import { THING_ID, TOKEN, startFront, testRoutes, type Front } from "../platform/http/support.js";
 import { newFolder } from "../support/temporary-folder.js";
 

@@ -1,0 +1,114 @@
+/** What calls of the SDK fail with. All of them have a `code` for programs and a sentence for people. */
+
+export interface ApiErrorEntry {
+  readonly message: string;
+  readonly code: string;
+  readonly path?: string;
+  /** Why a contract refused a call: the error's name and arguments, as far as they are known, and its data. */
+  readonly revert?: { readonly name: string | null; readonly args: unknown; readonly data: string };
+}
+
+/** An error response of the server. */
+export class ApiError extends Error {
+  override readonly name = "ApiError";
+  readonly status: number;
+  /** Code of the first entry of `errors`; `unknown` when the body is not of the API's error form. */
+  readonly code: string;
+  readonly errors: readonly ApiErrorEntry[];
+  /** Identifies the request in the server's log. */
+  readonly requestId: string | undefined;
+  readonly retryAfterSec: number | undefined;
+
+  constructor(init: {
+    status: number;
+    message: string;
+    errors: readonly ApiErrorEntry[];
+    requestId: string | undefined;
+    retryAfterSec: number | undefined;
+  }) {
+    super(init.message);
+    this.status = init.status;
+    this.code = init.errors[0]?.code ?? "unknown";
+    this.errors = init.errors;
+    this.requestId = init.requestId;
+    this.retryAfterSec = init.retryAfterSec;
+  }
+
+  /** Reads an error response. A body in another form than the API's (a proxy's page) keeps its status alone. */
+  static async read(response: Response): Promise<ApiError> {
+    const parsed = parsedFailure(await response.text());
+    const retryAfter = response.headers.get("Retry-After");
+    return new ApiError({
+      status: response.status,
+      message: parsed?.message ?? `the server answered ${String(response.status)}`,
+      errors: parsed?.errors ?? [],
+      requestId: response.headers.get("X-Request-Id") ?? undefined,
+      retryAfterSec: retryAfter !== null && /^\d+$/.test(retryAfter) ? Number(retryAfter) : undefined,
+    });
+  }
+}
+
+/** The server gave no answer: it cannot be reached, or the connection broke. `cause` is what `fetch` threw. */
+export class ConnectionError extends Error {
+  override readonly name = "ConnectionError";
+  readonly code = "connection_failed";
+}
+
+/** Something took longer than the caller allows. What the server does goes on. */
+export class TimeoutError extends Error {
+  override readonly name = "TimeoutError";
+  readonly code = "timeout";
+}
+
+/** A prover's provisioning failed. */
+export class ProvisioningError extends Error {
+  override readonly name = "ProvisioningError";
+  readonly code: string;
+  readonly proverId: string;
+  /** What the compiler or a later step said, with places in the source. */
+  readonly errors: readonly { readonly message: string; readonly code: string }[];
+
+  constructor(proverId: string, errors: ProvisioningError["errors"]) {
+    super(errors[0]?.message ?? "provisioning failed without a reason");
+    this.code = errors[0]?.code ?? "unknown";
+    this.proverId = proverId;
+    this.errors = errors;
+  }
+}
+
+/** A transaction failed, or another one took its nonce. */
+export class TransactionError extends Error {
+  override readonly name = "TransactionError";
+  readonly code: string;
+  readonly transactionId: string;
+
+  constructor(transactionId: string, error: { readonly message: string; readonly code: string } | null) {
+    super(error?.message ?? "the transaction failed without a reason");
+    this.code = error?.code ?? "unknown";
+    this.transactionId = transactionId;
+  }
+}
+
+/** The server ended an event stream for a reason with which it cannot go on, such as `token_revoked`. */
+export class StreamEndedError extends Error {
+  override readonly name = "StreamEndedError";
+  readonly code: string;
+  /** Number of the last event that came; a later stream may begin there. */
+  readonly lastEventId: number | undefined;
+
+  constructor(reason: string, lastEventId: number | undefined) {
+    super(`the server ended the stream: ${reason}`);
+    this.code = reason;
+    this.lastEventId = lastEventId;
+  }
+}
+
+function parsedFailure(text: string): { message: string; errors: readonly ApiErrorEntry[] } | undefined {
+  try {
+    const value = JSON.parse(text) as { message?: unknown; errors?: unknown } | null;
+    if (typeof value?.message !== "string") return undefined;
+    return { message: value.message, errors: Array.isArray(value.errors) ? (value.errors as ApiErrorEntry[]) : [] };
+  } catch {
+    return undefined;
+  }
+}

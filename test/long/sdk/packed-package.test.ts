@@ -1,0 +1,118 @@
+/** The packed package: what is in it, an app in Node on it, its server, its declarations, and what a bundler leaves out. */
+import { execFile } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { build } from "esbuild";
+import ts from "typescript";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { PACKAGE_ROOT } from "../../../src/platform/files/package-root.js";
+import { packedPackage, type PackedPackage } from "../../support/packed-package.js";
+import { startServer, type TestServer } from "../../support/server.js";
+import { removeFolder } from "../../support/temporary-folder.js";
+
+const run = promisify(execFile);
+let packed: PackedPackage;
+let server: TestServer;
+
+beforeAll(async () => {
+  packed = await packedPackage();
+  // The server of the tarball, started as `npx proofwright server` would start it.
+  server = await startServer({ program: join(packed.app, "node_modules/.bin/proofwright") });
+}, 600_000);
+afterAll(async () => {
+  await server.dispose();
+  removeFolder(packed.app);
+});
+
+/** Faults that TypeScript finds in the app, in its strictest form and with every declaration checked. */
+function faultsOf(lib: readonly string[], types: readonly string[], file: string): string[] {
+  const options: ts.CompilerOptions = {
+    ...{ strict: true, noEmit: true, skipLibCheck: false, exactOptionalPropertyTypes: true },
+    module: ts.ModuleKind.NodeNext,
+    moduleResolution: ts.ModuleResolutionKind.NodeNext,
+    target: ts.ScriptTarget.ES2022,
+    lib: lib.map((name) => `lib.${name}.d.ts`),
+    types: [...types],
+  };
+  const program = ts.createProgram([join(packed.app, file)], options);
+  const own = ts
+    .getPreEmitDiagnostics(program)
+    .filter(({ file: at }) => at === undefined || !at.fileName.includes("/typebox/"));
+  return own.map(
+    ({ file: at, messageText }) => `${at?.fileName ?? ""}: ${ts.flattenDiagnosticMessageText(messageText, "\n")}`,
+  );
+}
+
+describe("the packed package", () => {
+  it("holds what runs, and neither tests nor sources of the server", () => {
+    expect(packed.files).toEqual(
+      expect.arrayContaining([
+        "dist/sdk/sdk/index.js",
+        "dist/sdk/sdk/index.d.ts",
+        "dist/src/cli.js",
+        "README.md",
+        "LICENSE",
+      ]),
+    );
+    const others = packed.files.filter((path) => !/^(dist|circuits)\/|^[A-Z]+(\.md)?$|^package\.json$/.test(path));
+    expect(others).toEqual(["src/prover/on-chain/verifier-registry.sol"]);
+    expect(packed.files.filter((path) => /\.map$|^dist\/(bench|test)/.test(path))).toEqual([]);
+    const manifest = readFileSync(join(packed.app, "node_modules/proofwright/package.json"), "utf8");
+    expect(JSON.parse(manifest)).not.toHaveProperty("private");
+  });
+
+  it("runs an app in Node against the server that it holds", async () => {
+    await build({
+      ...{ absWorkingDir: packed.app, entryPoints: ["main.ts", "app.ts"], outdir: ".", format: "esm" },
+      outExtension: { ".js": ".js" },
+    });
+    writeFileSync(join(packed.app, "package.json"), JSON.stringify({ type: "module" }));
+    const { stdout } = await run(process.execPath, ["main.js", server.url], { cwd: packed.app });
+    const found = JSON.parse(stdout) as Record<string, unknown>;
+    expect(found).toMatchObject({
+      ...{ status: "provisioned", verified: true, verifiedOffline: true, otherStatementOffline: false },
+      ...{ receiptAction: "prove", storeProofHolds: true, names: ["my cubic"], refusal: "not_found" },
+    });
+    expect(found.steps).not.toEqual([]);
+    expect(found.signature).toMatch(/^[0-9a-f]{130}$/);
+    expect(found.eventSubject).not.toBe("");
+  }, 120_000);
+
+  it("does what the README says", async () => {
+    const [, block = ""] = /```ts\n([^]*?)```/.exec(readFileSync(join(PACKAGE_ROOT, "README.md"), "utf8")) ?? [];
+    expect(block).toContain('from "proofwright"');
+    const program = ts.transpile(block.replace("http://127.0.0.1:8080", server.url), {
+      module: ts.ModuleKind.ESNext,
+      target: ts.ScriptTarget.ES2022,
+    });
+    writeFileSync(join(packed.app, "readme.mjs"), program);
+    const { stdout } = await run(process.execPath, ["readme.mjs"], { cwd: packed.app });
+    expect(stdout).toContain("{ result: true, offline: true }\n");
+    expect(stdout).toContain("100 % ");
+    expect(stdout).toMatch(/provisioned\n404 not_found\n$/);
+    writeFileSync(join(packed.app, "readme.ts"), block);
+    expect(faultsOf(["es2023", "dom", "dom.asynciterable", "dom.iterable"], [], "readme.ts")).toEqual([]);
+  }, 120_000);
+
+  it("has declarations that hold, with the types of a browser alone too", () => {
+    writeFileSync(join(packed.app, "package.json"), JSON.stringify({ type: "module" }));
+    expect(faultsOf(["es2023", "dom", "dom.asynciterable", "dom.iterable"], [], "app.ts")).toEqual([]);
+  });
+
+  it("costs an app only what it uses", async () => {
+    const bytesOf = async (code: string): Promise<number> => {
+      const { outputFiles } = await build({
+        stdin: { contents: code, resolveDir: packed.app },
+        ...{ bundle: true, minify: true, format: "esm", platform: "browser", write: false },
+      });
+      return outputFiles[0]!.contents.length;
+    };
+    const whole = await bytesOf(`export * from "proofwright";`);
+    const client = await bytesOf(`import { Proofwright } from "proofwright"; console.log(Proofwright);`);
+    const errors = await bytesOf(`import { ApiError } from "proofwright"; console.log(ApiError);`);
+    expect(client).toBeLessThan(40_000);
+    expect(errors).toBeLessThan(40_000);
+    expect(whole).toBeGreaterThan(4 * client);
+  });
+});
