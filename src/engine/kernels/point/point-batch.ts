@@ -355,7 +355,7 @@ function addressOf(word: Address): Address {
 }
 
 /** a - b of reduced elements, as a factor. */
-function differenceOf<E>(f: FunctionBuilder, field: Field<E>, a: E, b: E): E {
+export function differenceOf<E>(f: FunctionBuilder, field: Field<E>, a: E, b: E): E {
   return field.normalize(f, field.sub(f, a, b));
 }
 
