@@ -1,6 +1,6 @@
 /** The page at /ceremony in a real browser: it contributes by our kernels, and what it made is checked as any other. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { BEACON_VALUE, CeremonyGround, contributeBySnarkjs, verifyBySnarkjs } from "../prover/ceremonies/support.js";
+import { BEACON_BODY, CeremonyGround, contributeBySnarkjs, verifyBySnarkjs } from "../prover/ceremonies/support.js";
 import { Chromium } from "./chromium.js";
 
 describe("the page of ceremonies", () => {
@@ -42,7 +42,7 @@ describe("the page of ceremonies", () => {
     expect(browser.complaints.filter((text) => !text.includes("favicon"))).toEqual([]);
 
     await ground.contribute(id, "Emmy", contributeBySnarkjs);
-    await ground.own("POST", `${id}/ceremony/beacon`, { value: BEACON_VALUE });
+    await ground.own("POST", `${id}/ceremony/beacon`, BEACON_BODY);
     await ground.until(id, "ended");
     const [r1cs, key] = await Promise.all(
       ["circuit.r1cs", "proving_key.zkey"].map(async (name) => await ground.file(id, `files/${name}`)),

@@ -7,7 +7,7 @@ import { mergeCommits } from "../../../src/platform/store/commits.js";
 import { StoreConflict } from "../../../src/platform/store/store.js";
 import { eventually } from "../../support/eventually.js";
 import { LocalCeremonies } from "../local-ceremonies.js";
-import { BEACON_VALUE, CeremonyGround, OWNER, contributeByOurs } from "./support.js";
+import { BEACON_BODY, CeremonyGround, OWNER, contributeByOurs } from "./support.js";
 
 /** Steps wait where a test asks for it, and say who their owner is. */
 class GatedCeremonies extends LocalCeremonies {
@@ -58,7 +58,7 @@ beforeEach(() => {
 });
 
 const place = (id: string) => ({ owner: OWNER, id });
-const end = async (id: string) => await ground.own("POST", `${id}/ceremony/beacon`, { value: BEACON_VALUE });
+const end = async (id: string) => await ground.own("POST", `${id}/ceremony/beacon`, BEACON_BODY);
 
 interface Gate {
   /** Resolves when a step stops here. */

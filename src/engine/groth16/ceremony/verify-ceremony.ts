@@ -4,6 +4,7 @@
  * and what could not be tried because a file is missing.
  */
 import { createHash } from "node:crypto";
+import { drandChainName, findDrandFault } from "../../../crypto/signatures/drand-round.js";
 import { findStatementFault } from "../../../crypto/signatures/signed-statement.js";
 import { primeCurve } from "../../backends/snarkjs.js";
 import { R1csFormatError, readR1cs } from "../../circuit/r1cs.js";
@@ -210,6 +211,8 @@ class CeremonyVerifier {
     if (last.value !== beacon.value || last.iterations_exp !== beacon.iterations_exp)
       throw new Failed("the key's beacon is not the one that the transcript names");
     const { value, iterations_exp: iterations } = beacon;
+    const fault = drandFaultOf(beacon);
+    if (fault !== undefined) throw new Failed(`the beacon: ${fault}`);
     return `the last contribution follows from ${value}, hashed 2^${iterations} times, ${saidOrigin(beacon)}`;
   }
 
@@ -340,8 +343,27 @@ function provingKeyOf(file: RangeFile): ReturnType<typeof readProvingKey> {
   return readProvingKey(readPlace(file, { offset: 0, size: file.size }));
 }
 
-/** Where the value is said to come from: a claim of the transcript, which its reader can check and this code cannot. */
-function saidOrigin({ source, round, network, description }: CeremonyTranscript["beacon"]): string {
+type PublishedBeacon = CeremonyTranscript["beacon"];
+
+/** The chain of a drand round that comes with its signature, if its key is known here. */
+function signedChain({ source, round, network, signature }: PublishedBeacon): string | undefined {
+  const chain = network?.toLowerCase() ?? "";
+  const isSigned = source === "drand" && round !== null && signature !== undefined && signature !== null;
+  return isSigned && drandChainName(chain) !== undefined ? chain : undefined;
+}
+
+function drandFaultOf(beacon: PublishedBeacon): string | undefined {
+  const chain = signedChain(beacon);
+  const { round, value: randomness, signature, previous_signature: previous } = beacon;
+  if (chain === undefined || round === null || signature === undefined || signature === null) return undefined;
+  return findDrandFault({ chain, round, randomness, signature, previousSignature: previous ?? null });
+}
+
+/** Where the value comes from: signed by drand, or a claim of the transcript, which its reader can check. */
+function saidOrigin(beacon: PublishedBeacon): string {
+  const { source, round, network, description } = beacon;
+  const chain = signedChain(beacon);
+  if (chain !== undefined) return `which drand's ${drandChainName(chain) ?? chain} signed as round ${round ?? ""}`;
   if (source === "manual") return `which is said to be ${description ?? "public"}: compare it with what was published`;
   const of = network === null ? "" : ` of ${network}`;
   return `which is said to be ${source} ${round ?? "of an unnamed round"}${of}: compare it with ${source === "drand" ? "drand" : "the chain"}`;

@@ -162,6 +162,13 @@ describe("the transcript of a ceremony", () => {
     expect(found.beacon).toContain("not the one that the transcript names");
     const named = { ...document, beacon: { ...document.beacon, value: "0b".repeat(32) } };
     expect(Object.keys(await failures({}, named))).toEqual(["beacon"]);
+    // Quicknet's of round 1000, beside a value that drand never signed.
+    const signed = {
+      ...{ network: "52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971", round: 1000 },
+      signature: "b44679b9a59af2ec876b1a6b1ad52ea9b1615fc3982b19576350f93447cb1125e342b73a8dd2bacbe47e4b6b63ed5e39",
+    };
+    const claimed = { ...document, beacon: { ...document.beacon, ...signed } };
+    expect((await failures({}, claimed)).beacon).toContain("not the SHA-256 of the signature");
   });
 
   it("finds forged and misplaced statements", async () => {
