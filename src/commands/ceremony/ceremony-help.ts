@@ -13,6 +13,8 @@ and nowhere else. Stopped while it waits, it goes on where it was when it is sta
   --ssh-key=FILE            signs by this key (ssh-keygen -Y sign); --github=NAME says whose it is
   --ethereum-key-file=FILE  signs by this key, 64 hex digits, as a wallet signs a message
   --ed25519-key-file=FILE   signs by this seed, 64 hex digits
+  --vault-key=URL           signs by a vault's key at https://HOST/api/v1/vaults/ID/keys/ID, which stays there: Ed25519, P-256,
+                            secp256k1 or BIP39; the token is read from PROOFWRIGHT_TOKEN in the environment
   --statement-file=FILE     also writes the statement, with its signature, to a file
   --session-file=FILE       where the token of this participant is kept until the end
 
