@@ -1,6 +1,6 @@
 /**
  * Multiplies many points of G1 by one number: all take the same steps, so that every step is one batch
- * (point/point-multiples.ts). The number is split in two halves by the curve's endomorphism (pairing/scalar-halves.ts),
+ * (point/point-multiples.ts). The curve's endomorphism splits the number in two halves (pairing/scalar-halves.ts),
  * which leaves half of the doublings; the digits are signed and odd, of `WINDOW_BITS` bits each. Its time depends on the
  * number: run it only where others cannot measure its time.
  */
@@ -59,9 +59,9 @@ export class PointScaler {
   }
 
   /**
-   * Writes each point's multiple to the same place of `output`. Points that are not on the curve are not multiplied:
-   * who sends such points learns of the number what it is modulo their order, which may be small, and by several of
-   * them the number.
+   * Writes each point's multiple to the same place of `output`. Points that are not on the curve are not
+   * multiplied: who sends such points learns what the number is modulo their order, which may be small, and by several
+   * of them the number.
    * @param points in the form of zkey files, infinity as zeros; may be `output`, which is spoilt when a point is refused
    * @returns whether all points are on the curve
    */
@@ -111,7 +111,7 @@ export class PointScaler {
     const { affine, table, scratch, x, y } = this.#at;
     const [own] = table;
     if (own === undefined) throw new Error("the table has no row");
-    kernels.call("g1_row_from_points", own.x, own.y, bytes, affine);
+    kernels.call("g1_row_from_points", affine, own.x, own.y, bytes);
     this.#copy({ x, y }, own, bytes);
     kernels.call("g1_row_double", x, y, bytes, scratch);
     for (const [d, row] of table.entries()) {

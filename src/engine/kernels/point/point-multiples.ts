@@ -1,6 +1,6 @@
 /**
- * Emits what multiplies many points by one number, with one inversion for many points as point-batch.ts, but without its
- * lists and special cases: all points take the same steps, and the caller has made sure that none of the steps meets
+ * Emits what multiplies many points by one number, with one inversion for many points as point-batch.ts, but without
+ * its lists and special cases: all points take the same steps, and the caller has made sure that none of the steps meets
  * equal or opposite points, or infinity.
  *
  * A row is the points' x as neighbouring blocks (field.ts) and their y likewise, each of `bytes` bytes. Products are
@@ -34,8 +34,8 @@ const SCRATCH_ROWS = 3;
 
 /**
  * Defines, for rows of finite points:
- * - `_row_from_points` (x, y, bytes, points) and `_row_to_points` (points, x, y, bytes, negative): from and to an array
- *   of points, of the negative ones if that is 1;
+ * - `_row_from_points` (points, x, y, bytes) and `_row_to_points` (points, x, y, bytes, negative): from and to an
+ *   array of points, of the negative ones if that is 1;
  * - `_row_endomorphism` (target x, source x, bytes): the x of the points times the curve's `endomorphismScalar`; their y
  *   are those of the source;
  * - `_row_double` (x, y, bytes, scratch): doubles in place;
@@ -58,16 +58,17 @@ export function definePointMultiples<E>(
       field.storeBlock(f, i32.add(target, at), 0, field.reduce(f, product));
     });
   });
-  const row = ["i32", "i32"] as const;
-  module.define({ name: `${name}_row_double`, params: [...row, "i32", "i32"] }, (f, x, y, bytes, scratch) => {
-    emitter.double(f, { x, y, bytes, scratch });
+  const row = { x: "i32", y: "i32" } as const;
+  const work = { bytes: "i32", scratch: "i32" } as const;
+  module.defineNamed({ name: `${name}_row_double`, params: { ...row, ...work } }, (f, params) => {
+    emitter.double(f, params);
   });
-  const sum = [...row, ...row, "i32", "i32", "i32"] as const;
-  module.define({ name: `${name}_row_add`, params: sum }, (f, x, y, qx, qy, negative, bytes, scratch) => {
-    emitter.add(f, { x, y, bytes, scratch }, { x: qx, y: qy, negative });
+  const sum = { ...row, rightX: "i32", rightY: "i32", negative: "i32", ...work } as const;
+  module.defineNamed({ name: `${name}_row_add`, params: sum }, (f, { rightX, rightY, negative, ...left }) => {
+    emitter.add(f, left, { x: rightX, y: rightY, negative });
   });
-  module.define({ name: `${name}_row_double_add`, params: sum }, (f, x, y, qx, qy, negative, bytes, scratch) => {
-    emitter.doubleAdd(f, { x, y, bytes, scratch }, { x: qx, y: qy, negative });
+  module.defineNamed({ name: `${name}_row_double_add`, params: sum }, (f, { rightX, rightY, negative, ...left }) => {
+    emitter.doubleAdd(f, left, { x: rightX, y: rightY, negative });
   });
   return {
     scratch: { base: emitter.recordsAt, perStep: SCRATCH_ROWS * block, itemsPerStep: field.lanes },
@@ -80,15 +81,16 @@ function defineRowConversions<E>(module: ModuleBuilder, field: Field<E>, name: s
     lanesOf(field).map((lane) =>
       f.let(i32.add(i32.add(points, i32.shl(at, i32.const(1))), i32.const(lane * 2 * field.elementBytes))),
     );
-  module.define({ name: `${name}_row_from_points`, params: ["i32", "i32", "i32", "i32"] }, (f, x, y, bytes, points) => {
+  const array = { points: "i32", x: "i32", y: "i32", bytes: "i32" } as const;
+  module.defineNamed({ name: `${name}_row_from_points`, params: array }, (f, { points, x, y, bytes }) => {
     f.for(i32.const(0), bytes, block, (at) => {
       const from = addressesOf(f, points, at);
       field.storeBlock(f, i32.add(x, at), 0, field.load(f, from, 0, field.reducedMax));
       field.storeBlock(f, i32.add(y, at), 0, field.load(f, from, field.elementBytes, field.reducedMax));
     });
   });
-  const params = ["i32", "i32", "i32", "i32", "i32"] as const;
-  module.define({ name: `${name}_row_to_points`, params }, (f, points, x, y, bytes, negative) => {
+  const signed = { ...array, negative: "i32" } as const;
+  module.defineNamed({ name: `${name}_row_to_points`, params: signed }, (f, { points, x, y, bytes, negative }) => {
     f.for(i32.const(0), bytes, block, (at) => {
       const to = addressesOf(f, points, at);
       field.store(f, to, 0, field.loadBlock(f, i32.add(x, at), 0, field.reducedMax));
