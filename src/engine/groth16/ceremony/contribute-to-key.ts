@@ -76,6 +76,15 @@ export async function contributeToKey(
 }
 
 /**
+ * Tells whether source and target may be the same memory: all sections but the contributions, which are the last one,
+ * lie where they will lie in the new key.
+ */
+export function isRewritable(key: CeremonyKey): boolean {
+  const places = layOut(key, key.transcriptBytes.length);
+  return KEY_SECTIONS.every((name) => places[name].offset === key.sections[name].offset);
+}
+
+/**
  * Writes the key with a beacon, the last contribution.
  * @throws CeremonyError as `contributeToKey`, and `beacon_invalid`
  */
@@ -99,8 +108,8 @@ export async function applyBeacon(
 type Parameters = NonNullable<globalThis.Parameters<typeof contribute>[3]>;
 
 /**
- * Threads divide C and H while this one makes the contribution's proof and writes the rest of the file, which are a tenth
- * of the work. So the places of the sections come first, from the lengths alone.
+ * Threads divide C and H while this one makes the contribution's proof and writes the rest of the file, which are a
+ * tenth of the work. So the places of the sections come first, from the lengths alone.
  */
 async function writeContribution(
   files: KeyFiles,
