@@ -59,6 +59,7 @@ async function verify(args: readonly string[]): Promise<number> {
     args: [...args],
     options: {
       ...{ transcript: TEXT, zkey: TEXT, "initial-key": TEXT, r1cs: TEXT, ptau: TEXT, "verifying-key": TEXT },
+      "github-keys": TEXT,
     },
     allowPositionals: true,
     strict: true,
@@ -68,5 +69,6 @@ async function verify(args: readonly string[]): Promise<number> {
   return await runVerify({
     ...{ from, transcript: values.transcript, zkey: values.zkey, initialKey: values["initial-key"] },
     ...{ r1cs: values.r1cs, powersOfTau: values.ptau, verifyingKey: values["verifying-key"] },
+    githubKeys: values["github-keys"],
   });
 }

@@ -24,5 +24,7 @@ ceremony-transcript.json, proving_key.zkey and, for all checks, initial_key.zkey
 .ptau file; from a URL all but the .ptau file are downloaded. Exit status: 0 all checks hold, 1 one does not, 3 none fails but
 not all were possible.
 
+  --github-keys=PATH        https://github.com/NAME.keys, saved as NAME.keys, or a folder of such files: the key of a statement
+                            that names its signer on GitHub must be among them; without, it is said to be not compared
   --transcript=FILE --zkey=FILE --initial-key=FILE --r1cs=FILE --ptau=FILE --verifying-key=FILE   single files
 `;

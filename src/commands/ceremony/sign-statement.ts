@@ -1,4 +1,4 @@
-/** Signs the statement of a contribution by a key that its contributor has: from a file, which is wiped, or in a vault. */
+/** Signs the statement of a contribution by a key of its contributor: from a file, which is wiped, or in a vault. */
 import { spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { secp256k1 } from "@noble/curves/secp256k1.js";

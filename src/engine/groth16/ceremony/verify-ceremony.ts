@@ -33,6 +33,7 @@ import type { CompareExecutor } from "./compare-jobs.js";
 import { contributionRecords, hexOf } from "./contribution-record.js";
 import type { ContributionRecord } from "./contribution-record.js";
 import { contributionStatement } from "./contribution-statement.js";
+import { compareGithubKey, type PublishedKeys } from "./github-keys.js";
 import type { CeremonyTranscript, TranscriptContribution } from "./transcript-document.js";
 
 /** The files of a ceremony; the key is needed, each other one makes further checks possible. */
@@ -44,6 +45,8 @@ export interface CeremonyFiles {
   readonly powersOfTau?: RangeFile | undefined;
   /** `verifying_key.json`, as published. */
   readonly verifyingKey?: string | undefined;
+  /** SSH keys that GitHub publishes for contributors who name themselves by it. */
+  readonly githubKeys?: PublishedKeys | undefined;
 }
 
 export const CEREMONY_CHECKS = [
@@ -229,7 +232,20 @@ class CeremonyVerifier {
       if (fault !== undefined) throw new Failed(`the statement of contribution ${index}: ${fault}`);
     }
     const signed = people.filter(({ statement }) => statement !== null).length;
-    return `${signed} of ${people.length} contributors have signed, and their signatures hold`;
+    return `${signed} of ${people.length} contributors have signed, and their signatures hold${this.#onGithub(people)}`;
+  }
+
+  /** What is known of those who say who they are on GitHub. */
+  #onGithub(people: readonly TranscriptContribution[]): string {
+    const known = people.flatMap(({ index, statement }) => {
+      if (statement?.kind !== "ssh" || statement.github === undefined || statement.github === null) return [];
+      const { github, public_key } = statement;
+      const finding = compareGithubKey({ github, public_key }, this.#files.githubKeys ?? new Map());
+      if (finding === "not_published")
+        throw new Failed(`the statement of contribution ${index}: GitHub does not publish its key for ${github}`);
+      return [`${github} ${finding === "published" ? "has the key on GitHub" : "not compared with GitHub's keys"}`];
+    });
+    return known.length === 0 ? "" : `; ${known.join(", ")}`;
   }
 
   async #initialKey(): Promise<string> {
