@@ -2,7 +2,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import Type from "typebox";
 import { expect, it } from "vitest";
-import { bindRoutes, defineRoute } from "../../../src/platform/contract/route.js";
+import { bindRoutes, defineRoute, type HandlersFor } from "../../../src/platform/contract/route.js";
 import { UWS_KEEP_ALIVE_SEC } from "../../../src/platform/http/drivers/uws.js";
 import { BEARER, startFront } from "../../platform/http/support.js";
 
@@ -21,18 +21,18 @@ const routes = {
   }),
 } as const;
 
+const handlers: HandlersFor<typeof routes> = {
+  takeFile: async ({ body }) => {
+    let read = 0;
+    for await (const chunk of body.chunks) read += chunk.length;
+    // The library looks at its timers every four seconds.
+    await pause((UWS_KEEP_ALIVE_SEC + 5) * 1000);
+    return { status: 201, body: read };
+  },
+};
+
 it.each([100, 1_000_000])("comes after %i bytes were taken and worked on for longer", async (bytes) => {
-  const front = await startFront({
-    routes: bindRoutes(routes, {
-      takeFile: async ({ body }) => {
-        let read = 0;
-        for await (const chunk of body.chunks) read += chunk.length;
-        // The library looks at its timers every four seconds.
-        await pause((UWS_KEEP_ALIVE_SEC + 5) * 1000);
-        return { status: 201, body: read };
-      },
-    }),
-  });
+  const front = await startFront({ routes: bindRoutes(routes, handlers) });
   try {
     const answer = await fetch(`${front.url}/api/v1/file`, {
       ...{ method: "PUT", headers: BEARER, body: new Uint8Array(bytes) },
