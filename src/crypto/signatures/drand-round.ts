@@ -1,7 +1,7 @@
 /**
  * Rounds of drand (League of Entropy), verified offline: a round's randomness is the SHA-256 of a BLS signature over
- * its number by the key of its chain, which no member of the league has alone. The chains are named by their hash, which
- * commits to their key; the keys below are those that each chain publishes at `/HASH/info`.
+ * its number by the key of its chain, which no member of the league has alone. The chains are named by their hash,
+ * which commits to their key; the keys below are those that each chain publishes at `/HASH/info`.
  *
  * Schemes, as drand names them; the message is hashed to the curve by RFC 9380:
  * - `pedersen-bls-chained`: SHA-256(signature of the round before || round u64 big-endian), signature in G2;

@@ -1,8 +1,8 @@
 /**
  * Multiplies many points of G1 by one number: all take the same steps, so that every step is one batch
  * (point/point-multiples.ts). The curve's endomorphism splits the number in two halves (pairing/scalar-halves.ts),
- * which leaves half of the doublings; the digits are signed and odd, of `WINDOW_BITS` bits each. Its time depends on the
- * number: run it only where others cannot measure its time.
+ * which leaves half of the doublings; the digits are signed and odd, of `WINDOW_BITS` bits each. Its time depends on
+ * the number: run it only where others cannot measure its time.
  */
 import { WASM_PAGE_BYTES } from "../../circuit/wasm-memory.js";
 import { generatorCoordinates } from "../../curves/curve-parameters.js";
@@ -62,7 +62,7 @@ export class PointScaler {
    * Writes each point's multiple to the same place of `output`. Points that are not on the curve are not
    * multiplied: who sends such points learns what the number is modulo their order, which may be small, and by several
    * of them the number.
-   * @param points in the form of zkey files, infinity as zeros; may be `output`, which is spoilt when a point is refused
+   * @param points in the form of zkey files, infinity as zeros; may be `output`, which a refused point leaves spoilt
    * @returns whether all points are on the curve
    */
   scale(points: Uint8Array, output: Uint8Array): boolean {

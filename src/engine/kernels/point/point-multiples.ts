@@ -1,7 +1,7 @@
 /**
  * Emits what multiplies many points by one number, with one inversion for many points as point-batch.ts, but without
- * its lists and special cases: all points take the same steps, and the caller has made sure that none of the steps meets
- * equal or opposite points, or infinity.
+ * its lists and special cases: all points take the same steps, and the caller has made sure that none of the steps
+ * meets equal or opposite points, or infinity.
  *
  * A row is the points' x as neighbouring blocks (field.ts) and their y likewise, each of `bytes` bytes. Products are
  * emitted in place here, not called: a call costs a tenth of a product. A second chain of prefix products beside the
@@ -36,8 +36,8 @@ const SCRATCH_ROWS = 3;
  * Defines, for rows of finite points:
  * - `_row_from_points` (points, x, y, bytes) and `_row_to_points` (points, x, y, bytes, negative): from and to an
  *   array of points, of the negative ones if that is 1;
- * - `_row_endomorphism` (target x, source x, bytes): the x of the points times the curve's `endomorphismScalar`; their y
- *   are those of the source;
+ * - `_row_endomorphism` (target x, source x, bytes): the x of the points times the curve's `endomorphismScalar`; their
+ *   y are those of the source;
  * - `_row_double` (x, y, bytes, scratch): doubles in place;
  * - `_row_add` (x, y, right x, right y, negative, bytes, scratch): adds the right row, or subtracts it, in place;
  * - `_row_double_add` (same): doubles and then adds, as (P + Q) + P, which takes two products less.
