@@ -5,12 +5,14 @@
 import { runProcessEntry } from "../src/engine/process/process-entry.js";
 import type { CeremonyTaskAnswers, CeremonyTaskRequest } from "../src/prover/compute/ceremony-task.js";
 import { runCeremony } from "../src/prover/compute/run-ceremony.js";
-import { compareOnThreads } from "./key-threads.js";
+import { compareOnThreads, scaleOnThreads } from "./key-threads.js";
 import { rowsOnThreads } from "./row-threads.js";
 
 await runProcessEntry(
   async (request: CeremonyTaskRequest, report): Promise<CeremonyTaskAnswers[keyof CeremonyTaskAnswers]> =>
     await runCeremony(request, {
       ...{ onProgress: report, executeRows: rowsOnThreads, executeCompare: compareOnThreads },
+      // The task's own folder, which goes with the task.
+      ...{ executeScale: scaleOnThreads, folder: process.cwd() },
     }),
 );

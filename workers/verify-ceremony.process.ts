@@ -3,6 +3,7 @@
  * the points. Reads only the files that the request names.
  */
 import { readFileSync } from "node:fs";
+import { readPublishedKeys } from "../src/engine/groth16/ceremony/github-keys.js";
 import { readTranscriptDocument } from "../src/engine/groth16/ceremony/transcript-document.js";
 import { verifyCeremony } from "../src/engine/groth16/ceremony/verify-ceremony.js";
 import type { CeremonyFinding } from "../src/engine/groth16/ceremony/verify-ceremony.js";
@@ -14,7 +15,7 @@ import { powersOnThreads } from "./powers-threads.js";
 import { rowsOnThreads } from "./row-threads.js";
 
 await runProcessEntry(async (request: VerifyTaskRequest): Promise<readonly CeremonyFinding[]> => {
-  const { transcript, zkey, initialKey, r1cs, powersOfTau, verifyingKey } = request;
+  const { transcript, zkey, initialKey, r1cs, powersOfTau, verifyingKey, githubKeys } = request;
   const open = (path: string | undefined) => (path === undefined ? undefined : openRangeFile(path));
   const powers = open(powersOfTau);
   return await verifyCeremony(
@@ -22,6 +23,9 @@ await runProcessEntry(async (request: VerifyTaskRequest): Promise<readonly Cerem
     {
       ...{ zkey: openRangeFile(zkey), initialKey: open(initialKey), r1cs: open(r1cs), powersOfTau: powers },
       verifyingKey: verifyingKey === undefined ? undefined : readFileSync(verifyingKey, "utf8"),
+      githubKeys: new Map(
+        githubKeys.map(({ name, path }) => [name.toLowerCase(), readPublishedKeys(readFileSync(path, "utf8"))]),
+      ),
     },
     {
       rows: { executeRows: rowsOnThreads },

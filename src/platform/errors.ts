@@ -150,6 +150,8 @@ export const ERROR_STATUS = {
   /** The key is not the present one with one contribution more; `details` names what does not hold. */
   contribution_invalid: 422,
   statement_invalid: 422,
+  /** The value is not that of the drand round that the ceremony named. */
+  beacon_invalid: 422,
   // Verifiers on chain
   verifier_limit_reached: 409,
   verifier_busy: 409,

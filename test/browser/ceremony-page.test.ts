@@ -1,6 +1,6 @@
 /** The page at /ceremony in a real browser: it contributes by our kernels, and what it made is checked as any other. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { BEACON_VALUE, CeremonyGround, contributeBySnarkjs, verifyBySnarkjs } from "../prover/ceremonies/support.js";
+import { BEACON_BODY, CeremonyGround, contributeBySnarkjs, verifyBySnarkjs } from "../prover/ceremonies/support.js";
 import { Chromium } from "./chromium.js";
 
 describe("the page of ceremonies", () => {
@@ -42,7 +42,7 @@ describe("the page of ceremonies", () => {
     expect(browser.complaints.filter((text) => !text.includes("favicon"))).toEqual([]);
 
     await ground.contribute(id, "Emmy", contributeBySnarkjs);
-    await ground.own("POST", `${id}/ceremony/beacon`, { value: BEACON_VALUE });
+    await ground.own("POST", `${id}/ceremony/beacon`, BEACON_BODY);
     await ground.until(id, "ended");
     const [r1cs, key] = await Promise.all(
       ["circuit.r1cs", "proving_key.zkey"].map(async (name) => await ground.file(id, `files/${name}`)),
@@ -80,6 +80,49 @@ describe("the page of ceremonies", () => {
     await expect
       .poll(async () => await textOf("status"), { timeout: 120_000 })
       .toBe("your contribution is part of the key");
+  });
+
+  it("goes on where a download broke off, and finds what an upload without an answer has done", async () => {
+    const id = await ground.begin();
+    await browser.open(`${ground.url}/ceremony#id=${id}`);
+    await expect.poll(async () => await browser.run(`document.querySelector("#form")?.hidden`)).toBe(false);
+    // Half of the key, then the end of the connection; the first upload does not leave, the second one loses its answer.
+    await browser.run(`{
+      const real = window.fetch;
+      window.seen = { ranges: [], said: [], uploads: 0 };
+      const status = document.querySelector("#status");
+      new MutationObserver(() => window.seen.said.push(status.textContent)).observe(status, { childList: true });
+      window.fetch = async (url, options) => {
+        if (url.endsWith("/key")) {
+          window.seen.ranges.push(options.headers.range ?? null);
+          const answer = await real(url, options);
+          if (window.seen.ranges.length > 1) return answer;
+          const bytes = new Uint8Array(await answer.arrayBuffer());
+          const half = Math.floor(bytes.length / 2);
+          window.seen.half = half;
+          let isSent = false;
+          return new Response(new ReadableStream({
+            pull: (stream) => {
+              if (isSent) stream.error(new TypeError("network error"));
+              else stream.enqueue(bytes.slice(0, half));
+              isSent = true;
+            },
+          }));
+        }
+        if (options.method !== "PUT") return await real(url, options);
+        window.seen.uploads += 1;
+        if (window.seen.uploads === 2) await real(url, options);
+        throw new TypeError("network error");
+      };
+    }`);
+    await join("Ada");
+    await expect
+      .poll(async () => await textOf("status"), { timeout: 120_000 })
+      .toBe("your contribution is part of the key");
+    const seen = (await browser.run("window.seen")) as Record<"ranges" | "said", string[]> & { half: number };
+    expect(seen).toMatchObject({ ranges: [null, `bytes=${seen.half}-`], uploads: 2 });
+    expect(seen.said).toContain("the connection broke off: trying again in 1 s");
+    expect((await ground.see(id)).contributions.map(({ name }) => name)).toEqual(["Ada"]);
   });
 
   it("says what is wrong with an address, and with a ceremony that is not there", async () => {

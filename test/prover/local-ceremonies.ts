@@ -1,4 +1,5 @@
 /** The compute of ceremonies with the real engine, on the calling thread: what the process runs, without it. */
+import { tmpdir } from "node:os";
 import type { CeremonyCompute } from "../../src/prover/compute/ceremony-compute.js";
 import { check, endWithBeacon, makeFirstKey } from "../../src/prover/compute/run-ceremony.js";
 
@@ -17,7 +18,7 @@ export class LocalCeremonies implements CeremonyCompute {
   }
 
   async applyBeacon(input: Parameters<CeremonyCompute["applyBeacon"]>[0]): ReturnType<CeremonyCompute["applyBeacon"]> {
-    const made = await endWithBeacon(input);
+    const made = await endWithBeacon(input, { folder: tmpdir() });
     return made.ok ? made : failure(made);
   }
 }

@@ -147,12 +147,15 @@ export class CeremonyServer {
     return (await hashFile(to)).sha256;
   }
 
-  /** Uploads a contribution in parts; a part that did not come through is sent again. */
+  /**
+   * Uploads a contribution in parts, from its beginning: what came before was of another one. A part that did not come
+   * through is sent again.
+   */
   async upload(path: string, onProgress: (share: number) => void): Promise<TakenContribution> {
     const { size } = await stat(path);
     const file = await open(path, "r");
     try {
-      for (let from = (await this.show()).you?.received ?? 0; ;) {
+      for (let from = 0; ;) {
         if (from >= size) throw new StartError("the server has the whole file and did not take it; start again.");
         const part = new Uint8Array(Math.min(PART_BYTES, size - from));
         await file.read(part, 0, part.length, from);
@@ -172,11 +175,15 @@ export class CeremonyServer {
     range: string,
   ): Promise<TakenContribution | { readonly received: number }> {
     const headers = { "content-type": "application/octet-stream", "content-range": range };
+    let isLost = false;
     return await retried(async () => {
       try {
         const answer = await this.#request("PUT", "/contribution", { headers, body: part, deadlineMs: UPLOAD_MS });
         return (await answer.json()) as TakenContribution | { received: number };
       } catch (error) {
+        // The server may not have noticed yet that the first connection is gone.
+        if (isLost && error instanceof CeremonyRefusal && error.code === "conflict") throw new Error(error.message);
+        isLost = true;
         // The part came, and its answer did not.
         const seen =
           error instanceof CeremonyRefusal && error.code !== "upload_out_of_order" ? undefined : await this.show();

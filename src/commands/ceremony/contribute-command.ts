@@ -15,7 +15,7 @@ import { CeremonyServer, readCeremonyAddress } from "./ceremony-server.js";
 import type { CeremonyAddress, Lease, SeenCeremony, TakenContribution } from "./ceremony-server.js";
 import { contributeInProcess } from "./contribute-task.js";
 import { signStatement } from "./sign-statement.js";
-import type { SigningKeyFile } from "./sign-statement.js";
+import type { SigningKey } from "./sign-statement.js";
 
 export interface ContributeCommand {
   readonly url: string;
@@ -23,7 +23,7 @@ export interface ContributeCommand {
   /** Path of a file with the invitation's token. */
   readonly invitationFile: string | undefined;
   readonly entropyFile: string | undefined;
-  readonly key: SigningKeyFile | undefined;
+  readonly key: SigningKey | undefined;
   /** Where the statement, with its signature, goes beside the terminal. */
   readonly statementFile: string | undefined;
   /** Where the participant's token is kept until the end. */

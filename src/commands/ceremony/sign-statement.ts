@@ -1,4 +1,4 @@
-/** Signs the statement of a contribution by a key that its contributor has; each is read from a file and wiped. */
+/** Signs the statement of a contribution by a key of its contributor: from a file, which is wiped, or in a vault. */
 import { spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
@@ -7,14 +7,17 @@ import { personalDigest } from "../../crypto/ethereum/personal-message.js";
 import { ed25519PrivateKey, okpPublicKey, signEd25519 } from "../../crypto/signatures/ed25519.js";
 import { SSH_NAMESPACE, findStatementFault, type SignedStatement } from "../../crypto/signatures/signed-statement.js";
 import { StartError } from "../../platform/start-error.js";
+import { signByVault, type VaultKey } from "./vault-signature.js";
 
 /** The file of the key, by its kind. */
 export interface SigningKeyFile {
-  readonly kind: SignedStatement["kind"];
+  readonly kind: "ssh" | "ethereum" | "ed25519";
   readonly path: string;
   /** Whose SSH key it is said to be. */
   readonly github?: string | undefined;
 }
+
+export type SigningKey = SigningKeyFile | VaultKey;
 
 /** As the server takes it. */
 export type SentStatement = SignedStatement & { readonly github?: string };
@@ -25,13 +28,13 @@ const OUTPUT_CHARACTERS_MAX = 16_384;
 
 /**
  * Returns the statement as the server takes it.
- * @throws StartError when the file holds no such key, or ssh-keygen fails
+ * @throws StartError when the file holds no such key, ssh-keygen fails, or the vault's server refuses
  */
-export async function signStatement(text: string, key: SigningKeyFile): Promise<SentStatement> {
-  const statement = await signed(text, key);
+export async function signStatement(text: string, key: SigningKey): Promise<SentStatement> {
+  const statement = key.kind === "vault" ? await signByVault(text, key) : await signed(text, key);
   const fault = findStatementFault(statement, text);
   if (fault !== undefined) throw new StartError(`the signature that was made does not hold: ${fault}.`);
-  return key.github === undefined ? statement : { ...statement, github: key.github };
+  return key.kind === "vault" || key.github === undefined ? statement : { ...statement, github: key.github };
 }
 
 async function signed(text: string, { kind, path }: SigningKeyFile): Promise<SignedStatement> {

@@ -5,14 +5,15 @@
 import { existsSync } from "node:fs";
 import { mkdtemp, readFile, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { CeremonyError } from "../../engine/groth16/ceremony/ceremony-fault.js";
+import { isGithubName } from "../../engine/groth16/ceremony/github-keys.js";
 import { readTranscriptDocument, type CeremonyTranscript } from "../../engine/groth16/ceremony/transcript-document.js";
 import type { CeremonyFinding } from "../../engine/groth16/ceremony/verify-ceremony.js";
 import { StartError } from "../../platform/start-error.js";
 import { ProgressLine } from "../../progress-line.js";
 import { CeremonyServer, readCeremonyAddress } from "./ceremony-server.js";
-import { verifyInProcess } from "./verify-task.js";
+import { verifyInProcess, type VerifyTaskRequest } from "./verify-task.js";
 
 /** Paths of the files, each where it is named. */
 export interface CeremonyPaths {
@@ -25,6 +26,8 @@ export interface CeremonyPaths {
 }
 
 export interface VerifyCommand extends CeremonyPaths {
+  /** A file NAME.keys as GitHub publishes it, or a folder with such files. */
+  readonly githubKeys?: string | undefined;
   /** A folder with the files, or the ceremony's address; none when the files are named. */
   readonly from: string | undefined;
 }
@@ -39,6 +42,8 @@ const FILE_NAMES = {
 } as const;
 /** Those that a server hands out; the verifying key follows from the key. */
 const DOWNLOADED = ["transcript", "zkey", "initialKey", "r1cs"] as const;
+/** Ending of the file in which GitHub publishes a person's keys. */
+const GITHUB_KEYS = ".keys";
 const MARKS = { holds: "yes", fails: "NO", not_tried: "-" } as const;
 /** Everything holds; something does not; something could not be tried. 2 is that of a wrong command. */
 const VERIFY_STATUS = { holds: 0, fails: 1, not_tried: 3 } as const;
@@ -47,23 +52,35 @@ const VERIFY_STATUS = { holds: 0, fails: 1, not_tried: 3 } as const;
  * Verifies a ceremony. Returns exit status 0 when all checks hold, 1 when one does not, 3 when one could not be tried.
  * @throws StartError when a needed file is missing
  */
-export async function runVerify(command: VerifyCommand): Promise<number> {
-  const { from } = command;
+export async function runVerify({ from, githubKeys, ...command }: VerifyCommand): Promise<number> {
+  const published = githubKeys === undefined ? [] : await keyFilesOf(githubKeys);
   if (from === undefined || !/^https?:/.test(from)) {
     const found = from === undefined ? {} : await filesOf(from);
-    return await verifyFiles({ ...found, ...named(command) });
+    return await verifyFiles({ ...found, ...named(command) }, published);
   }
   const folder = await mkdtemp(join(tmpdir(), "proofwright-ceremony-"));
   try {
-    return await verifyFiles({ ...(await download(from, folder)), ...named(command) });
+    return await verifyFiles({ ...(await download(from, folder)), ...named(command) }, published);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-function named(command: VerifyCommand): CeremonyPaths {
-  const entries = Object.entries(command).filter(([name, path]) => name !== "from" && path !== undefined);
-  return Object.fromEntries(entries);
+function named(paths: CeremonyPaths): CeremonyPaths {
+  return Object.fromEntries(Object.entries(paths).filter(([, path]) => path !== undefined));
+}
+
+async function keyFilesOf(path: string): Promise<VerifyTaskRequest["githubKeys"]> {
+  if (!existsSync(path)) throw new StartError(`there is no file or folder ${path}.`);
+  const isFolder = (await stat(path)).isDirectory();
+  const paths = isFolder ? (await readdir(path)).map((name) => join(path, name)) : [path];
+  const found = paths.flatMap((each) => {
+    const name = basename(each, GITHUB_KEYS);
+    return each.endsWith(GITHUB_KEYS) && isGithubName(name) ? [{ name, path: resolve(each) }] : [];
+  });
+  if (found.length === 0)
+    throw new StartError(`${path} has no keys: save https://github.com/NAME.keys as NAME${GITHUB_KEYS}.`);
+  return found;
 }
 
 async function filesOf(folder: string): Promise<CeremonyPaths> {
@@ -95,7 +112,7 @@ async function download(url: string, folder: string): Promise<CeremonyPaths> {
   return paths;
 }
 
-async function verifyFiles(paths: CeremonyPaths): Promise<number> {
+async function verifyFiles(paths: CeremonyPaths, githubKeys: VerifyTaskRequest["githubKeys"]): Promise<number> {
   const { transcript, zkey } = paths;
   if (transcript === undefined) throw new StartError("the transcript is missing: --transcript=FILE.");
   if (zkey === undefined) throw new StartError("the key is missing: --zkey=FILE.");
@@ -108,6 +125,7 @@ async function verifyFiles(paths: CeremonyPaths): Promise<number> {
   const findings = await verifyInProcess({
     ...{ transcript: resolve(transcript), zkey: resolve(zkey), initialKey: given(paths.initialKey) },
     ...{ r1cs: given(paths.r1cs), powersOfTau: given(paths.powersOfTau), verifyingKey: given(paths.verifyingKey) },
+    githubKeys,
   });
   print(document, findings);
   if (findings.some(({ verdict }) => verdict === "fails")) return VERIFY_STATUS.fails;

@@ -12,6 +12,8 @@ export interface VerifyTaskRequest {
   readonly r1cs: string | undefined;
   readonly powersOfTau: string | undefined;
   readonly verifyingKey: string | undefined;
+  /** Files with the keys that GitHub publishes for a name. */
+  readonly githubKeys: readonly { readonly name: string; readonly path: string }[];
 }
 
 const MIB = 1024 ** 2;

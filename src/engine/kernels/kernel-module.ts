@@ -11,6 +11,7 @@ import { defineTransforms } from "./ntt/ntt.js";
 import { outlinePrime, outlineProducts } from "./field/outlined-field.js";
 import { definePointBatch } from "./point/point-batch.js";
 import { definePointMultiples } from "./point/point-multiples.js";
+import type { PointMultiples } from "./point/point-multiples.js";
 import { defineSinglePoint } from "./point/point-single.js";
 import { definePointSurvey } from "./point/point-survey.js";
 import { QuadraticField } from "./field/quadratic-field.js";
@@ -60,6 +61,8 @@ export interface KernelModule {
   readonly fq: FieldLayout;
   readonly g1: GroupLayout;
   readonly g2: GroupLayout;
+  /** Of rows of points of G1. */
+  readonly rows: PointMultiples;
 }
 
 /** Returns the name of a prepared module. */
@@ -93,7 +96,9 @@ function assemble<E>(
   const g2 = definePointBatch(module, fq2, fq2Inversion, "g2");
   defineSinglePoint(module, fq, fqInversion, { name: "g1", threeB: [3n * curve.b] });
   defineSinglePoint(module, fq2, fq2Inversion, { name: "g2", threeB: [3n * curve.twistB.c0, 3n * curve.twistB.c1] });
-  definePointMultiples(module, fq, fqInversion, { name: "g1", endomorphismFactor: curve.endomorphismFactor });
+  const rows = definePointMultiples(module, inlineFq, fqInversion, {
+    ...{ name: "g1", endomorphismFactor: curve.endomorphismFactor },
+  });
   definePointSurvey(module, fq, { name: "g1", b: [curve.b] });
   definePointSurvey(module, fq2, { name: "g2", b: [curve.twistB.c0, curve.twistB.c1] });
   defineTransforms(module, inlineFr, "fr");
@@ -109,6 +114,7 @@ function assemble<E>(
     fq: fieldLayout(fq, curve.fqBytes),
     g1: groupLayout(g1, fq, fqInversion.scratchBytes),
     g2: groupLayout(g2, fq2, fq2Inversion.scratchBytes),
+    rows,
   };
 }
 

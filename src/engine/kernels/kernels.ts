@@ -81,6 +81,7 @@ export class Kernels {
   readonly fq: FieldLayout;
   readonly g1: GroupLayout;
   readonly g2: GroupLayout;
+  readonly rows: KernelModule["rows"];
   /** Addresses of the points at infinity. */
   readonly infinity: { readonly g1: number; readonly g2: number };
   readonly #exports: Exports;
@@ -96,6 +97,7 @@ export class Kernels {
     this.fq = layout.fq;
     this.g1 = layout.g1;
     this.g2 = layout.g2;
+    this.rows = layout.rows;
     this.infinity = { g1: PLACE.g1, g2: PLACE.g2 };
     this.#exports = new WebAssembly.Instance(module, { env: { memory } }).exports as Exports;
     this.#memoryWords = new Uint32Array(memory.buffer);

@@ -3,6 +3,7 @@
  * give up. Every change is one commit that compares the ceremony's version.
  */
 import { createHash } from "node:crypto";
+import { drandChainName, findDrandFault } from "../../crypto/signatures/drand-round.js";
 import { AppError, invalidMember, notFound } from "../../platform/errors.js";
 import { createOpaqueToken } from "../../platform/auth/opaque-token.js";
 import type { Subject } from "../../platform/auth/principal.js";
@@ -15,7 +16,7 @@ import type { StatusWatch } from "../provisioning/status-watch.js";
 import { ceremonyEvent, type CeremonyWord } from "../prover-events.js";
 import type { StoredProver } from "../repository.js";
 import type { CeremonyAccess } from "./ceremony-access.js";
-import type { CeremonyRecords, StoredCeremony, StoredInvitation } from "./ceremony-records.js";
+import type { CeremonyBeacon, CeremonyRecords, StoredCeremony, StoredInvitation } from "./ceremony-records.js";
 import {
   INVITATIONS_MAX,
   type BeaconBody,
@@ -145,10 +146,10 @@ export class Ceremonies {
       requireState(stored, ["open"]);
       const ceremony = settleTurns(stored, this.#with.clock.nowMs());
       requireEnough(ceremony);
-      const value = beaconValue(ceremony, body);
+      const given = givenBeacon(ceremony, body);
       const next: StoredCeremony = {
         ...ceremony,
-        ...{ state: "ending", queue: [], lease: null, beacon: { ...ceremony.beacon, value } },
+        ...{ state: "ending", queue: [], lease: null, beacon: { ...ceremony.beacon, ...given } },
       };
       return { next, word: "ending", more: [this.#with.queue.prepare(owner, id)] };
     });
@@ -253,15 +254,38 @@ function requireEnough({ head, minimum, lease }: StoredCeremony): void {
     });
 }
 
-function beaconValue({ beacon }: StoredCeremony, { value, signature }: BeaconBody): string {
-  const hex = value.replace(/^0x/, "").toLowerCase();
-  if (beacon.source !== "manual" && hex.length !== 2 * BEACON_BYTES)
+type GivenBeacon = Pick<CeremonyBeacon, "value" | "signature" | "previous_signature">;
+
+/** The beacon's value, after verifying that it is the drand round's that was named. */
+function givenBeacon({ beacon }: StoredCeremony, body: BeaconBody): GivenBeacon {
+  const value = body.value.replace(/^0x/, "").toLowerCase();
+  const signature = body.signature?.toLowerCase() ?? null;
+  const previous = body.previous_signature?.toLowerCase() ?? null;
+  if (beacon.source !== "manual" && value.length !== 2 * BEACON_BYTES)
     throw invalidMember("value", `the value of this beacon has ${String(BEACON_BYTES)} bytes`);
-  if (signature === undefined) return hex;
-  if (beacon.source !== "drand") throw invalidMember("signature", "only a round of drand has a signature");
-  const randomness = createHash("sha256").update(Buffer.from(signature, "hex")).digest("hex");
-  if (randomness !== hex) throw invalidMember("signature", "the value is not the SHA-256 of the signature");
-  return hex;
+  if (signature === null && previous !== null) throw invalidMember("previous_signature", "give the signature as well");
+  if (beacon.source !== "drand") {
+    if (signature !== null) throw invalidMember("signature", "only a round of drand has a signature");
+    return { value };
+  }
+  const fault = drandFault(beacon, { value, signature, previous });
+  if (fault !== undefined) throw new AppError("beacon_invalid", { message: fault });
+  return signature === null ? { value } : { value, signature, previous_signature: previous };
+}
+
+function drandFault(
+  { network, round }: CeremonyBeacon,
+  given: { readonly value: string; readonly signature: string | null; readonly previous: string | null },
+): string | undefined {
+  const { value: randomness, signature, previous: previousSignature } = given;
+  const chain = network?.toLowerCase() ?? "";
+  const name = drandChainName(chain);
+  if (signature === null)
+    return name === undefined ? undefined : `give the signature of drand's ${name} with the value: it is verified`;
+  if (name !== undefined && round !== null)
+    return findDrandFault({ chain, round, randomness, signature, previousSignature });
+  const isOwn = createHash("sha256").update(Buffer.from(signature, "hex")).digest("hex") === randomness;
+  return isOwn ? undefined : "the value is not the SHA-256 of the signature";
 }
 
 function invitationOnWire({ id, created_at, name, participant_id }: StoredInvitation): CeremonyInvitation {

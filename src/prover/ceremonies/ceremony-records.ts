@@ -22,6 +22,9 @@ export type CeremonyBeacon = {
   readonly iterations_exp: number;
   /** Lower-case hex without 0x, once it was given. */
   readonly value: string | null;
+  /** Of a drand round, with which its chain signed it, and the round before; lower-case hex. */
+  readonly signature?: string | null;
+  readonly previous_signature?: string | null;
 };
 
 export type CeremonyLease = {

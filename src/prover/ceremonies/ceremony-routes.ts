@@ -122,7 +122,7 @@ const ownerRoutes = {
     params: IdParams,
     body: BeaconBody,
     responses: { 202: ceremony },
-    errors: ["not_found", "ceremony_closed", "ceremony_unfinished", "ceremony_not_your_turn"],
+    errors: ["not_found", "ceremony_closed", "ceremony_unfinished", "ceremony_not_your_turn", "beacon_invalid"],
     example: { body: { value: "00".repeat(32) } },
   }),
   cancelCeremony: defineRoute({

@@ -108,10 +108,16 @@ const KeyStatement = {
   public_key: Type.String({ pattern: "^[0-9a-f]{64}$", description: "32 bytes, hex" }),
   signature: Type.String({ pattern: "^[0-9a-f]{128}$", description: "64 bytes, hex" }),
 };
+const PointStatement = {
+  kind: Type.Literal("p256", { description: "signed by a P-256 key, such as one of a vault: ECDSA with SHA-256" }),
+  public_key: Type.String({ pattern: "^04[0-9a-f]{128}$", description: "65 bytes, uncompressed, hex" }),
+  signature: Type.String({ pattern: "^[0-9a-f]{128}$", description: "r and s, 64 bytes, hex" }),
+};
 /** What a contributor says of a contribution, signed. */
-export const StatementBody = Type.Union([closed(EthereumStatement), closed(SshStatement), closed(KeyStatement)], {
-  description: "the signature of the contribution's `statement_text`",
-});
+export const StatementBody = Type.Union(
+  [closed(EthereumStatement), closed(SshStatement), closed(KeyStatement), closed(PointStatement)],
+  { description: "the signature of the contribution's `statement_text`" },
+);
 export type StatementBody = Static<typeof StatementBody>;
 
 const Statement = Type.Union(
@@ -119,6 +125,7 @@ const Statement = Type.Union(
     Type.Object({ ...EthereumStatement, ...Signature }),
     Type.Object({ ...SshStatement, ...Signature }),
     Type.Object({ ...KeyStatement, ...Signature }),
+    Type.Object({ ...PointStatement, ...Signature }),
   ],
   { description: "the contributor's statement, whose signature was verified" },
 );
@@ -188,6 +195,8 @@ const CEREMONY = {
     description: nullable(Type.String()),
     iterations_exp: Type.Integer(),
     value: nullable(Type.String({ description: "hex, once it was given" })),
+    signature: Type.Optional(nullable(Type.String({ description: "drand's, where it was given; hex" }))),
+    previous_signature: Type.Optional(nullable(Type.String({ description: "of the round before; hex" }))),
   }),
   initial_key: nullable(KeyFile),
   key: nullable(
@@ -259,7 +268,15 @@ export const BeaconBody = closed(
       Type.String({
         pattern: "^([0-9a-fA-F]{2}){48,96}$",
         maxLength: 192,
-        description: "drand's signature of the round, whose SHA-256 must be the value",
+        description:
+          "drand's signature of the round, whose SHA-256 must be the value; required for the chains whose keys this server knows, which it verifies",
+      }),
+    ),
+    previous_signature: Type.Optional(
+      Type.String({
+        pattern: "^([0-9a-fA-F]{2}){32,96}$",
+        maxLength: 192,
+        description: "drand's `previous_signature`, which the rounds of its default chain have",
       }),
     ),
   },

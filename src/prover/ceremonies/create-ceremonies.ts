@@ -45,8 +45,11 @@ export interface CeremoniesPart {
 
 const END_JOB = "end_ceremony";
 const END_PHASES = ["beacon", "provision"] as const;
-/** So that one owner's beacon, which may take minutes, does not hold up the ends of all others. */
-const CONCURRENCY = 2;
+/**
+ * Ends that run at once: beacons of several owners, which may take minutes each, hold up no other owner's. The budget
+ * of memory is shared by turns of the owners, the processor by the system, so that more places take no more of either.
+ */
+const CONCURRENCY = 8;
 const GIVE_WAY_MS = 10_000;
 
 /** Builds the part; call it before `jobs.start`. */

@@ -55,8 +55,8 @@ const LIMITS: ProcessTaskLimits = {
 const MIB = 1024 ** 2;
 /** A process with the code, and threads with tables. */
 const PROCESS_BYTES = 512 * MIB;
-/** The file itself, its answer, and the lists of the sums. */
-const KEY_TIMES = 4;
+/** The new key, which is answered as it is, and what reads its verifying key. */
+const KEY_TIMES = 3;
 /** The length of a key of 2^16 constraints, for which the limits of time are made. */
 const ORDINARY_KEY_BYTES = 64 * MIB;
 const MESSAGE_BYTES = MIB;

@@ -1,4 +1,7 @@
 /** What the process of a ceremony does (workers/ceremony.process.ts): one step, from files to a key or a verdict. */
+import { randomUUID } from "node:crypto";
+import { readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { R1csFormatError, readR1cs } from "../../engine/circuit/r1cs.js";
 import { BN254 } from "../../engine/curves/bn254.js";
 import { verifyingKeyToJson } from "../../engine/encoding/groth16-verifying-key.js";
@@ -8,7 +11,7 @@ import { checkContribution } from "../../engine/groth16/ceremony/check-contribut
 import type { CompareExecutor } from "../../engine/groth16/ceremony/compare-jobs.js";
 import { applyBeacon } from "../../engine/groth16/ceremony/contribute-to-key.js";
 import { contributionRecords, hexOf } from "../../engine/groth16/ceremony/contribution-record.js";
-import type { RangeTarget } from "../../engine/groth16/ceremony/scale-jobs.js";
+import type { ScaleExecutor } from "../../engine/groth16/ceremony/scale-jobs.js";
 import { loadPairing } from "../../engine/groth16/pairing-backend.js";
 import { makePhase1Key } from "../../engine/groth16/phases/phase1.js";
 import { writeKey } from "../../engine/groth16/phases/setup-from-powers.js";
@@ -18,7 +21,7 @@ import { zkeyCountsOf } from "../../engine/groth16/zkey-writer.js";
 import { openPowersOfTau } from "../../engine/powers-of-tau/lagrange-points.js";
 import type { PointRowExecutor } from "../../engine/powers-of-tau/point-row-work.js";
 import { PowersOfTauError } from "../../engine/powers-of-tau/powers-of-tau-error.js";
-import { openRangeFile, rangeOfBytes } from "../../engine/powers-of-tau/range-file.js";
+import { openRangeFile, openWrittenFile, rangeOfBytes } from "../../engine/powers-of-tau/range-file.js";
 import { loadReferenceKernels } from "../../engine/reference/reference-kernels.js";
 import type { CeremonyTaskAnswers, CeremonyTaskRequest } from "./ceremony-task.js";
 
@@ -30,15 +33,20 @@ interface RunOptions {
   readonly executeCompare?: (paths: { readonly before: string; readonly after: string }) => CompareExecutor;
 }
 
-type RequestOf<Step extends keyof CeremonyTaskAnswers> = Extract<CeremonyTaskRequest, { readonly step: Step }>;
+interface BeaconOptions {
+  /** Where the key is written before it is answered; nothing stays there. */
+  readonly folder: string;
+  readonly onProgress?: (share: number) => void;
+  /** How points are multiplied from one file to another, by their paths; inline by default. */
+  readonly executeScale?: (paths: { readonly from: string; readonly to: string }) => ScaleExecutor;
+}
 
-/** Room for the beacon's contribution, in bytes. */
-const CONTRIBUTION_BYTES_MAX = 1_024;
+type RequestOf<Step extends keyof CeremonyTaskAnswers> = Extract<CeremonyTaskRequest, { readonly step: Step }>;
 
 /** Runs one step. Whatever the files of others are is a result. */
 export async function runCeremony(
   request: CeremonyTaskRequest,
-  options: RunOptions = {},
+  options: RunOptions & BeaconOptions,
 ): Promise<CeremonyTaskAnswers[keyof CeremonyTaskAnswers]> {
   switch (request.step) {
     case "first_key":
@@ -111,20 +119,24 @@ export async function check(
   }
 }
 
-/** Applies the beacon; see `CeremonyCompute`. */
+/** Applies the beacon, from file to file as a contribution; see `CeremonyCompute`. */
 export async function endWithBeacon(
   { before, name, value, iterationsExp }: Omit<RequestOf<"beacon">, "step">,
-  { onProgress }: RunOptions = {},
+  { folder, onProgress, executeScale }: BeaconOptions,
 ): Promise<CeremonyTaskAnswers["beacon"]> {
   const source = openRangeFile(before.path);
-  const target = new MemoryTarget(before.bytes + CONTRIBUTION_BYTES_MAX);
+  const path = join(folder, `beacon-${randomUUID()}.zkey`);
+  const target = openWrittenFile(path, { isNew: true });
   try {
     await applyBeacon(
       { source, target },
       { name, value: Buffer.from(value, "hex"), iterationsLog: iterationsExp },
-      onProgress === undefined ? {} : { onProgress },
+      {
+        ...(onProgress === undefined ? {} : { onProgress }),
+        ...(executeScale === undefined ? {} : { execute: executeScale({ from: before.path, to: path }) }),
+      },
     );
-    const key = target.written();
+    const key = readFileSync(path);
     const kernels = await loadReferenceKernels(BN254);
     const verifyingKey = JSON.stringify(verifyingKeyToJson(verifyingKeyOf(readProvingKey(key)), kernels));
     const { transcript, curve } = readCeremonyKey(rangeOfBytes(key));
@@ -133,26 +145,8 @@ export async function endWithBeacon(
     return refused(error);
   } finally {
     source.close();
-  }
-}
-
-/** A file in memory that is written in ranges. */
-class MemoryTarget implements RangeTarget {
-  readonly #bytes: Uint8Array;
-  #end = 0;
-
-  constructor(bytesMax: number) {
-    this.#bytes = new Uint8Array(bytesMax);
-  }
-
-  write(source: Uint8Array, offset: number): void {
-    this.#bytes.set(source, offset);
-    this.#end = Math.max(this.#end, offset + source.length);
-  }
-
-  /** Returns what was written. */
-  written(): Uint8Array {
-    return this.#bytes.subarray(0, this.#end);
+    target.close();
+    rmSync(path, { force: true });
   }
 }
 

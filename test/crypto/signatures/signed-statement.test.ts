@@ -93,3 +93,18 @@ describe("a statement signed by an Ed25519 key", () => {
     expect(holds({ kind: "ed25519", public_key: lowOrder, signature: `${lowOrder}${"00".repeat(32)}` })).toBe(false);
   });
 });
+
+describe("a statement signed by a P-256 key", () => {
+  it("holds for its text and key alone, and not for points off the curve", () => {
+    const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+    const public_key = publicKey.export({ format: "der", type: "spki" }).subarray(-65).toString("hex");
+    const key = { key: privateKey, dsaEncoding: "ieee-p1363" } as const;
+    const signature = sign("sha256", Buffer.from(TEXT), key).toString("hex");
+    expect(holds({ kind: "p256", public_key, signature })).toBe(true);
+    expect(holds({ kind: "p256", public_key, signature }, "another text")).toBe(false);
+    expect(holds({ kind: "p256", public_key, signature: signature.slice(2) })).toBe(false);
+    expect(holds({ kind: "p256", public_key, signature: "00".repeat(64) })).toBe(false);
+    expect(holds({ kind: "p256", public_key: `04${"11".repeat(64)}`, signature })).toBe(false);
+    expect(holds({ kind: "p256", public_key: public_key.replace(/^04/, "06"), signature })).toBe(false);
+  });
+});

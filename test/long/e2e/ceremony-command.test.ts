@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { runCeremonyCommand } from "../../../src/commands/ceremony/ceremony-command.js";
 import { readCeremonyAddress } from "../../../src/commands/ceremony/ceremony-server.js";
-import { BEACON_VALUE, CeremonyGround } from "../../prover/ceremonies/support.js";
+import { BEACON_BODY, CeremonyGround } from "../../prover/ceremonies/support.js";
 import { newFolder, removeFolder } from "../../support/temporary-folder.js";
 
 const ID = "7a4c1f2e-0000-4000-8000-00000000000a";
@@ -67,7 +67,7 @@ describe("proofwright ceremony", () => {
       ["Grace", "ethereum"],
       ["Emmy", "ssh"],
     ]);
-    await ground.own("POST", `${id}/ceremony/beacon`, { value: BEACON_VALUE });
+    await ground.own("POST", `${id}/ceremony/beacon`, BEACON_BODY);
     await ground.until(id, "ended");
 
     const url = `${ground.url}/api/v1/ceremonies/${id}`;

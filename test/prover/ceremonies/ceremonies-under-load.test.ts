@@ -7,7 +7,7 @@ import { mergeCommits } from "../../../src/platform/store/commits.js";
 import { StoreConflict } from "../../../src/platform/store/store.js";
 import { eventually } from "../../support/eventually.js";
 import { LocalCeremonies } from "../local-ceremonies.js";
-import { BEACON_VALUE, CeremonyGround, OWNER, contributeByOurs } from "./support.js";
+import { BEACON_BODY, CeremonyGround, OWNER, contributeByOurs } from "./support.js";
 
 /** Steps wait where a test asks for it, and say who their owner is. */
 class GatedCeremonies extends LocalCeremonies {
@@ -58,7 +58,7 @@ beforeEach(() => {
 });
 
 const place = (id: string) => ({ owner: OWNER, id });
-const end = async (id: string) => await ground.own("POST", `${id}/ceremony/beacon`, { value: BEACON_VALUE });
+const end = async (id: string) => await ground.own("POST", `${id}/ceremony/beacon`, BEACON_BODY);
 
 interface Gate {
   /** Resolves when a step stops here. */
@@ -168,17 +168,20 @@ describe("a ceremony among others", () => {
     expect(left).toBe(15);
   });
 
-  it("does not wait for the beacon of another one, which is cancelled with its prover", async () => {
-    const [first, second] = [await ground.begin(), await ground.begin()];
-    for (const id of [first, second]) await ground.contribute(id, "Grace");
-    const { reached, wait } = gate();
-    compute.beforeBeacon = wait;
-    await end(first);
-    await reached;
+  it("does not wait for the beacons of two others, which are cancelled with their provers", async () => {
+    const [first, other, second] = [await ground.begin(), await ground.begin(), await ground.begin()];
+    for (const id of [first, other, second]) await ground.contribute(id, "Grace");
+    for (const id of [first, other]) {
+      const { reached, wait } = gate();
+      compute.beforeBeacon = wait;
+      await end(id);
+      await reached;
+    }
     compute.beforeBeacon = async () => {};
     await end(second);
     await ground.until(second, "ended");
     const { jobs } = ground.registry;
+    await ground.registry.provers.delete(OWNER, other);
     const ending = () => jobs.ofSubject(["ceremony", OWNER.kind, OWNER.id, first]);
     expect(ending()).toHaveLength(1);
     await ground.registry.provers.delete(OWNER, first);

@@ -6,7 +6,7 @@ import { verifyCeremony } from "../../../src/engine/groth16/ceremony/verify-cere
 import { rangeOfBytes } from "../../../src/engine/powers-of-tau/range-file.js";
 import { never, principalOf } from "../support.js";
 import {
-  BEACON_VALUE,
+  BEACON_BODY,
   CeremonyGround,
   OWNER,
   contributeByOurs,
@@ -23,7 +23,7 @@ afterAll(async () => {
   await ground.close();
 });
 
-const end = async (id: string) => await ground.own("POST", `${id}/ceremony/beacon`, { value: BEACON_VALUE });
+const end = async (id: string) => await ground.own("POST", `${id}/ceremony/beacon`, BEACON_BODY);
 
 async function proves(id: string): Promise<boolean> {
   const { provers } = ground.registry;
@@ -62,7 +62,7 @@ describe("a ceremony", () => {
       ["Grace", "contribution"],
       ["Ada", "contribution"],
       ["Emmy", "contribution"],
-      ["drand round 1234", "beacon"],
+      ["drand round 1000", "beacon"],
     ]);
     const [r1cs, key, initialKey, transcript] = await Promise.all(
       ["circuit.r1cs", "proving_key.zkey", "initial_key.zkey", "ceremony-transcript.json"].map(
@@ -76,6 +76,7 @@ describe("a ceremony", () => {
       powersOfTau: rangeOfBytes(ground.powers),
     });
     expect(findings.filter(({ verdict }) => verdict !== "holds")).toEqual([]);
+    expect(findings.find(({ check }) => check === "beacon")?.message).toContain("quicknet signed as round 1000");
     expect(document.contributions.map(({ statement: own }) => own?.kind ?? null)).toEqual([
       null,
       "ed25519",
@@ -171,8 +172,19 @@ describe("a ceremony", () => {
     ground.clock.advanceSec(60);
     await ground.registry.registry.ceremonies.sweep();
     expect((await ground.own("GET", `${id}/ceremony`)).body).toMatchObject({ state: "open", accepts: false });
-    const wrong = await ground.own("POST", `${id}/ceremony/beacon`, { value: "00".repeat(31) });
-    expect([wrong.status, (await end(id)).status]).toEqual([422, 202]);
+    const refusal = async (body: object): Promise<[number, string | undefined]> => {
+      const { status, body: answer } = await ground.own("POST", `${id}/ceremony/beacon`, body);
+      return [status, answer.errors?.[0]?.code];
+    };
+    const { value, signature } = BEACON_BODY;
+    expect(await refusal({ value: "00".repeat(31) })).toEqual([422, "invalid_request"]);
+    expect(await refusal({ value })).toEqual([422, "beacon_invalid"]);
+    expect(await refusal({ value: "00".repeat(32), signature })).toEqual([422, "beacon_invalid"]);
+    // Quicknet's of another round (657413).
+    const other = "b713718a38ae728dfd477991af2822e08d2f305e47718cef9f7848ce4050e7be41076862b98fad56e91a6b85b89cd97b";
+    const own = "fc1873a13f3545aeade8401532ef5519920652eee6b0d2b19ca12643b87b3587";
+    expect(await refusal({ value: own, signature: other })).toEqual([422, "beacon_invalid"]);
+    expect((await end(id)).status).toBe(202);
     await ground.until(id, "ended");
     expect(await proves(id)).toBe(true);
   });

@@ -22,8 +22,12 @@ const OWNER_TOKEN = "user-read+create+update+delete";
 const POWER = 4;
 /** drand's chain "quicknet". */
 const CHAIN = "52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971";
-const BEACON = { source: "drand", round: 1234, network: CHAIN } as const;
-export const BEACON_VALUE = "0a".repeat(32);
+const BEACON = { source: "drand", round: 1000, network: CHAIN } as const;
+/** SOURCE: https://api.drand.sh/52db9ba7.../public/1000 */
+export const BEACON_BODY = {
+  value: "fe290beca10872ef2fb164d2aa4442de4566183ec51c56ff3cd603d930e54fdd",
+  signature: "b44679b9a59af2ec876b1a6b1ad52ea9b1615fc3982b19576350f93447cb1125e342b73a8dd2bacbe47e4b6b63ed5e39",
+} as const;
 
 interface MemoryFile {
   readonly type: "mem";

@@ -10,7 +10,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { encodeG1, encodeG2 } from "../../curves/points.js";
 import { readBigIntLE, writeBigIntLE } from "../../field/bytes.js";
 import { inverse } from "../../field/prime-field.js";
-import { beaconSecret, contribute, drawDelta, writeTranscript } from "../phases/phase2.js";
+import { beaconSecret, contribute, contributionBytes, drawDelta, writeTranscript } from "../phases/phase2.js";
 import type { ContributionSecret, Delta, Phase2Transcript } from "../phases/phase2.js";
 import { ZKEY_MAGIC, ZKEY_SECTION, ZKEY_VERSION, headerOffsets } from "../zkey-layout.js";
 import { CeremonyError } from "./ceremony-fault.js";
@@ -26,8 +26,8 @@ import type { CeremonyKey, KeyPlace, KeySectionName } from "./ceremony-key.js";
 import { contributionRecords } from "./contribution-record.js";
 import type { ContributionRecord } from "./contribution-record.js";
 import { KernelMultiples } from "./kernel-multiples.js";
-import { cutPoints, runScaleJobs } from "./scale-jobs.js";
-import type { KeyFiles, RangeTarget, ScaleExecutor } from "./scale-jobs.js";
+import { cutPoints, hasRefusedPoint, runScaleJobs, sharedWords, stopScaleJobs } from "./scale-jobs.js";
+import type { KeyFiles, RangeTarget, ScaleExecutor, ScaleWork } from "./scale-jobs.js";
 
 export interface ContributeOptions {
   /** How the points are multiplied; on the calling thread by default. */
@@ -60,9 +60,10 @@ const COPY_BYTES = 1 << 20;
 const DIVIDED = ["c", "h"] as const satisfies readonly KeySectionName[];
 
 /**
- * Writes the key with one contribution more. About 5 s for 2^16 constraints on two threads. The secret is in this
+ * Writes the key with one contribution more. About 2 s for 2^16 constraints on two threads. The secret is in this
  * process's memory until it ends: run it in one that ends soon.
- * @throws CeremonyError `not_a_key`, `curve_unsupported`, `contribution_malformed`, `name_unsupported`
+ * @throws CeremonyError `not_a_key`, `curve_unsupported`, `contribution_malformed`, `name_unsupported`,
+ *   `point_outside_subgroup`, `point_not_on_curve`
  */
 export async function contributeToKey(
   files: KeyFiles,
@@ -72,6 +73,15 @@ export async function contributeToKey(
   const key = readCeremonyKey(files.source);
   const secret = { secret: entropy === undefined ? drawDelta(key.curve) : mixedDelta(key, entropy) };
   return await writeContribution(files, key, { secret, parameters: { name: nameOf(name) } }, options);
+}
+
+/**
+ * Tells whether source and target may be the same memory: all sections but the contributions, which are the last one,
+ * lie where they will lie in the new key.
+ */
+export function isRewritable(key: CeremonyKey): boolean {
+  const places = layOut(key, key.transcriptBytes.length);
+  return KEY_SECTIONS.every((name) => places[name].offset === key.sections[name].offset);
 }
 
 /**
@@ -97,6 +107,10 @@ export async function applyBeacon(
 
 type Parameters = NonNullable<globalThis.Parameters<typeof contribute>[3]>;
 
+/**
+ * Threads divide C and H while this one makes the contribution's proof and writes the rest of the file, which are a
+ * tenth of the work. So the places of the sections come first, from the lengths alone.
+ */
 async function writeContribution(
   files: KeyFiles,
   key: CeremonyKey,
@@ -104,20 +118,38 @@ async function writeContribution(
   options: ContributeOptions,
 ): Promise<ContributionRecord> {
   const { curve } = key;
-  const after = contribute(new KernelMultiples(curve), key, made.secret, made.parameters);
-  const places = writeFrame(files, key, after);
-  await divide(files, { key, places, secret: made.secret.secret }, options);
-  const record = contributionRecords(after.transcript, curve).at(-1);
-  if (record === undefined) throw new Error("a contribution was made and is not there");
-  return record;
+  const kernels = new KernelMultiples(curve);
+  requireDeltaInSubgroup(kernels, key);
+  const places = layOut(key, key.transcriptBytes.length + contributionBytes(made.parameters, curve));
+  const work = divisionOf(key, places, made.secret.secret);
+  const dividing = divide(files, work, options);
+  try {
+    const after = contribute(kernels, key, made.secret, made.parameters);
+    writeFrame(files, { key, places }, after);
+    const record = contributionRecords(after.transcript, curve).at(-1);
+    if (record === undefined) throw new Error("a contribution was made and is not there");
+    await dividing;
+    return record;
+  } finally {
+    stopScaleJobs(work);
+    await dividing.catch(() => undefined);
+    work.scalar.fill(0);
+  }
 }
 
-/** Divides C and H by the secret. */
-async function divide(
-  files: KeyFiles,
-  { key, places, secret }: { key: CeremonyKey; places: Readonly<Record<KeySectionName, KeyPlace>>; secret: bigint },
-  { execute, onProgress }: ContributeOptions,
-): Promise<void> {
+/**
+ * What a contributor multiplies by the secret and hands out has the order r, or shows the secret modulo its order: the
+ * twist has points of small order. The points of C and H are looked at where they are divided.
+ */
+function requireDeltaInSubgroup(kernels: KernelMultiples, { curve, delta }: CeremonyKey): void {
+  const isOutside =
+    kernels.combineG1([{ point: delta.g1, scalar: curve.r }]) !== undefined ||
+    kernels.combineG2([{ point: delta.g2, scalar: curve.r }]) !== undefined;
+  if (isOutside) throw new CeremonyError("point_outside_subgroup", "the key's delta is outside the subgroup");
+}
+
+/** The division of C and H by the secret. */
+function divisionOf(key: CeremonyKey, places: Readonly<Record<KeySectionName, KeyPlace>>, secret: bigint): ScaleWork {
   const { curve } = key;
   const scalar = new Uint8Array(curve.frBytes);
   writeBigIntLE(inverse(secret, curve.r), scalar, 0, curve.frBytes);
@@ -127,28 +159,33 @@ async function divide(
       2 * curve.fqBytes,
     ),
   );
-  let done = 0;
-  const inline: ScaleExecutor = (work, onJob) => {
-    runScaleJobs(files, work, onJob);
-    return Promise.resolve();
-  };
-  await (execute ?? inline)({ kind: "scale", curve: curve.name, scalar, jobs, next: new SharedArrayBuffer(4) }, () => {
-    done += 1;
-    onProgress?.(done / jobs.length);
-  });
-  if (done !== jobs.length) throw new Error("a part of the contribution was not made");
-  scalar.fill(0);
+  return { kind: "scale", curve: curve.name, scalar, jobs, shared: sharedWords() };
 }
 
-/** Writes everything but C and H, and returns where the sections lie in the target. */
+async function divide(files: KeyFiles, work: ScaleWork, { execute, onProgress }: ContributeOptions): Promise<void> {
+  let done = 0;
+  const inline: ScaleExecutor = (own, onJob) => {
+    runScaleJobs(files, own, onJob);
+    return Promise.resolve();
+  };
+  await (execute ?? inline)(work, () => {
+    done += 1;
+    onProgress?.(done / work.jobs.length);
+  });
+  if (hasRefusedPoint(work))
+    throw new CeremonyError("point_not_on_curve", "the key has a point in C or H that is not on the curve");
+  if (done !== work.jobs.length) throw new Error("a part of the contribution was not made");
+}
+
+/** Writes everything but C and H. */
 function writeFrame(
   { source, target }: KeyFiles,
-  key: CeremonyKey,
+  { key, places }: { readonly key: CeremonyKey; readonly places: Readonly<Record<KeySectionName, KeyPlace>> },
   after: { readonly transcript: Phase2Transcript; readonly delta: Delta },
-): Readonly<Record<KeySectionName, KeyPlace>> {
-  const { curve } = key;
-  const transcript = writeTranscript(after.transcript, curve);
-  const places = layOut(key, transcript.length);
+): void {
+  const transcript = writeTranscript(after.transcript, key.curve);
+  if (transcript.length !== places.contributions.size)
+    throw new Error("a contribution has another length than planned");
   target.write(words(ZKEY_MAGIC, ZKEY_VERSION, KEY_SECTIONS.length), 0);
   for (const name of KEY_SECTIONS) {
     const { offset, size } = places[name];
@@ -158,7 +195,6 @@ function writeFrame(
     else if (name === "contributions") target.write(transcript, offset);
     else if (name !== "c" && name !== "h") copyPlace(source, key.sections[name], { target, offset });
   }
-  return places;
 }
 
 /** The sections in the order of their numbers, as snarkjs writes them. */

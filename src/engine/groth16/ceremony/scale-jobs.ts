@@ -33,8 +33,8 @@ export interface ScaleWork {
   /** Little-endian. It is the inverse of a secret: threads end with their process. */
   readonly scalar: Uint8Array;
   readonly jobs: readonly ScaleJob[];
-  /** One 32-bit counter: the next job to take. */
-  readonly next: SharedArrayBuffer;
+  /** Two words of 32 bits: the next job to take, and 1 when a point is not on the curve. */
+  readonly shared: SharedArrayBuffer;
 }
 
 /** Runs all jobs, on one thread or several; calls `onJob` after each job. */
@@ -53,17 +53,38 @@ export function cutPoints({ from, to, bytes }: ScaleJob, pointBytes: number): Sc
   }));
 }
 
-/** Takes jobs until none is left; blocks the calling thread. */
+const WORD = { next: 0, refused: 1 } as const;
+
+/** Returns the words that threads share. */
+export function sharedWords(): SharedArrayBuffer {
+  return new SharedArrayBuffer(4 * Object.keys(WORD).length);
+}
+
+/** Makes all threads end after the job that each has taken. */
+export function stopScaleJobs({ shared, jobs }: ScaleWork): void {
+  Atomics.store(new Int32Array(shared), WORD.next, jobs.length);
+}
+
+/** Tells whether a point was refused. */
+export function hasRefusedPoint({ shared }: ScaleWork): boolean {
+  return Atomics.load(new Int32Array(shared), WORD.refused) === 1;
+}
+
+/** Takes jobs until none is left, or a point is not on the curve; blocks the calling thread. */
 export function runScaleJobs({ source, target }: KeyFiles, work: ScaleWork, onJob: () => void): void {
-  const next = new Int32Array(work.next);
+  const words = new Int32Array(work.shared);
   const scaler = new PointScaler(curveNamed(work.curve), readBigIntLE(work.scalar));
   try {
-    for (let i = Atomics.add(next, 0, 1); i < work.jobs.length; i = Atomics.add(next, 0, 1)) {
-      const job = work.jobs[i];
+    for (;;) {
+      const job = work.jobs[Atomics.add(words, WORD.next, 1)];
       if (job === undefined) break;
       const points = new Uint8Array(job.bytes);
       source.read(points, job.from);
-      scaler.scale(points, points);
+      if (!scaler.scale(points, points)) {
+        Atomics.store(words, WORD.refused, 1);
+        stopScaleJobs(work);
+        break;
+      }
       target.write(points, job.to);
       onJob();
     }

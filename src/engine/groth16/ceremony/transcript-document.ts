@@ -61,6 +61,14 @@ const Statement = Type.Union(
       },
       "signed by an Ed25519 key, such as one of a vault",
     ),
+    closed(
+      {
+        ...{ kind: Type.Literal("p256"), ...SIGNED },
+        public_key: Type.String({ pattern: "^04[0-9a-f]{128}$", description: "the key, uncompressed" }),
+        signature: Hex(64, "of ECDSA with SHA-256, r and s"),
+      },
+      "signed by a P-256 key, such as one of a vault",
+    ),
   ],
   { description: "a contributor's statement" },
 );
@@ -147,6 +155,12 @@ export const CeremonyTranscript = closed(
         description: orNull(Text("where the value is found")),
         iterations_exp: Type.Integer({ minimum: 0, maximum: 63 }),
         value: Type.String({ pattern: "^([0-9a-f]{2}){1,255}$", description: "published after the last contribution" }),
+        signature: Type.Optional(
+          orNull(Type.String({ pattern: "^([0-9a-f]{2}){48,96}$", description: "drand's, of the round" })),
+        ),
+        previous_signature: Type.Optional(
+          orNull(Type.String({ pattern: "^([0-9a-f]{2}){32,96}$", description: "drand's, of the round before" })),
+        ),
       },
       "the public value that ended the ceremony, named before it began",
     ),

@@ -4,6 +4,7 @@
  * and what could not be tried because a file is missing.
  */
 import { createHash } from "node:crypto";
+import { drandChainName, findDrandFault } from "../../../crypto/signatures/drand-round.js";
 import { findStatementFault } from "../../../crypto/signatures/signed-statement.js";
 import { primeCurve } from "../../backends/snarkjs.js";
 import { R1csFormatError, readR1cs } from "../../circuit/r1cs.js";
@@ -32,6 +33,7 @@ import type { CompareExecutor } from "./compare-jobs.js";
 import { contributionRecords, hexOf } from "./contribution-record.js";
 import type { ContributionRecord } from "./contribution-record.js";
 import { contributionStatement } from "./contribution-statement.js";
+import { compareGithubKey, type PublishedKeys } from "./github-keys.js";
 import type { CeremonyTranscript, TranscriptContribution } from "./transcript-document.js";
 
 /** The files of a ceremony; the key is needed, each other one makes further checks possible. */
@@ -43,6 +45,8 @@ export interface CeremonyFiles {
   readonly powersOfTau?: RangeFile | undefined;
   /** `verifying_key.json`, as published. */
   readonly verifyingKey?: string | undefined;
+  /** SSH keys that GitHub publishes for contributors who name themselves by it. */
+  readonly githubKeys?: PublishedKeys | undefined;
 }
 
 export const CEREMONY_CHECKS = [
@@ -210,6 +214,8 @@ class CeremonyVerifier {
     if (last.value !== beacon.value || last.iterations_exp !== beacon.iterations_exp)
       throw new Failed("the key's beacon is not the one that the transcript names");
     const { value, iterations_exp: iterations } = beacon;
+    const fault = drandFaultOf(beacon);
+    if (fault !== undefined) throw new Failed(`the beacon: ${fault}`);
     return `the last contribution follows from ${value}, hashed 2^${iterations} times, ${saidOrigin(beacon)}`;
   }
 
@@ -226,7 +232,20 @@ class CeremonyVerifier {
       if (fault !== undefined) throw new Failed(`the statement of contribution ${index}: ${fault}`);
     }
     const signed = people.filter(({ statement }) => statement !== null).length;
-    return `${signed} of ${people.length} contributors have signed, and their signatures hold`;
+    return `${signed} of ${people.length} contributors have signed, and their signatures hold${this.#onGithub(people)}`;
+  }
+
+  /** What is known of those who say who they are on GitHub. */
+  #onGithub(people: readonly TranscriptContribution[]): string {
+    const known = people.flatMap(({ index, statement }) => {
+      if (statement?.kind !== "ssh" || statement.github === undefined || statement.github === null) return [];
+      const { github, public_key } = statement;
+      const finding = compareGithubKey({ github, public_key }, this.#files.githubKeys ?? new Map());
+      if (finding === "not_published")
+        throw new Failed(`the statement of contribution ${index}: GitHub does not publish its key for ${github}`);
+      return [`${github} ${finding === "published" ? "has the key on GitHub" : "not compared with GitHub's keys"}`];
+    });
+    return known.length === 0 ? "" : `; ${known.join(", ")}`;
   }
 
   async #initialKey(): Promise<string> {
@@ -340,8 +359,27 @@ function provingKeyOf(file: RangeFile): ReturnType<typeof readProvingKey> {
   return readProvingKey(readPlace(file, { offset: 0, size: file.size }));
 }
 
-/** Where the value is said to come from: a claim of the transcript, which its reader can check and this code cannot. */
-function saidOrigin({ source, round, network, description }: CeremonyTranscript["beacon"]): string {
+type PublishedBeacon = CeremonyTranscript["beacon"];
+
+/** The chain of a drand round that comes with its signature, if its key is known here. */
+function signedChain({ source, round, network, signature }: PublishedBeacon): string | undefined {
+  const chain = network?.toLowerCase() ?? "";
+  const isSigned = source === "drand" && round !== null && signature !== undefined && signature !== null;
+  return isSigned && drandChainName(chain) !== undefined ? chain : undefined;
+}
+
+function drandFaultOf(beacon: PublishedBeacon): string | undefined {
+  const chain = signedChain(beacon);
+  const { round, value: randomness, signature, previous_signature: previous } = beacon;
+  if (chain === undefined || round === null || signature === undefined || signature === null) return undefined;
+  return findDrandFault({ chain, round, randomness, signature, previousSignature: previous ?? null });
+}
+
+/** Where the value comes from: signed by drand, or a claim of the transcript, which its reader can check. */
+function saidOrigin(beacon: PublishedBeacon): string {
+  const { source, round, network, description } = beacon;
+  const chain = signedChain(beacon);
+  if (chain !== undefined) return `which drand's ${drandChainName(chain) ?? chain} signed as round ${round ?? ""}`;
   if (source === "manual") return `which is said to be ${description ?? "public"}: compare it with what was published`;
   const of = network === null ? "" : ` of ${network}`;
   return `which is said to be ${source} ${round ?? "of an unnamed round"}${of}: compare it with ${source === "drand" ? "drand" : "the chain"}`;

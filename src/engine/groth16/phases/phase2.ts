@@ -190,6 +190,11 @@ function checkContributionLink(
     throw invalid("is a beacon that does not follow from its value", "beacon");
 }
 
+/** Returns how many bytes of section 10 a contribution with these parameters takes. */
+export function contributionBytes(parameters: ContributionParameters, curve: CurveParameters): number {
+  return fixedBytes(curve) + writeParameters(parameters).length;
+}
+
 /** Returns the bytes of section 10. */
 export function writeTranscript({ circuitHash, contributions }: Phase2Transcript, curve: CurveParameters): Uint8Array {
   const parts = contributions.flatMap((each) => {

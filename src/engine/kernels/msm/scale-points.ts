@@ -1,8 +1,8 @@
 /**
- * Multiplies many points of G1 by one number: each point by its own table, but all by the same digits, so that every
- * step is one batch (point-batch.ts). The number is split in two halves by the curve's endomorphism
- * (pairing/scalar-halves.ts), which leaves half of the doublings; the digits are signed and odd, of `WINDOW_BITS` bits
- * each. Its time depends on the number: run it only where others cannot measure its time.
+ * Multiplies many points of G1 by one number: all take the same steps, so that every step is one batch
+ * (point/point-multiples.ts). The curve's endomorphism splits the number in two halves (pairing/scalar-halves.ts),
+ * which leaves half of the doublings; the digits are signed and odd, of `WINDOW_BITS` bits each. Its time depends on
+ * the number: run it only where others cannot measure its time.
  */
 import { WASM_PAGE_BYTES } from "../../circuit/wasm-memory.js";
 import { generatorCoordinates } from "../../curves/curve-parameters.js";
@@ -11,30 +11,34 @@ import type { KernelKind } from "../kernel-module.js";
 import { KERNEL_RESERVED_BYTES, loadKernels } from "../kernels.js";
 import type { Kernels } from "../kernels.js";
 import { scalarHalves } from "../pairing/scalar-halves.js";
-import { LIST_ENTRY_BYTES } from "../point/point-batch.js";
-import { Arena, align } from "../wasm/arena.js";
+import { Arena } from "../wasm/arena.js";
 import { scratchBytesFor } from "../wasm/scratch-bytes.js";
 
-/**
- * Points that go through together: enough to pay for the inversions, few enough for the second-level cache. 512 take 30
- * us each, 1,024 29, 2,048 31.
- */
+/** Points that go through together: enough to pay for the inversions, few enough for the second-level cache. */
 const POINTS_AT_ONCE = 1024;
 /** Odd digits below 2^4 take a table of eight points; a wider one costs as much as it saves. */
 const WINDOW_BITS = 5;
 const TABLE_SIZE = 2 ** (WINDOW_BITS - 2);
-/** Of the table's additions, of each row of both tables with either sign, and of the first one, to infinity. */
-const LISTS_MAX = TABLE_SIZE - 1 + 4 * TABLE_SIZE + 1;
-const FIXED_BYTES = 1 << 14;
+
+/** One step for all points, with the row of the table that it adds. */
+interface Step {
+  readonly kind: "double" | "add" | "double_add";
+  readonly digit: Digit | undefined;
+}
+
+/** An odd number times the points, or times their images under the endomorphism. */
+interface Digit {
+  readonly value: number;
+  readonly half: 0 | 1;
+}
 
 /** One thread's kernels for multiples by one number. */
 export class PointScaler {
   readonly #kernels: Kernels;
   readonly #at: Places;
-  readonly #lists: Arena;
-  readonly #tableLists: number[] = [];
-  /** For each digit, the highest first, the lists of its additions. */
-  readonly #steps: (readonly number[])[] = [];
+  readonly #isNegative: boolean;
+  readonly #first: Digit;
+  readonly #steps: readonly Step[];
 
   /**
    * @param scalar above 0 and below the order
@@ -44,20 +48,24 @@ export class PointScaler {
   constructor(curve: CurveParameters, scalar: bigint, preferred: KernelKind = "fma") {
     if (scalar <= 0n || scalar >= curve.r) throw new RangeError("the number is not between 0 and the order");
     const sizing = loadKernels({ pages: 1, curve, preferred });
-    const pages = Math.ceil((KERNEL_RESERVED_BYTES + placesOf(sizing, 0).end + FIXED_BYTES) / WASM_PAGE_BYTES);
+    const pages = Math.ceil((KERNEL_RESERVED_BYTES + placesOf(sizing, 0).end) / WASM_PAGE_BYTES);
     this.#kernels = loadKernels({ pages, curve, preferred: sizing.kind });
     this.#at = placesOf(this.#kernels, KERNEL_RESERVED_BYTES);
-    const halves = scalarHalves(curve.r, curve.endomorphismScalar)(scalar).map(signedDigits);
-    const length = Math.max(...halves.map((digits) => digits.length));
-    this.#lists = new Arena(this.#at.lists, this.#at.end);
-    this.#writeLists(Array.from({ length }, (_, i) => halves.map((own) => own[length - 1 - i] ?? 0)));
+    const { first, steps, isNegative } = planOf(curve, scalar);
+    this.#first = first;
+    this.#steps = steps;
+    this.#isNegative = isNegative;
+    requirePlainSteps(curve, { first, steps, isNegative }, scalar);
   }
 
   /**
-   * Writes each point's multiple to the same place of `output`.
-   * @param points on the curve and canonical, in the form of zkey files, infinity as zeros; may be `output`
+   * Writes each point's multiple to the same place of `output`. Points that are not on the curve are not
+   * multiplied: who sends such points learns what the number is modulo their order, which may be small, and by several
+   * of them the number.
+   * @param points in the form of zkey files, infinity as zeros; may be `output`, which a refused point leaves spoilt
+   * @returns whether all points are on the curve
    */
-  scale(points: Uint8Array, output: Uint8Array): void {
+  scale(points: Uint8Array, output: Uint8Array): boolean {
     const rawBytes = 2 * this.#kernels.fq.bytes;
     const count = points.length / rawBytes;
     for (let first = 0; first < count; first += POINTS_AT_ONCE) {
@@ -65,8 +73,9 @@ export class PointScaler {
       for (let i = first; i < Math.min(count, first + POINTS_AT_ONCE); i += 1)
         if (isFinite(points, i * rawBytes, rawBytes)) finite.push(i * rawBytes);
         else output.fill(0, i * rawBytes, (i + 1) * rawBytes);
-      if (finite.length > 0) this.#scaleFinite(points, finite, output);
+      if (finite.length > 0 && !this.#scaleFinite(points, finite, output)) return false;
     }
+    return true;
   }
 
   /** Overwrites the memory, which still has what was computed from the number. */
@@ -74,126 +83,154 @@ export class PointScaler {
     this.#kernels.bytes(0, this.#kernels.memory.buffer.byteLength).fill(0);
   }
 
-  #scaleFinite(points: Uint8Array, places: readonly number[], output: Uint8Array): void {
+  #scaleFinite(points: Uint8Array, places: readonly number[], output: Uint8Array): boolean {
     const kernels = this.#kernels;
-    const { raw, table, sums } = this.#at;
+    const { raw, affine, x, y } = this.#at;
     const rawBytes = 2 * kernels.fq.bytes;
     const { pointBytes, entriesPerStep } = kernels.g1;
     for (const [i, place] of places.entries())
       kernels.bytes(raw + i * rawBytes, rawBytes).set(points.subarray(place, place + rawBytes));
-    kernels.call("fq_import_foreign", table, raw, 2 * places.length);
+    kernels.call("fq_import_foreign", affine, raw, 2 * places.length);
+    if (kernels.callOne("g1_survey", affine, places.length) < places.length) return false;
     const count = Math.ceil(places.length / entriesPerStep) * entriesPerStep;
     // What fills up the last step is any finite point.
     for (let i = places.length; i < count; i += 1)
-      kernels.writePoint(table + i * pointBytes, generatorCoordinates(kernels.curve, "g1"), raw + i * rawBytes);
-    this.#fillTables(count);
-    this.#addDigits(count);
-    kernels.call("fq_export_foreign", raw, sums, 2 * places.length);
+      kernels.writePoint(affine + i * pointBytes, generatorCoordinates(kernels.curve, "g1"), raw + i * rawBytes);
+    const bytes = (count * pointBytes) / 2;
+    this.#fillTable(bytes);
+    this.#run(bytes);
+    kernels.call("g1_row_to_points", affine, x, y, bytes, this.#isNegative ? 1 : 0);
+    kernels.call("fq_export_foreign", raw, affine, 2 * places.length);
     for (const [i, place] of places.entries()) output.set(kernels.bytes(raw + i * rawBytes, rawBytes), place);
+    return true;
   }
 
-  /** Row d of the first table is 2 d + 1 times the points, and of the second the same times the endomorphism's. */
-  #fillTables(count: number): void {
+  /** Row d of the table is 2 d + 1 times the points: x, y, and x of the endomorphism's image. */
+  #fillTable(bytes: number): void {
     const kernels = this.#kernels;
-    const { table, images, sums, scratch } = this.#at;
-    const rowBytes = POINTS_AT_ONCE * kernels.g1.pointBytes;
-    kernels.bytes(sums, count * kernels.g1.pointBytes).set(kernels.bytes(table, count * kernels.g1.pointBytes));
-    kernels.call("g1_double_all", sums, count, scratch);
-    for (let d = 1; d < TABLE_SIZE; d += 1) kernels.addBatch("g1", this.#tableLists[d - 1] ?? 0, count, scratch);
-    for (let d = 0; d < TABLE_SIZE; d += 1)
-      kernels.call("g1_endomorphism", images + d * rowBytes, table + d * rowBytes, count);
-  }
-
-  #addDigits(count: number): void {
-    const kernels = this.#kernels;
-    const { sums, scratch } = this.#at;
-    for (const [i, lists] of this.#steps.entries()) {
-      if (i > 0) kernels.call("g1_double_all", sums, count, scratch);
-      for (const list of lists) kernels.addBatch("g1", list, count, scratch);
-    }
-  }
-
-  /** The lists of all additions, which are the same for every pass. */
-  #writeLists(digits: readonly (readonly number[])[]): void {
-    const { table, images, sums } = this.#at;
-    const rowBytes = POINTS_AT_ONCE * this.#kernels.g1.pointBytes;
-    for (let d = 1; d < TABLE_SIZE; d += 1)
-      this.#tableLists.push(
-        this.#writeList({ left: table + (d - 1) * rowBytes, right: sums, target: table + d * rowBytes }),
-      );
-    const known = new Map<string, number>();
-    const listOf = (sum: RowSum): number => {
-      const name = JSON.stringify(sum);
-      const list = known.get(name) ?? this.#writeList(sum);
-      known.set(name, list);
-      return list;
-    };
-    for (const pair of digits) {
-      const lists: number[] = [];
-      for (const [half, digit] of pair.entries()) {
-        if (digit === 0) continue;
-        const left = this.#steps.length + lists.length > 0 ? sums : undefined;
-        const right = (half === 0 ? table : images) + ((Math.abs(digit) - 1) / 2) * rowBytes;
-        lists.push(listOf({ left, right, target: sums, isNegative: digit < 0 }));
+    const { affine, table, scratch, x, y } = this.#at;
+    const [own] = table;
+    if (own === undefined) throw new Error("the table has no row");
+    kernels.call("g1_row_from_points", affine, own.x, own.y, bytes);
+    this.#copy({ x, y }, own, bytes);
+    kernels.call("g1_row_double", x, y, bytes, scratch);
+    for (const [d, row] of table.entries()) {
+      const before = table[d - 1];
+      if (before !== undefined) {
+        this.#copy(row, before, bytes);
+        kernels.call("g1_row_add", row.x, row.y, x, y, 0, bytes, scratch);
       }
-      // The highest digit of the longer half is not 0.
-      this.#steps.push(lists);
+      kernels.call("g1_row_endomorphism", row.imageX, row.x, bytes);
     }
   }
 
-  /** Writes the list of an addition of rows, and returns its address; without a left row it adds to infinity. */
-  #writeList({ left, right, target, isNegative = false }: RowSum): number {
+  #run(bytes: number): void {
     const kernels = this.#kernels;
-    const { pointBytes } = kernels.g1;
-    const list = this.#lists.take(listBytes(kernels));
-    const words = kernels.words(list, 3 * POINTS_AT_ONCE);
-    const sign = isNegative ? 1 : 0;
-    for (let i = 0, at = 0; i < POINTS_AT_ONCE; i += 1, at += 3) {
-      words[at] = left === undefined ? kernels.infinity.g1 : left + i * pointBytes;
-      words[at + 1] = (right + i * pointBytes) | sign;
-      words[at + 2] = target + i * pointBytes;
+    const { x, y, scratch } = this.#at;
+    const first = this.#rowOf(this.#first);
+    this.#copy({ x, y }, first, bytes);
+    for (const { kind, digit } of this.#steps) {
+      if (digit === undefined) kernels.call("g1_row_double", x, y, bytes, scratch);
+      else {
+        const right = this.#rowOf(digit);
+        kernels.call(`g1_row_${kind}`, x, y, right.x, right.y, digit.value < 0 ? 1 : 0, bytes, scratch);
+      }
     }
-    return list;
+  }
+
+  #rowOf({ value, half }: Digit): { readonly x: number; readonly y: number } {
+    const row = this.#at.table[(Math.abs(value) - 1) / 2];
+    if (row === undefined) throw new Error("the table has no such digit");
+    return { x: half === 0 ? row.x : row.imageX, y: row.y };
+  }
+
+  #copy(to: { readonly x: number; readonly y: number }, from: typeof to, bytes: number): void {
+    for (const part of ["x", "y"] as const)
+      this.#kernels.bytes(to[part], bytes).set(this.#kernels.bytes(from[part], bytes));
   }
 }
 
-interface RowSum {
-  readonly left: number | undefined;
-  readonly right: number;
-  readonly target: number;
-  readonly isNegative?: boolean;
+interface TableRow {
+  readonly x: number;
+  readonly y: number;
+  readonly imageX: number;
 }
 
 interface Places {
   readonly raw: number;
-  readonly table: number;
-  /** The table's points times the endomorphism's number. */
-  readonly images: number;
-  readonly sums: number;
+  readonly affine: number;
+  readonly table: readonly TableRow[];
+  /** The row that the steps change. */
+  readonly x: number;
+  readonly y: number;
   readonly scratch: number;
-  readonly lists: number;
   readonly end: number;
 }
 
-/** Of one addition of rows: the list has room for a step more than its entries. */
-function listBytes({ g1 }: Kernels): number {
-  return align((POINTS_AT_ONCE + g1.entriesPerStep) * LIST_ENTRY_BYTES);
-}
-
 function placesOf(kernels: Kernels, start: number): Places {
-  const { fq, g1 } = kernels;
+  const { fq, g1, rows } = kernels;
   const arena = new Arena(start, Infinity);
   const items = POINTS_AT_ONCE + g1.entriesPerStep;
-  const row = POINTS_AT_ONCE * g1.pointBytes;
+  const half = () => arena.take((POINTS_AT_ONCE * g1.pointBytes) / 2);
   return {
     raw: arena.take(items * 2 * fq.bytes),
-    table: arena.take(TABLE_SIZE * row),
-    images: arena.take(TABLE_SIZE * row),
-    sums: arena.take(row),
-    scratch: arena.take(scratchBytesFor(g1.batchScratch, items)),
-    lists: arena.take(LISTS_MAX * listBytes(kernels)),
+    affine: arena.take(items * g1.pointBytes),
+    table: Array.from({ length: TABLE_SIZE }, () => ({ x: half(), y: half(), imageX: half() })),
+    ...{ x: half(), y: half() },
+    scratch: arena.take(scratchBytesFor(rows.scratch, items)),
     end: arena.take(0),
   };
+}
+
+interface Plan {
+  readonly first: Digit;
+  readonly steps: readonly Step[];
+  /** The digits give the number's negative. */
+  readonly isNegative: boolean;
+}
+
+/** The steps that multiply by a number, from its highest digit downwards. */
+function planOf({ r, endomorphismScalar }: CurveParameters, scalar: bigint): Plan {
+  const halves = scalarHalves(r, endomorphismScalar)(scalar).map(signedDigits);
+  const length = Math.max(...halves.map((digits) => digits.length));
+  const columns = Array.from({ length }, (_, i): Digit[] =>
+    halves.flatMap((digits, half) => {
+      const value = digits[length - 1 - i] ?? 0;
+      return value === 0 ? [] : [{ value, half: half === 0 ? 0 : 1 }];
+    }),
+  );
+  const [[first, ...others] = [], ...lower] = columns;
+  if (first === undefined) throw new Error("a number above 0 has a highest digit");
+  // The row begins as a row of the table, without a sign.
+  const isNegative = first.value < 0;
+  const signed = ({ value, half }: Digit): Digit => ({ value: isNegative ? -value : value, half });
+  const steps: Step[] = others.map((digit) => ({ kind: "add", digit: signed(digit) }));
+  for (const [digit, ...more] of lower) {
+    steps.push(
+      digit === undefined ? { kind: "double", digit: undefined } : { kind: "double_add", digit: signed(digit) },
+    );
+    for (const each of more) steps.push({ kind: "add", digit: signed(each) });
+  }
+  return { first: signed(first), steps, isNegative };
+}
+
+/**
+ * Makes sure that no step meets equal or opposite points, or infinity, which the kernels do not know: that depends on
+ * the steps alone, for points of the order r. With halves about as long as the root of r no prefix of the digits can be
+ * a small multiple of the order.
+ */
+function requirePlainSteps({ r, endomorphismScalar }: CurveParameters, plan: Plan, scalar: bigint): void {
+  const valueOf = ({ value, half }: Digit): bigint => BigInt(value) * (half === 0 ? 1n : endomorphismScalar);
+  const areApart = (a: bigint, b: bigint): boolean => (a - b) % r !== 0n && (a + b) % r !== 0n;
+  let sum = valueOf(plan.first) % r;
+  for (const { kind, digit } of plan.steps) {
+    const added = digit === undefined ? 0n : valueOf(digit);
+    const isPlain = digit === undefined || (areApart(sum, added) && (kind === "add" || areApart(sum + added, sum)));
+    if (!isPlain) throw new Error("the digits of a number lead to a sum of equal points");
+    sum = ((kind === "add" ? sum : 2n * sum) + added) % r;
+  }
+  const result = plan.isNegative ? -sum : sum;
+  if ((result - scalar) % r !== 0n) throw new Error("the digits of a number do not give it");
 }
 
 /** Digits of 1, 2, 4, ... that are 0 or odd, of either sign, at most one in `WINDOW_BITS` neighbours; lowest first. */

@@ -39,7 +39,7 @@ export interface PointBatch {
 /**
  * Record of a vector of additions between the two passes: differences of x || prefix product || kinds, a byte per lane.
  */
-export interface BatchLayout {
+interface BatchLayout {
   readonly block: number;
   readonly record: number;
   readonly kinds: number;
@@ -77,7 +77,7 @@ export function definePointBatch<E>(
 }
 
 /** Returns the layout of the scratch of a field's batches. */
-export function batchLayout<E>(field: Field<E>, inversion: Inversion): BatchLayout {
+function batchLayout<E>(field: Field<E>, inversion: Inversion): BatchLayout {
   const block = field.elementBytes * field.lanes;
   return {
     block,
@@ -166,7 +166,7 @@ function lineOffsets(pointBytes: number): number[] {
 }
 
 /** Turns the chains' products, stored at the start of the scratch, into their inverses, with one inversion for all. */
-export function emitChainInverses<E>(
+function emitChainInverses<E>(
   f: FunctionBuilder,
   field: Field<E>,
   layout: BatchLayout,
@@ -229,7 +229,7 @@ function emitBackward<E>(f: FunctionBuilder, field: Field<E>, layout: BatchLayou
 }
 
 /** x3 = s^2 - x1 - x2, y3 = s (x1 - x3) - y1. */
-export function emitSum<E>(
+function emitSum<E>(
   f: FunctionBuilder,
   field: Field<E>,
   sum: { slope: E; p: { x: E; y: E }; qx: E; targets: readonly Address[] },
@@ -355,7 +355,7 @@ function addressOf(word: Address): Address {
 }
 
 /** a - b of reduced elements, as a factor. */
-function differenceOf<E>(f: FunctionBuilder, field: Field<E>, a: E, b: E): E {
+export function differenceOf<E>(f: FunctionBuilder, field: Field<E>, a: E, b: E): E {
   return field.normalize(f, field.sub(f, a, b));
 }
 

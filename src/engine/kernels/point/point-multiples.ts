@@ -1,13 +1,20 @@
 /**
- * Emits what multiplies many points by one number, beside the additions of point-batch.ts: doubling of a whole array,
- * which is two thirds of such a multiplication, and the curve's endomorphism, which halves the number of doublings.
+ * Emits what multiplies many points by one number, with one inversion for many points as point-batch.ts, but without
+ * its lists and special cases: all points take the same steps, and the caller has made sure that none of the steps
+ * meets equal or opposite points, or infinity.
+ *
+ * A row is the points' x as neighbouring blocks (field.ts) and their y likewise, each of `bytes` bytes. Products are
+ * emitted in place here, not called: a call costs a tenth of a product. A second chain of prefix products beside the
+ * one would save nothing, and the engine would compile twice the code while the work already runs.
  */
-import { CHAINS, batchLayout, emitChainInverses, emitSum, stored } from "./point-batch.js";
-import { lanesOf } from "../field/field.js";
+import { differenceOf, stored } from "./point-batch.js";
+import { everyLane, lanesOf } from "../field/field.js";
 import type { Address, Field } from "../field/field.js";
 import type { Inversion } from "../field/inversion.js";
 import type { FunctionBuilder, ModuleBuilder } from "../wasm/wasm-builder.js";
+import type { ScratchBytes } from "../wasm/scratch-bytes.js";
 import { i32 } from "../wasm/wasm-ops.js";
+import type { Local } from "../wasm/wasm-ops.js";
 
 interface PointMultiplesOptions {
   /** Prefix of the functions' names. */
@@ -16,88 +23,279 @@ interface PointMultiplesOptions {
   readonly endomorphismFactor: bigint;
 }
 
+/** What the functions here ask of their caller. */
+export interface PointMultiples {
+  /** The scratch, by points. */
+  readonly scratch: ScratchBytes;
+}
+
+/** Parts of the scratch behind the inversion's, each as long as a row's x. */
+const SCRATCH_ROWS = 3;
+
 /**
- * Defines, for neighbouring affine points of which none is infinity:
- * - `_double_all` (points, count, scratch): doubles each in place; `count` is a multiple of `entriesPerStep` of
- *   point-batch.ts, and the scratch is that of as many additions. No point has order two: none does on these curves;
- * - `_endomorphism` (target, source, count): multiplies each by the curve's `endomorphismScalar`; `count` is at least
- *   1, and target and source do not overlap.
+ * Defines, for rows of finite points:
+ * - `_row_from_points` (points, x, y, bytes) and `_row_to_points` (points, x, y, bytes, negative): from and to an
+ *   array of points, of the negative ones if that is 1;
+ * - `_row_endomorphism` (target x, source x, bytes): the x of the points times the curve's `endomorphismScalar`; their
+ *   y are those of the source;
+ * - `_row_double` (x, y, bytes, scratch): doubles in place;
+ * - `_row_add` (x, y, right x, right y, negative, bytes, scratch): adds the right row, or subtracts it, in place;
+ * - `_row_double_add` (same): doubles and then adds, as (P + Q) + P, which takes two products less.
  */
 export function definePointMultiples<E>(
   module: ModuleBuilder,
   field: Field<E>,
   inversion: Inversion,
   { name, endomorphismFactor }: PointMultiplesOptions,
-): void {
-  defineDoubleAll(module, field, inversion, name);
-  const pointBytes = 2 * field.elementBytes;
-  module.define({ name: `${name}_endomorphism`, params: ["i32", "i32", "i32"] }, (f, target, source, count) => {
-    const last = f.let(i32.sub(count, i32.const(1)));
-    const index = f.local("i32");
-    f.for(i32.const(0), count, field.lanes, (i) => {
-      const offsets = lanesOf(field).map((lane) => {
-        f.set(index, i32.add(i, i32.const(lane)));
-        // Past the end the last point is taken again.
-        f.if(i32.gtU(index, last), () => f.set(index, last));
-        return f.let(i32.mul(index, i32.const(pointBytes)));
-      });
-      const [from, to] = [source, target].map((base) => offsets.map((offset) => f.let(i32.add(base, offset))));
-      const x = field.load(f, from ?? [], 0, field.reducedMax);
-      const y = field.load(f, from ?? [], field.elementBytes, field.reducedMax);
-      field.store(f, to ?? [], 0, field.reduce(f, field.mul(f, x, field.constant(f, [endomorphismFactor]))));
-      field.store(f, to ?? [], field.elementBytes, y);
+): PointMultiples {
+  const block = field.elementBytes * field.lanes;
+  const emitter = new RowEmitter(field, inversion);
+  defineRowConversions(module, field, name);
+  module.define({ name: `${name}_row_endomorphism`, params: ["i32", "i32", "i32"] }, (f, target, source, bytes) => {
+    f.for(i32.const(0), bytes, block, (at) => {
+      const x = field.loadBlock(f, i32.add(source, at), 0, field.reducedMax);
+      const product = field.mul(f, x, field.constant(f, [endomorphismFactor]));
+      field.storeBlock(f, i32.add(target, at), 0, field.reduce(f, product));
+    });
+  });
+  const row = { x: "i32", y: "i32" } as const;
+  const work = { bytes: "i32", scratch: "i32" } as const;
+  module.defineNamed({ name: `${name}_row_double`, params: { ...row, ...work } }, (f, params) => {
+    emitter.double(f, params);
+  });
+  const sum = { ...row, rightX: "i32", rightY: "i32", negative: "i32", ...work } as const;
+  module.defineNamed({ name: `${name}_row_add`, params: sum }, (f, { rightX, rightY, negative, ...left }) => {
+    emitter.add(f, left, { x: rightX, y: rightY, negative });
+  });
+  module.defineNamed({ name: `${name}_row_double_add`, params: sum }, (f, { rightX, rightY, negative, ...left }) => {
+    emitter.doubleAdd(f, left, { x: rightX, y: rightY, negative });
+  });
+  return {
+    scratch: { base: emitter.recordsAt, perStep: SCRATCH_ROWS * block, itemsPerStep: field.lanes },
+  };
+}
+
+function defineRowConversions<E>(module: ModuleBuilder, field: Field<E>, name: string): void {
+  const block = field.elementBytes * field.lanes;
+  const addressesOf = (f: FunctionBuilder, points: Address, at: Address): Address[] =>
+    lanesOf(field).map((lane) =>
+      f.let(i32.add(i32.add(points, i32.shl(at, i32.const(1))), i32.const(lane * 2 * field.elementBytes))),
+    );
+  const array = { points: "i32", x: "i32", y: "i32", bytes: "i32" } as const;
+  module.defineNamed({ name: `${name}_row_from_points`, params: array }, (f, { points, x, y, bytes }) => {
+    f.for(i32.const(0), bytes, block, (at) => {
+      const from = addressesOf(f, points, at);
+      field.storeBlock(f, i32.add(x, at), 0, field.load(f, from, 0, field.reducedMax));
+      field.storeBlock(f, i32.add(y, at), 0, field.load(f, from, field.elementBytes, field.reducedMax));
+    });
+  });
+  const signed = { ...array, negative: "i32" } as const;
+  module.defineNamed({ name: `${name}_row_to_points`, params: signed }, (f, { points, x, y, bytes, negative }) => {
+    f.for(i32.const(0), bytes, block, (at) => {
+      const to = addressesOf(f, points, at);
+      field.store(f, to, 0, field.loadBlock(f, i32.add(x, at), 0, field.reducedMax));
+      const ys = field.loadBlock(f, i32.add(y, at), 0, field.reducedMax);
+      field.store(f, to, field.elementBytes, field.normalize(f, field.applySigns(f, ys, everyLane(field, negative))));
     });
   });
 }
 
-/**
- * As an addition of point-batch.ts, with the slope 3 x^2 / 2 y; none of its special cases can come up. The records are
- * the prefix products alone.
- */
-function defineDoubleAll<E>(module: ModuleBuilder, field: Field<E>, inversion: Inversion, name: string): void {
-  const layout = batchLayout(field, inversion);
-  const pointBytes = 2 * field.elementBytes;
-  const addressesOf = (f: FunctionBuilder, point: Address): Address[] =>
-    lanesOf(field).map((lane) => f.let(i32.add(point, i32.const(lane * pointBytes))));
-  module.define({ name: `${name}_double_all`, params: ["i32", "i32", "i32"] }, (f, points, count, scratch) => {
-    f.if(i32.eqz(count), () => f.return());
-    const record = f.let(i32.add(scratch, i32.const(layout.records)));
-    const point = f.let(points);
-    const end = f.let(i32.add(points, i32.mul(count, i32.const(pointBytes))));
-    const chains = Array.from({ length: CHAINS }, () => field.variable(f, field.productMax));
-    for (const chain of chains) field.assign(f, chain, field.constant(f, [1n]));
-    f.while(i32.ltU(point, end), () => {
-      for (const chain of chains) {
-        const y = field.load(f, addressesOf(f, point), field.elementBytes, field.reducedMax);
-        field.storeBlock(f, record, 0, chain);
-        field.assign(f, chain, field.mul(f, chain, doubled(f, field, y)));
-        f.set(record, i32.add(record, i32.const(layout.block)));
-        f.set(point, i32.add(point, i32.const(field.lanes * pointBytes)));
-      }
-    });
-    for (const [i, chain] of chains.entries()) field.storeBlock(f, scratch, i * layout.block, chain);
-    emitChainInverses(f, field, layout, { inversion, scratch });
-    for (const [i, chain] of chains.entries())
-      field.assign(f, chain, field.loadBlock(f, scratch, i * layout.block, field.productMax));
-    f.while(i32.gtU(point, points), () => {
-      for (const chain of [...chains].reverse()) {
-        f.set(record, i32.sub(record, i32.const(layout.block)));
-        f.set(point, i32.sub(point, i32.const(field.lanes * pointBytes)));
-        const before = field.loadBlock(f, record, 0, field.productMax);
-        const inverse = stored(f, field, field.mul(f, chain, before));
-        const targets = addressesOf(f, point);
-        const y = field.load(f, targets, field.elementBytes, field.reducedMax);
-        field.assign(f, chain, field.mul(f, chain, doubled(f, field, y)));
-        const x = field.load(f, targets, 0, field.reducedMax);
-        const squared = field.square(f, x);
-        const numerator = field.reduce(f, field.add(f, field.add(f, squared, squared), squared));
-        emitSum(f, field, { slope: field.mul(f, numerator, inverse), p: { x, y }, qx: x, targets });
-      }
-    });
-  });
+interface Row {
+  readonly x: Address;
+  readonly y: Address;
+  readonly bytes: Address;
+  readonly scratch: Address;
 }
 
-/** 2 y as a factor: not reduced, since products take factors of twice a reduced one's size. */
-function doubled<E>(f: FunctionBuilder, field: Field<E>, y: E): E {
-  return field.normalize(f, field.add(f, y, y));
+interface RightRow {
+  readonly x: Address;
+  readonly y: Address;
+  /** 1 to subtract. */
+  readonly negative: Address;
+}
+
+/** Where a pass through the points stands, with the product of the denominators so far, or the inverse of the rest. */
+interface Pass<E> {
+  readonly at: Local<"i32">;
+  readonly bytes: Address;
+  readonly chain: E;
+}
+
+class RowEmitter<E> {
+  readonly #field: Field<E>;
+  readonly #inversion: Inversion;
+  readonly #block: number;
+  /** First byte of the scratch behind the inversion's. */
+  readonly recordsAt: number;
+
+  constructor(field: Field<E>, inversion: Inversion) {
+    this.#field = field;
+    this.#inversion = inversion;
+    this.#block = field.elementBytes * field.lanes;
+    this.recordsAt = this.#block + inversion.scratchBytes;
+  }
+
+  /** The slope is 3 x^2 / 2 y. No point has order two: none does on these curves. */
+  double(f: FunctionBuilder, { x, y, bytes, scratch }: Row): void {
+    const field = this.#field;
+    const pass = this.#pass(f, bytes);
+    const { at, chain } = pass;
+    const prefixes = f.let(i32.add(scratch, i32.const(this.recordsAt)));
+    this.#upwards(f, pass, () => {
+      const denominator = this.#doubled(f, this.#load(f, y, at));
+      this.#store(f, prefixes, at, chain);
+      field.assign(f, chain, field.mul(f, chain, denominator));
+    });
+    this.#invert(f, pass, scratch);
+    this.#downwards(f, pass, () => {
+      const inverse = stored(f, field, field.mul(f, chain, this.#load(f, prefixes, at, field.productMax)));
+      const [px, py] = [this.#load(f, x, at), this.#load(f, y, at)];
+      field.assign(f, chain, field.mul(f, chain, this.#doubled(f, py)));
+      const squared = field.square(f, px);
+      const numerator = field.reduce(f, field.add(f, field.add(f, squared, squared), squared));
+      const slope = field.mul(f, numerator, inverse);
+      const sum = field.reduce(f, field.sub(f, field.square(f, slope), field.add(f, px, px)));
+      this.#store(f, x, at, sum);
+      const fall = field.mul(f, slope, differenceOf(f, field, px, sum));
+      this.#store(f, y, at, field.reduce(f, field.sub(f, fall, py)));
+    });
+  }
+
+  /** The slope is (y2 - y1) / (x2 - x1). */
+  add(f: FunctionBuilder, { x, y, bytes, scratch }: Row, right: RightRow): void {
+    const field = this.#field;
+    const pass = this.#pass(f, bytes);
+    const { at, chain } = pass;
+    const [prefixes, differences] = this.#scratchRows(f, scratch, bytes);
+    this.#upwards(f, pass, () => {
+      this.#forwardDifference(f, { x, right, prefixes, differences }, pass);
+    });
+    this.#invert(f, pass, scratch);
+    this.#downwards(f, pass, () => {
+      const inverse = stored(f, field, field.mul(f, chain, this.#load(f, prefixes, at, field.productMax)));
+      field.assign(f, chain, field.mul(f, chain, this.#load(f, differences, at, 2n * field.reducedMax)));
+      const [px, py] = [this.#load(f, x, at), this.#load(f, y, at)];
+      const slope = field.mul(f, differenceOf(f, field, this.#signedY(f, right, at), py), inverse);
+      const qx = this.#load(f, right.x, at);
+      const sum = field.reduce(f, field.sub(f, field.square(f, slope), field.add(f, px, qx)));
+      this.#store(f, x, at, sum);
+      const fall = field.mul(f, slope, differenceOf(f, field, px, sum));
+      this.#store(f, y, at, field.reduce(f, field.sub(f, fall, py)));
+    });
+  }
+
+  /**
+   * P + Q has the slope s = (y2 - y1) / (x2 - x1) and the x3 = s^2 - x1 - x2; its y is not needed, since the slope of
+   * (P + Q) + P is -s - 2 y1 / (x3 - x1) (K. Eisenträger, K. Lauter, P. Montgomery, "Fast elliptic curve arithmetic and
+   * improved Weil pairing evaluation", 2003, section 2). The second batch of inversions runs through the points in the
+   * other direction, so that one pass ends the first and begins the second.
+   */
+  doubleAdd(f: FunctionBuilder, { x, y, bytes, scratch }: Row, right: RightRow): void {
+    const field = this.#field;
+    const pass = this.#pass(f, bytes);
+    const { at, chain } = pass;
+    const [prefixes, slopes, seconds] = this.#scratchRows(f, scratch, bytes);
+    this.#upwards(f, pass, () => {
+      this.#forwardDifference(f, { x, right, prefixes, differences: slopes }, pass);
+    });
+    this.#invert(f, pass, scratch);
+    const next: Pass<E> = { ...pass, chain: this.#one(f) };
+    this.#downwards(f, pass, () => {
+      const inverse = stored(f, field, field.mul(f, chain, this.#load(f, prefixes, at, field.productMax)));
+      field.assign(f, chain, field.mul(f, chain, this.#load(f, slopes, at, 2n * field.reducedMax)));
+      const [px, py] = [this.#load(f, x, at), this.#load(f, y, at)];
+      const rise = differenceOf(f, field, this.#signedY(f, right, at), py);
+      const slope = stored(f, field, field.mul(f, rise, inverse));
+      this.#store(f, slopes, at, slope);
+      const qx = this.#load(f, right.x, at);
+      const sum = field.reduce(f, field.sub(f, field.square(f, slope), field.add(f, px, qx)));
+      const second = differenceOf(f, field, sum, px);
+      this.#store(f, seconds, at, second);
+      this.#store(f, prefixes, at, next.chain);
+      field.assign(f, next.chain, field.mul(f, next.chain, second));
+    });
+    this.#invert(f, next, scratch);
+    this.#upwards(f, next, () => {
+      const inverse = stored(f, field, field.mul(f, next.chain, this.#load(f, prefixes, at, field.productMax)));
+      const second = this.#load(f, seconds, at, 2n * field.reducedMax);
+      field.assign(f, next.chain, field.mul(f, next.chain, second));
+      const [px, py] = [this.#load(f, x, at), this.#load(f, y, at)];
+      const slope = this.#load(f, slopes, at, field.productMax);
+      // The negative of the slope.
+      const fall = field.reduce(f, field.add(f, slope, field.mul(f, this.#doubled(f, py), inverse)));
+      const others = field.add(f, field.add(f, px, px), second);
+      const sum = field.reduce(f, field.sub(f, field.square(f, fall), others));
+      this.#store(f, x, at, sum);
+      const product = field.mul(f, fall, differenceOf(f, field, sum, px));
+      this.#store(f, y, at, field.reduce(f, field.sub(f, product, py)));
+    });
+  }
+
+  #forwardDifference(
+    f: FunctionBuilder,
+    rows: { readonly x: Address; readonly right: RightRow; readonly prefixes: Address; readonly differences: Address },
+    { at, chain }: Pass<E>,
+  ): void {
+    const field = this.#field;
+    const difference = differenceOf(f, field, this.#load(f, rows.right.x, at), this.#load(f, rows.x, at));
+    this.#store(f, rows.differences, at, difference);
+    this.#store(f, rows.prefixes, at, chain);
+    field.assign(f, chain, field.mul(f, chain, difference));
+  }
+
+  #pass(f: FunctionBuilder, bytes: Address): Pass<E> {
+    return { at: f.let(i32.const(0)), bytes, chain: this.#one(f) };
+  }
+
+  #one(f: FunctionBuilder): E {
+    const chain = this.#field.variable(f, this.#field.productMax);
+    this.#field.assign(f, chain, this.#field.constant(f, [1n]));
+    return chain;
+  }
+
+  #scratchRows(f: FunctionBuilder, scratch: Address, bytes: Address): [Address, Address, Address] {
+    const first = f.let(i32.add(scratch, i32.const(this.recordsAt)));
+    const second = f.let(i32.add(first, bytes));
+    return [first, second, f.let(i32.add(second, bytes))];
+  }
+
+  /** From the first block to the last one. */
+  #upwards(f: FunctionBuilder, { at, bytes }: Pass<E>, emit: () => void): void {
+    f.while(i32.ltU(at, bytes), () => {
+      emit();
+      f.set(at, i32.add(at, i32.const(this.#block)));
+    });
+  }
+
+  /** From the last block to the first one. */
+  #downwards(f: FunctionBuilder, { at }: Pass<E>, emit: () => void): void {
+    f.while(at, () => {
+      f.set(at, i32.sub(at, i32.const(this.#block)));
+      emit();
+    });
+  }
+
+  /** Turns the product of a pass into its inverse. */
+  #invert(f: FunctionBuilder, { chain }: Pass<E>, scratch: Address): void {
+    this.#field.storeBlock(f, scratch, 0, chain);
+    f.call(this.#inversion.handle, [scratch, scratch, i32.add(scratch, i32.const(this.#block))]);
+    this.#field.assign(f, chain, this.#field.loadBlock(f, scratch, 0, this.#field.productMax));
+  }
+
+  #load(f: FunctionBuilder, row: Address, at: Address, max = this.#field.reducedMax): E {
+    return this.#field.loadBlock(f, f.let(i32.add(row, at)), 0, max);
+  }
+
+  #store(f: FunctionBuilder, row: Address, at: Address, element: E): void {
+    this.#field.storeBlock(f, f.let(i32.add(row, at)), 0, element);
+  }
+
+  #signedY(f: FunctionBuilder, { y, negative }: RightRow, at: Address): E {
+    return this.#field.applySigns(f, this.#load(f, y, at), everyLane(this.#field, negative));
+  }
+
+  /** 2 y as a factor: not reduced, since products take factors of twice a reduced one's size. */
+  #doubled(f: FunctionBuilder, y: E): E {
+    return this.#field.normalize(f, this.#field.add(f, y, y));
+  }
 }

@@ -64,6 +64,8 @@ export class BodyStream implements IncomingBody, AsyncIterable<Uint8Array> {
   #windowBytes = 0;
   #isRead = false;
   #isPaused = false;
+  /** Somebody has asked for a chunk. */
+  #isAsked = false;
   /** Nobody wants the bytes that still come. */
   #isDropped = false;
   /** The exchange is over, or the body broke: the reading is neither paused nor resumed any more. */
@@ -89,7 +91,11 @@ export class BodyStream implements IncomingBody, AsyncIterable<Uint8Array> {
     return this.#isRead;
   }
 
-  /** Listens for the chunks, and pauses the connection until they are asked for. */
+  /**
+   * Listens for the chunks, and pauses the connection until they are asked for: only after what the packet of the head
+   * has of the body. A connection that is paused when its last byte comes must be resumed, to be told when the client
+   * leaves, and uWebSockets.js closes one that was resumed after ten seconds if the handler has not answered by then.
+   */
   attach(): void {
     this.#response.onData(
       (chunk, isLast) => {
@@ -99,7 +105,9 @@ export class BodyStream implements IncomingBody, AsyncIterable<Uint8Array> {
         this.abandon();
       },
     );
-    this.#pause();
+    setImmediate(() => {
+      if (!this.#isAsked && !this.#isDropped) this.#pause();
+    });
   }
 
   /** True when less came in the last window than must come in each; never while the connection is paused. */
@@ -165,6 +173,7 @@ export class BodyStream implements IncomingBody, AsyncIterable<Uint8Array> {
 
   /** The next chunk; undefined after the last one. */
   async #next(): Promise<Buffer | undefined> {
+    this.#isAsked = true;
     while (this.#chunks.length === 0) {
       if (this.#failure !== undefined) throw this.#failure;
       if (this.#isRead) return undefined;

@@ -3,18 +3,21 @@
  * starts, and the page ends them all when the key is there.
  */
 import { CeremonyError } from "../../../engine/groth16/ceremony/ceremony-fault.js";
-import { contributeToKey } from "../../../engine/groth16/ceremony/contribute-to-key.js";
+import { readCeremonyKey } from "../../../engine/groth16/ceremony/ceremony-key.js";
+import { contributeToKey, isRewritable } from "../../../engine/groth16/ceremony/contribute-to-key.js";
 import type { ContributionRecord } from "../../../engine/groth16/ceremony/contribution-record.js";
 import type { ScaleExecutor } from "../../../engine/groth16/ceremony/scale-jobs.js";
 import { browser } from "./browser-scope.js";
 import { createHash } from "./node-crypto.js";
 import type { PointsRequest } from "./points-worker.js";
-import { SharedTarget, rangeOfShared } from "./shared-key.js";
+import { ROOM_BYTES, SharedTarget, rangeOfShared } from "./shared-key.js";
 
 /** What the worker is started with. */
 export interface ContributeRequest {
-  readonly before: SharedArrayBuffer;
-  /** Of `before`, in hex. */
+  /** The key at its front, and `ROOM_BYTES` more behind it. */
+  readonly memory: SharedArrayBuffer;
+  readonly bytes: number;
+  /** Of the key, in hex. */
   readonly sha256: string;
   readonly name: string;
   readonly entropy: string;
@@ -30,8 +33,6 @@ export type ContributeReport =
     }
   | { readonly kind: "failed"; readonly message: string };
 
-/** Room for the new contribution, in bytes. */
-const CONTRIBUTION_BYTES_MAX = 1_024;
 /** Each takes some 10 MB. */
 const WORKERS_MAX = 8;
 const HASH_BYTES = 1 << 20;
@@ -43,15 +44,18 @@ browser.onmessage = ({ data }) => {
   });
 };
 
-async function contribute({ before, sha256, name, entropy }: ContributeRequest): Promise<ContributeReport> {
-  if (hashOf(before) !== sha256) return { kind: "failed", message: "the key came otherwise than the server named it" };
-  const after = new SharedArrayBuffer(before.byteLength + CONTRIBUTION_BYTES_MAX);
+async function contribute({ memory, bytes, sha256, name, entropy }: ContributeRequest): Promise<ContributeReport> {
+  if (hashOf(memory, bytes) !== sha256)
+    return { kind: "failed", message: "the key came otherwise than the server named it" };
+  const source = rangeOfShared(memory, bytes);
+  // A key may have hundreds of megabytes: the new one takes the place of the old one, where both have the same layout.
+  const after = isRewritable(readCeremonyKey(source)) ? memory : new SharedArrayBuffer(bytes + ROOM_BYTES);
   const target = new SharedTarget(after);
   const record = await contributeToKey(
-    { source: rangeOfShared(before, before.byteLength), target },
+    { source, target },
     { name, ...(entropy === "" ? {} : { entropy: new TextEncoder().encode(entropy) }) },
     {
-      execute: onWorkers(before, after),
+      execute: onWorkers({ before: memory, bytes, after }),
       onProgress: (share) => {
         report({ kind: "progress", share });
       },
@@ -61,7 +65,7 @@ async function contribute({ before, sha256, name, entropy }: ContributeRequest):
   return { kind: "made", record, after, bytes: target.end };
 }
 
-function onWorkers(before: SharedArrayBuffer, after: SharedArrayBuffer): ScaleExecutor {
+function onWorkers(files: Omit<PointsRequest, "work">): ScaleExecutor {
   return async (work, onJob) => {
     const count = Math.min(browser.navigator.hardwareConcurrency ?? 1, WORKERS_MAX, work.jobs.length);
     await Promise.all(
@@ -80,17 +84,17 @@ function onWorkers(before: SharedArrayBuffer, after: SharedArrayBuffer): ScaleEx
             worker.onerror = ({ message }) => {
               reject(new Error(message ?? "a worker did not start"));
             };
-            worker.postMessage({ work, before, after } satisfies PointsRequest);
+            worker.postMessage({ work, ...files } satisfies PointsRequest);
           }),
       ),
     );
   };
 }
 
-function hashOf(memory: SharedArrayBuffer): string {
+function hashOf(memory: SharedArrayBuffer, bytes: number): string {
   const hash = createHash("sha256");
-  for (let at = 0; at < memory.byteLength; at += HASH_BYTES)
-    hash.update(new Uint8Array(memory, at, Math.min(HASH_BYTES, memory.byteLength - at)));
+  for (let at = 0; at < bytes; at += HASH_BYTES)
+    hash.update(new Uint8Array(memory, at, Math.min(HASH_BYTES, bytes - at)));
   return [...hash.digest()].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 

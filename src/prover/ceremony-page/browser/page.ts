@@ -9,6 +9,7 @@ import type { PageElement } from "./browser-scope.js";
 import { CeremonyClient } from "./ceremony-client.js";
 import type { PageCeremony, PageContribution } from "./ceremony-client.js";
 import type { ContributeReport, ContributeRequest } from "./contribute-worker.js";
+import { ROOM_BYTES } from "./shared-key.js";
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const WAIT_MS = 5_000;
@@ -35,7 +36,9 @@ function start(): void {
     );
   const place = `proofwright-ceremony-${id}`;
   const known = browser.sessionStorage.getItem(place) ?? undefined;
-  const client = new CeremonyClient(id, known);
+  const client = new CeremonyClient(id, known, (seconds) => {
+    say(`the connection broke off: trying again in ${seconds} s`);
+  });
   const form = element("form");
   form.hidden = false;
   if (known !== undefined) element("join").textContent = "Go on";
@@ -59,11 +62,13 @@ function start(): void {
 async function contribute(client: CeremonyClient, id: string, name: string): Promise<void> {
   const seen = await turnOf(client);
   const lease = await client.lease();
-  const before = await client.download(lease.key.bytes, percent("downloading the key"));
+  const { bytes, sha256 } = lease.key;
+  const memory = new SharedArrayBuffer(bytes + ROOM_BYTES);
+  await client.download(memory, bytes, percent("downloading the key"));
   say("contributing");
   const entropy = element("entropy").value;
   element("entropy").value = "";
-  const made = await contributeInWorker({ before, sha256: lease.key.sha256, name, entropy });
+  const made = await contributeInWorker({ memory, bytes, sha256, name, entropy });
   if (made.record.index !== lease.index) throw new Error("the key has other contributions than the server says");
   const taken = await client.upload(made.after, made.bytes, percent("uploading"));
   if (taken.hash !== made.record.hash) throw new Error("the server took another contribution than the one made here");

@@ -8,12 +8,14 @@ import { SharedTarget, rangeOfShared } from "./shared-key.js";
 export interface PointsRequest {
   readonly work: ScaleWork;
   readonly before: SharedArrayBuffer;
+  /** Of the key in `before`. */
+  readonly bytes: number;
   readonly after: SharedArrayBuffer;
 }
 
 browser.onmessage = ({ data }) => {
-  const { work, before, after } = data as PointsRequest;
-  const files = { source: rangeOfShared(before, before.byteLength), target: new SharedTarget(after) };
+  const { work, before, bytes, after } = data as PointsRequest;
+  const files = { source: rangeOfShared(before, bytes), target: new SharedTarget(after) };
   runScaleJobs(files, work, () => {
     browser.postMessage("job");
   });

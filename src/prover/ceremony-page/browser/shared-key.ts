@@ -2,6 +2,9 @@
 import type { RangeTarget } from "../../../engine/groth16/ceremony/scale-jobs.js";
 import type { RangeFile } from "../../../engine/powers-of-tau/file-layout.js";
 
+/** Behind a key, for the contribution that it gets. */
+export const ROOM_BYTES = 1_024;
+
 /** Reads from shared memory. */
 export function rangeOfShared(memory: SharedArrayBuffer, size: number): RangeFile {
   const bytes = new Uint8Array(memory, 0, size);

@@ -2,13 +2,23 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { BN254 } from "../../../../src/engine/curves/bn254.js";
 import type { PairingKernels } from "../../../../src/engine/curves/curve-kernels.js";
+import { encodeG1 } from "../../../../src/engine/curves/points.js";
 import { CeremonyError } from "../../../../src/engine/groth16/ceremony/ceremony-fault.js";
 import { readCeremonyKey } from "../../../../src/engine/groth16/ceremony/ceremony-key.js";
 import { checkContribution } from "../../../../src/engine/groth16/ceremony/check-contribution.js";
 import { applyBeacon, contributeToKey } from "../../../../src/engine/groth16/ceremony/contribute-to-key.js";
 import { loadPairing } from "../../../../src/engine/groth16/pairing-backend.js";
+import { SeededStream } from "../../../../src/engine/powers-of-tau/random-points.js";
 import { rangeOfBytes } from "../../../../src/engine/powers-of-tau/range-file.js";
-import { MemoryTarget, contributeOurs, memoryFile, startCeremony } from "../../../support/ceremonies.js";
+import {
+  MemoryTarget,
+  contributeOurs,
+  memoryFile,
+  sectionOf,
+  startCeremony,
+  withSection,
+  withTranscript,
+} from "../../../support/ceremonies.js";
 import type { StartedCeremony } from "../../../support/ceremonies.js";
 import { chainFixture, cubicFixture, mixedFixture } from "../../../support/groth16-fixtures.js";
 import { seededRandom } from "../../../support/seeded.js";
@@ -108,6 +118,25 @@ describe("contributions to keys", () => {
       { value: new Uint8Array(256), iterationsLog: 10 },
     ])
       await expect(applyBeacon(files(), request)).rejects.toThrow(CeremonyError);
+  });
+
+  it("refuse keys whose points would tell the secret: off the curve, or of a small order", async () => {
+    const { initial } = ceremony;
+    const refusalOf = async (key: Uint8Array) => {
+      const refused = contributeOurs(key).then(() => "none");
+      return await refused.catch((error: unknown) => (error instanceof CeremonyError ? error.fault : error));
+    };
+    for (const name of ["c", "h"] as const) {
+      const points = sectionOf(initial, name);
+      const at = points.length - 2 * BN254.fqBytes;
+      // (1, 1) lies on y^2 = x^3, where such a multiple is one of a number, and its quotient the secret.
+      points.set(encodeG1({ x: 1n, y: 1n }, BN254), at);
+      expect(await refusalOf(withSection(initial, name, points)), name).toBe("point_not_on_curve");
+    }
+    const { delta, transcript } = readCeremonyKey(rangeOfBytes(initial));
+    const outside = new SeededStream(Uint8Array.from({ length: 32 }, (_, i) => i)).nextPointOnTwist(BN254);
+    const key = withTranscript(initial, { ...delta, g2: outside }, transcript);
+    expect(await refusalOf(key)).toBe("point_outside_subgroup");
   });
 
   it("report their progress up to the end", async () => {

@@ -1,11 +1,12 @@
 /** The offline check of a ceremony: what holds, and each thing that somebody might have changed. */
-import { createHash, generateKeyPairSync, sign } from "node:crypto";
+import { createHash, generateKeyPairSync, sign, type KeyObject } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
 import { CeremonyError } from "../../../../src/engine/groth16/ceremony/ceremony-fault.js";
 import { readCeremonyKey } from "../../../../src/engine/groth16/ceremony/ceremony-key.js";
 import { applyBeacon } from "../../../../src/engine/groth16/ceremony/contribute-to-key.js";
 import { contributionRecords, hexOf } from "../../../../src/engine/groth16/ceremony/contribution-record.js";
 import { contributionStatement } from "../../../../src/engine/groth16/ceremony/contribution-statement.js";
+import { readPublishedKeys } from "../../../../src/engine/groth16/ceremony/github-keys.js";
 import { readTranscriptDocument } from "../../../../src/engine/groth16/ceremony/transcript-document.js";
 import type { CeremonyTranscript } from "../../../../src/engine/groth16/ceremony/transcript-document.js";
 import { CEREMONY_CHECKS, verifyCeremony } from "../../../../src/engine/groth16/ceremony/verify-ceremony.js";
@@ -35,6 +36,29 @@ async function withBeacon(key: Uint8Array, iterationsLog = 10): Promise<Uint8Arr
   const value = Buffer.from(VALUE, "hex");
   await applyBeacon({ source: rangeOfBytes(key), target }, { name: "drand", value, iterationsLog });
   return target.written;
+}
+
+/** As `ssh-keygen -Y sign -n proofwright-ceremony` does it (OpenSSH, PROTOCOL.sshsig). */
+function signBySsh(text: string, privateKey: KeyObject, publicKey: KeyObject) {
+  const field = (bytes: Uint8Array | string): Buffer => {
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(Buffer.from(bytes).length);
+    return Buffer.concat([length, Buffer.from(bytes)]);
+  };
+  const raw = publicKey.export({ format: "der", type: "spki" }).subarray(-32);
+  const key = Buffer.concat([field("ssh-ed25519"), field(raw)]);
+  const frame = [field("proofwright-ceremony"), field(""), field("sha512")];
+  const hash = createHash("sha512").update(text).digest();
+  const signature = sign(null, Buffer.concat([Buffer.from("SSHSIG"), ...frame, field(hash)]), privateKey);
+  const signed = field(Buffer.concat([field("ssh-ed25519"), field(signature)]));
+  const version = Buffer.from([0, 0, 0, 1]);
+  const lines = Buffer.concat([Buffer.from("SSHSIG"), version, field(key), ...frame, signed])
+    .toString("base64")
+    .replaceAll(/(.{70})/g, "$1\n");
+  return {
+    ...{ kind: "ssh" as const, text, public_key: `ssh-ed25519 ${key.toString("base64")}` },
+    signature: `-----BEGIN SSH SIGNATURE-----\n${lines}\n-----END SSH SIGNATURE-----\n`,
+  };
 }
 
 describe("the transcript of a ceremony", () => {
@@ -112,6 +136,25 @@ describe("the transcript of a ceremony", () => {
     expect(findings.find(({ check }) => check === "statements")?.message).toContain("1 of 2 contributors");
   });
 
+  it("compares the key of a contributor on GitHub with the published ones, where they are there", async () => {
+    const signed = structuredClone(document);
+    signed.contributions[0]!.statement = { ...signBySsh(statementOf(1), privateKey, publicKey), github: "Ada-L" };
+    const told = async (published?: string) => {
+      const githubKeys = published === undefined ? undefined : new Map([["ada-l", readPublishedKeys(published)]]);
+      const [finding] = await verifyCeremony(signed, { ...files, githubKeys }, { checks: ["statements"] });
+      return [finding?.verdict, finding?.message.split("; ")[1] ?? finding?.message];
+    };
+    const own = signed.contributions[0]!.statement.public_key;
+    const other = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAICWDqF/YBCBM0mFyMaSzCcl5AJAPbB9L+UbvU2estXr7";
+    expect(await told()).toEqual(["holds", "Ada-L not compared with GitHub's keys"]);
+    expect(await told(`${other}\n${own}\n`)).toEqual(["holds", "Ada-L has the key on GitHub"]);
+    expect(await told(`${own} ada@example\r\n`)).toEqual(["holds", "Ada-L has the key on GitHub"]);
+    const missing = ["fails", "the statement of contribution 1: GitHub does not publish its key for Ada-L"];
+    expect(await told(other)).toEqual(missing);
+    expect(await told("")).toEqual(missing);
+    expect(await told(`ssh-rsa ${own.split(" ")[1]!}`)).toEqual(missing);
+  });
+
   it("says what it could not try without a file", async () => {
     const findings = await verifyCeremony(document, { zkey: files.zkey });
     expect(findings.filter(({ verdict }) => verdict === "not_tried").map(({ check }) => check)).toEqual([
@@ -162,6 +205,13 @@ describe("the transcript of a ceremony", () => {
     expect(found.beacon).toContain("not the one that the transcript names");
     const named = { ...document, beacon: { ...document.beacon, value: "0b".repeat(32) } };
     expect(Object.keys(await failures({}, named))).toEqual(["beacon"]);
+    // Quicknet's of round 1000, beside a value that drand never signed.
+    const signed = {
+      ...{ network: "52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971", round: 1000 },
+      signature: "b44679b9a59af2ec876b1a6b1ad52ea9b1615fc3982b19576350f93447cb1125e342b73a8dd2bacbe47e4b6b63ed5e39",
+    };
+    const claimed = { ...document, beacon: { ...document.beacon, ...signed } };
+    expect((await failures({}, claimed)).beacon).toContain("not the SHA-256 of the signature");
   });
 
   it("finds forged and misplaced statements", async () => {

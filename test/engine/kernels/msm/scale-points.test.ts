@@ -35,7 +35,10 @@ describe.each([
 
   it(`agrees with noble on ${curve.name}`, () => {
     const { r, endomorphismScalar: lambda } = curve;
-    for (const scalar of [1n, 2n, 16n, r - 1n, r - 2n, lambda, r - lambda, lambda + 1n, below(r), below(r), below(r)]) {
+    const small = [lambda + 1n, 2n * lambda + 1n, r - 3n * lambda - 16n, 16n * lambda + 31n].map(
+      (value) => (value + 3n * r) % r,
+    );
+    for (const scalar of [1n, 2n, 16n, r - 1n, r - 2n, lambda, r - lambda, ...small, below(r), below(r), below(r)]) {
       const output = new Uint8Array(points.length);
       const scaler = new PointScaler(curve, scalar, kind);
       scaler.scale(points, output);
@@ -63,6 +66,17 @@ describe.each([
       expect(Buffer.from(many.subarray(i * bytes, (i + 1) * bytes)), `seed ${random.seed}, ${i}`).toEqual(
         Buffer.from(expected.subarray((i % some.length) * bytes, ((i % some.length) + 1) * bytes)),
       );
+  });
+
+  it(`refuses points that are not on ${curve.name}, of which small multiples would tell the number`, () => {
+    const scaler = new PointScaler(curve, below(curve.r), kind);
+    for (const at of [0, 1, some.length - 1]) {
+      const wrong = points.slice();
+      const place = at * bytes + curve.fqBytes;
+      wrong[place] = (wrong[place] ?? 0) ^ 1;
+      expect(scaler.scale(wrong, new Uint8Array(points.length)), `point ${at}`).toBe(false);
+    }
+    expect(scaler.scale(points, new Uint8Array(points.length))).toBe(true);
   });
 
   it(`refuses numbers that have no inverse on ${curve.name}`, () => {

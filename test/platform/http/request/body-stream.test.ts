@@ -6,6 +6,9 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { bindRoutes, defineRoute, type HandlersFor } from "../../../../src/platform/contract/route.js";
 import { closed } from "../../../../src/platform/contract/schemas.js";
 import { AppError } from "../../../../src/platform/errors.js";
+import type { RawResponse } from "../../../../src/platform/http/drivers/driver.js";
+import { BodyBudget } from "../../../../src/platform/http/request/body.js";
+import { BodyStream } from "../../../../src/platform/http/request/body-stream.js";
 import { BEARER, errorOf, rawExchange, requestText, startFront, TOKEN, until, type Front } from "../support.js";
 
 const FILE_BYTES_MAX = 32 * 1024 * 1024;
@@ -200,4 +203,26 @@ it("answers a client that sends too slowly, and closes", async () => {
 it("takes an empty body as a file of no bytes", async () => {
   expect(await (await put("read", Buffer.alloc(0))).json()).toMatchObject({ read: 0, bytes: 0 });
   expect((await errorOf(await put("nothing/else", Buffer.alloc(0)))).errors[0]?.code).toBe("not_found");
+});
+
+it("neither pauses nor resumes the connection of a file that came with its head", async () => {
+  // uWebSockets.js closes a connection ten seconds after it was resumed, whatever its handler still does.
+  const touched: string[] = [];
+  let handOn = (_chunk: ArrayBuffer, _isLast: boolean): void => undefined;
+  const response = {
+    onData: (handler: typeof handOn) => {
+      handOn = handler;
+    },
+    pause: () => touched.push("pause"),
+    resume: () => touched.push("resume"),
+  } as unknown as RawResponse;
+  const pace = { bodyWindowMs: 300, bodyWindowBytes: 1000 };
+  const budget = new BodyBudget(MEMORY_BYTES);
+  const stream = new BodyStream({ pace, startedMs: 0 }, { budget, response });
+  stream.attach();
+  handOn(Uint8Array.from([1, 2, 3]).buffer, true);
+  await new Promise((resolve) => setImmediate(resolve));
+  const chunks: number[] = [];
+  for await (const chunk of stream) chunks.push(...chunk);
+  expect([chunks, touched]).toEqual([[1, 2, 3], []]);
 });
