@@ -8,6 +8,7 @@ import type { Verifier } from "../../../src/prover/on-chain/verifier-schemas.js"
 import type { ProveResult, Prover } from "../../../src/prover/schemas.js";
 import { failureOf, never, principalOf, provision, register } from "../support.js";
 import { describeVerifier } from "./scheme-suite.js";
+import { expectMuteStrangerServed } from "./stranger.js";
 import { openChainedRegistry, type ChainedRegistry } from "./support.js";
 
 /** Its inputs are not known to the server. */
@@ -213,13 +214,35 @@ function alarmEvents(): number {
   return eventSubjects().filter((subject) => subject === "privacy.prover.verifier.disagreement").length;
 }
 
-it("is not deployed for a circuit without public signals, and says why before anything is sent", async () => {
-  const { id } = await provision(test.provers, owner, { source: SIGNALLESS, name: "mute" });
-  const verifier = await test.deploy(id, { account_id: account });
-  expect(verifier).toMatchObject({ status: "failed", transaction_id: null, contract_id: null });
-  expect(verifier.errors).toEqual([
-    { code: "prover_unsupported", message: expect.stringContaining("without public signals") as string },
-  ]);
+describe("a circuit without public signals", () => {
+  it.each(["groth16", "plonk", "fflonk"] as const)(
+    "has a verifier of %s, which takes the proof alone",
+    async (scheme) => {
+      const name = `mute ${scheme}`;
+      const prover = await provision(test.provers, owner, { source: SIGNALLESS, name, proving_scheme: scheme });
+      const { proof, public_signals, solidity } = await prove(prover.id, { a: "3" });
+      expect(public_signals).toEqual([]);
+      expect(solidity?.input).toEqual([]);
+      const verifier = await test.deploy(prover.id, { account_id: account, proof, public_signals: [] });
+      expect(verifier.errors).toEqual([]);
+      expect(verifier).toMatchObject({ status: "ready", known_answer: { origin: "given", public_signals: [] } });
+      const calldata = solidity?.calldata ?? "";
+      expect(await callNode(verifier.address ?? "", calldata)).toBe(YES);
+      const spoiled = (at: number): string =>
+        calldata.slice(0, at) + (calldata[at] === "0" ? "1" : "0") + calldata.slice(at + 1);
+      for (const at of [10 + 63, 10 + 64 * 2 + 60, calldata.length - 1])
+        expect(await callNode(verifier.address ?? "", spoiled(at))).toBe(NO);
+      expect(await askBoth(prover.id, { proof, public_signals: [] })).toMatchObject({
+        ...{ result: true, on_chain: { result: true } },
+      });
+      await expectMuteStrangerServed({
+        ...test,
+        prover,
+        verifier,
+        prove: async () => await prove(prover.id, { a: "3" }),
+      });
+    },
+  );
 });
 
 it("is paid by a wallet's key too", async () => {
