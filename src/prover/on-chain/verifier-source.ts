@@ -61,7 +61,7 @@ export function namedVerifier(source: string, { name, keyHash }: Pick<VerifierTe
   );
 }
 
-/** Tells whether the contract takes a list of no elements, which Solidity does not have: earlier versions wrote such. */
+/** Tells whether the contract takes a list of no elements, as earlier versions wrote; Solidity has none. */
 export function takesEmptyList(source: string): boolean {
   return /\[0\]/.test(ENTRY.exec(source)?.[1] ?? "");
 }

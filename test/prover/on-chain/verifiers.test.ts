@@ -3,9 +3,13 @@ import { encodeFunctionData, parseAbi, type Hex } from "viem";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { newId } from "../../../src/platform/ids.js";
 import type { Subject } from "../../../src/platform/auth/principal.js";
+import { bindRoutes } from "../../../src/platform/contract/route.js";
 import { VerifierRecords } from "../../../src/prover/on-chain/verifier-records.js";
 import type { Verifier } from "../../../src/prover/on-chain/verifier-schemas.js";
-import type { ProveResult, Prover } from "../../../src/prover/schemas.js";
+import type { ReceiptKeySet } from "../../../src/prover/receipts/receipt-schemas.js";
+import { proverRoutes } from "../../../src/prover/routes.js";
+import type { ProveResult, Prover, VerifyResult } from "../../../src/prover/schemas.js";
+import { verifyReceipt } from "../../../src/verify-receipt.js";
 import { failureOf, never, principalOf, provision, register } from "../support.js";
 import { describeVerifier } from "./scheme-suite.js";
 import { expectMuteStrangerServed } from "./stranger.js";
@@ -59,6 +63,33 @@ const YES = `0x${"0".repeat(63)}1`;
 const NO = `0x${"0".repeat(64)}`;
 
 describeVerifier("groth16", () => ({ registry: test, payer: account, prover: proverOf(), verifier: verifierOf() }));
+
+it("is named in the receipt of a verification that asked it", async () => {
+  const { id } = await proverOf();
+  const { address, code_hash } = await verifierOf();
+  const { proof } = await prove(id);
+  const { handlers, bodyLimits } = test.registry;
+  const bound = bindRoutes(proverRoutes, handlers, bodyLimits);
+  const ask = async (routeId: "verify" | "getReceiptKeySet", body: object): Promise<unknown> => {
+    const handler = bound.find(({ route }) => route.id === routeId)?.handler;
+    if (handler === undefined) throw new Error(`there is no route ${routeId}`);
+    const request = { principal: principalOf(owner), params: { id }, body, query: {}, signal: never, requestId: "r-1" };
+    return (await handler(request as never)).body;
+  };
+  const verify = async (wanted: object): Promise<VerifyResult> =>
+    (await ask("verify", { proof, witness: { Y: "35" }, receipt: true, ...wanted })) as VerifyResult;
+  const { receipt = "" } = await verify({ on_chain: true });
+  const keys = (await ask("getReceiptKeySet", {})) as ReceiptKeySet;
+  const claims = await verifyReceipt(receipt, keys, { proof, publicSignals: ["35"] });
+  expect(claims.on_chain).toEqual({
+    ...{ network_id: test.networkId, chain_id: test.anvil.chainId, address, code_hash },
+  });
+  expect(claims.checked_by).toEqual(["proofwright", "contract"]);
+  const { receipt: other = "" } = await verify({});
+  const unasked = await verifyReceipt(other, keys);
+  expect(unasked).not.toHaveProperty("on_chain");
+  expect(unasked.checked_by).toEqual(["proofwright"]);
+});
 
 describe("what goes wrong on the chain", () => {
   it("is an alarm where the contract answers otherwise with the right code", async () => {
