@@ -132,7 +132,10 @@ function readClaims(payload: Uint8Array): ReceiptClaims {
   const claims = parsed(payload);
   if (!Value.Check(ReceiptClaims, claims))
     throw new ReceiptError("claims_invalid", "the receipt is not of the format that this version knows");
-  const isConsistent = claims.sub === claims.prover.id && Math.floor(Date.parse(claims.time) / 1000) === claims.iat;
+  const isConsistent =
+    claims.sub === claims.prover.id &&
+    Math.floor(Date.parse(claims.time) / 1000) === claims.iat &&
+    claims.checked_by.includes("contract") === (claims.on_chain !== undefined);
   if (!isConsistent) throw new ReceiptError("claims_invalid", "the receipt contradicts itself");
   return claims;
 }

@@ -80,7 +80,12 @@ function inWords({ code, message, claims }: Told): string {
     `  proof           ${proof}`,
     ...(note === null ? [] : [`  note            ${String(note.index)} in store ${note.store_id}, root ${note.root}`]),
     `  checked by      ${checkers.join(", ")}`,
+    ...(claims.on_chain === undefined ? [] : [`  contract        ${contractLine(claims.on_chain)}`]),
   ].join("\n");
+}
+
+function contractLine({ chain_id, address, code_hash }: NonNullable<ReceiptClaims["on_chain"]>): string {
+  return `${address} on chain ${String(chain_id)}, code ${code_hash}`;
 }
 
 async function expectedOf({ proof, publicSignals, issuer, prover }: VerifyReceiptOptions): Promise<ExpectedReceipt> {

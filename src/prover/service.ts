@@ -29,7 +29,7 @@ import type { OnChainVerification } from "./on-chain/on-chain-verification.js";
 import type { StoredPlan } from "./on-chain/verifier-records.js";
 import type { OnChainAnswer } from "./on-chain/verifier-schemas.js";
 import type { Verifiers } from "./on-chain/verifiers.js";
-import type { Attestation } from "./proofs/attestation.js";
+import type { AgreeingContract, Attestation } from "./proofs/attestation.js";
 import { verifyBatchRequest, type BatchRequest } from "./proofs/batch-request.js";
 import type { Proofs } from "./proofs/proofs.js";
 import { withCompiled } from "./provisioning/prover-steps.js";
@@ -327,8 +327,9 @@ export class ProverService {
     const { onChain } = this.#with;
     const verifier = onChain.choose(principal.subject, id, networkId);
     const said: OnChainAnswer[] = [];
-    const confirm = async (checked: VerifyValue): Promise<void> => {
+    const confirm = async (checked: VerifyValue): Promise<AgreeingContract> => {
       said.push(await onChain.agree(verifier, checked, request.signal));
+      return onChain.contractOf(verifier);
     };
     const result = await this.verify(principal, id, { ...request, confirm });
     return { result, ...(said[0] === undefined ? {} : { on_chain: said[0] }) };

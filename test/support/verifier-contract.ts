@@ -45,7 +45,7 @@ export async function deployVerifier(
     const call = { abi, functionName: "verifyProof" } as const;
     const { data } = await reader.call({
       to: contractAddress,
-      data: encodeFunctionData({ ...call, args: args.map(inForm) }),
+      data: encodeFunctionData({ ...call, args: args.slice(0, types.length).map(inForm) }),
       gas,
     });
     return data !== undefined && decodeFunctionResult({ ...call, data }) === true;

@@ -16,7 +16,7 @@ import type { StoreCommit } from "../../platform/store/store.js";
 import { mergeCommits } from "../../platform/store/tables.js";
 import { requestMany } from "../rpc/rpc-batch.js";
 import { RpcRefusal, type RpcCall } from "../rpc/rpc.js";
-import type { Networks } from "../networks/network-port.js";
+import { chainIdOf, type Networks } from "../networks/network-port.js";
 import { executionFailure } from "../transactions/sending/refusals.js";
 import type { TransactionService } from "../transactions/transaction-service.js";
 import { artifactOfCompiled } from "./builds/artifact.js";
@@ -117,6 +117,11 @@ export class ContractPort {
     const member = signing.wallet_id === undefined ? "account_id" : "wallet_id";
     found(member, member === "account_id" ? "account" : "wallet", () => requireOwnSigner(owner, signing));
     return confirmations;
+  }
+
+  /** Returns the EIP-155 number of a network that the owner may use. Throws `not_found`. */
+  chainIdOf(owner: Subject, networkId: string): number {
+    return chainIdOf(this.#with.networks.find(owner, networkId));
   }
 
   /** Returns a contract of the owner by its id. Throws `not_found`. */

@@ -70,8 +70,11 @@ export async function primeSnarkjs(name: CurveName = "BN254"): Promise<Snarkjs> 
   return snarkjs;
 }
 
+/** Schemes whose verifier snarkjs writes in Solidity. */
+export type SolidityScheme = "groth16" | "plonk" | "fflonk";
+
 /** Reads a Solidity template that snarkjs ships; the package does not list them among its exports. */
-export async function readSolidityTemplate(scheme: "groth16" | "plonk" | "fflonk"): Promise<string> {
+export async function readSolidityTemplate(scheme: SolidityScheme): Promise<string> {
   const entry = createRequire(import.meta.url).resolve("snarkjs");
   return await readFile(join(dirname(entry), "..", "templates", `verifier_${scheme}.sol.ejs`), "utf8");
 }

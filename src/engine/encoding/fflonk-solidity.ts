@@ -3,6 +3,7 @@ import { primeSnarkjs, readSolidityTemplate } from "../backends/snarkjs.js";
 import { EVALUATIONS } from "../fflonk/fflonk-values.js";
 import type { FflonkProof, FflonkVerifyingKey } from "../fflonk/fflonk-values.js";
 import { verifierFile } from "../fflonk/fflonk-zkey-layout.js";
+import { signallessTemplate } from "./signalless-template.js";
 import { solidityWord } from "./solidity-word.js";
 
 /** Arguments of `verifyProof(bytes32[24] proof, uint256[n] pubSignals)`; 32-byte words, 0x-hex. */
@@ -29,13 +30,13 @@ export async function fflonkSolidityVerifier(key: FflonkVerifyingKey): Promise<s
   if (template.split(CHECKED_FROM).length !== 2)
     throw new Error("snarkjs has another template for FFLONK than is known");
   return await snarkjs.zKey.exportSolidityVerifier(verifierFile(key), {
-    fflonk: template.replace(CHECKED_FROM, SIGNAL_CHECKS),
+    fflonk:
+      key.publicCount > 0 ? template.replace(CHECKED_FROM, SIGNAL_CHECKS) : signallessTemplate("fflonk", template),
   });
 }
 
 /**
- * Returns the arguments, in the order of snarkjs' calldata. The contract takes one signal where a circuit has none, and
- * does not read it.
+ * Returns the arguments, in the order of snarkjs' calldata.
  * @param publicSignals outputs first
  */
 export function fflonkSolidityArguments(
@@ -44,6 +45,5 @@ export function fflonkSolidityArguments(
 ): FflonkSolidityArguments {
   const points = [c1, c2, w1, w2].flatMap(({ x, y }) => [x, y]);
   const values = [...EVALUATIONS.map((name) => evaluations[name]), inverse];
-  const signals = publicSignals.length === 0 ? [0n] : publicSignals;
-  return { proof: [...points, ...values].map(solidityWord), input: signals.map(solidityWord) };
+  return { proof: [...points, ...values].map(solidityWord), input: publicSignals.map(solidityWord) };
 }

@@ -11,6 +11,7 @@ import { Malformed, decoding } from "./decoded.js";
 import type { Decoded } from "./decoded.js";
 import { checkCurveName, g1FromJson, g1ToJson, g2FromJson, g2ToJson, manyG1FromJson } from "./json-points.js";
 import type { PointChecks } from "./json-points.js";
+import { signallessTemplate } from "./signalless-template.js";
 
 /** snarkjs' verification_key.json for Groth16. */
 export interface Groth16VerifyingKeyJson {
@@ -91,8 +92,10 @@ export function verifyingKeyFromJson(value: unknown, checks: PointChecks): Decod
 export async function solidityVerifier(key: Groth16VerifyingKey): Promise<string> {
   if (key.curve !== BN254.name) throw new RangeError(`there is no Solidity verifier for proofs over ${key.curve}`);
   const snarkjs = await primeSnarkjs();
+  const template = await readSolidityTemplate("groth16");
   return await snarkjs.zKey.exportSolidityVerifier(writeVerifierZkey(BN254, key), {
-    groth16: await readSolidityTemplate("groth16"),
+    // IC has one point more than there are public signals.
+    groth16: key.ic.length > 1 ? template : signallessTemplate("groth16", template),
   });
 }
 

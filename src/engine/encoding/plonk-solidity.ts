@@ -6,6 +6,7 @@ import type { G1Point } from "../curves/points.js";
 import { writeBigIntLE } from "../field/bytes.js";
 import { ZKEY_MAGIC, ZKEY_VERSION } from "../groth16/zkey-layout.js";
 import type { PlonkProof, PlonkVerifyingKey } from "../plonk/key.js";
+import { signallessTemplate } from "./signalless-template.js";
 import { solidityWord } from "./solidity-word.js";
 
 /** Arguments of `verifyProof(uint256[24] proof, uint256[n] pubSignals)`; 32-byte words, 0x-hex. */
@@ -38,7 +39,7 @@ export async function plonkSolidityVerifier(key: PlonkVerifyingKey, curve: Curve
   const template = await readSolidityTemplate("plonk");
   if (!template.includes(CHECKED_FROM)) throw new Error("snarkjs has another template for PLONK than is known");
   return await snarkjs.zKey.exportSolidityVerifier(verifierZkey(key, curve), {
-    plonk: template.replace(CHECKED_FROM, SIGNAL_CHECKS),
+    plonk: key.publicCount > 0 ? template.replace(CHECKED_FROM, SIGNAL_CHECKS) : signallessTemplate("plonk", template),
   });
 }
 

@@ -2,9 +2,11 @@
  * Asks the contract on the chain about a proof that this server has verified. Both must say the same: where they do
  * not, one of them is wrong, and neither answer is given.
  */
+import type { ContractPort } from "../../chain/contracts/contract-port.js";
 import type { VerifyValue } from "../../engine/protocol.js";
 import type { Subject } from "../../platform/auth/principal.js";
 import { AppError, assert, invalidMember } from "../../platform/errors.js";
+import type { AgreeingContract } from "../proofs/attestation.js";
 import type { ProverAccess } from "../sharing/prover-access.js";
 import { placeOf, type ContractChecks } from "./contract-checks.js";
 import type { VerifierAlarm } from "./verifier-alarm.js";
@@ -17,6 +19,7 @@ interface OnChainVerificationDependencies {
   readonly records: VerifierRecords;
   readonly checks: Pick<ContractChecks, "verdict" | "hasCode">;
   readonly alarm: Pick<VerifierAlarm, "raise" | "count">;
+  readonly chain: () => Pick<ContractPort, "chainIdOf">;
 }
 
 /** What a verifier in this process and one on the chain said of one proof. */
@@ -72,6 +75,18 @@ export class OnChainVerification {
     if (said !== checked.result)
       throw await this.#disagreement(verifier, { server: checked.result, contract: said }, signal);
     return { verifier_id: verifier.id, network_id: verifier.network_id, address: place.address, result: said };
+  }
+
+  /**
+   * Returns what a receipt says of the contract.
+   * @throws AppError `not_found` when the network was deleted meanwhile
+   */
+  contractOf(verifier: StoredVerifier): AgreeingContract {
+    const { owner, network_id: networkId, code_hash: codeHash } = verifier;
+    assert(codeHash !== null, "a verifier that can be asked was tried, which reads its code");
+    const { address } = placeOf(verifier);
+    const chainId = this.#with.chain().chainIdOf(owner, networkId);
+    return { network_id: networkId, chain_id: chainId, address, code_hash: codeHash };
   }
 
   /** Raises the alarm, also where the contract's code cannot be read, and returns what the request fails with. */

@@ -17,12 +17,13 @@ const GROTH16_LAST_POINT = 6;
 
 /** Returns the call data of `verifyProof`, 0x-hex. */
 export function verifierCalldata(scheme: string, given: SolidityArguments): string {
-  const count = String(given.input.length);
+  // The contract of a circuit without public signals takes the proof alone.
+  const signals = given.input.length === 0 ? "" : `,uint256[${String(given.input.length)}]`;
   const [types, words] =
     "a" in given
       ? [`uint256[2],uint256[2][2],uint256[2]`, [...given.a, ...given.b.flat(), ...given.c]]
       : [`${scheme === "fflonk" ? "bytes32" : "uint256"}[${String(given.proof.length)}]`, given.proof];
-  const signature = `verifyProof(${types},uint256[${count}])`;
+  const signature = `verifyProof(${types}${signals})`;
   return `0x${selector(signature)}${[...words, ...given.input].map((word) => word.slice(2)).join("")}`;
 }
 
@@ -46,7 +47,8 @@ export function wrongCalls(
     return i >= other && i < other + POINT_WORDS ? (words[i - other] ?? word) : word;
   });
   const calls = [{ what: "a proof with two of its points exchanged", words: exchanged }];
-  if (signalCount > 0) {
+  if (signalCount === 0) calls.push({ what: "no proof at all", words: words.map(() => wordOf(0n)) });
+  else {
     const at = words.length - signalCount;
     const signal = BigInt(`0x${words[at] ?? "0"}`);
     calls.push(

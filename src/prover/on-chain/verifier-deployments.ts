@@ -28,7 +28,7 @@ import { registeredIn, registrationCall } from "./registry-calls.js";
 import type { VerifierAlarm } from "./verifier-alarm.js";
 import { isOpen, type StoredVerifier, type VerifierKey, type VerifierRecords } from "./verifier-records.js";
 import type { VerifierFinding } from "./verifier-schemas.js";
-import { namedVerifier, signalCountIn } from "./verifier-source.js";
+import { namedVerifier, signalCountIn, takesEmptyList } from "./verifier-source.js";
 
 interface VerifierDeploymentsOptions {
   /** How long a step goes on asking nodes that do not answer. */
@@ -138,8 +138,8 @@ export class VerifierDeployments {
     const { sha256 } = await contracts.make(prover, { subject: owner, signal: lease.signal });
     const keyHash = await pins.read(prover, "verifying_key", this.#with.turnOf(owner));
     const text = namedVerifier(Buffer.from(await artifacts.read(sha256)).toString("utf8"), { name, keyHash });
+    if (takesEmptyList(text)) throw outdated();
     const signalCount = signalCountIn(text);
-    requireSignals(signalCount);
     const source = { sources: { [`${name}.sol`]: text }, settings: VERIFIER_SETTINGS };
     const compiled = await chain().compile(source, lease.signal);
     await this.#patiently(record, lease, async () => {
@@ -337,12 +337,10 @@ export class VerifierDeployments {
   }
 }
 
-/** Solidity has no arrays of no elements, which is how the contract would take no signals. */
-function requireSignals(count: number): void {
-  if (count > 0) return;
-  throw new AppError("prover_unsupported", {
+function outdated(): AppError {
+  return new AppError("prover_unsupported", {
     message:
-      "there is no contract for a circuit without public signals: its proof would say nothing. Give the circuit an output or a public input",
+      "verifier.sol of this prover is of an earlier version, whose contracts without public signals do not compile. Create the prover again",
   });
 }
 

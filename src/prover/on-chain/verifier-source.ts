@@ -7,8 +7,8 @@ import { BN254 } from "../../engine/curves/bn254.js";
 /** What a verifier's text says of itself. */
 interface VerifierText {
   readonly name: string;
-  /** Parameters of `verifyProof` with their types. */
-  readonly parameters: readonly { readonly type: string }[];
+  /** Types of those parameters of `verifyProof` that take the proof. */
+  readonly proofTypes: readonly string[];
   /** Public signals that it takes. */
   readonly signalCount: number;
   readonly keyHash: string;
@@ -19,6 +19,8 @@ const SUFFIX = "Verifier";
 const CONTRACT_HEAD = /^contract (\w+) \{$/gm;
 const KEY_HASH = /bytes32 public constant VERIFYING_KEY_SHA256 = 0x([0-9a-f]{64});/;
 const ENTRY = /function verifyProof\(([^)]*)\) public view returns \(bool\)/;
+/** Parameters that take a proof of Groth16; those of the other schemes are one list of words. */
+const GROTH16_POINTS = 3;
 const SHA256_HEX = /^[0-9a-f]{64}$/;
 
 /**
@@ -59,6 +61,11 @@ export function namedVerifier(source: string, { name, keyHash }: Pick<VerifierTe
   );
 }
 
+/** Tells whether the contract takes a list of no elements, as earlier versions wrote; Solidity has none. */
+export function takesEmptyList(source: string): boolean {
+  return /\[0\]/.test(ENTRY.exec(source)?.[1] ?? "");
+}
+
 /** Returns how many public signals `verifyProof` takes in what `namedVerifier` returned. */
 export function signalCountIn(source: string): number {
   return readVerifier(source).signalCount;
@@ -66,38 +73,32 @@ export function signalCountIn(source: string): number {
 
 /**
  * Returns an example of a contract that calls the verifier: it takes each statement once, and tells of it in an event.
+ * Of a circuit without public signals there is one statement, so that the contract takes one proof.
  * @param source what `namedVerifier` returned
  */
 export function callerContract(source: string): string {
-  const { name, parameters, signalCount, keyHash } = readVerifier(source);
-  const values = parameters.slice(0, -1).map(({ type }, i) => ({ type, name: `proof${String(i)}` }));
-  const signals = `uint256[${String(signalCount)}]`;
-  const declared = [...values, { type: signals, name: "signals" }]
-    .map(({ type, name: value }) => `${type} calldata ${value}`)
-    .join(", ");
-  const given = [...values.map(({ name: value }) => value), "signals"].join(", ");
+  const { name, proofTypes, signalCount, keyHash } = readVerifier(source);
+  const values = proofTypes.map((type, i) => ({ type, name: `proof${String(i)}` }));
+  const { declared: signals, ...parts } = signalParts(signalCount);
+  const parameters = [...values.map(({ type, name: value }) => `${type} calldata ${value}`), ...signals].join(", ");
+  const given = [...values.map(({ name: value }) => value), ...signals.map(() => "signals")].join(", ");
   return `// SPDX-License-Identifier: GPL-3.0-or-later
 pragma solidity ^0.8.20;
 
 interface I${name} {
-    function verifyProof(${declared}) external view returns (bool);
+    function verifyProof(${parameters}) external view returns (bool);
     function VERIFYING_KEY_SHA256() external view returns (bytes32);
 }
 
-/// An example of a contract that acts on proofs. It takes each statement, that is each list of public signals, once.
-/// What the signals mean, and which of them your contract should take, is yours to check where the comment says so.
+${parts.purpose}
 contract ${name}Caller {
-    /// The order of the field; a signal of this and more would be another name for a smaller one.
-    uint256 private constant FIELD_ORDER = ${String(BN254.r)};
-
-    I${name} public immutable verifier;
+${parts.order}    I${name} public immutable verifier;
     mapping(bytes32 statement => bool) public isAccepted;
 
-    event Accepted(address indexed caller, bytes32 indexed statement, ${signals} signals);
+    event Accepted(address indexed caller, bytes32 indexed statement${parts.logged});
 
     error WrongVerifier(address verifier);
-    error SignalOutOfRange(uint256 index);
-    error AlreadyAccepted(bytes32 statement);
+${parts.error}    error AlreadyAccepted(bytes32 statement);
     error ProofRefused(bytes32 statement);
 
     constructor(I${name} verifier_) {
@@ -110,19 +111,45 @@ contract ${name}Caller {
 
     /// Takes a statement with its proof. Give the call ample gas: a verifier that runs out of it says that the proof is
     /// wrong.
-    function accept(${declared}) external {
-        for (uint256 i = 0; i < signals.length; i++) {
-            if (signals[i] >= FIELD_ORDER) revert SignalOutOfRange(i);
-        }
-        // Check here what the signals say, such as a root that you know, or msg.sender against one of them.
-        bytes32 statement = keccak256(abi.encode(signals));
+    function accept(${parameters}) external {
+${parts.checks}
         if (isAccepted[statement]) revert AlreadyAccepted(statement);
         if (!verifier.verifyProof(${given})) revert ProofRefused(statement);
         isAccepted[statement] = true;
-        emit Accepted(msg.sender, statement, signals);
+        emit Accepted(msg.sender, statement${signals.map(() => ", signals").join("")});
     }
 }
 `;
+}
+
+/** What of the example depends on whether there are public signals. */
+function signalParts(signalCount: number) {
+  if (signalCount === 0)
+    return {
+      declared: [],
+      purpose: `/// An example of a contract that acts on proofs. They say the same each time, since the circuit has no public signals,
+/// and whoever sees one can send it too: so it takes one proof, from whoever comes first.`,
+      ...{ order: "", logged: "", error: "" },
+      checks: `        // Check here who may send a proof: it says nothing of msg.sender.
+        bytes32 statement = verifier.VERIFYING_KEY_SHA256();`,
+    };
+  const signals = `uint256[${String(signalCount)}]`;
+  return {
+    declared: [`${signals} calldata signals`],
+    purpose: `/// An example of a contract that acts on proofs. It takes each statement, that is each list of public signals, once.
+/// What the signals mean, and which of them your contract should take, is yours to check where the comment says so.`,
+    order: `    /// The order of the field; a signal of this and more would be another name for a smaller one.
+    uint256 private constant FIELD_ORDER = ${String(BN254.r)};
+
+`,
+    logged: `, ${signals} signals`,
+    error: "    error SignalOutOfRange(uint256 index);\n",
+    checks: `        for (uint256 i = 0; i < signals.length; i++) {
+            if (signals[i] >= FIELD_ORDER) revert SignalOutOfRange(i);
+        }
+        // Check here what the signals say, such as a root that you know, or msg.sender against one of them.
+        bytes32 statement = keccak256(abi.encode(signals));`,
+  };
 }
 
 function readVerifier(source: string): VerifierText {
@@ -131,8 +158,17 @@ function readVerifier(source: string): VerifierText {
   const parameters = (ENTRY.exec(source)?.[1] ?? "")
     .split(",")
     .map((parameter) => ({ type: (/^\s*(\S+) calldata/.exec(parameter)?.[1] ?? "").replace(/\buint\b/, "uint256") }));
-  const signalCount = /^uint256\[(\d+)\]$/.exec(parameters.at(-1)?.type ?? "")?.[1];
+  // Of the three schemes: the list of public signals follows the three points of a proof, or its one list of words. A
+  // contract of a circuit without public signals has none.
+  const proofCount = parameters[0]?.type === "uint256[2]" ? GROTH16_POINTS : 1;
+  const signals = parameters.length === proofCount ? "uint256[0]" : (parameters[proofCount]?.type ?? "");
+  const signalCount = /^uint256\[(\d+)\]$/.exec(signals)?.[1];
   if (name === undefined || keyHash === undefined || signalCount === undefined)
     throw new Error("the verifier contract has another form than is known");
-  return { name, keyHash, parameters, signalCount: Number(signalCount) };
+  return {
+    name,
+    keyHash,
+    proofTypes: parameters.slice(0, proofCount).map(({ type }) => type),
+    signalCount: Number(signalCount),
+  };
 }

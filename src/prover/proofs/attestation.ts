@@ -17,6 +17,19 @@ export interface Decision {
   readonly provingKeySha256?: string;
   /** Keys that were spent with the proof, once they are on disk. */
   readonly spent?: readonly SpentWithProof[];
+  /** Present where a contract was asked. */
+  readonly contract?: AgreeingContract;
+}
+
+/** A verifier contract that was asked about the proof, and said the same. */
+export interface AgreeingContract {
+  readonly network_id: string;
+  /** EIP-155. */
+  readonly chain_id: number;
+  /** 0x address, checksummed. */
+  readonly address: string;
+  /** Keccak-256, 0x-hex. */
+  readonly code_hash: string;
 }
 
 /** A key in a nullifier store, which had this root when it had `size` keys. */

@@ -24,7 +24,7 @@ import type { StoredProver } from "../repository.js";
 import type { Note, ProofItem, ProveResult } from "../schemas.js";
 import type { Appended } from "../stores/pending-append.js";
 import type { SpendPlan, SpendRequest, Spends } from "../stores/spending.js";
-import type { Attestation, Decision, NotePlace } from "./attestation.js";
+import type { AgreeingContract, Attestation, Decision, NotePlace } from "./attestation.js";
 import { readClaim } from "./claims.js";
 import { ProofKeeping, type KeptProof, type ProofKeepingDependencies, type Proven } from "./proof-keeping.js";
 import { WitnessFiles } from "./witness-files.js";
@@ -199,7 +199,7 @@ export class Proofs {
       readonly item: ProofItem;
       readonly store: boolean;
       /** Another verifier, which is asked as well; what it throws ends the request before anything is stored. */
-      readonly confirm?: ((checked: VerifyValue) => Promise<void>) | undefined;
+      readonly confirm?: ((checked: VerifyValue) => Promise<AgreeingContract>) | undefined;
       readonly signal: AbortSignal;
       readonly spend?: Pick<SpendRequest, "mayCreate" | "onSpent">;
     },
@@ -226,7 +226,7 @@ export class Proofs {
     if (!checked.ok) throw taskError(checked);
     const decision: Decision = { action: "verify", ready, admission, verifyingKeySha256, ...checked.value };
     await attest?.confirm(decision);
-    await request.confirm?.(checked.value);
+    const contract = await request.confirm?.(checked.value);
     const { result, proof, publicSignals } = checked.value;
     const proven = { proof, publicSignals, verifyingKeySha256, plan, onSpent: spend.onSpent };
     const kept: KeptProof | undefined = request.store
@@ -235,7 +235,8 @@ export class Proofs {
     const { note, spent } = result ? await this.#keep(caller, admission, proven, kept) : NOTHING_KEPT;
     const isAnything = note !== undefined || spent !== undefined;
     if (!isAnything) admission.requireStill();
-    await attest?.sign([{ ...decision, ...(spent === undefined ? {} : { spent }) }], { isAnything, note });
+    const outcome = { ...(spent === undefined ? {} : { spent }), ...(contract === undefined ? {} : { contract }) };
+    await attest?.sign([{ ...decision, ...outcome }], { isAnything, note });
     return result;
   }
 

@@ -28,7 +28,7 @@ const TRANSCRIPT = "ceremony-transcript.json";
 /** Returns the claims of a receipt. */
 export function receiptClaims(decision: Decision, context: ReceiptContext): ReceiptClaims {
   const { prover, isOwner } = decision.admission;
-  const { action, result, proof, publicSignals, verifyingKeySha256 } = decision;
+  const { action, result, proof, publicSignals, verifyingKeySha256, contract } = decision;
   const { artifacts } = prover.build;
   const { issuer, nowMs, reference } = context;
   const string = prover.setup ?? null;
@@ -62,7 +62,8 @@ export function receiptClaims(decision: Decision, context: ReceiptContext): Rece
     statement_sha256: hashStatement(prover.id, verifyingKeySha256, publicSignals),
     note: context.note ?? null,
     spent: (decision.spent ?? []).map(({ key, index, size, root }) => ({ key, index, size, root })),
-    checked_by: [...context.checkedBy],
+    checked_by: [...context.checkedBy, ...(contract === undefined ? [] : (["contract"] as const))],
+    ...(contract === undefined ? {} : { on_chain: { ...contract } }),
     request_id: context.requestId,
     server: { name: "Proofwright", version: issuer.version },
   };

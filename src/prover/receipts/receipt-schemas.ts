@@ -17,11 +17,11 @@ const Digest = Type.String({ pattern: "^[0-9a-f]{64}$", description: "SHA-256, l
 const FieldElement = Type.String({ pattern: "^(0|[1-9][0-9]{0,77})$", description: "field element, decimal" });
 
 /** What checks a proof beside the server's own verifier, which is `proofwright`. */
-const CHECKERS = ["proofwright", "noble", "evm", "ffjavascript"] as const;
+const CHECKERS = ["proofwright", "noble", "evm", "ffjavascript", "contract"] as const;
 export type Checker = (typeof CHECKERS)[number];
 const CheckerName = Type.Enum([...CHECKERS], {
   description:
-    "proofwright: the server's verifier; noble: verifiers written on @noble/curves; evm: the Solidity verifier in an EVM; ffjavascript: the server's verifier on ffjavascript's arithmetic, where there is no contract",
+    "proofwright: the server's verifier; noble: verifiers written on @noble/curves; evm: the Solidity verifier in an EVM; ffjavascript: the server's verifier on ffjavascript's arithmetic, where there is no contract; contract: the verifier contract that `on_chain` names",
 });
 
 const ReceiptProver = closed(
@@ -92,6 +92,19 @@ const ReceiptSpentKey = closed(
   { description: "a key that was spent in a nullifier store, in the commit that stored or verified the proof" },
 );
 
+const ReceiptContract = closed(
+  {
+    network_id: Uuid,
+    chain_id: Type.Integer({ minimum: 0, description: "of the network (EIP-155)" }),
+    address: Type.String({ pattern: "^0x[0-9a-fA-F]{40}$", description: "checksummed (EIP-55)" }),
+    code_hash: Type.String({
+      pattern: "^0x[0-9a-f]{64}$",
+      description: "Keccak-256 of the contract's code (EXTCODEHASH), as it was when the contract was last tried",
+    }),
+  },
+  { description: "the verifier contract that was asked, and answered the same; absent where none was asked" },
+);
+
 /** The claims of a receipt, the payload of its JWS. */
 export const ReceiptClaims = closed(
   {
@@ -135,6 +148,7 @@ export const ReceiptClaims = closed(
       maxItems: CHECKERS.length,
       description: "what verified the proof, all with this result",
     }),
+    on_chain: Type.Optional(ReceiptContract),
     request_id: Type.String({ maxLength: 200 }),
     server: closed({ name: Type.Literal("Proofwright"), version: Type.String({ maxLength: 64 }) }),
   },

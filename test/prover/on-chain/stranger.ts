@@ -14,7 +14,7 @@ import { expect } from "vitest";
 import { BN254 } from "../../../src/engine/curves/bn254.js";
 import { compileSolidity } from "../../../src/engine/solidity/compile-solidity.js";
 import type { Verifier } from "../../../src/prover/on-chain/verifier-schemas.js";
-import type { Prover } from "../../../src/prover/schemas.js";
+import type { ProveResult, Prover } from "../../../src/prover/schemas.js";
 import { ANVIL_KEYS, type Anvil } from "../../support/anvil.js";
 import { never } from "../support.js";
 import type { ChainedRegistry } from "./support.js";
@@ -59,6 +59,31 @@ export async function expectStrangerServed({ anvil, provers, artifacts, owner, .
   await expect(stranger.deploy(compiled, [caller.address])).rejects.toThrow();
 }
 
+/**
+ * Expects of a prover without public signals that the example of a caller, compiled by a stranger, takes one proof and
+ * no other one after it.
+ */
+export async function expectMuteStrangerServed(
+  served: Served & { readonly prove: () => Promise<ProveResult> },
+): Promise<void> {
+  const { anvil, provers, artifacts, owner, prover, verifier } = served;
+  const { sha256 } = await provers.artifact(owner, prover.id, "verifier_caller.sol");
+  const text = Buffer.from(await artifacts.read(sha256)).toString("utf8");
+  const stranger = openStranger(anvil);
+  const compiled = compile({ "caller.sol": text }, `${verifier.name}Caller`);
+  const caller = await stranger.deploy(compiled, [verifier.address]);
+  const words = async (): Promise<unknown[]> => {
+    const { calldata: _calldata, input: _input, ...proof } = await inSolidity(served.prove());
+    return Object.values(proof).map((each) => integersUnless(prover.proving_scheme === "fflonk", each));
+  };
+  const [proof, other] = [await words(), await words()];
+  const mixed = proof.length === 1 ? [[...(proof[0] as unknown[])].reverse()] : proof.with(2, other[2]);
+  await expect(stranger.send(caller, mixed)).rejects.toThrow(/ProofRefused/);
+  const [log] = await stranger.send(caller, proof);
+  expect(log?.eventName).toBe("Accepted");
+  await expect(stranger.send(caller, other)).rejects.toThrow(/AlreadyAccepted/);
+}
+
 /** The words of fflonk's proof are bytes32; all else are integers. */
 function integersUnless(areWords: boolean, value: unknown): unknown {
   if (Array.isArray(value)) return value.map((each) => integersUnless(areWords, each));
@@ -68,6 +93,12 @@ function integersUnless(areWords: boolean, value: unknown): unknown {
 interface StrangersContract {
   readonly address: Hex;
   readonly abi: Abi;
+}
+
+async function inSolidity(made: Promise<ProveResult>): Promise<NonNullable<ProveResult["solidity"]>> {
+  const { solidity } = await made;
+  if (solidity === undefined) throw new Error("the form was asked for");
+  return solidity;
 }
 
 function openStranger({ chainId, url }: Anvil) {

@@ -8,6 +8,7 @@ import {
   contractName,
   namedVerifier,
   signalCountIn,
+  takesEmptyList,
 } from "../../../src/prover/on-chain/verifier-source.js";
 
 const ID = "0a1b2c3d-1111-4222-8333-000000000001";
@@ -60,6 +61,20 @@ describe("a named verifier", () => {
     expect(() => namedVerifier(source, { name: "TicketVerifier", keyHash: HASH })).toThrow(/another form/);
   });
 
+  it.each([
+    ["groth16", "uint[2] calldata _pA, uint[2][2] calldata _pB, uint[2] calldata _pC"],
+    ["plonk", "uint256[24] calldata _proof"],
+    ["fflonk", "bytes32[24] calldata proof"],
+  ])("of %s may have no public signals, and then its caller gives none", (_scheme, parameters) => {
+    const mute = namedVerifier(SOURCE.replace(/\(uint\[2\].*_pubSignals\)/, `(${parameters})`), {
+      ...{ name: "MuteVerifier", keyHash: HASH },
+    });
+    expect(signalCountIn(mute)).toBe(0);
+    expect(takesEmptyList(mute)).toBe(false);
+    expect(callerContract(mute)).not.toContain("signals)");
+    expect(takesEmptyList(mute.replace(") public view", ", uint256[0] calldata _pubSignals) public view"))).toBe(true);
+  });
+
   it("is what the example of a caller names", () => {
     const caller = callerContract(named);
     expect(caller).toContain("ITicketVerifier public immutable verifier;");
@@ -100,7 +115,16 @@ describe("calls of a verifier", () => {
       joined([1, 2, 3, 4, 5, 6, 7, 8, 10]),
       joined([1, 2, 3, 4, 5, 6, 7, 8, 9n + BN254.r]),
     ]);
-    expect(wrongCalls(call, { scheme: "groth16", signalCount: 0 })).toHaveLength(1);
+    expect(wrongCalls(call, { scheme: "groth16", signalCount: 0 })).toHaveLength(2);
+  });
+
+  it("take the proof alone where there are no public signals", () => {
+    const call = verifierCalldata("groth16", { ...groth16, input: [] });
+    expect(call.slice(0, 10)).toBe(toFunctionSelector("verifyProof(uint256[2],uint256[2][2],uint256[2])"));
+    expect(call).toHaveLength(10 + 8 * 64);
+    const words = { proof: Array.from({ length: 24 }, (_, i) => word(i)), input: [] };
+    expect(verifierCalldata("plonk", words).slice(0, 10)).toBe(toFunctionSelector("verifyProof(uint256[24])"));
+    expect(verifierCalldata("fflonk", words).slice(0, 10)).toBe(toFunctionSelector("verifyProof(bytes32[24])"));
   });
 
   it("take the last number of the field for 0 when they count on", () => {

@@ -3,11 +3,16 @@ import { encodeFunctionData, parseAbi, type Hex } from "viem";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { newId } from "../../../src/platform/ids.js";
 import type { Subject } from "../../../src/platform/auth/principal.js";
+import { bindRoutes } from "../../../src/platform/contract/route.js";
 import { VerifierRecords } from "../../../src/prover/on-chain/verifier-records.js";
 import type { Verifier } from "../../../src/prover/on-chain/verifier-schemas.js";
-import type { ProveResult, Prover } from "../../../src/prover/schemas.js";
+import type { ReceiptKeySet } from "../../../src/prover/receipts/receipt-schemas.js";
+import { proverRoutes } from "../../../src/prover/routes.js";
+import type { ProveResult, Prover, VerifyResult } from "../../../src/prover/schemas.js";
+import { verifyReceipt } from "../../../src/verify-receipt.js";
 import { failureOf, never, principalOf, provision, register } from "../support.js";
 import { describeVerifier } from "./scheme-suite.js";
+import { expectMuteStrangerServed } from "./stranger.js";
 import { openChainedRegistry, type ChainedRegistry } from "./support.js";
 
 /** Its inputs are not known to the server. */
@@ -58,6 +63,33 @@ const YES = `0x${"0".repeat(63)}1`;
 const NO = `0x${"0".repeat(64)}`;
 
 describeVerifier("groth16", () => ({ registry: test, payer: account, prover: proverOf(), verifier: verifierOf() }));
+
+it("is named in the receipt of a verification that asked it", async () => {
+  const { id } = await proverOf();
+  const { address, code_hash } = await verifierOf();
+  const { proof } = await prove(id);
+  const { handlers, bodyLimits } = test.registry;
+  const bound = bindRoutes(proverRoutes, handlers, bodyLimits);
+  const ask = async (routeId: "verify" | "getReceiptKeySet", body: object): Promise<unknown> => {
+    const handler = bound.find(({ route }) => route.id === routeId)?.handler;
+    if (handler === undefined) throw new Error(`there is no route ${routeId}`);
+    const request = { principal: principalOf(owner), params: { id }, body, query: {}, signal: never, requestId: "r-1" };
+    return (await handler(request as never)).body;
+  };
+  const verify = async (wanted: object): Promise<VerifyResult> =>
+    (await ask("verify", { proof, witness: { Y: "35" }, receipt: true, ...wanted })) as VerifyResult;
+  const { receipt = "" } = await verify({ on_chain: true });
+  const keys = (await ask("getReceiptKeySet", {})) as ReceiptKeySet;
+  const claims = await verifyReceipt(receipt, keys, { proof, publicSignals: ["35"] });
+  expect(claims.on_chain).toEqual({
+    ...{ network_id: test.networkId, chain_id: test.anvil.chainId, address, code_hash },
+  });
+  expect(claims.checked_by).toEqual(["proofwright", "contract"]);
+  const { receipt: other = "" } = await verify({});
+  const unasked = await verifyReceipt(other, keys);
+  expect(unasked).not.toHaveProperty("on_chain");
+  expect(unasked.checked_by).toEqual(["proofwright"]);
+});
 
 describe("what goes wrong on the chain", () => {
   it("is an alarm where the contract answers otherwise with the right code", async () => {
@@ -213,13 +245,35 @@ function alarmEvents(): number {
   return eventSubjects().filter((subject) => subject === "privacy.prover.verifier.disagreement").length;
 }
 
-it("is not deployed for a circuit without public signals, and says why before anything is sent", async () => {
-  const { id } = await provision(test.provers, owner, { source: SIGNALLESS, name: "mute" });
-  const verifier = await test.deploy(id, { account_id: account });
-  expect(verifier).toMatchObject({ status: "failed", transaction_id: null, contract_id: null });
-  expect(verifier.errors).toEqual([
-    { code: "prover_unsupported", message: expect.stringContaining("without public signals") as string },
-  ]);
+describe("a circuit without public signals", () => {
+  it.each(["groth16", "plonk", "fflonk"] as const)(
+    "has a verifier of %s, which takes the proof alone",
+    async (scheme) => {
+      const name = `mute ${scheme}`;
+      const prover = await provision(test.provers, owner, { source: SIGNALLESS, name, proving_scheme: scheme });
+      const { proof, public_signals, solidity } = await prove(prover.id, { a: "3" });
+      expect(public_signals).toEqual([]);
+      expect(solidity?.input).toEqual([]);
+      const verifier = await test.deploy(prover.id, { account_id: account, proof, public_signals: [] });
+      expect(verifier.errors).toEqual([]);
+      expect(verifier).toMatchObject({ status: "ready", known_answer: { origin: "given", public_signals: [] } });
+      const calldata = solidity?.calldata ?? "";
+      expect(await callNode(verifier.address ?? "", calldata)).toBe(YES);
+      const spoiled = (at: number): string =>
+        calldata.slice(0, at) + (calldata[at] === "0" ? "1" : "0") + calldata.slice(at + 1);
+      for (const at of [10 + 63, 10 + 64 * 2 + 60, calldata.length - 1])
+        expect(await callNode(verifier.address ?? "", spoiled(at))).toBe(NO);
+      expect(await askBoth(prover.id, { proof, public_signals: [] })).toMatchObject({
+        ...{ result: true, on_chain: { result: true } },
+      });
+      await expectMuteStrangerServed({
+        ...test,
+        prover,
+        verifier,
+        prove: async () => await prove(prover.id, { a: "3" }),
+      });
+    },
+  );
 });
 
 it("is paid by a wallet's key too", async () => {
