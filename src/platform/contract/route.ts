@@ -205,7 +205,7 @@ export type QueryOf<R extends RouteSpec> = StaticOr<R["query"], object> &
 export type BodyOf<R extends RouteSpec> = R["streamedBody"] extends true
   ? StreamedBody
   : R["rawBody"] extends true
-    ? Buffer
+    ? Uint8Array
     : R["bodyOptional"] extends true
       ? CheckedBody<R> | undefined
       : CheckedBody<R>;

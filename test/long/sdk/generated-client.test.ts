@@ -60,7 +60,8 @@ afterAll(async () => {
 it("proves and verifies through generated types", async () => {
   const types = astToString(await openapiTS(openApiText()));
   expect(types).toMatch(/status: "init" \| "compiling" \| /);
-  expect(types).toContain('content: {\n                    "application/json": components["schemas"]["CreateProver"];');
+  for (const name of ["CreateProver", "Prover", "Transaction", "Key"])
+    expect(types).toContain(`"application/json": components["schemas"]["${name}"]`);
   writeFileSync(join(folder, "schema.ts"), types);
   writeFileSync(join(folder, "program.ts"), PROGRAM);
   const options: ts.CompilerOptions = {

@@ -212,7 +212,7 @@ export interface Harness {
   entered(): Promise<AbortSignal>;
   file: FileAnswer | undefined;
   /** The buffer that rawPost was given last. */
-  rawBody: Buffer | undefined;
+  rawBody: Uint8Array | undefined;
   secret: Buffer | undefined;
   created: number;
   unsealed: boolean;
