@@ -48,7 +48,10 @@ export async function run(baseUrl: string): Promise<Findings> {
     spec: "secp256k1",
     name: "app",
   });
-  const signed = await proofwright.keys.sign(vault.id, key.id, { message: "68656c6c6f" });
+  const signed = await proofwright.keys.sign(vault.id, key.id, {
+    message: "68656c6c6f",
+    options: { digest: "keccak256" },
+  });
 
   const names: string[] = [];
   for await (const { name } of proofwright.provers.list({ curve: "BN254" })) names.push(name);

@@ -58,7 +58,8 @@ afterAll(async () => {
 });
 
 it("proves and verifies through generated types", async () => {
-  const types = astToString(await openapiTS(openApiText()));
+  // Its own default takes a member of a body that has a default for one that must be sent.
+  const types = astToString(await openapiTS(openApiText(), { defaultNonNullable: false }));
   expect(types).toMatch(/status: "init" \| "compiling" \| /);
   for (const name of ["CreateProver", "Prover", "Transaction", "Key"])
     expect(types).toContain(`"application/json": components["schemas"]["${name}"]`);

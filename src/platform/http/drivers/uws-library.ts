@@ -60,10 +60,10 @@ export interface UwsApp {
 
 /** The library. */
 export interface UwsLibrary {
-  App(options?: object): UwsApp;
-  SSLApp(options: { readonly cert_file_name: string; readonly key_file_name: string }): UwsApp;
-  us_listen_socket_close(socket: UwsListenSocket): void;
-  us_socket_local_port(socket: UwsListenSocket): number;
+  readonly App: (options?: object) => UwsApp;
+  readonly SSLApp: (options: { readonly cert_file_name: string; readonly key_file_name: string }) => UwsApp;
+  readonly us_listen_socket_close: (socket: UwsListenSocket) => void;
+  readonly us_socket_local_port: (socket: UwsListenSocket) => number;
 }
 
 /** The system that a binary has to fit. */

@@ -34,8 +34,8 @@ function createHttpApp(library: UwsLibrary, options: HttpAppOptions, handle: Han
   let connections = 0;
   let socket: UwsListenSocket | undefined;
   app.filter((response, change) => {
-    connections += Number(change);
-    if (Number(change) > 0 && connections > options.connectionsMax) response.close();
+    connections += change;
+    if (change > 0 && connections > options.connectionsMax) response.close();
   });
   if (options.sockets !== undefined) acceptSockets(app, options.sockets, handle);
   app.any("/*", (response, request) => {

@@ -44,7 +44,7 @@ export async function bounded<T>(
   }
 }
 
-/** Loads a vendor's SDK, which is an optional dependency. Throws SealProviderError when it is not installed. */
+/** Loads a vendor's SDK, which is an optional peer dependency. Throws SealProviderError when it is not installed. */
 export async function loadSdk<T>(provider: string, packages: string, load: () => Promise<T>): Promise<T> {
   try {
     return await load();
