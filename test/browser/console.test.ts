@@ -109,7 +109,7 @@ describe.each(LOOKS)("the console, $name", (look) => {
     await own.visit("/provers/new");
     await own.at("New prover");
     await own.page.getByText("Paste text").click();
-    await own.page.getByLabel("circom").fill(CIRCUIT);
+    await own.page.getByLabel("Text of the circuit").fill(CIRCUIT);
     await own.page.getByText("main", { exact: true }).waitFor();
     await own.fill("Name", "product");
     await own.button("Create prover").click();
@@ -187,7 +187,7 @@ describe.each(LOOKS)("the console, $name", (look) => {
     await own.page.getByRole("form", { name: "Sign" }).getByLabel("Message", { exact: true }).fill("Hello");
     await own.button("Sign").click();
     const signature = await own.page.locator("pre[aria-label=Signature]").textContent();
-    expect(signature).toMatch(/^[0-9a-f]{130}$/);
+    expect(signature).toMatch(/^(0x)?[0-9a-f]{128,130}$/);
     const form = own.page.getByRole("form", { name: "Verify" });
     await form.getByLabel("Message", { exact: true }).fill("Hello");
     await form.getByLabel("Signature").fill(signature ?? "");
@@ -222,10 +222,7 @@ describe.each(LOOKS)("the console, $name", (look) => {
     await own.fill("steps", "5");
     await own.button("Send").click();
     await own.at("Transaction");
-    await own.page
-      .getByText(/^(mined|confirmed)$/)
-      .first()
-      .waitFor();
+    await own.page.locator(".head .badge", { hasText: /^(mined|confirmed)$/ }).waitFor();
     await seen("transaction");
     await own.page.goBack();
     await own.at("Counter");

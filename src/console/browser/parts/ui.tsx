@@ -1,6 +1,6 @@
 /** The building blocks of every room: heads, tables, fields, states. */
-import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { cloneElement, type ComponentChildren, type VNode } from "preact";
+import { useEffect, useId, useState } from "preact/hooks";
 import type { Call } from "./calls.js";
 import { ShowCall } from "./call-drawer.js";
 import { ago } from "./format.js";
@@ -187,18 +187,25 @@ export function Loaded<T>({
   return <>{children(data.body)}</>;
 }
 
-/** A labelled field with a line of help. */
+/** A labelled field with a line of help, which is its description and no part of its name. */
 export function Field({
   label,
   hint,
   children,
-}: WithChildren & { readonly label: string; readonly hint?: ComponentChildren }) {
+}: {
+  readonly label: string;
+  readonly hint?: ComponentChildren;
+  readonly children: VNode<{ "aria-describedby"?: string }>;
+}) {
+  const id = useId();
   return (
-    <label class="field">
-      <span>{label}</span>
-      {children}
-      {hint === undefined ? null : <small>{hint}</small>}
-    </label>
+    <div class="field">
+      <label>
+        <span>{label}</span>
+        {hint === undefined ? children : cloneElement(children, { "aria-describedby": id })}
+      </label>
+      {hint === undefined ? null : <small id={id}>{hint}</small>}
+    </div>
   );
 }
 

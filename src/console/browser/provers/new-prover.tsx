@@ -197,7 +197,7 @@ function OwnCircuit({
       {packed === undefined ? null : <PackedFiles packed={packed} />}
       <details>
         <summary>Paste text</summary>
-        <Field label="circom">
+        <Field label="Text of the circuit">
           <textarea
             rows={12}
             class="code"

@@ -1,5 +1,5 @@
 /** Makes a proof of inputs, from a form that the circuit's interface gives. */
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { API } from "../parts/api-calls.js";
 import { CopyButton, Id } from "../parts/copy.js";
 import { CallButton, Form } from "../parts/form.js";
@@ -21,7 +21,7 @@ export function ProveTab({ prover, circuit }: { readonly prover: Prover; readonl
   const [texts, setTexts] = useState<Readonly<Record<string, string>>>({});
   const [made, setMade] = useState<MadeProof>();
   const [tookMs, setTookMs] = useState(0);
-  const [beganMs, setBeganMs] = useState(0);
+  const beganMs = useRef(0);
   const example = BUILT_INS.find(({ identifier }) => identifier === prover.identifier)?.example;
   return (
     <div class="columns">
@@ -43,11 +43,11 @@ export function ProveTab({ prover, circuit }: { readonly prover: Prover; readonl
         <Form<MadeProof>
           submit="Prove"
           call={() => {
-            setBeganMs(performance.now());
+            beganMs.current = performance.now();
             return API.prove([prover.id], { witness: witnessOf(fields, texts) });
           }}
           onDone={(body) => {
-            setTookMs(performance.now() - beganMs);
+            setTookMs(performance.now() - beganMs.current);
             setMade(body);
           }}
         >
