@@ -52,28 +52,34 @@ export function NetworksTab() {
           )}
         </Loaded>
       </Panel>
-      <Panel title="New network">
-        <Form<Network>
-          submit="Create network"
-          call={(fields) =>
-            API.createNetwork([], {
-              name: fields.text("name"),
-              config: { json_rpc_url: fields.text("url"), platform: "evm", native_currency: fields.text("currency") },
-            })
-          }
-          onDone={({ id }) => go(`/chain/networks/${id}`)}
-        >
-          <Field label="Name">
-            <input name="name" required maxLength={200} autocomplete="off" />
-          </Field>
-          <Field label="Address of a node" hint="JSON-RPC over HTTP. The server asks it for the chain's number.">
-            <input name="url" type="url" required placeholder="https://rpc.example.com" autocomplete="off" />
-          </Field>
-          <Field label="Currency">
-            <input name="currency" defaultValue="ETH" required autocomplete="off" />
-          </Field>
-        </Form>
-      </Panel>
+      <NewNetwork />
     </div>
+  );
+}
+
+function NewNetwork() {
+  return (
+    <Panel title="New network">
+      <Form<Network>
+        submit="Create network"
+        call={(fields) =>
+          API.createNetwork([], {
+            name: fields.text("name"),
+            config: { json_rpc_url: fields.text("url"), platform: "evm", native_currency: fields.text("currency") },
+          })
+        }
+        onDone={({ id }) => go(`/chain/networks/${id}`)}
+      >
+        <Field label="Name">
+          <input name="name" required maxLength={200} autocomplete="off" />
+        </Field>
+        <Field label="Address of a node" hint="JSON-RPC over HTTP. The server asks it for the chain's number.">
+          <input name="url" type="url" required placeholder="https://rpc.example.com" autocomplete="off" />
+        </Field>
+        <Field label="Currency">
+          <input name="currency" defaultValue="ETH" required autocomplete="off" />
+        </Field>
+      </Form>
+    </Panel>
   );
 }

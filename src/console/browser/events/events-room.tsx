@@ -59,16 +59,22 @@ export function EventsRoom() {
           </p>
         </Empty>
       ) : (
-        <ol class="tail" aria-label="Events" aria-live="off">
-          {events.map(({ id, subject: own, created_at: at, payload }) => (
-            <li key={id}>
-              <time dateTime={at}>{new Date(at).toLocaleTimeString()}</time>
-              <code>{own}</code>
-              <pre>{JSON.stringify(payload)}</pre>
-            </li>
-          ))}
-        </ol>
+        <Tail events={events} />
       )}
     </>
+  );
+}
+
+function Tail({ events }: { readonly events: readonly ServerEvent[] }) {
+  return (
+    <ol class="tail" aria-label="Events" aria-live="off">
+      {events.map(({ id, subject: own, created_at: at, payload }) => (
+        <li key={id}>
+          <time dateTime={at}>{new Date(at).toLocaleTimeString()}</time>
+          <code>{own}</code>
+          <pre>{JSON.stringify(payload)}</pre>
+        </li>
+      ))}
+    </ol>
   );
 }

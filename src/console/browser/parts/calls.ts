@@ -112,7 +112,8 @@ function shownBody({ body, hides }: Call): unknown {
 
 /** A value as TypeScript writes it: names without quotes where they need none. */
 function literal(value: unknown): string {
-  return (JSON.stringify(value, null, 2) ?? "undefined").replace(/^(\s*)"([A-Za-z_$][\w$]*)":/gm, "$1$2:");
+  if (value === undefined) return "undefined";
+  return JSON.stringify(value, null, 2).replace(/^(\s*)"([A-Za-z_$][\w$]*)":/gm, "$1$2:");
 }
 
 /** A text as a shell takes it, whatever is in it. */

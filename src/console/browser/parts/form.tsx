@@ -109,14 +109,7 @@ export function Form<T>({ submit, call, onDone, children, isDangerous = false, t
   );
 }
 
-/** A button that sends a call at once; asks before what cannot be undone. */
-export function CallButton<T>({
-  label,
-  call,
-  onDone,
-  confirm,
-  done,
-}: {
+interface CallButtonProps<T> {
   readonly label: string;
   readonly call: Call;
   readonly onDone?: (body: T) => void;
@@ -124,7 +117,10 @@ export function CallButton<T>({
   readonly confirm?: string;
   /** What is said afterwards. */
   readonly done?: string;
-}) {
+}
+
+/** A button that sends a call at once; asks before what cannot be undone. */
+export function CallButton<T>({ label, call, onDone, confirm, done }: CallButtonProps<T>) {
   const [isBusy, setBusy] = useState(false);
   const [isAsking, setAsking] = useState(false);
   const run = async (): Promise<void> => {

@@ -81,7 +81,7 @@ export async function finishSignIn(): Promise<string | undefined> {
     const answer = await tokenRequest({
       grant_type: "authorization_code",
       code: query.get("code") ?? "",
-      code_verifier: login?.verifier ?? "",
+      code_verifier: login.verifier,
       redirect_uri: redirectUri(),
     });
     keep(answer);

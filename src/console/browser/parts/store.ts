@@ -2,9 +2,9 @@
 import { useEffect, useState } from "preact/hooks";
 
 export interface Store<T> {
-  get(): T;
-  set(value: T): void;
-  watch(listener: () => void): () => void;
+  readonly get: () => T;
+  readonly set: (value: T) => void;
+  readonly watch: (listener: () => void) => () => void;
 }
 
 /** Returns a store with a first value. */

@@ -32,7 +32,7 @@ const KINDS = {
 
 /** The tab. */
 export function TenantsTab({ kind }: { readonly kind: keyof typeof KINDS }) {
-  const { title, list, create, remove, submit, about } = KINDS[kind];
+  const { title, list, remove, about } = KINDS[kind];
   const call = list([], undefined, { rpp: LIST_MAX });
   const data = useData<readonly Tenant[]>(call);
   const [chosen, setChosen] = useState<Tenant>();
@@ -79,24 +79,7 @@ export function TenantsTab({ kind }: { readonly kind: keyof typeof KINDS }) {
         </Panel>
         {chosen === undefined ? null : <Members key={chosen.id} organization={chosen} />}
       </div>
-      <Panel title="New">
-        <Form<Tenant>
-          submit={submit}
-          call={(fields) => create([], { name: fields.text("name"), description: fields.text("description") })}
-          onDone={({ name }, form) => {
-            form.reset();
-            tell(`${name} is made.`);
-            data.reload();
-          }}
-        >
-          <Field label="Name">
-            <input name="name" required maxLength={200} autocomplete="off" />
-          </Field>
-          <Field label="Description">
-            <input name="description" maxLength={1000} autocomplete="off" />
-          </Field>
-        </Form>
-      </Panel>
+      <NewTenant kind={kind} onDone={data.reload} />
     </div>
   );
 }
@@ -129,6 +112,30 @@ function Members({ organization }: { readonly organization: Tenant }) {
       >
         <Field label="Id of a user">
           <input name="user_id" class="code" required autocomplete="off" />
+        </Field>
+      </Form>
+    </Panel>
+  );
+}
+
+function NewTenant({ kind, onDone }: { readonly kind: keyof typeof KINDS; readonly onDone: () => void }) {
+  const { create, submit } = KINDS[kind];
+  return (
+    <Panel title="New">
+      <Form<Tenant>
+        submit={submit}
+        call={(fields) => create([], { name: fields.text("name"), description: fields.text("description") })}
+        onDone={({ name }, form) => {
+          form.reset();
+          tell(`${name} is made.`);
+          onDone();
+        }}
+      >
+        <Field label="Name">
+          <input name="name" required maxLength={200} autocomplete="off" />
+        </Field>
+        <Field label="Description">
+          <input name="description" maxLength={1000} autocomplete="off" />
         </Field>
       </Form>
     </Panel>

@@ -30,46 +30,7 @@ export function FilesTab({ prover }: { readonly prover: Prover }) {
           data={data}
           empty={<Empty title="No file yet">The files appear as the prover is compiled and set up.</Empty>}
         >
-          {(rows) => (
-            <Table
-              label="Files"
-              rows={rows}
-              keyOf={({ name }) => name}
-              columns={[
-                { title: "Name", cell: ({ name }) => <code>{name}</code> },
-                {
-                  title: "Size",
-                  isNumber: true,
-                  cell: (row) => (row.bytes === null ? "made when asked for" : bytes(row.bytes)),
-                },
-                { title: "SHA-256", cell: ({ sha256 }) => (sha256 === null ? "–" : <Id text={sha256} />) },
-                {
-                  title: "",
-                  cell: ({ name }) => (
-                    <span class="row tight">
-                      <button
-                        type="button"
-                        onClick={() => void download(prover.id, name).catch(tellFailure)}
-                        aria-label={`Download ${name}`}
-                      >
-                        Download
-                      </button>
-                      {TEXTS.test(name) ? (
-                        <button
-                          type="button"
-                          class="quiet"
-                          onClick={() => void show(name).catch(tellFailure)}
-                          aria-label={`Show ${name}`}
-                        >
-                          Show
-                        </button>
-                      ) : null}
-                    </span>
-                  ),
-                },
-              ]}
-            />
-          )}
+          {(rows) => <Rows rows={rows} proverId={prover.id} onShow={(name) => void show(name).catch(tellFailure)} />}
         </Loaded>
       </Panel>
       {shown === undefined ? null : (
@@ -91,4 +52,50 @@ async function download(id: string, name: string): Promise<void> {
   link.download = name;
   link.click();
   URL.revokeObjectURL(address);
+}
+
+function Rows({
+  rows,
+  proverId,
+  onShow,
+}: {
+  readonly rows: readonly Artifact[];
+  readonly proverId: string;
+  readonly onShow: (name: string) => void;
+}) {
+  return (
+    <Table
+      label="Files"
+      rows={rows}
+      keyOf={({ name }) => name}
+      columns={[
+        { title: "Name", cell: ({ name }) => <code>{name}</code> },
+        {
+          title: "Size",
+          isNumber: true,
+          cell: (row) => (row.bytes === null ? "made when asked for" : bytes(row.bytes)),
+        },
+        { title: "SHA-256", cell: ({ sha256 }) => (sha256 === null ? "–" : <Id text={sha256} />) },
+        {
+          title: "",
+          cell: ({ name }) => (
+            <span class="row tight">
+              <button
+                type="button"
+                onClick={() => void download(proverId, name).catch(tellFailure)}
+                aria-label={`Download ${name}`}
+              >
+                Download
+              </button>
+              {TEXTS.test(name) ? (
+                <button type="button" class="quiet" onClick={() => onShow(name)} aria-label={`Show ${name}`}>
+                  Show
+                </button>
+              ) : null}
+            </span>
+          ),
+        },
+      ]}
+    />
+  );
 }

@@ -1,4 +1,4 @@
-/** Makes the source of a prover from dropped files: which of them count, under which paths, and which one is the main. */
+/** Makes the source of a prover from dropped files: which of them count, under which paths, and which is the main. */
 
 export interface DroppedFile {
   /** With slashes, as it was dropped. */

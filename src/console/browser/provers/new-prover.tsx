@@ -195,24 +195,7 @@ function OwnCircuit({
         </p>
       )}
       {packed === undefined ? null : <PackedFiles packed={packed} />}
-      <details>
-        <summary>Paste text</summary>
-        <Field label="Text of the circuit">
-          <textarea
-            rows={12}
-            class="code"
-            spellcheck={false}
-            placeholder={EXAMPLE}
-            onInput={(event) => {
-              const text = event.currentTarget.value;
-              if (text.trim() !== "") void take(Promise.resolve([{ path: "circuit.circom", text }]));
-            }}
-          />
-        </Field>
-        <button type="button" onClick={() => void take(Promise.resolve([{ path: "product.circom", text: EXAMPLE }]))}>
-          Use the example
-        </button>
-      </details>
+      <PastedText onFiles={(files) => void take(Promise.resolve(files))} />
     </Panel>
   );
 }
@@ -252,5 +235,28 @@ function FileButton({
         }}
       />
     </label>
+  );
+}
+
+function PastedText({ onFiles }: { readonly onFiles: (files: DroppedFile[]) => void }) {
+  return (
+    <details>
+      <summary>Paste text</summary>
+      <Field label="Text of the circuit">
+        <textarea
+          rows={12}
+          class="code"
+          spellcheck={false}
+          placeholder={EXAMPLE}
+          onInput={(event) => {
+            const text = event.currentTarget.value;
+            if (text.trim() !== "") onFiles([{ path: "circuit.circom", text }]);
+          }}
+        />
+      </Field>
+      <button type="button" onClick={() => onFiles([{ path: "product.circom", text: EXAMPLE }])}>
+        Use the example
+      </button>
+    </details>
   );
 }

@@ -1,4 +1,4 @@
-/** What the server is proving now: the user's own proofs as they are made; for administrators its threads and queues. */
+/** What the server is proving now: the user's proofs as they are made; for administrators its threads and queues. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { API } from "../parts/api-calls.js";
 import { send } from "../parts/api.js";

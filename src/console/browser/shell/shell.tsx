@@ -37,16 +37,7 @@ export function Shell({
   }, [place.words.join("/")]);
   return (
     <div class="frame">
-      <a
-        class="skip"
-        href="#main"
-        onClick={(event) => {
-          event.preventDefault();
-          document.querySelector<HTMLElement>("main")?.focus();
-        }}
-      >
-        Skip to the content
-      </a>
+      <SkipLink />
       <header class="top">
         <a class="brand" href="#/provers">
           <Mark /> Proofwright
@@ -115,5 +106,20 @@ function Who({ session }: { readonly session: Session }) {
         Sign out
       </button>
     </div>
+  );
+}
+
+function SkipLink() {
+  return (
+    <a
+      class="skip"
+      href="#main"
+      onClick={(event) => {
+        event.preventDefault();
+        document.querySelector<HTMLElement>("main")?.focus();
+      }}
+    >
+      Skip to the content
+    </a>
   );
 }
