@@ -84,6 +84,10 @@ async function readStream(
   for (;;) {
     const { value, done } = await reader.read();
     if (done) return;
-    for (const { data } of events.push(value)) onEvent(JSON.parse(data) as ServerEvent);
+    for (const { data } of events.push(value)) {
+      const event = JSON.parse(data) as Partial<ServerEvent>;
+      // The first one only says where the stream begins.
+      if (event.subject !== undefined) onEvent(event as ServerEvent);
+    }
   }
 }
