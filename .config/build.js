@@ -33,7 +33,10 @@ const changedMs = (path) => (existsSync(join(ROOT, path)) ? statSync(join(ROOT, 
 const isStale = (output, sources) => sources.some((source) => changedMs(source) > changedMs(output));
 
 const programs = ["src/cli.ts", ...files("workers", ".ts")];
-const modules = [...files("src", ".ts"), ...files("bench", ".ts")].filter((source) => !programs.includes(source));
+// The console's own modules run in browsers only, as one script.
+const modules = [...files("src", ".ts"), ...files("bench", ".ts")].filter(
+  (source) => !programs.includes(source) && !source.startsWith("src/console/browser/"),
+);
 const common = {
   absWorkingDir: ROOT,
   outdir: "dist",
@@ -154,6 +157,25 @@ if (isStale(join(SDK, "sdk/index.js"), sdkSources)) {
     define: { PREPARED_PROGRAMS: "undefined", "import.meta.url": '""' },
     plugins: [nodeStandIns],
   });
+}
+
+// The console: one script and one style under names that change with their content, so that browsers may keep them.
+const CONSOLE_FOLDER = "src/console/browser";
+const CONSOLE = "dist/console";
+const consoleSources = [".ts", ".tsx", ".css", ".json"].flatMap((ending) => files(CONSOLE_FOLDER, ending));
+const consoleManifest = join(CONSOLE, "manifest.json");
+if (isStale(consoleManifest, [...consoleSources, ...files("circuits", ".json"), ".config/build.js"])) {
+  rmSync(join(ROOT, CONSOLE), { recursive: true, force: true });
+  const { metafile } = await build({
+    ...{ absWorkingDir: ROOT, outdir: CONSOLE, format: "esm", platform: "browser", target: "es2022" },
+    entryPoints: [join(CONSOLE_FOLDER, "main.tsx")],
+    entryNames: "console-[hash]",
+    ...{ bundle: true, minify: true, legalComments: "none", logLevel: "warning", metafile: true },
+    ...{ jsx: "automatic", jsxImportSource: "preact", define: { "process.env.NODE_ENV": '"production"' } },
+  });
+  const made = Object.keys(metafile.outputs).map((output) => relative(CONSOLE, output));
+  const [script, style] = [".js", ".css"].map((ending) => made.find((name) => name.endsWith(ending)));
+  writeFileSync(join(ROOT, consoleManifest), JSON.stringify({ script, style }));
 }
 
 const circuitSources = [

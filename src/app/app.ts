@@ -42,12 +42,14 @@ export async function createApp(config: Config, dependencies: AppDependencies): 
     for (const listener of fatalListeners) listener(reason);
   });
   const areas = await openAreas(platform);
+  const lanes = (): Readonly<Record<string, LaneFigures>> => lanesOf(areas, platform);
   const parts: AppParts = {
     ...platform,
     ...areas,
     driver,
+    lanes,
     metrics: new Metrics({
-      lanes: () => lanesOf(areas, platform),
+      lanes,
       disagreements: () => areas.provers.crossChecks.disagreements,
       verifierDisagreements: () => areas.provers.verifierDisagreements(),
     }),

@@ -2,6 +2,8 @@
 import { ROUTE_LIST } from "../api.js";
 import { apiSchemas } from "../api-schemas.js";
 import { chainRoutes } from "../chain/routes.js";
+import { consoleHandlers } from "../console/console-handlers.js";
+import { consoleRoutes } from "../console/console-routes.js";
 import { identityRoutes } from "../identity/routes.js";
 import { requireTenantBy } from "../identity/tenants/tenant-access.js";
 import { auditHandlers } from "../platform/audit/audit-handlers.js";
@@ -16,8 +18,10 @@ import { StoredIdempotency } from "../platform/http/limits/idempotency-store.js"
 import type { HttpDriver } from "../platform/http/drivers/driver.js";
 import { createServer, type Server } from "../platform/http/server.js";
 import type { Metrics } from "../platform/metrics.js";
+import type { LaneFigures } from "../platform/pool/lane.js";
 import { createServiceHandlers } from "../platform/service/handlers.js";
 import { serviceRoutes } from "../platform/service/routes.js";
+import type { WorkStatusJson } from "../platform/service/schemas.js";
 import { serverVersion } from "../platform/service/server-version.js";
 import { ceremonyPageHandlers } from "../prover/ceremony-page/ceremony-page-handlers.js";
 import { ceremonyPageRoutes } from "../prover/ceremony-page/ceremony-page-routes.js";
@@ -35,6 +39,8 @@ export interface AppParts extends Platform, Areas {
   readonly metrics: Metrics;
   readonly requestHashKey: Buffer;
   readonly driver: HttpDriver;
+  /** Everything that waits in turns of the owners, by the name of its lane. */
+  readonly lanes: () => Readonly<Record<string, LaneFigures>>;
 }
 
 /** One address on which the server listens. */
@@ -138,6 +144,15 @@ function tokenContractAliases(routes: readonly BoundRoute[]): BoundRoute[] {
     }));
 }
 
+/** What runs and waits, as /status tells it to operators. */
+function workOf({ config, lanes }: AppParts): WorkStatusJson {
+  const figures = Object.entries(lanes()).map(([name, { waitSeconds, ...counts }]) => {
+    const { waiting, running, started, refused } = counts;
+    return [name, { waiting, running, started, refused, wait_seconds: waitSeconds }] as const;
+  });
+  return { prove_threads: config.prove_threads, lanes: Object.fromEntries(figures) };
+}
+
 function boundRoutes(parts: AppParts): BoundRoute[] {
   const service = createServiceHandlers(
     { name: "Proofwright", version: serverVersion() },
@@ -149,6 +164,7 @@ function boundRoutes(parts: AppParts): BoundRoute[] {
         { name: "vault_unsealed", ok: parts.vault.service.isUnsealed() },
       ],
       sandbox: parts.sandbox,
+      work: () => workOf(parts),
       isOperator: async (token) => {
         const { permissions } = await authenticate(parts, token, "service");
         return holdsAll(permissions, PERMISSIONS.sudo);
@@ -158,6 +174,7 @@ function boundRoutes(parts: AppParts): BoundRoute[] {
   return auditedRoutes(
     [
       ...bindRoutes(serviceRoutes, service),
+      ...bindRoutes(consoleRoutes, consoleHandlers()),
       ...bindRoutes(identityRoutes, parts.identityParts.identity.handlers),
       ...bindRoutes(
         organizationVaultRoutes,

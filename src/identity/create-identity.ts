@@ -232,7 +232,13 @@ function createTokenParts({ issuer, trustedIssuers = [] }: IdentityOptions, part
     externalUsers: new ExternalUsers({ ...parts, issuers }),
   });
   const tokens = new Tokens({ ...parts, personalTokens });
-  return { ...parts, personalTokens, tokens, bearers, clients: new Clients(parts) };
+  return {
+    ...parts,
+    personalTokens,
+    tokens,
+    bearers,
+    clients: new Clients({ serviceUrl: serviceUrlOf(issuer) }, parts),
+  };
 }
 
 /** The address of the server, without slashes at its end. */

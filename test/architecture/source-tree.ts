@@ -1,5 +1,5 @@
 /** Every source file of the repository with its imports, for the rules beside this file. */
-import { readFileSync, readdirSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -22,7 +22,7 @@ export function filesIn(folder: string, endings: readonly string[]): string[] {
 
 /** Paths of all TypeScript files below a folder, without declarations. */
 export function sourceFiles(folder: string): string[] {
-  return filesIn(folder, [".ts"]).filter((file) => !file.endsWith(".d.ts"));
+  return filesIn(folder, [".ts", ".tsx"]).filter((file) => !file.endsWith(".d.ts"));
 }
 
 export function textOf(file: string): string {
@@ -46,10 +46,16 @@ export function readImports(file: string, text: string): Import[] {
   return [...text.matchAll(STATEMENT), ...text.matchAll(CALL)].map(({ groups = {} }) => {
     const specifier = groups.from ?? groups.bare ?? "";
     const to = specifier.startsWith(".")
-      ? relative(ROOT, resolve(ROOT, dirname(file), specifier)).replace(/\.js$/, ".ts")
+      ? sourceOf(relative(ROOT, resolve(ROOT, dirname(file), specifier)))
       : specifier;
     return { from: file, to, isTypeOnly: groups.type !== undefined };
   });
+}
+
+/** The source of a module, as it is imported: a `.js` is made of a `.ts`, or of a `.tsx` where there is one. */
+function sourceOf(path: string): string {
+  const withElements = path.replace(/\.js$/, ".tsx");
+  return path.endsWith(".js") && existsSync(join(ROOT, withElements)) ? withElements : path.replace(/\.js$/, ".ts");
 }
 
 /**

@@ -3,7 +3,10 @@
  * each route a body that means something.
  */
 import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { RouteSpec } from "../../src/platform/contract/route.js";
+import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
 import type { Anvil } from "./anvil.js";
 import { provisioned, type Api, type TestServer } from "./server.js";
 
@@ -136,6 +139,8 @@ export async function newTenant({ server, anvil }: Ground, email: string): Promi
     "ceremonies:name": "circuit.r1cs",
     // The paths of pages have no area.
     ":name": "page.js",
+    "getConsoleScript:hash": consoleHash("script"),
+    "getConsoleStyle:hash": consoleHash("style"),
     "provers:name": "verifying_key.json",
     "provers:key": "0".repeat(64),
     "stores:id": stores.note_store_id,
@@ -151,6 +156,12 @@ export async function newTenant({ server, anvil }: Ground, email: string): Promi
     "token_contracts:id": tokenContract,
   };
   return { userId: user.id, token: token.access_token, permissions: token.permissions, api, applicationToken, ids };
+}
+
+/** The changing part of the name of one of the console's files, as the build wrote it. */
+function consoleHash(kind: "script" | "style"): string {
+  const manifest = readFileSync(join(PACKAGE_ROOT, "dist", "console", "manifest.json"), "utf8");
+  return /-([A-Z0-9]+)\./.exec((JSON.parse(manifest) as Record<typeof kind, string>)[kind])?.[1] ?? "";
 }
 
 /** A prover of another owner, not provisioned. */

@@ -8,7 +8,7 @@ export interface HtmlPage {
 }
 
 const STYLE =
-  "body{font:16px/1.5 system-ui,sans-serif;max-width:24rem;margin:10vh auto;padding:0 1rem}label{display:block;margin:1rem 0 .25rem}input{width:100%;padding:.5rem;font:inherit;box-sizing:border-box}button{margin:1rem .5rem 0 0;padding:.5rem 1rem;font:inherit}.warn{color:#a00}";
+  ":root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;background:light-dark(#f7f8fa,#101317);color:light-dark(#1a2029,#e6eaf0);margin:0;padding:10vh 1rem}main{max-width:24rem;margin:0 auto;padding:1.75rem;box-sizing:border-box;background:light-dark(#fff,#171b21);border:1px solid light-dark(#dfe3e9,#2a3038);border-radius:12px;overflow-wrap:anywhere}h1{font-size:1.4rem;margin:0 0 .75rem}label{display:block;margin:1rem 0 .25rem}input,button{font:inherit;color:inherit;background:none;border:1px solid light-dark(#8a94a3,#667181);border-radius:6px;box-sizing:border-box}input{width:100%;padding:.5rem}button{margin:1.25rem .5rem 0 0;padding:.45rem 1rem;cursor:pointer}button[value=allow]{background:#2f5fd0;border-color:#2f5fd0;color:#fff}a{color:light-dark(#2453c4,#8ab0ff)}:focus-visible{outline:2px solid light-dark(#2453c4,#8ab0ff);outline-offset:2px}.warn{color:light-dark(#a4262c,#ff9a94)}";
 const STYLE_HASH = createHash("sha256").update(STYLE).digest("base64");
 
 /**
@@ -23,8 +23,8 @@ export function htmlPage(input: {
   readonly formTargets?: readonly string[];
 }): HtmlPage {
   const { title, body, formTargets = [] } = input;
-  const head = `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escapeHtml(title)}</title><style>${STYLE}</style></head><body>`;
-  const html = [head, `<h1>${escapeHtml(title)}</h1>`, ...body, "</body></html>"].join("\n");
+  const head = `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escapeHtml(title)}</title><style>${STYLE}</style></head><body><main>`;
+  const html = [head, `<h1>${escapeHtml(title)}</h1>`, ...body, "</main></body></html>"].join("\n");
   const targets = ["'self'", ...formTargets.map(sourceOf)].join(" ");
   return {
     html: Buffer.from(html, "utf8"),

@@ -18,6 +18,7 @@ import type { Sessions } from "../tokens/sessions.js";
 import type { AuthorizationCodes } from "./authorization-codes.js";
 import { readAuthorizationRequest, refusalOfRepeats, type AuthorizationRequest } from "./authorization-request.js";
 import type { ClientRecord, Clients } from "./clients.js";
+import { CONSOLE_CLIENT_ID, CONSOLE_NAME } from "./console-client.js";
 import type { IdTokens } from "./id-tokens.js";
 import type { AuthorizeFormInput, AuthorizeInput } from "./oauth-schemas.js";
 import { isRegisteredUri, withQuery } from "./redirect-addresses.js";
@@ -170,7 +171,7 @@ export class Authorization {
     const clientId = input.client_id?.toLowerCase();
     const client = clientId !== undefined && isUuid(clientId) ? this.#dependencies.clients.find(clientId) : undefined;
     const { redirect_uri: redirectUri } = input;
-    if (client === undefined || redirectUri === undefined || !isRegisteredUri(client.redirect_uris, redirectUri)) {
+    if (client === undefined || redirectUri === undefined || !isAddressOf(client, redirectUri)) {
       throw new AppError("invalid_request", {
         message: "client_id, redirect_uri: no client is registered with this address",
       });
@@ -237,8 +238,15 @@ export class Authorization {
   }
 
   #nameOf(client: ClientRecord): string {
+    if (client.id === CONSOLE_CLIENT_ID) return CONSOLE_NAME;
     return this.#dependencies.tenants.applications.get([client.id])?.value.name ?? "";
   }
+}
+
+/** The console gets a whole login, so that no other program on the same machine may stand in for it: ports count. */
+function isAddressOf(client: ClientRecord, redirectUri: string): boolean {
+  if (client.id === CONSOLE_CLIENT_ID) return client.redirect_uris.includes(redirectUri);
+  return isRegisteredUri(client.redirect_uris, redirectUri);
 }
 
 /** Of two values of `state` neither is the client's for sure. */

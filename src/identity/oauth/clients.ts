@@ -18,6 +18,7 @@ import type { ClientJson, ClientKeyJson, ClientSecretJson, UpdateClientInput } f
 import type { IdentityRepository } from "../repository.js";
 import type { Sessions } from "../tokens/sessions.js";
 import type { Tenant, TenantRepository } from "../tenants/tenant-repository.js";
+import { consoleClient, CONSOLE_CLIENT_ID } from "./console-client.js";
 import { requireRedirectUri } from "./redirect-addresses.js";
 
 /** The client as stored; a type, not an interface, so that it is a StoreValue. */
@@ -54,13 +55,20 @@ const MANAGE_CLIENT = PERMISSIONS.update | PERMISSIONS.grant;
 
 export class Clients {
   readonly #dependencies: ClientsDependencies;
+  readonly #console: ClientRecord;
 
-  constructor(dependencies: ClientsDependencies) {
+  /** @param options.serviceUrl address of the server, at which its console is */
+  constructor(options: { readonly serviceUrl: string }, dependencies: ClientsDependencies) {
     this.#dependencies = dependencies;
+    this.#console = consoleClient(options.serviceUrl);
   }
 
-  /** Returns the client of an application; every application has one, until it is deleted. */
+  /**
+   * Returns the client of an application; every application has one, until it is deleted. The server's own console is
+   * a client without an application, which nobody can change.
+   */
   find(applicationId: string): ClientRecord | undefined {
+    if (applicationId === CONSOLE_CLIENT_ID) return this.#console;
     const { tenants } = this.#dependencies;
     const application = tenants.applications.get([applicationId])?.value;
     if (application === undefined || tenants.liveCheck({ kind: "application", id: applicationId }) === undefined)

@@ -8,7 +8,7 @@ import { DOCS_SCRIPT, DOCS_STYLE, docsPage } from "./docs-page.js";
 import { SANDBOX_LIMITS } from "../pool/process-sandbox.js";
 import type { Sandbox } from "../pool/sandbox.js";
 import type { serviceRoutes } from "./routes.js";
-import type { SandboxStatusJson } from "./schemas.js";
+import type { SandboxStatusJson, WorkStatusJson } from "./schemas.js";
 
 /** One condition of readiness. */
 export interface ReadinessCheck {
@@ -30,6 +30,8 @@ export interface ServiceDependencies {
   /** Asked on every readiness call; must be quick. */
   readonly readiness: () => readonly ReadinessCheck[];
   readonly sandbox: Pick<Sandbox, "mode" | "missing">;
+  /** What the server works at; for operators. */
+  readonly work: () => WorkStatusJson;
   /** Resolves to true when the bearer token has the permission sudo. Rejects for a token that is not valid. */
   readonly isOperator: (token: string) => Promise<boolean>;
 }
@@ -52,7 +54,11 @@ export function createServiceHandlers(
       const body = { status: "ok" as const, name, version };
       // A token that is not valid changes nothing: the status itself is public.
       const isOperator = bearer !== undefined && (await dependencies.isOperator(bearer).catch(() => false));
-      return { status: 200, body: isOperator ? { ...body, sandbox: sandboxStatus(dependencies.sandbox) } : body };
+      if (!isOperator) return { status: 200, body };
+      return {
+        status: 200,
+        body: { ...body, sandbox: sandboxStatus(dependencies.sandbox), work: dependencies.work() },
+      };
     },
     getLiveness: () => ({ status: 200, body: { live: true } }),
     getReadiness: () => {

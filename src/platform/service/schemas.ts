@@ -10,6 +10,21 @@ const SandboxStatus = Type.Object(
   },
   { description: "the sandbox of the compilers; only for tokens with the permission sudo" },
 );
+const LaneStatus = Type.Object({
+  waiting: Type.Integer({ minimum: 0 }),
+  running: Type.Integer({ minimum: 0 }),
+  started: Type.Integer({ minimum: 0, description: "tasks that began since the start" }),
+  refused: Type.Integer({ minimum: 0, description: "tasks that the full queue refused since the start" }),
+  wait_seconds: Type.Number({ minimum: 0, description: "time that the begun tasks waited, summed up" }),
+});
+const WorkStatus = Type.Object(
+  {
+    prove_threads: Type.Integer({ minimum: 1 }),
+    lanes: Type.Record(Type.String(), LaneStatus, { description: "what runs and waits, by the name of its lane" }),
+  },
+  { description: "what the server works at; only for tokens with the permission sudo" },
+);
+export type WorkStatusJson = Static<typeof WorkStatus>;
 export type SandboxStatusJson = Static<typeof SandboxStatus>;
 
 export const ServiceStatus = Type.Object(
@@ -18,6 +33,7 @@ export const ServiceStatus = Type.Object(
     name: Type.String(),
     version: Type.String(),
     sandbox: Type.Optional(SandboxStatus),
+    work: Type.Optional(WorkStatus),
   },
   { description: "the process serves" },
 );

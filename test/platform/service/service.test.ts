@@ -11,6 +11,10 @@ import { serviceRoutes } from "../../../src/platform/service/routes.js";
 import { recordedLog } from "../../support/silent-log.js";
 import { startFront, type Front } from "../http/support.js";
 
+const WORK = {
+  prove_threads: 2,
+  lanes: { prove: { waiting: 3, running: 2, started: 7, refused: 1, wait_seconds: 0.5 } },
+};
 let front: Front;
 let checks: ReadinessCheck[] = [];
 beforeAll(async () => {
@@ -23,6 +27,7 @@ beforeAll(async () => {
         schemas: {},
         readiness: () => checks,
         sandbox: { mode: "require", missing: ["network"] },
+        work: () => WORK,
         isOperator: (token) =>
           token === "forged" ? Promise.reject(new Error("unauthorized")) : Promise.resolve(token === "operator"),
       },
@@ -45,7 +50,7 @@ describe("the service's own routes", () => {
     expect(await (await fetch(`${front.url}/livez`)).json()).toEqual({ live: true });
   });
 
-  it("show the sandbox of the compilers to operators, and to nobody else", async () => {
+  it("show the sandbox of the compilers and what runs to operators, and to nobody else", async () => {
     const statusFor = async (token: string): Promise<unknown> =>
       await (await fetch(`${front.url}/status`, { headers: { authorization: `bearer ${token}` } })).json();
     const open = { status: "ok", name: "Proof<wright>", version: "1.2.3" };
@@ -55,6 +60,7 @@ describe("the service's own routes", () => {
         mode: "require",
         missing: [{ limit: "network", consequence: "a compiler can open network connections" }],
       },
+      work: WORK,
     });
     for (const token of ["user", "forged"]) expect(await statusFor(token)).toEqual(open);
   });
