@@ -7,7 +7,7 @@ import type { Key } from "../parts/records.js";
 import { go } from "../parts/router.js";
 import { Ago, Badge, Choice, Facts, Field, Head, Loaded, Panel } from "../parts/ui.js";
 import { useData } from "../parts/use-data.js";
-import { stateOf } from "./vault-page.js";
+import { stateOf } from "./vault-words.js";
 
 interface Signature {
   readonly signature: string;

@@ -5,7 +5,7 @@ import type { SealStatus } from "../parts/records.js";
 import { tell } from "../parts/toasts.js";
 import { Badge, Facts, Field, Head, Loaded, Panel, Tabs } from "../parts/ui.js";
 import { useData } from "../parts/use-data.js";
-import { VAULT_TABS } from "./vaults-room.js";
+import { VAULT_TABS } from "./vault-words.js";
 
 const EVERY_MS = 5000;
 

@@ -9,6 +9,7 @@ import { Ago, Badge, Choice, Empty, Field, Head, Loaded, Panel, Table, Tabs } fr
 import { useData } from "../parts/use-data.js";
 import { KeyPage } from "./key-page.js";
 import { SecretsTab } from "./secrets-tab.js";
+import { stateOf } from "./vault-words.js";
 
 const LIST_MAX = 100;
 const SPECS = [
@@ -120,10 +121,4 @@ function KeysTab({ vaultId }: { readonly vaultId: string }) {
       </Panel>
     </div>
   );
-}
-
-/** How a key is, in a word. */
-export function stateOf({ disabled_at, deletes_at }: Key): string {
-  if (deletes_at !== undefined) return "deletion planned";
-  return disabled_at === undefined ? "ready" : "disabled";
 }

@@ -7,11 +7,8 @@ import { Ago, Empty, Field, Head, Loaded, Panel, Table, Tabs } from "../parts/ui
 import { useData } from "../parts/use-data.js";
 import { SealPage } from "./seal-page.js";
 import { VaultPage } from "./vault-page.js";
+import { VAULT_TABS } from "./vault-words.js";
 
-export const VAULT_TABS = [
-  ["", "Vaults"],
-  ["seal", "Seal"],
-] as const;
 const LIST_MAX = 100;
 
 /** Shows the page that the address names. */
