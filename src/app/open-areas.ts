@@ -253,6 +253,7 @@ function createProvers(
       providerAliases: config.provider_aliases,
       source: { bytesMax: config.source_max_mb * MIB, filesMax: config.source_max_files },
       uploadBytesMax: config.upload_max_mb * MIB,
+      zkeyBytesPerOwnerMax: config.zkey_max_mb * MIB,
       powersUploadBytesMax: config.ptau_upload_max_mb * MIB,
       ...(config.ptau_dir === undefined ? {} : { powersFolder: config.ptau_dir }),
       makesDevelopmentStrings: config.mode === "development",

@@ -293,6 +293,15 @@ export const SETTINGS = {
     unit: "MiB",
     description: "longest uploaded file of a circuit or key that was made elsewhere",
   }),
+  zkey_max_mb: setting({
+    env: "PROOFWRIGHT_ZKEY_MAX_MB",
+    flag: "zkey-max-mb",
+    schema: Type.Integer({ minimum: 0, maximum: 1_048_576 }),
+    default: 8192,
+    unit: "MiB",
+    description:
+      "disk for the `.zkey` files of one owner's PLONK keys, which are made when they are asked for: those of the oldest provers give way and are made again; a file that would be longer is not offered",
+  }),
   compile_memory_mb: setting({
     env: "PROOFWRIGHT_COMPILE_MEMORY_MB",
     flag: "compile-memory-mb",

@@ -68,6 +68,7 @@ import type {
   CompileOutcome,
   ComputeOptions,
   ExportInput,
+  ExportOutcome,
   GatesInput,
   GatesOutcome,
   ImportInput,
@@ -304,11 +305,8 @@ export class PooledCompute implements ProverCompute {
     return checked.ok ? { ok: true } : { ok: false, errors: [diagnostic("setup_gate_failed", checked.message)] };
   }
 
-  /** Makes the file in a process. */
-  async exportZkey(
-    input: ExportInput,
-    options: ComputeOptions = {},
-  ): Promise<{ readonly ok: true; readonly value: Uint8Array } | StepFailure> {
+  /** Writes the file in a process. */
+  async exportZkey(input: ExportInput, options: ComputeOptions = {}): Promise<ExportOutcome> {
     const { sizes, ...request } = input;
     const needs = sizes === undefined ? undefined : exportNeeds(input.system, sizes.circuit, sizes);
     const bytes = needs?.bytes ?? EXPORT_PROCESS_LIMITS.memoryBytesMax;
@@ -325,7 +323,7 @@ export class PooledCompute implements ProverCompute {
     );
     if (!outcome.ok) return this.#stepFailure("export", outcome, options);
     const made = outcome.value;
-    return made.ok ? made : { ok: false, errors: [diagnostic("circuit_too_large", made.message)] };
+    return made.ok ? made : { ok: false, errors: [diagnostic(made.code, made.message)] };
   }
 
   /** Proves in the pool `prove`, with the key open for the kernels where possible. */
