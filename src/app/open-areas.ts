@@ -247,7 +247,7 @@ function createProvers(
     { pools, tasks, memory, log },
   );
   const seconds = config.analysis_seconds;
-  const analyzer = seconds === 0 ? undefined : new ProcessAnalyzer({ ...allowances, seconds }, { tasks });
+  const analyzer = seconds === 0 ? undefined : new ProcessAnalyzer({ ...allowances, seconds }, { tasks, memory });
   return createProverRegistry(
     {
       providerAliases: config.provider_aliases,

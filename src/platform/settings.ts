@@ -237,7 +237,7 @@ export const SETTINGS = {
     schema: Type.Integer({ minimum: 256, maximum: 1_048_576 }),
     unit: "MiB",
     description:
-      "memory that setups, checks of keys and open proving keys may take together, told before each begins: what does not fit waits, and what never fits is refused; default: three quarters of the machine's",
+      "memory that compilations, analyses, setups, checks of keys and open proving keys may take together, told before each begins: what does not fit waits, and what never fits is refused; default: three quarters of the machine's",
   }),
   kernels: setting({
     env: "PROOFWRIGHT_KERNELS",
@@ -308,7 +308,8 @@ export const SETTINGS = {
     schema: Type.Integer({ minimum: 128, maximum: 65_536 }),
     default: 2048,
     unit: "MiB",
-    description: "memory that one compilation of a circuit may use",
+    description:
+      "memory that one compilation of a circuit may use, of `memory_mb`; it begins with 768 MiB, and anew with all of it where that was not enough",
   }),
   compile_seconds: setting({
     env: "PROOFWRIGHT_COMPILE_SECONDS",
