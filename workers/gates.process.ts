@@ -11,9 +11,14 @@ import { rowsOnThreads } from "./row-threads.js";
 await runProcessEntry(async (request: GatesRequest, onProgress): Promise<StoredKeyResult | ExportAnswer> => {
   if (!("exported" in request)) return await checkGates(request, { onProgress, executeRows: rowsOnThreads });
   try {
-    return { ok: true, value: exportZkey(request.exported) };
+    return { ok: true, sha256: exportZkey(request.exported) };
   } catch (error) {
-    if (error instanceof RangeError) return { ok: false, message: error.message };
+    if (error instanceof RangeError) return { ok: false, code: "circuit_too_large", message: error.message };
+    if (isFull(error)) return { ok: false, code: "storage_full", message: "the disk is full" };
     throw error;
   }
 });
+
+function isFull(error: unknown): boolean {
+  return error instanceof Error && "code" in error && (error.code === "ENOSPC" || error.code === "EDQUOT");
+}

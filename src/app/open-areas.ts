@@ -247,12 +247,13 @@ function createProvers(
     { pools, tasks, memory, log },
   );
   const seconds = config.analysis_seconds;
-  const analyzer = seconds === 0 ? undefined : new ProcessAnalyzer({ ...allowances, seconds }, { tasks });
+  const analyzer = seconds === 0 ? undefined : new ProcessAnalyzer({ ...allowances, seconds }, { tasks, memory });
   return createProverRegistry(
     {
       providerAliases: config.provider_aliases,
       source: { bytesMax: config.source_max_mb * MIB, filesMax: config.source_max_files },
       uploadBytesMax: config.upload_max_mb * MIB,
+      zkeyBytesPerOwnerMax: config.zkey_max_mb * MIB,
       powersUploadBytesMax: config.ptau_upload_max_mb * MIB,
       ...(config.ptau_dir === undefined ? {} : { powersFolder: config.ptau_dir }),
       makesDevelopmentStrings: config.mode === "development",

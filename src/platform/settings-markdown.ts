@@ -74,6 +74,7 @@ export const SETTING_GROUPS: readonly { readonly title: string; readonly names: 
       "source_max_mb",
       "source_max_files",
       "upload_max_mb",
+      "zkey_max_mb",
       "compile_memory_mb",
       "compile_seconds",
       "compile_owners",

@@ -237,7 +237,7 @@ export const SETTINGS = {
     schema: Type.Integer({ minimum: 256, maximum: 1_048_576 }),
     unit: "MiB",
     description:
-      "memory that setups, checks of keys and open proving keys may take together, told before each begins: what does not fit waits, and what never fits is refused; default: three quarters of the machine's",
+      "memory that compilations, analyses, setups, checks of keys and open proving keys may take together, told before each begins: what does not fit waits, and what never fits is refused; default: three quarters of the machine's",
   }),
   kernels: setting({
     env: "PROOFWRIGHT_KERNELS",
@@ -293,13 +293,23 @@ export const SETTINGS = {
     unit: "MiB",
     description: "longest uploaded file of a circuit or key that was made elsewhere",
   }),
+  zkey_max_mb: setting({
+    env: "PROOFWRIGHT_ZKEY_MAX_MB",
+    flag: "zkey-max-mb",
+    schema: Type.Integer({ minimum: 0, maximum: 1_048_576 }),
+    default: 8192,
+    unit: "MiB",
+    description:
+      "disk for the `.zkey` files of one owner's PLONK keys, which are made when they are asked for: those of the oldest provers give way and are made again; a file that would be longer is not offered",
+  }),
   compile_memory_mb: setting({
     env: "PROOFWRIGHT_COMPILE_MEMORY_MB",
     flag: "compile-memory-mb",
     schema: Type.Integer({ minimum: 128, maximum: 65_536 }),
     default: 2048,
     unit: "MiB",
-    description: "memory that one compilation of a circuit may use",
+    description:
+      "memory that one compilation of a circuit may use, of `memory_mb`; it begins with 768 MiB, and anew with all of it where that was not enough",
   }),
   compile_seconds: setting({
     env: "PROOFWRIGHT_COMPILE_SECONDS",

@@ -30,6 +30,7 @@ import { FirstKeys } from "./ceremonies/first-keys.js";
 import { ClosedInputs } from "./closed-inputs/closed-inputs.js";
 import { InputKeys } from "./closed-inputs/input-keys.js";
 import { CircuitOrigins } from "./circuit-origins.js";
+import { ExportQuota } from "./export-quota.js";
 import { ExportedKeys } from "./exported-keys.js";
 import type { CeremonyCompute } from "./compute/ceremony-compute.js";
 import type { ProverCompute } from "./compute/compute.js";
@@ -101,6 +102,8 @@ interface ProverRegistryOptions {
   readonly source?: SourceLimits;
   /** Longest uploaded file. 2,047 MiB unless given. */
   readonly uploadBytesMax?: number;
+  /** Disk for the `.zkey` files of one owner that are made on demand. 8 GiB unless given. */
+  readonly zkeyBytesPerOwnerMax?: number;
   /** Longest uploaded powers-of-tau file. 2 GiB unless given. */
   readonly powersUploadBytesMax?: number;
   /** The operator's folder of powers-of-tau files. None unless given. */
@@ -174,6 +177,8 @@ const SOURCE_LIMITS: SourceLimits = {
 const UPLOAD_BYTES_MAX = 2047 * 1024 ** 2;
 /** That of 2^20 powers, with all Lagrange points, has 1.2 GB. */
 const POWERS_BYTES_MAX = 2 ** 31;
+/** Those of three PLONK keys of 2^20 gates, 1.6 GiB each with a public signal or none, and of many small ones. */
+const ZKEY_BYTES_MAX = 8 * 1024 ** 3;
 /** The files of two large circuits with their keys. */
 const UPLOADS_PER_OWNER = 2;
 const UPLOADS: Omit<UploadLimits, "bytesPerOwnerMax" | "fileBytesMax"> = {
@@ -203,7 +208,7 @@ const ORPHAN_AGE_MS = 3_600_000;
 /** Contracts are written in the pool of proofs, which has turns of its own. */
 const CONTRACTS = { name: MADE_FILES.contract, makeMs: PROVE_DEADLINE_MS, waitMs: MADE_FILE_WAIT_MS } as const;
 const CALLERS = { ...CONTRACTS, name: MADE_FILES.caller } as const;
-/** Each makes a file of up to a gigabyte, in up to 300 s, after others that hold the memory for it. */
+/** Each makes a file of gigabytes at most, after others that hold the memory for it. */
 const EXPORTS = {
   name: MADE_FILES.zkey,
   makeMs: 900_000,
@@ -241,7 +246,7 @@ export function createProverRegistry(
   const { queue, analyses, ceremonies, ...provisioned } = createProvisioning(bounded, dependencies, parts);
   const imports = createImports({ ...parts, store, artifacts, events, clock, log, queue }, uploadBytesMax);
   const origins = new CircuitOrigins({ catalog, files, imports, strings });
-  const made = createMadeFiles({ ...parts, store, artifacts, resident });
+  const made = createMadeFiles(options, { ...parts, store, artifacts, resident });
   const chained = createChained(dependencies, { ...parts, ...provisioned, ...made, access, proofs });
   const downloads = new ProverFiles({ ...parts, access, artifacts, imports, ...made });
   const service = new ProverService(serviceLimits(options), {
@@ -321,16 +326,19 @@ function usedFiles(
 
 /** Files that are made when they are first downloaded. */
 function createMadeFiles(
+  { zkeyBytesPerOwnerMax = ZKEY_BYTES_MAX }: Pick<ProverRegistryOptions, "zkeyBytesPerOwnerMax">,
   parts: Omit<ConstructorParameters<typeof VerifierContracts>[1], "made" | "madeCaller"> &
-    Omit<ConstructorParameters<typeof ExportedKeys>[0], "made"> &
+    Omit<ConstructorParameters<typeof ExportedKeys>[0], "made" | "quota"> &
+    ConstructorParameters<typeof ExportQuota>[1] &
     ConstructorParameters<typeof MadeFiles>[1],
 ): { readonly contracts: VerifierContracts; readonly exports: ExportedKeys } {
   const contracts = new MadeFiles(CONTRACTS, parts);
   const madeCaller = new MadeFiles(CALLERS, parts);
   const exports = new MadeFiles(EXPORTS, parts);
+  const quota = new ExportQuota({ bytesPerOwnerMax: zkeyBytesPerOwnerMax }, parts);
   return {
     contracts: new VerifierContracts({ deadlineMs: PROVE_DEADLINE_MS }, { ...parts, made: contracts, madeCaller }),
-    exports: new ExportedKeys({ ...parts, made: exports }),
+    exports: new ExportedKeys({ ...parts, made: exports, quota }),
   };
 }
 

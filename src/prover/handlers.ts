@@ -257,9 +257,9 @@ function artifactHandlers(
       status: 200,
       file: await provers.artifact(subject, labelling.idOf(subject, params.id), params.name, signal),
     }),
-    listProverArtifacts: ({ principal: { subject }, params }) => ({
+    listProverArtifacts: async ({ principal: { subject }, params }) => ({
       status: 200,
-      body: provers.artifacts(subject, labelling.idOf(subject, params.id)),
+      body: await provers.artifacts(subject, labelling.idOf(subject, params.id)),
     }),
     uploadProverArtifact: async ({ principal, params, body }) => {
       const file = await provers.upload(principal.subject, params.id, { name: params.name, body });

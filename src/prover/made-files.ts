@@ -32,6 +32,18 @@ export interface Asker {
   readonly signal?: AbortSignal;
 }
 
+/** A file that was made on disk. */
+export interface MadeOnDisk {
+  readonly sha256: string;
+  /** Makes it an artifact. */
+  publish(): Promise<ArtifactReference>;
+  /** Deletes it unless it was published. Never rejects. */
+  discard(): Promise<void>;
+}
+
+/** Makes the content of a file, in memory or on disk; it heeds the signal. */
+type Make = (options: MakeOptions) => Promise<Uint8Array | MadeOnDisk>;
+
 /** In whose turn a file is made, and for how long. */
 export interface MakeOptions {
   readonly owner: string;
@@ -52,7 +64,7 @@ interface MadeFilesOptions {
 interface MadeFilesDependencies {
   readonly store: Pick<Store, "commit">;
   readonly repository: Pick<ProverRepository, "find" | "update">;
-  readonly files: Pick<SourceFiles, "hold">;
+  readonly files: Pick<SourceFiles, "hold" | "holdFile">;
   /** The name under which a subject's work waits for its turn. */
   readonly turnOf: (subject: Subject) => string;
 }
@@ -82,15 +94,10 @@ export class MadeFiles {
   /**
    * Returns the prover's file, after making it if nobody has asked before. An asker who joins others gets what they
    * get, but for failures of their turn: then it tries again in its own.
-   * @param make returns the content; it heeds the signal
    * @throws AppError `deadline_exceeded` when the file is still being made after `waitMs`, `overloaded`, `not_found`
    *   when the prover is deleted meanwhile, `storage_full`, what `make` throws; the asker's reason
    */
-  async get(
-    prover: StoredProver,
-    asker: Asker,
-    make: (options: MakeOptions) => Promise<Uint8Array>,
-  ): Promise<ArtifactReference> {
+  async get(prover: StoredProver, asker: Asker, make: Make): Promise<ArtifactReference> {
     asker.signal?.throwIfAborted();
     const wait = new AbortController();
     const giveUp = (): void => {
@@ -111,7 +118,7 @@ export class MadeFiles {
   async #join(
     prover: StoredProver,
     { turn, signal }: { readonly turn: string; readonly signal: AbortSignal },
-    make: (options: MakeOptions) => Promise<Uint8Array>,
+    make: Make,
   ): Promise<ArtifactReference> {
     for (;;) {
       const making = this.#making.get(prover.id) ?? this.#begin(prover, turn, make);
@@ -124,7 +131,7 @@ export class MadeFiles {
     }
   }
 
-  #begin(prover: StoredProver, turn: string, make: (options: MakeOptions) => Promise<Uint8Array>): Making {
+  #begin(prover: StoredProver, turn: string, make: Make): Making {
     const work = async (): Promise<ArtifactReference> => await this.#make(prover, turn, make);
     const file = (this.#lane === undefined ? work() : this.#lane.run({ owner: turn }, work)).finally(() => {
       this.#making.delete(prover.id);
@@ -136,11 +143,7 @@ export class MadeFiles {
     return making;
   }
 
-  async #make(
-    { id, build: { owner } }: StoredProver,
-    turn: string,
-    make: (options: MakeOptions) => Promise<Uint8Array>,
-  ): Promise<ArtifactReference> {
+  async #make({ id, build: { owner } }: StoredProver, turn: string, make: Make): Promise<ArtifactReference> {
     // Made, or deleted, while this waited for its turn.
     const record = this.#find(owner, id);
     const kept = record.value.build.artifacts[this.#options.name];
@@ -150,11 +153,17 @@ export class MadeFiles {
       time.abort(new AppError("deadline_exceeded", { message: `${this.#options.name} took too long to make` }));
     }, this.#options.makeMs);
     try {
-      const content = await make({ owner: turn, signal: time.signal });
-      return await this.#with.files.hold(content, async (file) => {
+      const made = await make({ owner: turn, signal: time.signal });
+      const name = async (file: ArtifactReference): Promise<ArtifactReference> => {
         await this.#record(owner, id, file);
         return file;
-      });
+      };
+      if (made instanceof Uint8Array) return await this.#with.files.hold(made, name);
+      try {
+        return await this.#with.files.holdFile(made.sha256, async () => await made.publish(), name);
+      } finally {
+        await made.discard();
+      }
     } finally {
       clearTimeout(timer);
     }

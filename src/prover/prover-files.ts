@@ -92,14 +92,15 @@ export class ProverFiles {
    * Returns the files that can be downloaded, or those that an import waits for. The verifier contract is not complete
    * until it is first downloaded.
    */
-  list(caller: Subject, id: string): ProverArtifact[] {
+  async list(caller: Subject, id: string): Promise<ProverArtifact[]> {
     const { prover, mayRead } = this.#with.access.files(caller, id);
     const waiting = this.#with.imports.progress(prover);
     if (waiting !== undefined) return waiting.filter(({ name }) => mayRead(name));
+    const isExported = await this.#with.exports.has(prover);
     const made = Object.entries(this.#downloadsOf(prover)).flatMap(([name, download]): ProverArtifact[] => {
       if (!mayRead(name)) return [];
       const found = download === undefined ? undefined : this.#downloadable(prover, name, download);
-      if (found === undefined && name === ZKEY && this.#with.exports.has(prover))
+      if (found === undefined && name === ZKEY && isExported)
         return [{ name, sha256: null, bytes: null, received: 0, complete: false }];
       // The same file by its other name.
       const isTwice = name === "proving_key" && found?.sha256 === this.#download(prover, ZKEY)?.sha256;
@@ -144,7 +145,7 @@ export class ProverFiles {
     name: string,
     asker: Asker,
   ): Promise<{ sha256: string; contentType: string } | undefined> {
-    if (name !== ZKEY || !this.#with.exports.has(prover)) return undefined;
+    if (name !== ZKEY || !(await this.#with.exports.has(prover))) return undefined;
     const { sha256 } = await this.#with.exports.get(prover, asker);
     return { sha256, contentType: "application/octet-stream" };
   }

@@ -175,7 +175,7 @@ export class ProverRepository {
   readonly grants: GrantRecords;
   readonly verifiers: VerifierRecords;
   readonly #store: Store;
-  readonly #provers: Table<StoredProver, "owner" | "pending" | "waiting" | "circuit", never>;
+  readonly #provers: Table<StoredProver, "owner" | "pending" | "waiting" | "circuit" | "exported", never>;
   readonly #proofs: Table<StoredProof, "prover", never>;
   readonly #analyses: Table<StoredAnalysis, never, never>;
 
@@ -184,7 +184,7 @@ export class ProverRepository {
     this.labels = new ProverLabels(dependencies);
     this.grants = new GrantRecords(dependencies);
     this.verifiers = new VerifierRecords(dependencies);
-    this.#provers = defineTable<StoredProver, "owner" | "pending" | "waiting" | "circuit">(
+    this.#provers = defineTable<StoredProver, "owner" | "pending" | "waiting" | "circuit" | "exported">(
       {
         name: TABLES.prover,
         key: (prover) => proverKey(prover.build.owner, prover.id),
@@ -196,6 +196,8 @@ export class ProverRepository {
               : ownerKey(prover.build.owner),
           waiting: (prover) => (isWaitingForFiles(prover) ? ownerKey(prover.build.owner) : undefined),
           circuit: (prover) => [...ownerKey(prover.build.owner), prover.build.circuit_hash],
+          exported: ({ build }) =>
+            build.artifacts["proving_key.zkey"] === undefined ? undefined : ownerKey(build.owner),
         },
       },
       dependencies,
@@ -278,6 +280,11 @@ export class ProverRepository {
   latestOfCircuit(owner: Subject, circuitHash: string, countMax: number): StoredProver[] {
     const page = { page: 1, rpp: countMax };
     return this.#provers.list("circuit", [...ownerKey(owner), circuitHash], { page, reverse: true }).rows;
+  }
+
+  /** Returns the provers of an owner whose key was made as snarkjs' file on demand, oldest prover first. */
+  exported(owner: Subject): StoreRecord<StoredProver>[] {
+    return this.#provers.records("exported", ownerKey(owner));
   }
 
   /** Counts the provers of an owner, or of all owners, that are in provisioning. */

@@ -357,8 +357,8 @@ export class ProverService {
   }
 
   /** See `ProverFiles.list`. */
-  artifacts(caller: Subject, id: string): ProverArtifact[] {
-    return this.#with.downloads.list(caller, id);
+  async artifacts(caller: Subject, id: string): Promise<ProverArtifact[]> {
+    return await this.#with.downloads.list(caller, id);
   }
 
   /** Returns the analysis of the prover's circuit; see `readAnalysis`. */

@@ -37,6 +37,7 @@ import type {
   CompileInput,
   CompileOutcome,
   ExportInput,
+  ExportOutcome,
   GatesInput,
   GatesOutcome,
   ImportInput,
@@ -45,7 +46,6 @@ import type {
   ReferenceStringInput,
   SetupInput,
   SetupOutcome,
-  StepFailure,
 } from "../../src/prover/compute/compute.js";
 import { checkGates, exportZkey } from "../../src/prover/compute/check-gates.js";
 import { readImport } from "../../src/prover/compute/read-import.js";
@@ -112,8 +112,8 @@ export class LocalCompute implements ProverCompute {
     };
   }
 
-  async exportZkey(input: ExportInput): Promise<{ ok: true; value: Uint8Array } | StepFailure> {
-    return { ok: true, value: exportZkey(input) };
+  async exportZkey(input: ExportInput): Promise<ExportOutcome> {
+    return { ok: true, sha256: exportZkey(input) };
   }
 
   async gates(input: GatesInput): Promise<GatesOutcome> {

@@ -223,7 +223,7 @@ describe("each route of a shared prover", () => {
       "plan",
     ])
       expect(JSON.stringify(shared)).not.toContain(secret);
-    expect(test.provers.artifacts(stranger, id).map(({ name }) => name)).toEqual([
+    expect((await test.provers.artifacts(stranger, id)).map(({ name }) => name)).toEqual([
       "verifying_key.json",
       "verifier.sol",
       "verifier_caller.sol",

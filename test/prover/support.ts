@@ -74,6 +74,7 @@ export interface TestRegistryOptions {
   readonly source?: SourceLimits;
   readonly uploadBytesMax?: number;
   readonly powersUploadBytesMax?: number;
+  readonly zkeyBytesPerOwnerMax?: number;
   readonly unsealed?: boolean;
   /** The chain area; without one nothing can be deployed. */
   readonly chain?: () => ContractPort;
@@ -176,6 +177,7 @@ function registryOptions(options: TestRegistryOptions): Parameters<typeof create
     ...(options.source === undefined ? {} : { source: options.source }),
     ...(options.uploadBytesMax === undefined ? {} : { uploadBytesMax: options.uploadBytesMax }),
     ...(options.powersUploadBytesMax === undefined ? {} : { powersUploadBytesMax: options.powersUploadBytesMax }),
+    ...(options.zkeyBytesPerOwnerMax === undefined ? {} : { zkeyBytesPerOwnerMax: options.zkeyBytesPerOwnerMax }),
     ...(options.powersFolder === undefined ? {} : { powersFolder: options.powersFolder }),
     makesDevelopmentStrings: options.makesDevelopmentStrings ?? true,
   };
@@ -201,10 +203,10 @@ export async function provision(
   return await provers.create(owner, { ...base, ...request }, { waitSec: WAIT_SEC, signal: never });
 }
 
-/** Waits until the condition holds; fails after half a minute. */
-export async function eventually(what: string, condition: () => boolean): Promise<void> {
+/** Waits until the condition holds; fails after two minutes. */
+export async function eventually(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
   const endMs = Date.now() + 120_000;
-  while (!condition()) {
+  while (!(await condition())) {
     if (Date.now() > endMs) throw new Error(`never happened: ${what}`);
     await new Promise((resolve) => {
       setTimeout(resolve, 5);

@@ -66,6 +66,8 @@ export interface CompileFailure {
   /** `sandbox_incomplete`: the server did not start the compiler. */
   readonly code: "source_invalid" | "circuit_too_large" | "sandbox_incomplete";
   readonly diagnostics: readonly Diagnostic[];
+  /** `memory`: with more of it the circuit may compile. */
+  readonly limit?: "memory";
 }
 
 export type CompileResult = CompiledCircuit | CompileFailure;
@@ -248,12 +250,14 @@ function nativeFailure(
 ): CompileFailure | undefined {
   if (status === 0) return undefined;
   if (printedTooMuch) return tooLarge("the compiler printed too much");
-  if (/memory allocation of \d+ bytes failed|capacity overflow|out of memory/i.test(text))
-    return tooLarge("the circuit needs more memory than a compile may take");
+  if (/memory allocation of \d+ bytes failed|capacity overflow|out of memory/i.test(text)) return outOfMemory();
   if (/overflowed its stack|stack overflow/i.test(text))
     return tooLarge("templates or functions are nested too deeply");
   if (signal === "SIGXCPU" || signal === "SIGKILL" || signal === "SIGXFSZ")
-    return tooLarge("the circuit took more processor time, memory or room than a compile may take");
+    return {
+      ...tooLarge("the circuit took more processor time, memory or room than a compile may take"),
+      ...(signal === "SIGXCPU" ? {} : { limit: "memory" }),
+    };
   const panic = panicOf(text);
   const findings = parseDiagnostics(text, sourcesOf(files, request));
   if (findings.some(({ severity }) => severity === "error")) return invalid(findings);
@@ -276,8 +280,7 @@ function failureOf(error: unknown, files: MemoryFs, request: CompileRequest): Co
   if (error instanceof WebAssembly.RuntimeError) {
     // "memory allocation of N bytes failed", "capacity overflow" or a stack overflow: the circuit is too large, not
     // wrong.
-    if (/memory allocation of \d+ bytes failed|capacity overflow/.test(text))
-      return tooLarge("the circuit needs more memory than a compile may take");
+    if (/memory allocation of \d+ bytes failed|capacity overflow/.test(text)) return outOfMemory();
     if (/out of bounds|stack|call depth/i.test(error.message))
       return tooLarge("templates or functions are nested too deeply");
     const panic = panicOf(text);
@@ -369,6 +372,10 @@ function sourcesOf(files: MemoryFs, { main }: CompileRequest): ReadSources {
 
 function invalid(diagnostics: readonly Diagnostic[]): CompileFailure {
   return { ok: false, code: "source_invalid", diagnostics: boundDiagnostics(diagnostics) };
+}
+
+function outOfMemory(): CompileFailure {
+  return { ...tooLarge("the circuit needs more memory than a compile may take"), limit: "memory" };
 }
 
 function tooLarge(message: string): CompileFailure {

@@ -91,10 +91,10 @@ const PLONK_SCRATCH_VECTORS = 6;
 /** Polynomials of snarkjs' file beside those of the public signals, each with its coefficients and four values. */
 const PLONK_FILE_POLYNOMIALS = 8;
 const PLONK_VALUES = 5;
+/** One that is written, and those before it that are not collected yet. */
+const PLONK_PIECES = 3;
 /** Bytes of the process that reads an import, for each byte of its files. */
 const IMPORT_TIMES = 5;
-/** Longer files are not written. */
-const ZKEY_BYTES_MAX = 1024 * MIB;
 
 /** Returns the counts of a constraint system from its header and the length of its file. */
 export function circuitCounts(
@@ -171,8 +171,8 @@ export function importBytes(fileBytes: number): number {
 }
 
 /**
- * Returns what the process takes that writes a stored PLONK key as snarkjs' file: what opens the key, and the file
- * three times, in pieces, whole, and as the answer.
+ * Returns what the process takes that writes a stored PLONK key as snarkjs' file, and the length of the file at most:
+ * what opens the key, and the longest pieces, which are one polynomial with its values, and the additions.
  */
 export function exportNeeds(
   name: ProofSystemName,
@@ -184,8 +184,9 @@ export function exportNeeds(
   const polynomials = PLONK_FILE_POLYNOMIALS + Math.max(1, circuit.outputCount + circuit.publicInputCount);
   const row = PLONK_VALUES * polynomials * SCALAR + 2 * fq;
   // Additions and maps are not longer than the key that they are read from.
-  const file = Math.min(ZKEY_BYTES_MAX, 2 ** needs.domainPower * row + 2 * keyBytes);
-  return { bytes: needs.gates + 3 * file, file, domainPower: needs.domainPower };
+  const file = 2 ** needs.domainPower * row + 2 * keyBytes;
+  const pieces = PLONK_PIECES * (2 ** needs.domainPower * PLONK_VALUES * SCALAR + keyBytes);
+  return { bytes: needs.gates + pieces, file, domainPower: needs.domainPower };
 }
 
 /** Returns what the process takes that makes a reference string for development. */

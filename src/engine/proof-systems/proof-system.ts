@@ -44,7 +44,7 @@ export interface ProofSystem<
   importVerifyingKey(text: string): Promise<ImportedVerifyingKeyResult>;
   /**
    * Gives a proving key of the artifact store as snarkjs' `.zkey`, in pieces; absent where it is that already.
-   * @throws RangeError when the file would be too long to be sent
+   * @throws RangeError when the key does not fit into a memory
    */
   exportZkey?(provingKey: Uint8Array): Iterable<Uint8Array>;
   /**

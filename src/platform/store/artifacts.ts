@@ -40,6 +40,20 @@ export interface ArtifactWriter {
   discard(): Promise<void>;
 }
 
+/** Where somebody else, such as a process, writes a file that becomes an artifact at once, or never. */
+export interface ArtifactPlace {
+  /** Absolute path, on the disk of the artifacts; nothing is there yet. */
+  readonly path: string;
+  /**
+   * Makes the file an artifact; it is on disk when this resolves.
+   * @param sha256 of what was written, lower-case hex; every later reader checks it
+   * @throws storage_full, storage_failed
+   */
+  publish(sha256: string): Promise<ArtifactReference>;
+  /** Deletes the file unless it was published. Never rejects. */
+  discard(this: void): Promise<void>;
+}
+
 export interface OrphanArtifact extends ArtifactReference {
   readonly modifiedMs: number;
 }
@@ -55,6 +69,11 @@ export interface Artifacts {
    * @throws storage_full, storage_failed
    */
   begin(): Promise<ArtifactWriter>;
+  /**
+   * Names the place of a file that another writes. One that is neither published nor discarded is deleted at the next
+   * start.
+   */
+  place(): ArtifactPlace;
   /**
    * Begins an empty file, or goes on with what an earlier run has written to it, which is hashed again. It stays over
    * restarts until it is published or discarded, or `removePartials` does not name it.
@@ -141,6 +160,26 @@ class ArtifactFolder implements Artifacts {
     } catch (error) {
       throw asStorageError(error);
     }
+  }
+
+  place(): ArtifactPlace {
+    const path = join(this.#folder, "tmp", newId());
+    return {
+      path,
+      publish: async (sha256) => {
+        try {
+          await syncPath(path);
+          const reference = { sha256, bytes: (await stat(path)).size };
+          await this.#publish(path, reference);
+          return reference;
+        } catch (error) {
+          throw asStorageError(error);
+        }
+      },
+      discard: async () => {
+        await rm(path, { force: true }).catch(() => undefined);
+      },
+    };
   }
 
   async beginPartial(id: string): Promise<ArtifactWriter> {

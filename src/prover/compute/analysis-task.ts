@@ -12,12 +12,20 @@ import {
   type CompileRequest,
   type FileRead,
 } from "../../engine/circuit/compile-circuit.js";
+import { MemoryBudget } from "../../platform/concurrency/memory-budget.js";
 import { AppError } from "../../platform/errors.js";
 import { workerPath } from "../../platform/files/package-root.js";
 import type { ProcessTaskFailure, ProcessTaskLimits, ProcessTasks } from "../../platform/pool/process-task.js";
 import type { CircuitSource } from "../provisioning/sources.js";
 import type { CompileAllowances } from "./compile-allowances.js";
-import { compileInProcess, compileProcessLimits, compilerPagesMax, type CompileAllowance } from "./compile-task.js";
+import {
+  compileInProcess,
+  compileProcessLimits,
+  compilerPagesMax,
+  isOutOfMemory,
+  type CompileAllowance,
+} from "./compile-task.js";
+import { runWithUnknownMemory } from "./unknown-memory.js";
 
 export interface AnalysisInput {
   readonly source: CircuitSource;
@@ -80,10 +88,16 @@ const HEAP_SHARE = 0.75;
 
 export class ProcessAnalyzer implements CircuitAnalyzer {
   readonly #tasks: ProcessTasks;
+  readonly #memory: MemoryBudget;
   readonly #options: ProcessAnalyzerOptions;
 
-  constructor(options: ProcessAnalyzerOptions, dependencies: { readonly tasks: ProcessTasks }) {
+  /** @param dependencies.memory that the processes share with others; no limit unless given */
+  constructor(
+    options: ProcessAnalyzerOptions,
+    dependencies: { readonly tasks: ProcessTasks; readonly memory?: MemoryBudget },
+  ) {
     this.#tasks = dependencies.tasks;
+    this.#memory = dependencies.memory ?? new MemoryBudget({ bytes: Infinity });
     this.#options = options;
   }
 
@@ -106,15 +120,22 @@ export class ProcessAnalyzer implements CircuitAnalyzer {
     signal: AbortSignal,
   ): Promise<CompiledCircuit | "size" | "compiler"> {
     const allowance = this.#allowanceOf(owner);
-    const limits: CompileLimits = {
-      ...DEFAULT_COMPILE_LIMITS,
-      constraintsMax: ANALYSIS_CONSTRAINTS_MAX,
-      compilerPagesMax: compilerPagesMax(allowance),
-    };
-    const outcome = await compileInProcess(
-      this.#tasks,
-      { sources: source.files, main: source.main, curve, optimization },
-      { limits, processLimits: this.#compileProcess(allowance), signal },
+    const outcome = await runWithUnknownMemory(
+      this.#memory,
+      { owner, signal, what: "the analysis of this circuit", memoryMb: allowance.memoryMb },
+      async (memoryMb) => {
+        const given = { ...allowance, memoryMb };
+        const limits: CompileLimits = {
+          ...DEFAULT_COMPILE_LIMITS,
+          constraintsMax: ANALYSIS_CONSTRAINTS_MAX,
+          compilerPagesMax: compilerPagesMax(given),
+        };
+        const request = { sources: source.files, main: source.main, curve, optimization };
+        return await compileInProcess(this.#tasks, request, {
+          ...{ limits, processLimits: this.#compileProcess(given), signal },
+        });
+      },
+      isOutOfMemory,
     );
     if (!outcome.settled) throw faultOf(outcome.failure, signal);
     if (outcome.result.ok) return outcome.result;
@@ -126,17 +147,25 @@ export class ProcessAnalyzer implements CircuitAnalyzer {
     { r1cs, sym, wasm, filesRead }: CompiledCircuit,
     { level, signal }: { readonly level: Level; readonly signal: AbortSignal },
   ): Promise<AnalysisOutcome> {
-    const outcome = await this.#tasks.run<AnalysisRequest, Analysis>({
-      entry: workerPath("analysis.process"),
-      request: {
-        ...{ r1cs, sym, program: wasm, optimization: level, files: source.files, filesRead },
-        ...(example === undefined ? {} : { example }),
-        budgetShare: this.#options.seconds / BUDGET_SECONDS,
-      },
-      limits: this.#processLimits(this.#allowanceOf(owner)),
-      isUntrusted: true,
-      signal,
-    });
+    const allowance = this.#allowanceOf(owner);
+    const request: AnalysisRequest = {
+      ...{ r1cs, sym, program: wasm, optimization: level, files: source.files, filesRead },
+      ...(example === undefined ? {} : { example }),
+      budgetShare: this.#options.seconds / BUDGET_SECONDS,
+    };
+    const outcome = await runWithUnknownMemory(
+      this.#memory,
+      { owner, signal, what: "the analysis of this circuit", memoryMb: allowance.memoryMb },
+      async (memoryMb) =>
+        await this.#tasks.run<AnalysisRequest, Analysis>({
+          entry: workerPath("analysis.process"),
+          request,
+          limits: this.#processLimits({ ...allowance, memoryMb }),
+          isUntrusted: true,
+          signal,
+        }),
+      (ended) => !ended.ok && (ended.code === "memory" || ended.code === "output"),
+    );
     if (outcome.ok) return { ...outcome.value, files: { r1cs, sym } };
     const reason = reasonOf(outcome.code);
     if (reason === undefined) throw faultOf(outcome, signal);

@@ -1,6 +1,6 @@
 /** What the process of the gates does (workers/gates.process.ts): from a stored key to whether it may be used. */
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 import type { PointRowExecutor } from "../../engine/powers-of-tau/point-row-work.js";
 import type { StoredKeyResult } from "../../engine/proof-systems/proof-system.js";
 import { openReferenceString } from "../../engine/proof-systems/reference-string-file.js";
@@ -35,13 +35,23 @@ export async function checkGates(
 }
 
 /**
- * Returns snarkjs' file of a proving key that is stored in another form.
- * @throws RangeError when it would be too long
+ * Writes snarkjs' file of a proving key that is stored in another form, piece by piece, and returns its SHA-256.
+ * @throws RangeError when the key does not fit into a memory; what the file system throws, and the file stays
  */
-export function exportZkey({ system, provingKey }: ExportInput): Uint8Array {
+export function exportZkey({ system, provingKey, target }: ExportInput): string {
   const known = proofSystem(system);
   if (known.exportZkey === undefined) throw new Error("the key is stored as snarkjs' file");
-  return Buffer.concat([...known.exportZkey(read(provingKey))]);
+  const hash = createHash("sha256");
+  const file = openSync(target, "wx", 0o600);
+  try {
+    for (const piece of known.exportZkey(read(provingKey))) {
+      hash.update(piece);
+      for (let written = 0; written < piece.length;) written += writeSync(file, piece, written);
+    }
+  } finally {
+    closeSync(file);
+  }
+  return hash.digest("hex");
 }
 
 function read({ path, sha256 }: StoredFile): Buffer {

@@ -109,16 +109,22 @@ export async function compileInProcess(
     isUntrusted: true,
     ...(options.signal === undefined ? {} : { signal: options.signal }),
   });
-  if (outcome.ok) return { settled: true, result: outcome.value };
+  if (outcome.ok) {
+    const result = outcome.value;
+    return result.ok || result.limit !== "memory" ? { settled: true, result } : outOfMemory(processLimits);
+  }
   switch (outcome.code) {
     case "deadline":
       return settled(
-        `the circuit did not compile within ${processLimits.cpuSeconds} seconds of processor time: a loop without end, or too large`,
+        `the circuit did not compile within ${processLimits.cpuSeconds} seconds of processor time and ${processLimits.deadlineMs / 1000} by the clock (PROOFWRIGHT_COMPILE_SECONDS): a loop without end, or too large`,
       );
     case "memory":
-      return settled("the circuit needs more memory than a compile may take");
+      return outOfMemory(processLimits);
     case "output":
-      return settled("the compiled circuit is larger than it may be");
+      return settled(
+        `the compiled circuit has more bytes than the memory of a compile allows, ${processLimits.answerBytesMax} (PROOFWRIGHT_COMPILE_MEMORY_MB)`,
+        "memory",
+      );
     case "sandbox":
       return refused(SANDBOX_INCOMPLETE, outcome.message);
     case "aborted":
@@ -129,10 +135,24 @@ export async function compileInProcess(
   }
 }
 
-function settled(message: string): CompileTaskResult {
-  return refused("circuit_too_large", message);
+/** Returns whether a compilation ended for its memory, or for lengths that follow from it. */
+export function isOutOfMemory(outcome: CompileTaskResult): boolean {
+  return outcome.settled && !outcome.result.ok && outcome.result.limit === "memory";
 }
 
-function refused(code: CompileFailure["code"], message: string): CompileTaskResult {
+function outOfMemory({ memoryBytesMax }: ProcessTaskLimits): CompileTaskResult {
+  const message = `the circuit needs more memory than a compile may take, ${Math.floor(memoryBytesMax / MIB)} MiB (PROOFWRIGHT_COMPILE_MEMORY_MB, within PROOFWRIGHT_MEMORY_MB)`;
+  return settled(message, "memory");
+}
+
+function settled(message: string, limit?: CompileFailure["limit"]): CompileTaskResult {
+  const { result } = refused("circuit_too_large", message);
+  return { settled: true, result: limit === undefined ? result : { ...result, limit } };
+}
+
+function refused(
+  code: CompileFailure["code"],
+  message: string,
+): { readonly settled: true; readonly result: CompileFailure } {
   return { settled: true, result: { ok: false, code, diagnostics: [{ severity: "error", code, message }] } };
 }

@@ -170,11 +170,16 @@ export interface ImportedParts {
 export interface ExportInput {
   readonly system: ProofSystemName;
   readonly provingKey: StoredFile;
-  /** Tell the memory that the file takes. */
+  /** Absolute path of the file to write; nothing is there yet, and the caller deletes what a failure leaves. */
+  readonly target: string;
+  /** Tell the memory and the disk that the file takes. */
   readonly sizes?: { readonly circuit: CircuitInterface; readonly keyBytes: number };
 }
 
 export type ImportOutcome = { readonly ok: true; readonly value: ImportedParts } | StepFailure;
+
+/** The SHA-256 of the file that was written, lower-case hex. */
+export type ExportOutcome = { readonly ok: true; readonly sha256: string } | StepFailure;
 
 /** Whether a key has passed all gates. */
 export type GatesOutcome = { readonly ok: true } | StepFailure;
@@ -188,11 +193,8 @@ export interface ProverCompute {
   compile(input: CompileInput, options?: ComputeOptions): Promise<CompileOutcome>;
   /** Reads a circuit, and a key if there is one, that were made elsewhere. Whatever the files are is a result. */
   readImport(input: ImportInput, options?: ComputeOptions): Promise<ImportOutcome>;
-  /** Makes snarkjs' file of a proving key that is stored in another form. */
-  exportZkey(
-    input: ExportInput,
-    options?: ComputeOptions,
-  ): Promise<{ readonly ok: true; readonly value: Uint8Array } | StepFailure>;
+  /** Writes snarkjs' file of a proving key that is stored in another form, to disk. */
+  exportZkey(input: ExportInput, options?: ComputeOptions): Promise<ExportOutcome>;
   /** Makes keys: fresh, random ones, or those that follow from a reference string. */
   setup(input: SetupInput, options?: ComputeOptions): Promise<SetupOutcome>;
   /** Makes the file of a reference string whose secret nobody keeps; trusted only as far as this server is. */

@@ -8,7 +8,8 @@ import { workerPath } from "../../platform/files/package-root.js";
 import type { ProcessTaskLimits, ProcessTaskResult, ProcessTasks } from "../../platform/pool/process-task.js";
 
 export type ExportAnswer =
-  { readonly ok: true; readonly value: Uint8Array } | { readonly ok: false; readonly message: string };
+  | { readonly ok: true; readonly sha256: string }
+  | { readonly ok: false; readonly code: "circuit_too_large" | "storage_full"; readonly message: string };
 
 /** What the process is asked for. */
 export type GatesRequest = GatesInput | { readonly exported: ExportInput };
@@ -24,12 +25,8 @@ export const GATES_PROCESS_LIMITS: ProcessTaskLimits = {
   niceness: 19,
 };
 
-/** A file of 1 GiB, held twice, and the key from which it is written. */
-export const EXPORT_PROCESS_LIMITS: ProcessTaskLimits = {
-  ...GATES_PROCESS_LIMITS,
-  memoryBytesMax: 4 * 1024 ** 3,
-  answerBytesMax: 1024 ** 3 + 64 * 1024 ** 2,
-};
+/** The file is written like an answer: by the limit on answers the kernel bounds it as well. */
+export const EXPORT_PROCESS_LIMITS: ProcessTaskLimits = { ...GATES_PROCESS_LIMITS, answerBytesMax: 1024 ** 3 };
 
 /** Runs all gates on the files; rejects only when the server's own temporary folder fails. */
 export async function checkKeyInProcess(
@@ -50,7 +47,7 @@ export async function checkKeyInProcess(
   });
 }
 
-/** Makes snarkjs' file of a key that is stored in another form; rejects as `checkKeyInProcess`. */
+/** Writes snarkjs' file of a key that is stored in another form; rejects as `checkKeyInProcess`. */
 export async function exportZkeyInProcess(
   tasks: ProcessTasks,
   exported: ExportInput,

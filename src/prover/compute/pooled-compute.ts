@@ -24,6 +24,7 @@ import {
   compileInProcess,
   compileProcessLimits,
   compilerPagesMax,
+  isOutOfMemory,
   type CompileAllowance,
 } from "./compile-task.js";
 import { withMemory } from "./native-circom.js";
@@ -34,6 +35,7 @@ import { refusalOf } from "./memory-refusal.js";
 import { OpenKeys, type OpenKeysOptions } from "./open-keys.js";
 import { GaveWay } from "../../platform/pool/thread-pool.js";
 import type { ProcessTaskFailure, ProcessTasks } from "../../platform/pool/process-task.js";
+import { runWithUnknownMemory } from "./unknown-memory.js";
 import { SETUP_PROCESS_LIMITS, limitsFor, makeReferenceStringInProcess, setupInProcess } from "./setup-task.js";
 import { DEFAULT_COMPILE_LIMITS, type CompileLimits } from "../../engine/circuit/compile-circuit.js";
 import type { Diagnostic } from "../../engine/circuit/diagnostics.js";
@@ -68,6 +70,7 @@ import type {
   CompileOutcome,
   ComputeOptions,
   ExportInput,
+  ExportOutcome,
   GatesInput,
   GatesOutcome,
   ImportInput,
@@ -143,15 +146,20 @@ export class PooledCompute implements ProverCompute {
     const prepared = await this.#findPrepared(hash);
     if (prepared !== undefined) return { ok: true, value: compilationOf(prepared) };
     const allowance = this.#ownAllowances.get(options.owner ?? "") ?? this.#allowance;
-    const outcome = await compileInProcess(
-      this.#tasks,
-      { sources: source.files, main: source.main, curve, ...source.options },
-      {
-        limits: { ...this.#compileLimits, compilerPagesMax: compilerPagesMax(allowance) },
-        processLimits: compileProcessLimits(allowance),
-        ...(this.#compiler === undefined ? {} : { compiler: withMemory(this.#compiler, allowance.memoryMb) }),
-        ...signalOf(options),
+    const outcome = await runWithUnknownMemory(
+      this.#memory,
+      { ...turnOf(options), what: "the compilation of this circuit", memoryMb: allowance.memoryMb },
+      async (memoryMb) => {
+        const given = { ...allowance, memoryMb };
+        const request = { sources: source.files, main: source.main, curve, ...source.options };
+        return await compileInProcess(this.#tasks, request, {
+          limits: { ...this.#compileLimits, compilerPagesMax: compilerPagesMax(given) },
+          processLimits: compileProcessLimits(given),
+          ...(this.#compiler === undefined ? {} : { compiler: withMemory(this.#compiler, memoryMb) }),
+          ...signalOf(options),
+        });
       },
+      isOutOfMemory,
     );
     if (!outcome.settled) throw this.#processError("compile", outcome.failure, options);
     const { result } = outcome;
@@ -304,11 +312,8 @@ export class PooledCompute implements ProverCompute {
     return checked.ok ? { ok: true } : { ok: false, errors: [diagnostic("setup_gate_failed", checked.message)] };
   }
 
-  /** Makes the file in a process. */
-  async exportZkey(
-    input: ExportInput,
-    options: ComputeOptions = {},
-  ): Promise<{ readonly ok: true; readonly value: Uint8Array } | StepFailure> {
+  /** Writes the file in a process. */
+  async exportZkey(input: ExportInput, options: ComputeOptions = {}): Promise<ExportOutcome> {
     const { sizes, ...request } = input;
     const needs = sizes === undefined ? undefined : exportNeeds(input.system, sizes.circuit, sizes);
     const bytes = needs?.bytes ?? EXPORT_PROCESS_LIMITS.memoryBytesMax;
@@ -325,7 +330,7 @@ export class PooledCompute implements ProverCompute {
     );
     if (!outcome.ok) return this.#stepFailure("export", outcome, options);
     const made = outcome.value;
-    return made.ok ? made : { ok: false, errors: [diagnostic("circuit_too_large", made.message)] };
+    return made.ok ? made : { ok: false, errors: [diagnostic(made.code, made.message)] };
   }
 
   /** Proves in the pool `prove`, with the key open for the kernels where possible. */

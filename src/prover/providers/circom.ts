@@ -14,9 +14,9 @@ import type {
   VerifyBatchValue,
   VerifyValue,
 } from "../../engine/protocol.js";
-import { circuitCounts, memoryNeeds, openKeyBytes } from "../../engine/proof-systems/memory-needs.js";
+import { circuitCounts, exportNeeds, memoryNeeds, openKeyBytes } from "../../engine/proof-systems/memory-needs.js";
 import { assert } from "../../platform/errors.js";
-import type { GatesInput, ProverCompute } from "../compute/compute.js";
+import type { ExportInput, GatesInput, ProverCompute } from "../compute/compute.js";
 import { CircuitInterfaces } from "../proofs/circuit-interfaces.js";
 import { circuitHash, requireCurve, sourceOf, withOptions, type CircuitSource } from "../provisioning/sources.js";
 import { CIRCOM_SYSTEMS, proofSystemOf, proofSystemRow, requirePrime } from "./circom-systems.js";
@@ -46,6 +46,7 @@ const SPARE_VALUES = 100;
 /** Returns the provider circom. */
 export const circomProvider: ProviderFactory = (dependencies) => {
   const { compute, builtIns, sourceLimits, readArtifact } = dependencies;
+  const interfaces = new CircuitInterfaces({ read: readArtifact });
   return {
     name: "circom",
     systems: CIRCOM_SYSTEMS,
@@ -83,7 +84,7 @@ export const circomProvider: ProviderFactory = (dependencies) => {
       return { ok: true, files, warnings, valueCount: valuesOf(circuit), compiler };
     },
     sourceFiles: (content) => readSource(content).files,
-    ...circomKeyFiles(compute),
+    ...circomKeyFiles(compute, interfaces),
     ...circomKeys(dependencies),
     verifierContract: async (prover, options) => {
       const verifyingKey = await prover.shared("verifying_key.json");
@@ -93,7 +94,7 @@ export const circomProvider: ProviderFactory = (dependencies) => {
       const verifyingKey = await prover.shared("verifying_key.json");
       return await compute.crossCheck({ system: proofSystemOf(prover.system), verifyingKey, ...claim }, options);
     },
-    ...circomProofs(compute, new CircuitInterfaces({ read: readArtifact })),
+    ...circomProofs(compute, interfaces),
   };
 };
 
@@ -130,19 +131,28 @@ function circomKeys(dependencies: ProviderDependencies): Pick<Provider, "setupSi
   };
 }
 
-function circomKeyFiles(compute: ProverCompute): Pick<Provider, "readImport" | "exportZkey"> {
+function circomKeyFiles(
+  compute: ProverCompute,
+  interfaces: CircuitInterfaces,
+): Pick<Provider, "readImport" | "zkeyExport"> {
+  const sizesOf = async (prover: BuiltProver): Promise<NonNullable<ExportInput["sizes"]>> => ({
+    circuit: await interfaces.get(prover.file("interface.json").sha256),
+    keyBytes: prover.file("proving_key").bytes,
+  });
   return {
     readImport: async (request, options) =>
       await compute.readImport({ ...request, system: proofSystemOf(request.system) }, options),
-    exportZkey: async (prover, options) =>
-      await compute.exportZkey(
-        {
-          system: proofSystemOf(prover.system),
-          provingKey: prover.file("proving_key"),
-          sizes: { circuit: await storedInterface(prover), keyBytes: prover.file("proving_key").bytes },
-        },
-        options,
-      ),
+    zkeyExport: {
+      bytes: async (prover) => {
+        const { circuit, keyBytes } = await sizesOf(prover);
+        return exportNeeds(proofSystemOf(prover.system), circuit, { keyBytes }).file;
+      },
+      write: async (prover, target, options) => {
+        const provingKey = prover.file("proving_key");
+        const input = { system: proofSystemOf(prover.system), provingKey, target, sizes: await sizesOf(prover) };
+        return await compute.exportZkey(input, options);
+      },
+    },
   };
 }
 

@@ -19,6 +19,7 @@ import type {
 } from "../../engine/protocol.js";
 import type {
   ComputeOptions,
+  ExportOutcome,
   GatesOutcome,
   ImportInput,
   ImportOutcome,
@@ -169,11 +170,13 @@ export interface Provider {
   readonly sourceFiles?: (content: Uint8Array) => Readonly<Record<string, string>>;
   /** Reads a compiled circuit, and its keys, from elsewhere; absent where `import` is refused. */
   readonly readImport?: (request: ImportRequest, options: ComputeOptions) => Promise<ImportOutcome>;
-  /** Makes snarkjs' file of a proving key that is stored in another form; absent where there is none. */
-  readonly exportZkey?: (
-    prover: BuiltProver,
-    options: ComputeOptions,
-  ) => Promise<{ readonly ok: true; readonly value: Uint8Array } | StepFailure>;
+  /** Writes snarkjs' file of proving keys that are stored in another form; absent where there is none. */
+  readonly zkeyExport?: {
+    /** Returns the length of the file, at most. */
+    bytes(prover: BuiltProver): Promise<number>;
+    /** @param target absolute path of the file; nothing is there yet */
+    write(prover: BuiltProver, target: string, options: ComputeOptions): Promise<ExportOutcome>;
+  };
   /**
    * Tells how large the work of `setup` and `gates` is, in bytes of memory that the open key will take: large programs
    * wait for each other, and small ones for none of them. Absent where all programs are small.

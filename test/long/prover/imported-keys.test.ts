@@ -215,7 +215,7 @@ describe(`a key of snarkjs, seed ${String(random.seed)}`, () => {
       const { files, fixture } = circuitOf(system);
       const made = await madeHere(system);
       const zkey = await download(made.id, "proving_key.zkey");
-      const listed = registry.provers.artifacts(OWNER, made.id).find(({ name }) => name === "proving_key.zkey");
+      const listed = (await registry.provers.artifacts(OWNER, made.id)).find(({ name }) => name === "proving_key.zkey");
       expect(listed).toMatchObject({ sha256: createHash("sha256").update(zkey).digest("hex"), complete: true });
       const theirs = (await primeSnarkjs(system.curve)) as never as Record<
         string,
@@ -290,7 +290,7 @@ describe("a verifying key alone", () => {
     expect(await isValid(prover.id, { proof, public_signals: ["39", "3"] })).toBe(false);
     expect(await isValid(prover.id, { proof, witness: { public_signals } })).toBe(true);
     await expect(prove(prover.id)).rejects.toMatchObject({ code: "prover_verifies_only" });
-    const names = registry.provers.artifacts(OWNER, prover.id).map(({ name }) => name);
+    const names = (await registry.provers.artifacts(OWNER, prover.id)).map(({ name }) => name);
     const contract = system.curve === "BN254" ? ["verifier.sol", "verifier_caller.sol"] : [];
     expect(names.sort()).toEqual(["interface.json", ...contract, "verifying_key.json"]);
     await expect(registry.provers.artifact(OWNER, prover.id, "proving_key.zkey")).rejects.toMatchObject({

@@ -83,7 +83,9 @@ describe("a ceremony", () => {
       null,
       null,
     ]);
-    expect(ground.registry.provers.artifacts(OWNER, id).map(({ name }) => name)).toContain("ceremony-transcript.json");
+    expect((await ground.registry.provers.artifacts(OWNER, id)).map(({ name }) => name)).toContain(
+      "ceremony-transcript.json",
+    );
   });
 
   it("is seen by its owner and, where it is not open, by those who were invited", async () => {

@@ -1,6 +1,7 @@
 /** Limits of compilations that the operator has set for single owners. */
 import { afterAll, describe, expect, it } from "vitest";
 import { SETTINGS } from "../../../src/platform/settings.js";
+import { MemoryBudget } from "../../../src/platform/concurrency/memory-budget.js";
 import { ProcessTasks, type ProcessTask, type ProcessTaskFailure } from "../../../src/platform/pool/process-task.js";
 import { StartError } from "../../../src/platform/start-error.js";
 import { ProcessAnalyzer } from "../../../src/prover/compute/analysis-task.js";
@@ -17,13 +18,23 @@ const MIB = 1024 ** 2;
 
 /** Notes the limits under which a compiler would run. */
 class NotingTasks extends ProcessTasks {
+  readonly #neededMb: number;
+
+  /** @param options.neededMb without which a compiler ends for its memory */
+  constructor({ neededMb }: { readonly neededMb: number }) {
+    super();
+    this.#neededMb = neededMb;
+  }
+
   readonly given: { readonly memoryMb: number; readonly seconds: number; readonly pages: number }[] = [];
 
   override run<Request>({ limits, request }: ProcessTask<Request>): Promise<ProcessTaskFailure> {
     const { limits: compiler } = request as { readonly limits: { readonly compilerPagesMax: number } };
     const { memoryBytesMax, cpuSeconds } = limits;
-    this.given.push({ memoryMb: memoryBytesMax / MIB, seconds: cpuSeconds, pages: compiler.compilerPagesMax });
-    return Promise.resolve({ ok: false, code: "deadline", message: "no compiler here" });
+    const memoryMb = memoryBytesMax / MIB;
+    this.given.push({ memoryMb, seconds: cpuSeconds, pages: compiler.compilerPagesMax });
+    const code = memoryMb < this.#neededMb ? "memory" : "deadline";
+    return Promise.resolve({ ok: false, code, message: "no compiler here" });
   }
 }
 
@@ -81,26 +92,49 @@ describe("a compilation", () => {
   /** Three quarters of the memory, and never more than WebAssembly addresses. */
   const EVERYONE = { memoryMb: 2048, seconds: 120, pages: 24_576 };
   const OWN = { memoryMb: 8192, seconds: 600, pages: 65_536 };
+  /** With which each begins. */
+  const FIRST = { memoryMb: 768, pages: 9_216 };
 
   it("has its owner's limits, and those of everyone without any", async () => {
-    const tasks = new NotingTasks();
+    const tasks = new NotingTasks({ neededMb: 1024 });
     const compute = new PooledCompute({ constraintsMax: 1000, ...limits }, { pools, tasks, log });
     const input = { source: SOURCE, curve: "BN254" } as const;
     const refused = await compute.compile(input, { owner: USER });
     await compute.compile(input, { owner: ORGANIZATION });
     await compute.compile(input);
-    expect(tasks.given).toEqual([OWN, EVERYONE, EVERYONE]);
+    const everyone = [{ ...EVERYONE, ...FIRST }, EVERYONE];
+    expect(tasks.given).toEqual([{ ...OWN, ...FIRST }, OWN, ...everyone, ...everyone]);
     expect(refused).toMatchObject({ ok: false, errors: [{ message: expect.stringMatching(/600 seconds/) as string }] });
   });
 
   it("for the analysis has the same", async () => {
-    const tasks = new NotingTasks();
+    const tasks = new NotingTasks({ neededMb: 1024 });
     const analyzer = new ProcessAnalyzer({ ...limits, seconds: 60 }, { tasks });
     const { signal } = new AbortController();
     const input = { source: SOURCE, curve: "BN254", constraintCount: 100_000 } as const;
     await analyzer.analyze({ ...input, owner: USER }, signal);
     await analyzer.analyze({ ...input, owner: ORGANIZATION }, signal);
-    expect(tasks.given).toEqual([OWN, EVERYONE]);
+    expect(tasks.given).toEqual([{ ...OWN, ...FIRST }, OWN, { ...EVERYONE, ...FIRST }, EVERYONE]);
+  });
+
+  it("that ends for another reason is not begun anew", async () => {
+    const tasks = new NotingTasks({ neededMb: 0 });
+    const compute = new PooledCompute({ constraintsMax: 1000, ...limits }, { pools, tasks, log });
+    await compute.compile({ source: SOURCE, curve: "BN254" });
+    expect(tasks.given).toEqual([{ ...EVERYONE, ...FIRST }]);
+  });
+
+  it("has what the server has at most, and its refusal names the settings", async () => {
+    const tasks = new NotingTasks({ neededMb: 4096 });
+    const memory = new MemoryBudget({ bytes: 512 * MIB });
+    const compute = new PooledCompute({ constraintsMax: 1000, ...limits }, { pools, tasks, memory, log });
+    const refused = await compute.compile({ source: SOURCE, curve: "BN254" });
+    expect(tasks.given.map(({ memoryMb }) => memoryMb)).toEqual([512]);
+    const message = expect.stringMatching(
+      /512 MiB \(PROOFWRIGHT_COMPILE_MEMORY_MB, .*PROOFWRIGHT_MEMORY_MB\)/,
+    ) as string;
+    expect(refused).toMatchObject({ ok: false, errors: [{ code: "circuit_too_large", message }] });
+    expect(memory.taken).toBe(0);
   });
 
   it("by the operator's own compiler has them where the system limits memory", () => {

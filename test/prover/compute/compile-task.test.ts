@@ -123,7 +123,7 @@ describe("compileInProcess", () => {
     const result = await compile(body("var i = 0; while (1 == 1) { i += 1; }"), { deadlineMs: 1_500 });
     expect(result).toMatchObject({ ok: false, code: "circuit_too_large" });
     expect(!result.ok && result.diagnostics[0]?.message).toMatch(
-      /did not compile within 60 seconds of processor time: a loop without end/,
+      /within 60 seconds of processor time and 1\.5 by the clock \(PROOFWRIGHT_COMPILE_SECONDS\): a loop without end/,
     );
   });
 
@@ -156,7 +156,10 @@ describe("compileInProcess", () => {
     expect(result).toMatchObject({
       ok: false,
       code: "circuit_too_large",
-      diagnostics: [{ message: "the circuit needs more memory than a compile may take" }],
+      limit: "memory",
+      diagnostics: [
+        { message: expect.stringMatching(/more memory than .*, 300 MiB \(PROOFWRIGHT_COMPILE_MEMORY_MB/) as string },
+      ],
     });
   });
 

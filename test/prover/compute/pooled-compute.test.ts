@@ -87,7 +87,7 @@ it("refuses a setup, a check or file of a key and a reference string that the se
   expectRefusal(
     await compute.gates({ system: "groth16/BN254", r1cs: file, provingKey: file, verifyingKey: file, sizes }),
   );
-  expectRefusal(await compute.exportZkey({ system: "plonk/BN254", provingKey: file, sizes }));
+  expectRefusal(await compute.exportZkey({ system: "plonk/BN254", provingKey: file, target: "/nowhere/file", sizes }));
   const stored = { path: fileURLToPath(import.meta.url), sha256: "00" };
   expectRefusal(await compute.readImport({ system: "groth16/BN254", files: { verifyingKey: stored } }));
 });

@@ -7,7 +7,7 @@ import { bindRoutes } from "../../../src/platform/contract/route.js";
 import { proverRoutes } from "../../../src/prover/routes.js";
 import type { Prover, ProverArtifact } from "../../../src/prover/schemas.js";
 import { BEARER, JSON_HEADERS, startFront, TOKEN, until, type Front } from "../../platform/http/support.js";
-import { openTestRegistry, provision, type TestRegistry } from "../support.js";
+import { eventually, openTestRegistry, provision, type TestRegistry } from "../support.js";
 
 /** Whom the tokens of the test server belong to. */
 const OWNER = { kind: "user", id: "7a4c1f2e-0000-4000-8000-00000000000a" } as const;
@@ -242,8 +242,9 @@ describe("an upload", () => {
       `PUT ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: bearer ${TOKEN}\r\nContent-Length: ${String(file.length)}\r\n\r\n`,
     );
     socket.write(file.subarray(0, 700));
-    const received = (): number => registry.provers.artifacts(OWNER, id).find((one) => one.name === name)!.received;
-    await until(() => received() === 700);
+    const received = async (): Promise<number> =>
+      (await registry.provers.artifacts(OWNER, id)).find((one) => one.name === name)!.received;
+    await eventually("a part has come", async () => (await received()) === 700);
     socket.destroy();
     const rest = { "Content-Range": `bytes 700-${String(file.length - 1)}/${String(file.length)}` };
     const send = async (): Promise<number> => (await put(id, name, file.subarray(700), rest)).status;

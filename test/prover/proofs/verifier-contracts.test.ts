@@ -35,14 +35,15 @@ afterAll(async () => {
   removeFolder(test.folder);
 });
 
-const listed = (id: string) => test.provers.artifacts(owner, id).find(({ name }) => name === "verifier.sol");
+const listed = async (id: string) =>
+  (await test.provers.artifacts(owner, id)).find(({ name }) => name === "verifier.sol");
 const download = (id: string) => test.provers.artifact(owner, id, "verifier.sol");
 
 describe("the verifier contract", () => {
   it("is listed without a hash until it is first downloaded, by two at once, and is made once", async () => {
     const { id } = await provision(test.provers, owner);
     expect(compute.contracts).toBe(0);
-    expect(listed(id)).toEqual({ name: "verifier.sol", sha256: null, bytes: null, received: 0, complete: false });
+    expect(await listed(id)).toEqual({ name: "verifier.sol", sha256: null, bytes: null, received: 0, complete: false });
     const before = test.provers.get(owner, id);
     const [one, other] = await Promise.all([download(id), download(id)]);
     expect(compute.contracts).toBe(1);
@@ -50,7 +51,7 @@ describe("the verifier contract", () => {
     expect(readFileSync(one.path, "utf8")).toContain("function verifyProof(");
     expect(await download(id)).toEqual(one);
     expect(compute.contracts).toBe(1);
-    expect(listed(id)).toEqual({
+    expect(await listed(id)).toEqual({
       ...{ name: "verifier.sol", sha256: one.sha256, bytes: one.bytes },
       ...{ received: one.bytes, complete: true },
     });
@@ -76,7 +77,7 @@ describe("the verifier contract", () => {
 
   it("is not there before the prover is provisioned, nor for others", async () => {
     const failed = await provision(test.provers, owner, { source: "template A() {" });
-    expect(listed(failed.id)).toBeUndefined();
+    expect(await listed(failed.id)).toBeUndefined();
     expect(await failureOf(() => download(failed.id))).toMatchObject({ code: "not_found" });
     const { id } = await provision(test.provers, owner);
     expect(await failureOf(() => test.provers.artifact(subject(), id, "verifier.sol"))).toMatchObject({

@@ -110,7 +110,7 @@ describe("a receipt of prove", () => {
     const claims = await checkedByJose(made.receipt, await keySet());
     const prover = registry.provers.get(OWNER, id);
     const files = Object.fromEntries(
-      registry.provers.artifacts(OWNER, id).map(({ name, sha256: hash }) => [name, hash]),
+      (await registry.provers.artifacts(OWNER, id)).map(({ name, sha256: hash }) => [name, hash]),
     );
     expect(claims).toMatchObject({
       sub: id,
