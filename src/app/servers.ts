@@ -15,6 +15,7 @@ import { StoredIdempotency } from "../platform/http/limits/idempotency-store.js"
 import type { HttpDriver } from "../platform/http/drivers/driver.js";
 import { createServer, type Server } from "../platform/http/server.js";
 import type { Metrics } from "../platform/metrics.js";
+import { webhookRoutes } from "../platform/webhooks/webhook-routes.js";
 import { createServiceHandlers } from "../platform/service/handlers.js";
 import { serviceRoutes } from "../platform/service/routes.js";
 import { serverVersion } from "../platform/service/server-version.js";
@@ -176,6 +177,7 @@ function boundRoutes(parts: AppParts): BoundRoute[] {
       ...bindRoutes(ceremonyPageRoutes, ceremonyPageHandlers()),
       ...bindRoutes(chainRoutes, parts.chain.handlers),
       ...bindRoutes(eventRoutes, eventHandlers({ events: parts.events })),
+      ...bindRoutes(webhookRoutes, parts.webhooks.handlers),
     ],
     { trail: parts.audit.trail, audit: parts.audit.log },
   );
