@@ -4,6 +4,7 @@ import { consoleRoutes } from "./console/console-routes.js";
 import { identityRoutes } from "./identity/routes.js";
 import type { RouteSpec } from "./platform/contract/route.js";
 import { eventRoutes } from "./platform/events/event-routes.js";
+import { webhookRoutes } from "./platform/webhooks/webhook-routes.js";
 import { serviceRoutes } from "./platform/service/routes.js";
 import { ceremonyPageRoutes } from "./prover/ceremony-page/ceremony-page-routes.js";
 import { proverRoutes } from "./prover/routes.js";
@@ -24,6 +25,7 @@ export const apiRoutes = {
   ...ceremonyPageRoutes,
   ...chainRoutes,
   ...eventRoutes,
+  ...webhookRoutes,
 };
 
 /** All routes as a plain list. */

@@ -91,6 +91,7 @@ function runnable(parts: AppParts): Pick<App, "start" | "stop"> {
       identityParts.idTokenKeys.startWatching();
       await parts.jobs.start();
       parts.chain.start();
+      await parts.webhooks.start();
       pools.warm(config.kernels).catch(() => {
         log.warn("the compute threads did not load the proving backend ahead of the first request");
       });
@@ -104,6 +105,7 @@ function runnable(parts: AppParts): Pick<App, "start" | "stop"> {
       identityParts.keys.stopWatching();
       identityParts.idTokenKeys.stopWatching();
       await identityParts.identity.services.outbox.stop();
+      await parts.webhooks.stop();
       await parts.jobs.stop();
       await parts.chain.stop();
       await pools.stop();

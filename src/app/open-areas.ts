@@ -32,7 +32,9 @@ import { createProverRegistry, type ProverRegistry } from "../prover/create-prov
 import { createVault, type Vault } from "../vault/create-vault.js";
 import { checkSealSettings } from "../vault/seal/providers/select-provider.js";
 import { admitSealStart } from "../vault/seal/start-mode.js";
+import type { WebhookParts } from "../platform/webhooks/create-webhooks.js";
 import { openChain } from "./open-chain.js";
+import { openWebhooks } from "./open-webhooks.js";
 import { openIdentity, type IdentityParts } from "./open-identity.js";
 import type { Platform } from "./open-platform.js";
 
@@ -43,6 +45,7 @@ export interface Areas {
   readonly provers: ProverRegistry;
   readonly identityParts: IdentityParts;
   readonly chain: Chain;
+  readonly webhooks: WebhookParts;
   readonly subscriptionTokens: SubscriptionTokens;
 }
 
@@ -110,10 +113,13 @@ export async function openAreas(platform: Platform): Promise<Areas> {
     requireTenant,
     turnOf,
   });
-  unsealed.on(() => chain.wake());
-  ownerDeleted.on((owner) => chain.purge(owner));
+  const webhooks = openWebhooks(platform, { vault: vault.service, identity: identityParts.identity.services });
+  for (const part of [chain, webhooks]) {
+    unsealed.on(() => part.wake());
+    ownerDeleted.on((owner) => part.purge(owner));
+  }
   await vault.start();
-  return { vault, pools, sandbox, provers, identityParts, chain, subscriptionTokens };
+  return { vault, pools, sandbox, provers, identityParts, chain, webhooks, subscriptionTokens };
 }
 
 /** True where the server makes its own seal key: in development mode, without settings of another one. */

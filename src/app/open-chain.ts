@@ -10,8 +10,7 @@ const LOOPBACK = ["127.0.0.0/8", "[::1]", "localhost"];
 export function openChain(config: Config, dependencies: ChainDependencies): Chain {
   return createChain(
     {
-      egressAllow: [...(config.mode === "development" ? LOOPBACK : []), ...listOf(config.egress_allow)],
-      egressPorts: listOf(config.egress_ports).map(Number),
+      ...egressRules(config),
       publicUrls: publicUrls(config),
       dockerHost: config.docker_host,
       dockerImages: config.docker_images,
@@ -19,6 +18,17 @@ export function openChain(config: Config, dependencies: ChainDependencies): Chai
     },
     dependencies,
   );
+}
+
+/** Where addresses that users name may lead. */
+export function egressRules(config: Config): {
+  readonly egressAllow: readonly string[];
+  readonly egressPorts: number[];
+} {
+  return {
+    egressAllow: [...(config.mode === "development" ? LOOPBACK : []), ...listOf(config.egress_allow)],
+    egressPorts: listOf(config.egress_ports).map(Number),
+  };
 }
 
 function publicUrls(config: Config): Map<string, string[]> {

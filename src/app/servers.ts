@@ -19,6 +19,7 @@ import type { HttpDriver } from "../platform/http/drivers/driver.js";
 import { createServer, type Server } from "../platform/http/server.js";
 import type { Metrics } from "../platform/metrics.js";
 import type { LaneFigures } from "../platform/pool/lane.js";
+import { webhookRoutes } from "../platform/webhooks/webhook-routes.js";
 import { createServiceHandlers } from "../platform/service/handlers.js";
 import { serviceRoutes } from "../platform/service/routes.js";
 import type { WorkStatusJson } from "../platform/service/schemas.js";
@@ -195,6 +196,7 @@ function boundRoutes(parts: AppParts): BoundRoute[] {
       ...bindRoutes(ceremonyPageRoutes, ceremonyPageHandlers()),
       ...bindRoutes(chainRoutes, parts.chain.handlers),
       ...bindRoutes(eventRoutes, eventHandlers({ events: parts.events })),
+      ...bindRoutes(webhookRoutes, parts.webhooks.handlers),
     ],
     { trail: parts.audit.trail, audit: parts.audit.log },
   );

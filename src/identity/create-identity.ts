@@ -58,6 +58,7 @@ import { AccountNotices, type AccountNoticesDependencies } from "./users/account
 import { Bootstrap } from "./users/bootstrap.js";
 import { EmailConfirmation, type ConfirmationRecord, type EmailConfirmationMode } from "./users/email-confirmation.js";
 import { ExternalUsers } from "./users/external-users.js";
+import { OwnerNotices } from "./users/owner-notices.js";
 import { SignUp } from "./users/sign-up.js";
 import { UserChanges } from "./users/user-changes.js";
 import { Users } from "./users/users.js";
@@ -166,6 +167,7 @@ function createServices(options: IdentityOptions, dependencies: IdentityDependen
     endSession: new EndSession(oauthParts),
     tokenInspection: new TokenInspection({ issuer }, oauthParts),
     userInfo: new UserInfo(parts),
+    ownerNotices: new OwnerNotices({ serviceUrl: serviceUrlOf(issuer) }, parts),
     outbox: parts.outbox,
   };
 }

@@ -20,6 +20,7 @@ import type { TokenGrants } from "./tokens/token-grants.js";
 import type { Tokens } from "./tokens/tokens.js";
 import type { EmailConfirmation } from "./users/email-confirmation.js";
 import type { Bootstrap } from "./users/bootstrap.js";
+import type { OwnerNotices } from "./users/owner-notices.js";
 import type { SignUp } from "./users/sign-up.js";
 import type { UserChanges } from "./users/user-changes.js";
 import type { Users } from "./users/users.js";
@@ -48,5 +49,6 @@ export interface IdentityServices {
   readonly endSession: EndSession;
   readonly tokenInspection: TokenInspection;
   readonly userInfo: UserInfo;
+  readonly ownerNotices: OwnerNotices;
   readonly outbox: Outbox;
 }

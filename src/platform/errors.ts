@@ -181,6 +181,13 @@ export const ERROR_STATUS = {
   egress_timeout: 504,
   egress_unreachable: 502,
   egress_answer_too_large: 502,
+  // Webhooks
+  webhook_limit_reached: 409,
+  webhook_disabled: 409,
+  /** As many messages wait for the webhook as may. */
+  webhook_backlog_full: 409,
+  /** The webhook's secret was deleted from the vault. */
+  webhook_secret_missing: 409,
   // Chain: accounts and transactions
   signer_not_found: 422,
   execution_reverted: 422,

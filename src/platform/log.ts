@@ -22,6 +22,7 @@ export interface LogFields {
   readonly store_id?: string;
   readonly key_id?: string;
   readonly job_id?: string;
+  readonly webhook_id?: string;
   readonly kind?: string;
   readonly step?: string;
   readonly attempt?: number;

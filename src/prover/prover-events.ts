@@ -5,6 +5,12 @@
 import type { Subject } from "../platform/auth/principal.js";
 import type { EventDraft } from "../platform/events/events.js";
 import type { ProverStatus } from "./provisioning/lifecycle.js";
+import type { StoredProver } from "./repository.js";
+import type { ProofRecord } from "./schemas.js";
+
+/** Errors of a failed prover that its event has; its record has all. */
+const ERRORS_TOLD_MAX = 10;
+const MESSAGE_CHARACTERS_MAX = 1_000;
 
 /** Announced statuses, with the word in the event's subject. */
 const SETUP_WORDS: Readonly<Partial<Record<ProverStatus, string>>> = {
@@ -13,12 +19,19 @@ const SETUP_WORDS: Readonly<Partial<Record<ProverStatus, string>>> = {
   failed: "failed",
 };
 
-/** Returns the event of a prover's new status; none for statuses that are not announced. */
-export function statusEvents(owner: Subject, proverId: string, status: ProverStatus): EventDraft[] {
+/** Returns the event of a prover's new status, and why it failed; none for statuses that are not announced. */
+export function statusEvents(
+  { id, name, proving_scheme, curve, errors, build }: StoredProver,
+  status: ProverStatus,
+): EventDraft[] {
   const word = SETUP_WORDS[status];
-  return word === undefined
-    ? []
-    : [{ subject: `privacy.prover.setup.${word}`, payload: { prover_id: proverId }, audience: [owner] }];
+  if (word === undefined) return [];
+  const told = errors.slice(0, ERRORS_TOLD_MAX).map(({ code, message }) => ({
+    code,
+    message: message.slice(0, MESSAGE_CHARACTERS_MAX),
+  }));
+  const payload = { prover_id: id, name, proving_scheme, curve, status, errors: told };
+  return [{ subject: `privacy.prover.setup.${word}`, payload, audience: [build.owner] }];
 }
 
 /** Returns the event of an analysis that has come to its end. */
@@ -49,7 +62,7 @@ export function ceremonyEvent(
 export function noteNullified(owner: Subject, proverId: string): EventDraft {
   return {
     subject: `privacy.prover.notification.${owner.id}.${proverId}.note.nullified`,
-    payload: {},
+    payload: { prover_id: proverId },
     audience: [owner],
   };
 }
@@ -73,11 +86,14 @@ export function verifierDisagreed(
   return [{ subject: "privacy.prover.verifier.disagreement", payload, audience: [owner] }];
 }
 
-/** Returns the event of a new note in the prover's store. */
-export function noteDeposited(owner: Subject, proverId: string): EventDraft {
+/** Returns the event of a new proof, which is a note in the prover's store; without its inputs and public signals. */
+export function noteDeposited(
+  owner: Subject,
+  { id, prover_id: proverId, hash, statement_hash, note_index }: ProofRecord,
+): EventDraft {
   return {
     subject: `privacy.prover.notification.${owner.id}.${proverId}.note.deposited`,
-    payload: {},
+    payload: { prover_id: proverId, proof_id: id, proof_hash: hash, statement_hash, note_index },
     audience: [owner],
   };
 }

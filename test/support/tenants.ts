@@ -32,6 +32,8 @@ export interface Ground {
 /** One of the networks that everybody sees. */
 const PUBLIC_NETWORK = "deca2436-21ba-4ff5-b225-ad1b0b2f5c59";
 export const PASSWORD = "a long phrase of my own";
+/** Nobody listens there. */
+const HOOK = "http://127.0.0.1:9/";
 const DEPLOYED = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 
 /** PUSH1 42, PUSH0, MSTORE, PUSH1 32, PUSH0, RETURN: any question is answered with one word. */
@@ -98,7 +100,11 @@ export async function newTenant({ server, anvil }: Ground, email: string): Promi
     .body.id;
   const bridge = (await server.as(applicationToken).createBridge({ body: { name: "b", network_id: PUBLIC_NETWORK } }))
     .body.id;
+  const webhook = (await api.createWebhook({ body: { url: HOOK } })).body.id;
+  const delivery = (await api.testWebhook({ params: { id: webhook } })).body.id;
   const ids = {
+    "webhooks:id": webhook,
+    "webhooks:delivery_id": delivery,
     "networks:id": network.network,
     "networks:node_id": network.node,
     "networks:contract_id": contract,
@@ -259,6 +265,7 @@ export function bodyOf({ anvil }: Pick<Ground, "anvil">, route: RouteSpec, ids: 
     },
     prove: { witness: { X: "3", Y: "35" } },
     verify: { witness: { Y: "35" }, proof: "00" },
+    createWebhook: { url: HOOK },
     createInvitation: { email: `${randomUUID()}@example.com` },
   };
   return overrides[route.id] ?? route.example?.body;

@@ -98,9 +98,13 @@ export class TransactionWriter {
       if (current === undefined || next === undefined) return undefined;
       const settlement = settlementOf(current.value, next);
       const update = repository.update(current, next);
-      await (settlement === undefined
-        ? repository.commit(update)
-        : repository.commit(update, await this.#settlementCommit(settlement, next)));
+      const news =
+        settlement === undefined
+          ? isConfirmation(current.value, next)
+            ? this.#event(next)
+            : {}
+          : await this.#settlementCommit(settlement, next);
+      await repository.commit(update, news);
       return next;
     });
   }
@@ -144,8 +148,13 @@ export class TransactionWriter {
   /** What listeners write with a settlement, and the event that tells clients of it. */
   async #settlementCommit(settlement: Settlement, record: TransactionRecord): Promise<StoreCommit> {
     const parts = await Promise.all(this.#listeners.map(async (listener) => await listener(settlement)));
+    return mergeCommits(...parts, this.#event(record));
+  }
+
+  /** The event of a transaction's new state. */
+  #event(record: TransactionRecord): StoreCommit {
     const { events } = this.#dependencies;
-    if (events === undefined) return mergeCommits(...parts);
+    if (events === undefined) return {};
     const { id, ref, hash, state, block, contract_id: contractId, error } = record;
     const payload = {
       id,
@@ -158,12 +167,9 @@ export class TransactionWriter {
       network_id: record.network_id,
       error,
     };
-    return mergeCommits(
-      ...parts,
-      events.commitOf([
-        { subject: `network.${record.network_id}.transactions.${id}`, payload, audience: [ownerOf(record)] },
-      ]),
-    );
+    return events.commitOf([
+      { subject: `network.${record.network_id}.transactions.${id}`, payload, audience: [ownerOf(record)] },
+    ]);
   }
 }
 
@@ -174,6 +180,11 @@ const ENDINGS: ReadonlySet<TransactionRecord["state"]> = new Set([
   "replaced",
   "cancelled",
 ]);
+
+/** True when a mined transaction has become final: no settlement, but news. */
+function isConfirmation(before: TransactionRecord, next: TransactionRecord): boolean {
+  return before.state === "mined" && next.state === "confirmed";
+}
 
 /** The settlement that a change means; undefined when it means none, or the same one as the state before. */
 function settlementOf(before: TransactionRecord, next: TransactionRecord): Settlement | undefined {

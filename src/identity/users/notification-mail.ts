@@ -80,6 +80,30 @@ export function accountChangedMail(input: {
   };
 }
 
+/** Returns the mail that a webhook gets no more messages. */
+export function webhookDisabledMail(input: {
+  readonly to: string;
+  readonly serviceUrl: string;
+  readonly id: string;
+  readonly url: string;
+  readonly reason: string;
+}): MailMessage {
+  return {
+    to: input.to,
+    subject: "A webhook was disabled",
+    text: [
+      `The webhook ${input.id} at ${input.serviceUrl} was disabled:`,
+      "",
+      `  ${input.reason}.`,
+      "",
+      // The origin alone: paths and queries of such addresses often hold tokens.
+      `It sends to ${new URL(input.url).origin}. Messages that wait are kept; events from now on are not queued for it.`,
+      `To go on, enable it with PUT ${input.serviceUrl}/api/v1/webhooks/${input.id} and {"enabled": true}; what happened`,
+      `to its messages is at GET ${input.serviceUrl}/api/v1/webhooks/${input.id}/deliveries.`,
+    ].join("\n"),
+  };
+}
+
 /** Returns the mail with the token of an invitation. */
 export function invitationMail(input: {
   readonly to: string;

@@ -51,6 +51,11 @@ export const AUDIT_MODES: Readonly<Record<string, AuditMode | "none">> = {
   // They make and end keys that sign for a prover.
   rotateReceiptKey: "durable",
   revokeReceiptKey: "durable",
+  // They show a secret, keep one in a vault, or decide where the owner's events go.
+  createWebhook: "durable",
+  updateWebhook: "durable",
+  rotateWebhookSecret: "durable",
+  deleteWebhook: "durable",
   // They decide who makes the keys of a prover, and are what its ceremony is made of.
   updateCeremony: "durable",
   createCeremonyInvitation: "durable",

@@ -58,6 +58,11 @@ export class EventBus implements Events {
     await this.#log.publish(drafts);
   }
 
+  /** The log behind the streams, for readers other than streams. */
+  get log(): EventLog {
+    return this.#log;
+  }
+
   /** Number of open streams. */
   get streams(): number {
     return this.#hub.size;

@@ -185,7 +185,7 @@ export class Imports {
       updated_at: isoTimestamp(Math.max(this.#with.clock.nowMs(), Date.parse(updated_at) + 1)),
       build: { ...build, artifacts: {} },
     };
-    const events = this.#with.events.commitOf(statusEvents(build.owner, id, "failed"));
+    const events = this.#with.events.commitOf(statusEvents(failed, "failed"));
     await this.#with.store.commit(mergeCommits(this.#with.repository.update(record, failed), events));
     this.#with.watch.notify(id);
     await this.discard(build.owner, id);

@@ -101,11 +101,13 @@ export class ProofKeeping {
         ...{ statementHash, proofHash },
         record: { prover_id: prover.id, vault_id: place.vault_id, key_id: place.note_key_id, ciphertext },
       },
-      records: ({ noteIndex: index = 0 }) =>
-        mergeCommits(
-          this.#with.repository.insertProof(caller, { ...record, note_index: index }),
-          this.#with.events.commitOf([noteDeposited(caller, prover.id)]),
-        ),
+      records: ({ noteIndex: index = 0 }) => {
+        const kept = { ...record, note_index: index };
+        return mergeCommits(
+          this.#with.repository.insertProof(caller, kept),
+          this.#with.events.commitOf([noteDeposited(caller, kept)]),
+        );
+      },
     });
     assert(noteIndex !== undefined, "a note has a place");
     return { record: { ...record, note_index: noteIndex }, spent };

@@ -164,7 +164,7 @@ export class Provisioning {
     };
     return mergeCommits(
       this.#with.repository.update(record, failed),
-      this.#with.events.commitOf(statusEvents(owner, proverId, "failed")),
+      this.#with.events.commitOf(statusEvents(failed, "failed")),
     );
   }
 
@@ -195,7 +195,7 @@ export class Provisioning {
     const next: StoredProver = { ...touched, warnings, build, status: "provisioned" };
     return mergeCommits(
       this.#with.repository.update(record, next),
-      this.#with.events.commitOf(statusEvents(owner, proverId, "provisioned")),
+      this.#with.events.commitOf(statusEvents(next, "provisioned")),
       this.#with.followUp(next),
     );
   }
@@ -546,7 +546,7 @@ export class Provisioning {
 
   async #move(prover: StoredProver, to: ProverStatus, lease: ProvisioningLease, more: StoreCommit = {}): Promise<void> {
     assert(mayFollow(prover.status, to), `a prover may go from ${prover.status} to ${to}`);
-    const events = this.#with.events.commitOf(statusEvents(prover.build.owner, prover.id, to));
+    const events = this.#with.events.commitOf(statusEvents(prover, to));
     const next = to === "provisioned" ? this.#with.followUp(prover) : {};
     await this.#write(prover, { ...prover, status: to }, lease, mergeCommits(more, events, next));
     this.#with.log.info("prover moved", { prover_id: prover.id, state: to });

@@ -1,0 +1,240 @@
+/**
+ * Sends deliveries that are due. An attempt begins with a commit that moves the delivery's next attempt beyond it: so
+ * no two nodes send it at once, and one that a crash cut off is sent again. There is no queue in memory.
+ */
+import { isoTimestamp, type Clock } from "../clock.js";
+import { AppError } from "../errors.js";
+import { failureFields } from "../events/event-log.js";
+import type { Log } from "../log.js";
+import type { Egress } from "../net/egress.js";
+import { retryOnConflict } from "../store/commits.js";
+import { StoreConflict, type StoreRecord } from "../store/store.js";
+import { pauseMs } from "./delivery-schedule.js";
+import { signatureHeaders } from "./signature.js";
+import type { WebhookDisabling } from "./webhook-disabling.js";
+import { placeOf, type DeliveryRow, type WebhookRecords, type WebhookRow } from "./webhook-records.js";
+import type { AttemptJson } from "./webhook-schemas.js";
+import type { SigningSecrets, WebhookSecrets } from "./webhook-secrets.js";
+
+export interface DelivererDependencies {
+  readonly records: WebhookRecords;
+  readonly secrets: WebhookSecrets;
+  readonly egress: Pick<Egress, "fetch">;
+  readonly disabling: WebhookDisabling;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** A receiver should take a message and work on it later. */
+const TIMEOUT_MS = 15_000;
+/** Longer than an attempt with its commits; after it an attempt counts as cut off. */
+const LEASE_MS = 60_000;
+/** What receivers answer is not kept, and not read beyond this. */
+const ANSWER_BYTES_MAX = 16 * 1024;
+/** Attempts at a time, of all webhooks and of one: a slow receiver takes few of them. */
+const ATTEMPTS_AT_ONCE = 32;
+const ATTEMPTS_PER_WEBHOOK = 4;
+/** A third of the webhooks' attempts that run are of one owner at most. */
+const ATTEMPTS_PER_OWNER = 12;
+/** When due deliveries are looked for although nothing was queued: the shortest pause. */
+const TICK_MS = 5_000;
+const ATTEMPTS_KEPT = 20;
+
+export class Deliverer {
+  readonly #with: DelivererDependencies;
+  /** Deliveries that are being sent, each with its webhook and owner. */
+  readonly #running = new Map<string, { readonly names: readonly string[]; readonly settled: Promise<void> }>();
+  readonly #stopping = new AbortController();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(dependencies: DelivererDependencies) {
+    this.#with = dependencies;
+  }
+
+  /** Sends what is due, now and from now on. */
+  start(): void {
+    this.#timer = setInterval(() => this.wake(), TICK_MS).unref();
+    this.wake();
+  }
+
+  /** Ends the running attempts, which are made again after the next start, and resolves then. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#stopping.abort(new AppError("shutting_down", { message: "the server is stopping" }));
+    await this.idle();
+  }
+
+  /** Resolves when no attempt runs. */
+  async idle(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all([...this.#running.values()].map(({ settled }) => settled));
+  }
+
+  /** Starts what is due, as far as there is room. */
+  wake(): void {
+    const { records, secrets, log } = this.#with;
+    if (this.#stopping.signal.aborted || !secrets.isUnsealed) return;
+    try {
+      for (const webhook of records.webhooks.records("owner", [])) {
+        if (this.#running.size >= ATTEMPTS_AT_ONCE) return;
+        if (webhook.value.enabled) this.#startDue(webhook.value);
+      }
+    } catch (error) {
+      log.error("due messages of webhooks cannot be read; the next round tries again", failureFields(error));
+    }
+  }
+
+  #startDue(webhook: WebhookRow): void {
+    const now = isoTimestamp(this.#with.clock.nowMs());
+    // Those that run have moved, or are about to, and are passed over.
+    for (const record of this.#with.records.soonest(placeOf(webhook), 2 * ATTEMPTS_PER_WEBHOOK)) {
+      const { id, next_attempt_at: dueAt, owner } = record.value;
+      if (dueAt === null || dueAt > now) return;
+      const names = [webhook.id, `${owner.kind}:${owner.id}`];
+      if (this.#count(names[0]) >= ATTEMPTS_PER_WEBHOOK || this.#count(names[1]) >= ATTEMPTS_PER_OWNER) return;
+      if (this.#running.size >= ATTEMPTS_AT_ONCE) return;
+      if (this.#running.has(id)) continue;
+      const settled = this.#attempt(webhook, record)
+        .catch((error: unknown) => {
+          if (this.#stopping.signal.aborted) return;
+          this.#with.log.error("an attempt of a webhook cannot be recorded", {
+            webhook_id: webhook.id,
+            ...failureFields(error),
+          });
+        })
+        .finally(() => {
+          this.#running.delete(id);
+          this.wake();
+        });
+      this.#running.set(id, { names, settled });
+    }
+  }
+
+  #count(name: string | undefined): number {
+    return [...this.#running.values()].filter(({ names }) => name !== undefined && names.includes(name)).length;
+  }
+
+  async #attempt(webhook: WebhookRow, record: StoreRecord<DeliveryRow>): Promise<void> {
+    const { records, secrets } = this.#with;
+    if (!(await this.#lease(record))) return;
+    let keys: SigningSecrets;
+    try {
+      keys = await secrets.read(webhook.owner, webhook.secret);
+    } catch (error) {
+      const code = error instanceof AppError ? error.code : "";
+      if (code !== "vault_sealed" && code !== "webhook_secret_missing") throw error;
+      await this.#release(record);
+      if (code === "webhook_secret_missing" && this.#isPresent(webhook))
+        await this.#with.disabling.disable(webhook, {
+          code,
+          message: "its secret is no longer in the vault; rotate the secret, then enable it",
+        });
+      return;
+    }
+    const attempt = await this.#send(webhook, record.value, keys);
+    const isDelivered = attempt.error === null;
+    const ended = await this.#record(record.value, attempt);
+    if (isDelivered || ended === undefined) return;
+    if (attempt.status === 410)
+      await this.#with.disabling.disable(webhook, { code: "webhook_gone", message: "the receiver answered 410" });
+    else if (ended.state === "failed" && (records.lastSuccess(ended) ?? "") < ended.created_at)
+      await this.#with.disabling.disable(webhook, {
+        code: "webhook_failing",
+        message: `no message arrived for 3 days; the last attempt: ${attempt.error?.message ?? ""}`,
+      });
+  }
+
+  /** Moves the next attempt beyond this one. Returns false when another node was first, or the delivery is gone. */
+  async #lease(record: StoreRecord<DeliveryRow>): Promise<boolean> {
+    const { records, clock } = this.#with;
+    const next = { ...record.value, next_attempt_at: isoTimestamp(clock.nowMs() + LEASE_MS) };
+    try {
+      await records.commit(records.deliveries.updateCommit(record, next));
+      return true;
+    } catch (error) {
+      if (error instanceof StoreConflict) return false;
+      throw error;
+    }
+  }
+
+  /** Puts a leased delivery back without counting an attempt. */
+  async #release({ key, value }: StoreRecord<DeliveryRow>): Promise<void> {
+    await this.#change(key.slice(1), (row) => ({ ...row, next_attempt_at: value.next_attempt_at }));
+  }
+
+  /** True while the webhook has the secret that was read: a rotation during the attempt gives it another. */
+  #isPresent({ owner, id, secret }: WebhookRow): boolean {
+    const present = this.#with.records.webhooks.get([owner.kind, owner.id, id])?.value;
+    return present?.secret.secret_id === secret.secret_id;
+  }
+
+  async #send(webhook: WebhookRow, { id, payload }: DeliveryRow, keys: SigningSecrets): Promise<AttemptJson> {
+    const { egress, clock } = this.#with;
+    const startedMs = clock.nowMs();
+    const started = clock.monotonicMs();
+    const outcome = (status: number | null, error: AttemptJson["error"]): AttemptJson => ({
+      at: isoTimestamp(startedMs),
+      duration_ms: Math.max(0, Math.round(clock.monotonicMs() - started)),
+      status,
+      error,
+    });
+    const message = { id: `msg_${id}`, timestampSec: Math.floor(startedMs / 1000), body: payload };
+    const isRotating = (webhook.previous_secret_until ?? "") > isoTimestamp(startedMs);
+    const previous = isRotating && keys.previous !== undefined ? [keys.previous] : [];
+    try {
+      const { status } = await egress.fetch(webhook.url, {
+        method: "POST",
+        headers: {
+          "content-type": "application/json",
+          "user-agent": "Proofwright-Webhooks",
+          ...signatureHeaders(message, [keys.current, ...previous]),
+        },
+        body: payload,
+        timeoutMs: TIMEOUT_MS,
+        answerBytesMax: ANSWER_BYTES_MAX,
+        signal: this.#stopping.signal,
+      });
+      if (status >= 200 && status < 300) return outcome(status, null);
+      const text = status >= 300 && status < 400 ? "which is not followed" : "in place of 200 to 299";
+      return outcome(status, { code: "webhook_refused", message: `the receiver answered ${String(status)}, ${text}` });
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code === "shutting_down") throw error;
+      return outcome(null, { code: error.code, message: error.message });
+    }
+  }
+
+  /** Notes an attempt. Returns the delivery as it is then; undefined when it was deleted. */
+  async #record(before: DeliveryRow, attempt: AttemptJson): Promise<DeliveryRow | undefined> {
+    const { records } = this.#with;
+    const isDelivered = attempt.error === null;
+    const tries = before.tries + 1;
+    const pause = isDelivered || attempt.status === 410 ? undefined : pauseMs(tries);
+    const nowMs = this.#with.clock.nowMs();
+    const now = isoTimestamp(nowMs);
+    return await retryOnConflict(async () => {
+      const current = records.deliveries.get([before.owner.kind, before.owner.id, before.webhook_id, before.id]);
+      if (current === undefined) return undefined;
+      const next: DeliveryRow = {
+        ...current.value,
+        tries,
+        attempts: [...current.value.attempts, attempt].slice(-ATTEMPTS_KEPT),
+        state: isDelivered ? "delivered" : pause === undefined ? "failed" : "pending",
+        next_attempt_at: pause === undefined ? null : isoTimestamp(nowMs + pause),
+        ended_at: pause === undefined ? now : null,
+      };
+      await records.commit(
+        records.deliveries.updateCommit(current, next),
+        pause === undefined ? records.trimCommit(next) : {},
+        isDelivered ? records.successCommit(next, now) : {},
+      );
+      return next;
+    });
+  }
+
+  async #change(key: readonly (string | number)[], decide: (row: DeliveryRow) => DeliveryRow): Promise<void> {
+    const { records } = this.#with;
+    await retryOnConflict(async () => {
+      const current = records.deliveries.get(key);
+      if (current !== undefined) await records.commit(records.deliveries.updateCommit(current, decide(current.value)));
+    });
+  }
+}
