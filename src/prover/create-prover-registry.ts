@@ -177,7 +177,7 @@ const SOURCE_LIMITS: SourceLimits = {
 const UPLOAD_BYTES_MAX = 2047 * 1024 ** 2;
 /** That of 2^20 powers, with all Lagrange points, has 1.2 GB. */
 const POWERS_BYTES_MAX = 2 ** 31;
-/** Those of three PLONK keys of 2^20 gates, 1.6 GiB each with a public signal or none, and of many small ones. */
+/** Those of three PLONK keys of 2^20 gates, 1.5 GiB each by their layout with a public signal or none. */
 const ZKEY_BYTES_MAX = 8 * 1024 ** 3;
 /** The files of two large circuits with their keys. */
 const UPLOADS_PER_OWNER = 2;

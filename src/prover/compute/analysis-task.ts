@@ -13,6 +13,7 @@ import {
   type FileRead,
 } from "../../engine/circuit/compile-circuit.js";
 import { MemoryBudget } from "../../platform/concurrency/memory-budget.js";
+import { runWithUnknownMemory } from "../../platform/concurrency/unknown-memory.js";
 import { AppError } from "../../platform/errors.js";
 import { workerPath } from "../../platform/files/package-root.js";
 import type { ProcessTaskFailure, ProcessTaskLimits, ProcessTasks } from "../../platform/pool/process-task.js";
@@ -25,7 +26,6 @@ import {
   isOutOfMemory,
   type CompileAllowance,
 } from "./compile-task.js";
-import { runWithUnknownMemory } from "./unknown-memory.js";
 
 export interface AnalysisInput {
   readonly source: CircuitSource;

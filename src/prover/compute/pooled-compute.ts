@@ -16,6 +16,7 @@ import {
 import type { CircuitCounts, MemoryNeeds } from "../../engine/proof-systems/memory-needs.js";
 import { PROOF_SYSTEMS } from "../../engine/proof-systems/names.js";
 import { MemoryBudget, type MemoryRequest } from "../../platform/concurrency/memory-budget.js";
+import { runWithUnknownMemory } from "../../platform/concurrency/unknown-memory.js";
 import { AppError } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
 import type { CompileAllowances } from "./compile-allowances.js";
@@ -35,7 +36,6 @@ import { refusalOf } from "./memory-refusal.js";
 import { OpenKeys, type OpenKeysOptions } from "./open-keys.js";
 import { GaveWay } from "../../platform/pool/thread-pool.js";
 import type { ProcessTaskFailure, ProcessTasks } from "../../platform/pool/process-task.js";
-import { runWithUnknownMemory } from "./unknown-memory.js";
 import { SETUP_PROCESS_LIMITS, limitsFor, makeReferenceStringInProcess, setupInProcess } from "./setup-task.js";
 import { DEFAULT_COMPILE_LIMITS, type CompileLimits } from "../../engine/circuit/compile-circuit.js";
 import type { Diagnostic } from "../../engine/circuit/diagnostics.js";

@@ -1,7 +1,7 @@
 /** Processes whose memory nobody can tell: what they take of the server's, and whose turn it is. */
 import { describe, expect, it } from "vitest";
 import { MemoryBudget } from "../../../src/platform/concurrency/memory-budget.js";
-import { runWithUnknownMemory } from "../../../src/prover/compute/unknown-memory.js";
+import { runWithUnknownMemory } from "../../../src/platform/concurrency/unknown-memory.js";
 
 const MIB = 1024 ** 2;
 const what = "the compilation of this circuit";
