@@ -2,7 +2,7 @@
  * Emits what multiplies many points by one number, beside the additions of point-batch.ts: doubling of a whole array,
  * which is two thirds of such a multiplication, and the curve's endomorphism, which halves the number of doublings.
  */
-import { CHAINS, batchLayout, emitChainInverses, emitSum, stored } from "./point-batch.js";
+import { batchLayout, chainsOf, emitChainInverses, emitSum, stored } from "./point-batch.js";
 import { lanesOf } from "../field/field.js";
 import type { Address, Field } from "../field/field.js";
 import type { Inversion } from "../field/inversion.js";
@@ -64,7 +64,7 @@ function defineDoubleAll<E>(module: ModuleBuilder, field: Field<E>, inversion: I
     const record = f.let(i32.add(scratch, i32.const(layout.records)));
     const point = f.let(points);
     const end = f.let(i32.add(points, i32.mul(count, i32.const(pointBytes))));
-    const chains = Array.from({ length: CHAINS }, () => field.variable(f, field.productMax));
+    const chains = Array.from({ length: chainsOf(field) }, () => field.variable(f, field.productMax));
     for (const chain of chains) field.assign(f, chain, field.constant(f, [1n]));
     f.while(i32.ltU(point, end), () => {
       for (const chain of chains) {
