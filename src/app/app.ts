@@ -49,6 +49,7 @@ export async function createApp(config: Config, dependencies: AppDependencies): 
     metrics: new Metrics({
       lanes: () => lanesOf(areas, platform),
       disagreements: () => areas.provers.crossChecks.disagreements,
+      wideDiscards: () => areas.kernelForm.discards,
       verifierDisagreements: () => areas.provers.verifierDisagreements(),
     }),
     requestHashKey: await secretKey(join(platform.dataDir, "request-hash-key")),

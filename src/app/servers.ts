@@ -147,6 +147,7 @@ function boundRoutes(parts: AppParts): BoundRoute[] {
         { name: "vault_unsealed", ok: parts.vault.service.isUnsealed() },
       ],
       sandbox: parts.sandbox,
+      kernels: () => parts.kernelForm.status,
       isOperator: async (token) => {
         const { permissions } = await authenticate(parts, token, "service");
         return holdsAll(permissions, PERMISSIONS.sudo);

@@ -6,7 +6,7 @@ import { DOCS_SCRIPT, DOCS_STYLE, docsPage } from "./docs-page.js";
 import { SANDBOX_LIMITS } from "../pool/process-sandbox.js";
 import type { Sandbox } from "../pool/sandbox.js";
 import type { serviceRoutes } from "./routes.js";
-import type { SandboxStatusJson } from "./schemas.js";
+import type { KernelStatusJson, SandboxStatusJson } from "./schemas.js";
 
 /** One condition of readiness. */
 export interface ReadinessCheck {
@@ -26,6 +26,8 @@ export interface ServiceDependencies {
   /** Asked on every readiness call; must be quick. */
   readonly readiness: () => readonly ReadinessCheck[];
   readonly sandbox: Pick<Sandbox, "mode" | "missing">;
+  /** What the proving kernels run on now. */
+  readonly kernels: () => KernelStatusJson;
   /** Resolves to true when the bearer token has the permission sudo. Rejects for a token that is not valid. */
   readonly isOperator: (token: string) => Promise<boolean>;
 }
@@ -47,7 +49,9 @@ export function createServiceHandlers(
       const body = { status: "ok" as const, name, version };
       // A token that is not valid changes nothing: the status itself is public.
       const isOperator = bearer !== undefined && (await dependencies.isOperator(bearer).catch(() => false));
-      return { status: 200, body: isOperator ? { ...body, sandbox: sandboxStatus(dependencies.sandbox) } : body };
+      if (!isOperator) return { status: 200, body };
+      const { sandbox, kernels } = dependencies;
+      return { status: 200, body: { ...body, sandbox: sandboxStatus(sandbox), kernels: kernels() } };
     },
     getLiveness: () => ({ status: 200, body: { live: true } }),
     getReadiness: () => {

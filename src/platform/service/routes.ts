@@ -10,7 +10,8 @@ export const serviceRoutes = {
     path: "/status",
     summary: "Status of the service",
     auth: "public",
-    description: "A bearer token with the permission sudo adds the state of the compilers' sandbox.",
+    description:
+      "A bearer token with the permission sudo adds the state of the compilers' sandbox and the form of the proving kernels.",
     responses: { 200: { description: "The service answers", schema: ServiceStatus } },
   }),
   getLiveness: defineRoute({

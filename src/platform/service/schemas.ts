@@ -12,12 +12,25 @@ const SandboxStatus = Type.Object(
 );
 export type SandboxStatusJson = Static<typeof SandboxStatus>;
 
+const KernelStatus = Type.Object(
+  {
+    form: Type.Union([Type.Literal("four_lanes"), Type.Literal("two_lanes")]),
+    reason: Type.String({ description: "why this form runs" }),
+    speedups: Type.Record(Type.String(), Type.Number(), {
+      description: "how many times as fast each kernel was on four lanes as on two, when the server started",
+    }),
+  },
+  { description: "the form of the proving kernels; only for tokens with the permission sudo" },
+);
+export type KernelStatusJson = Static<typeof KernelStatus>;
+
 export const ServiceStatus = Type.Object(
   {
     status: Type.Literal("ok"),
     name: Type.String(),
     version: Type.String(),
     sandbox: Type.Optional(SandboxStatus),
+    kernels: Type.Optional(KernelStatus),
   },
   { description: "the process serves" },
 );

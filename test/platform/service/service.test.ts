@@ -22,6 +22,7 @@ beforeAll(async () => {
         routes: Object.values(serviceRoutes),
         readiness: () => checks,
         sandbox: { mode: "require", missing: ["network"] },
+        kernels: () => ({ form: "two_lanes", reason: "four lanes are switched off", speedups: {} }),
         isOperator: (token) =>
           token === "forged" ? Promise.reject(new Error("unauthorized")) : Promise.resolve(token === "operator"),
       },
@@ -44,7 +45,7 @@ describe("the service's own routes", () => {
     expect(await (await fetch(`${front.url}/livez`)).json()).toEqual({ live: true });
   });
 
-  it("show the sandbox of the compilers to operators, and to nobody else", async () => {
+  it("show the sandbox of the compilers and the form of the kernels to operators, and to nobody else", async () => {
     const statusFor = async (token: string): Promise<unknown> =>
       await (await fetch(`${front.url}/status`, { headers: { authorization: `bearer ${token}` } })).json();
     const open = { status: "ok", name: "Proof<wright>", version: "1.2.3" };
@@ -54,6 +55,7 @@ describe("the service's own routes", () => {
         mode: "require",
         missing: [{ limit: "network", consequence: "a compiler can open network connections" }],
       },
+      kernels: { form: "two_lanes", reason: "four lanes are switched off", speedups: {} },
     });
     for (const token of ["user", "forged"]) expect(await statusFor(token)).toEqual(open);
   });
