@@ -7,7 +7,7 @@ export interface BenchRow {
   readonly circuit?: string;
   /** Who did it: `proofwright`, or the peer measured beside it in the same run. */
   readonly peer: string;
-  readonly unit: "ns" | "us" | "ms" | "s" | "ops/s" | "MB";
+  readonly unit: "ns" | "us" | "ms" | "s" | "ops/s" | "MB" | "count";
   readonly median: number;
   readonly p95?: number;
   readonly samples: number;

@@ -7,7 +7,7 @@ import type { BenchRow } from "./subject.js";
 
 const COLUMNS = ["subject", "id", "circuit", "who", "median", "p95", "unit", "n", "ours is better by", "note"] as const;
 
-/** Rates grow when they get better; all other units are times and sizes, which shrink. */
+/** Rates and counts of lanes grow when they get better; all other units are times and sizes, which shrink. */
 const IS_RATE: Readonly<Record<BenchRow["unit"], boolean>> = {
   "ops/s": true,
   ns: false,
@@ -15,6 +15,7 @@ const IS_RATE: Readonly<Record<BenchRow["unit"], boolean>> = {
   ms: false,
   s: false,
   MB: false,
+  count: true,
 };
 
 /**

@@ -51,6 +51,7 @@ export async function createApp(config: Config, dependencies: AppDependencies): 
     metrics: new Metrics({
       lanes,
       disagreements: () => areas.provers.crossChecks.disagreements,
+      wideDiscards: () => areas.kernelForm.discards,
       verifierDisagreements: () => areas.provers.verifierDisagreements(),
     }),
     requestHashKey: await secretKey(join(platform.dataDir, "request-hash-key")),

@@ -35,12 +35,14 @@ import { admitSealStart } from "../vault/seal/start-mode.js";
 import type { WebhookParts } from "../platform/webhooks/create-webhooks.js";
 import { openChain } from "./open-chain.js";
 import { openWebhooks } from "./open-webhooks.js";
+import { KernelForm } from "./kernel-form.js";
 import { openIdentity, type IdentityParts } from "./open-identity.js";
 import type { Platform } from "./open-platform.js";
 
 export interface Areas {
   readonly vault: Vault;
   readonly pools: ComputePools;
+  readonly kernelForm: KernelForm;
   readonly sandbox: Sandbox;
   readonly provers: ProverRegistry;
   readonly identityParts: IdentityParts;
@@ -71,7 +73,8 @@ export async function openAreas(platform: Platform): Promise<Areas> {
   const vault = await openVault(platform, { unsealed, turnOf: turnOfName });
   const sandbox = await openSandbox({ mode: config.sandbox }, { log });
   const tasks = new ProcessTasks({ sandbox });
-  const pools = createPools(platform);
+  const kernelForm = await KernelForm.open({ mode: config.kernels === "wasm" ? config.wide : "off" }, { tasks, log });
+  const pools = createPools(platform, kernelForm);
   // Identity is built after the provers, who ask it only with requests.
   const requireTenant: RequireTenant = (...asked) => {
     requireTenantBy(identityParts.identity.services.access)(...asked);
@@ -119,7 +122,7 @@ export async function openAreas(platform: Platform): Promise<Areas> {
     ownerDeleted.on((owner) => part.purge(owner));
   }
   await vault.start();
-  return { vault, pools, sandbox, provers, identityParts, chain, webhooks, subscriptionTokens };
+  return { vault, pools, kernelForm, sandbox, provers, identityParts, chain, webhooks, subscriptionTokens };
 }
 
 /** True where the server makes its own seal key: in development mode, without settings of another one. */
@@ -178,7 +181,7 @@ async function openVault(
   return vault;
 }
 
-function createPools({ config, log }: Platform): ComputePools {
+function createPools({ config, log }: Platform, kernelForm: KernelForm): ComputePools {
   return new ComputePools(
     {
       proveThreads: config.prove_threads,
@@ -186,6 +189,9 @@ function createPools({ config, log }: Platform): ComputePools {
       interactiveThreads: INTERACTIVE_THREADS,
       proveQueueLengthMax: config.prove_queue,
       interactiveQueueLengthMax: INTERACTIVE_QUEUE_MAX,
+      onProved: () => {
+        kernelForm.tellDiscards();
+      },
     },
     { log },
   );

@@ -166,6 +166,7 @@ function boundRoutes(parts: AppParts): BoundRoute[] {
       ],
       sandbox: parts.sandbox,
       work: () => workOf(parts),
+      kernels: () => parts.kernelForm.status,
       isOperator: async (token) => {
         const { permissions } = await authenticate(parts, token, "service");
         return holdsAll(permissions, PERMISSIONS.sudo);

@@ -13,6 +13,7 @@ import { withoutUnknownNames } from "./closed/nameless-problems.js";
 import { openClosedInputs } from "./closed/open-inputs.js";
 import { checkWitness, publicSignalsOf } from "./groth16/prove.js";
 import { onDroppedKey } from "./process/dropped-keys.js";
+import { discardWideForms, isWideOn, onTwoLanes } from "./kernels/wide/wide-form.js";
 import { appendNotes } from "./merkle/note-tree.js";
 import { insertNullifiers, proveNotes } from "./merkle/tree-tasks.js";
 import type { ProofSystemName } from "./proof-systems/names.js";
@@ -114,17 +115,20 @@ async function prove(message: ProveMessage): Promise<TaskResult<ProveValue>> {
   if (malformed !== undefined) return malformed;
   const publicCount = circuit.outputCount + circuit.publicInputCount;
   const publicSignals = publicSignalsOf({ curve: system.curve, publicCount }, witness);
-  let proof = proveOnKernels(message, witness);
+  const first = proveOnKernels(message, witness);
+  let { proof } = first;
   let proveMs = performance.now() - startedMs - witnessMs;
   if (proof === undefined || !(await isOwnProofValid({ ...message, backend: "wasm" }, proof, publicSignals))) {
-    // The reference backend takes far longer, and would fail as well where the caller is at fault.
+    // Proofs take far longer than this, and would fail as well where the caller is at fault.
     const unsatisfied = unsatisfiedFailure(message, witness);
     if (unsatisfied !== undefined) return unsatisfied;
-    // A fault of the kernels costs time but no proof: the reference backend proves and checks again.
+    // A fault of the kernels costs time but no proof: two lanes, then the reference backend prove and check again.
     const againMs = performance.now();
-    proof = await system.proveOnReference(provingKeyOf(message), witness);
+    proof = await proveOnTwoLanes(message, witness, { first, publicSignals });
+    const isSound = proof !== undefined;
+    proof ??= await system.proveOnReference(provingKeyOf(message), witness);
     proveMs += performance.now() - againMs;
-    if (!(await isOwnProofValid({ ...message, backend: "reference" }, proof, publicSignals)))
+    if (!isSound && !(await isOwnProofValid({ ...message, backend: "reference" }, proof, publicSignals)))
       return {
         ok: false,
         code: "proof_self_check_failed",
@@ -235,18 +239,45 @@ function formOf(
   return {};
 }
 
-/** Undefined when the key is not open, or the kernels fail. */
-function proveOnKernels({ system, openKey, team }: ProveMessage, witness: Uint8Array): object | undefined {
-  if (openKey === undefined) return undefined;
+/** A proof that the kernels made, if they did, and whether they may have computed it wrongly on four lanes. */
+interface KernelAttempt {
+  readonly proof: object | undefined;
+  readonly isWideSuspect: boolean;
+}
+
+/** The proof is undefined when the key is not open, or the kernels fail. */
+function proveOnKernels({ system, openKey, team }: ProveMessage, witness: Uint8Array): KernelAttempt {
+  const wasWide = isWideOn();
+  let hasTrapped = false;
+  if (openKey === undefined) return { proof: undefined, isWideSuspect: false };
   // A proof that lost a helper is made again without helpers, from the start and with other blinding.
   for (const helpers of team === undefined ? [undefined] : [team, undefined]) {
     try {
-      return proverOf(system, openKey).prove(witness, helpers);
-    } catch {
+      return { proof: proverOf(system, openKey).prove(witness, helpers), isWideSuspect: wasWide };
+    } catch (error) {
       // No free workspace, a trap, or a witness that breaks the circuit: the caller finds out.
+      hasTrapped ||= error instanceof WebAssembly.RuntimeError;
     }
   }
-  return undefined;
+  return { proof: undefined, isWideSuspect: wasWide && hasTrapped };
+}
+
+/**
+ * Makes again on two lanes what may have gone wrong on four, without helpers, whose threads would take four. A valid
+ * proof shows that it did, and the process takes four lanes no more. Undefined when there is no such proof.
+ */
+async function proveOnTwoLanes(
+  message: ProveMessage,
+  witness: Uint8Array,
+  { first, publicSignals }: { readonly first: KernelAttempt; readonly publicSignals: readonly bigint[] },
+): Promise<object | undefined> {
+  if (!first.isWideSuspect) return undefined;
+  const { team: _team, ...alone } = message;
+  const { proof } = onTwoLanes(() => proveOnKernels(alone, witness));
+  if (proof === undefined || !(await isOwnProofValid({ ...message, backend: "wasm" }, proof, publicSignals)))
+    return undefined;
+  discardWideForms();
+  return proof;
 }
 
 /** Read anew each time, in far less time than a proof of the reference takes: what is kept would not be counted. */

@@ -10,6 +10,8 @@ export interface MetricsDependencies {
   readonly lanes?: () => Readonly<Record<string, LaneFigures>>;
   /** Returns how often verifiers of different code disagreed on a proof; called at each scrape. */
   readonly disagreements?: () => number;
+  /** Returns how often the four-lane kernels were given up because a proof was wrong; called at each scrape. */
+  readonly wideDiscards?: () => number;
   /** Returns how often a verifier contract and this server have disagreed since the start; called at each scrape. */
   readonly verifierDisagreements?: () => number;
 }
@@ -49,8 +51,9 @@ export class Metrics {
         this.set([...inFlight.values()].reduce((sum, count) => sum + count, 0));
       },
     });
-    const { verifierDisagreements } = dependencies;
+    const { verifierDisagreements, wideDiscards } = dependencies;
     if (verifierDisagreements !== undefined) registerDisagreements(verifierDisagreements, registers);
+    if (wideDiscards !== undefined) registerWideDiscards(wideDiscards, registers);
     if (dependencies.lanes !== undefined) registerLanes(dependencies.lanes, registers);
     const { disagreements } = dependencies;
     if (disagreements !== undefined)
@@ -97,6 +100,19 @@ function registerDisagreements(countOf: () => number, registers: Registry[]): vo
   new Counter({
     name: "proofwright_verifier_disagreements_total",
     help: "Times that a verifier contract on a chain disagreed with this server, or had other code than was deployed",
+    registers,
+    collect() {
+      this.reset();
+      this.inc(countOf());
+    },
+  });
+}
+
+/** 1 is an alarm: this version of Node computes wrongly on this CPU. */
+function registerWideDiscards(countOf: () => number, registers: Registry[]): void {
+  new Counter({
+    name: "proofwright_wide_kernel_discards_total",
+    help: "Times that the four-lane kernels were given up for the process because a proof was wrong on them",
     registers,
     collect() {
       this.reset();

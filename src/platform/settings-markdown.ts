@@ -61,6 +61,7 @@ export const SETTING_GROUPS: readonly { readonly title: string; readonly names: 
       "key_memory_mb",
       "memory_mb",
       "kernels",
+      "wide",
       "constraints_max",
       "ptau_dir",
       "ptau_upload_max_mb",

@@ -39,6 +39,8 @@ type Method<R extends RouteSpec> =
 
 export type Client<R extends Routes> = { readonly [Name in keyof R]: Method<R[Name]> };
 
+const PARTIAL_CONTENT = 206;
+
 /**
  * Makes a client with one method per route, named as in `routes`. A call resolves to `{status, body | bytes, headers,
  * total?}` for the statuses that the route declares, and rejects as `Transport.send` does.
@@ -57,7 +59,8 @@ export function createClient<const R extends Routes>(options: TransportOptions, 
 
 async function call(transport: Transport, route: RouteSpec, input?: LooseRequest & CallOptions): Promise<unknown> {
   const response = await transport.send({ ...input, method: route.method, path: route.path }, input);
-  const spec = route.responses[response.status];
+  // A part of a file is answered as the file is.
+  const spec = route.responses[response.status === PARTIAL_CONTENT ? 200 : response.status];
   if (spec === undefined) throw new Error(`${route.id} answered ${String(response.status)}, which it does not declare`);
   const base = {
     status: response.status,

@@ -2,13 +2,14 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeAll, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { compileCircuit } from "../../src/engine/circuit/compile-circuit.js";
 import { readCircuitInterface } from "../../src/engine/circuit/interface.js";
 import { readR1cs } from "../../src/engine/circuit/r1cs.js";
 import { BN254 } from "../../src/engine/curves/bn254.js";
 import { makeGroth16Key } from "../../src/engine/groth16/make-key.js";
 import type { ResidentKey } from "../../src/engine/kernels/groth16/resident-key.js";
+import { isWideOn, useWideForms, wideDiscards } from "../../src/engine/kernels/wide/wide-form.js";
 import type {
   OpenKey,
   ProveMessage,
@@ -19,6 +20,8 @@ import type {
 } from "../../src/engine/protocol.js";
 import { runComputeTask } from "../../src/engine/tasks.js";
 import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
+import { KERNEL_KINDS } from "../support/kernels.js";
+import { soundForms, spoiledForms } from "../support/wide.js";
 
 let message: ProveMessage;
 let r1cs: SharedBytes;
@@ -96,6 +99,39 @@ describe("the task prove", () => {
     const { c, h } = openKey.key;
     for (const section of [c, h]) new Uint8Array(openKey.key.memory.buffer, section.points, 64).fill(0x5a);
     expect(await proveAndVerify(openKey)).toBe(true);
+  });
+
+  describe.each(KERNEL_KINDS.filter((kind) => kind === "fma"))("on four lanes, %s", () => {
+    afterEach(() => {
+      useWideForms(undefined);
+    });
+
+    it("proves, and keeps four lanes when a key or a witness is at fault", async () => {
+      useWideForms(soundForms());
+      const openKey = await open(1, "four lanes");
+      expect(await proveAndVerify(openKey)).toBe(true);
+      const wrong = { ...message, openKey, witnessFile: wtns([1n, 35n, 3n, 10n]), r1cs };
+      expect(await runComputeTask({ task: "prove", message: wrong })).toMatchObject({
+        code: "constraints_unsatisfied",
+      });
+      new Uint8Array(openKey.key.memory.buffer, openKey.key.h.points, 64).fill(0x5a);
+      expect(await proveAndVerify(openKey)).toBe(true);
+      expect([isWideOn(), wideDiscards()]).toEqual([true, 0]);
+    });
+
+    it("proves again on two lanes when one lane of four was wrong, and takes four no more", async () => {
+      const forms = spoiledForms();
+      useWideForms(forms);
+      const openKey = await open(1, "one wrong lane");
+      expect(isWideOn()).toBe(true);
+      for (let i = 0; i < 2; i += 1) {
+        expect(await proveAndVerify(openKey)).toBe(true);
+        expect([isWideOn(), wideDiscards()]).toEqual([false, 1]);
+      }
+      // Another thread, which was given the same forms, sees it too.
+      useWideForms({ ...forms });
+      expect(isWideOn()).toBe(false);
+    });
   });
 
   it("refuses inputs that break the circuit's rules, open key or not", async () => {

@@ -7,9 +7,10 @@ import { defineConversions } from "./field/conversion.js";
 import { FmaField } from "./field/fma-field.js";
 import { IntegerField } from "./field/integer-field.js";
 import { defineInversion, defineQuadraticInversion } from "./field/inversion.js";
+import type { Inversion } from "./field/inversion.js";
 import { defineTransforms } from "./ntt/ntt.js";
 import { outlinePrime, outlineProducts } from "./field/outlined-field.js";
-import { definePointBatch } from "./point/point-batch.js";
+import { definePointBatch, foldedScratch } from "./point/point-batch.js";
 import { definePointMultiples } from "./point/point-multiples.js";
 import type { PointMultiples } from "./point/point-multiples.js";
 import { defineSinglePoint } from "./point/point-single.js";
@@ -22,7 +23,7 @@ import { defineVectors } from "./plonk/vectors.js";
 import { ModuleBuilder } from "./wasm/wasm-builder.js";
 import { MEMORY_PAGES_MAX } from "./wasm/features.js";
 import type { CurveParameters } from "../curves/curve-parameters.js";
-import type { PrimeField } from "./field/field.js";
+import type { Field, PrimeField } from "./field/field.js";
 import type { PointBatch } from "./point/point-batch.js";
 import type { ScratchBytes } from "./wasm/scratch-bytes.js";
 import type { QuadraticElement } from "./field/quadratic-field.js";
@@ -35,7 +36,7 @@ export interface FieldLayout {
   readonly prime: bigint;
   /** Bytes of an element at rest. */
   readonly elementBytes: number;
-  readonly lanes: 1 | 2;
+  readonly lanes: 1 | 2 | 4;
   readonly radix: bigint;
   /** Bytes of an element outside of the kernels, as a little-endian integer. */
   readonly bytes: number;
@@ -112,8 +113,8 @@ function assemble<E>(
     bytes: module.toBytes(MEMORY_PAGES_MAX),
     fr: fieldLayout(inlineFr, curve.frBytes),
     fq: fieldLayout(fq, curve.fqBytes),
-    g1: groupLayout(g1, fq, fqInversion.scratchBytes),
-    g2: groupLayout(g2, fq2, fq2Inversion.scratchBytes),
+    g1: groupLayout(g1, fq, fqInversion),
+    g2: groupLayout(g2, fq2, fq2Inversion),
     rows,
   };
 }
@@ -122,16 +123,23 @@ function fieldLayout<E>(field: PrimeField<E>, bytes: number): FieldLayout {
   return { prime: field.prime, elementBytes: field.elementBytes, lanes: field.lanes, radix: field.radix, bytes };
 }
 
-function groupLayout(
-  batch: PointBatch,
-  field: { elementBytes: number; lanes: number },
-  inversionScratchBytes: number,
-): GroupLayout {
+function groupLayout<E>(batch: PointBatch, field: Field<E>, inversion: Inversion): GroupLayout {
   return {
     pointBytes: batch.pointBytes,
     projectiveBytes: 3 * field.elementBytes,
     entriesPerStep: batch.entriesPerStep,
-    affineScratchBytes: field.elementBytes * field.lanes + inversionScratchBytes,
-    batchScratch: batch.scratch,
+    affineScratchBytes: field.elementBytes * field.lanes + inversion.scratchBytes,
+    // Threads lay out the memory that they share each by itself: the room is the same whether or not one takes the
+    // four-lane form.
+    batchScratch: field.lanes === 2 ? scratchForBoth(batch.scratch, foldedScratch(field, inversion)) : batch.scratch,
+  };
+}
+
+function scratchForBoth(two: ScratchBytes, four: ScratchBytes): ScratchBytes {
+  const steps = four.itemsPerStep / two.itemsPerStep;
+  return {
+    base: Math.max(two.base, four.base),
+    perStep: Math.max(steps * two.perStep, four.perStep),
+    itemsPerStep: four.itemsPerStep,
   };
 }

@@ -18,6 +18,8 @@
  *   need (buckets emits it, window-plan chooses the window, msm-lists lays out the memory).
  * - ntt/: number-theoretic transforms (domain.ts; ntt.ts emits the layers) and the two ends of Groth16's quotient
  *   (quotient.ts emits them).
+ * - wide/: the four-lane form of some kernels. wide-module.ts emits it from the same source, choose-form.ts finds out
+ *   whether it is right and faster here, wide-form.ts is what kernels.ts asks.
  * - threads/: one piece of work spread over threads (thread-team), the memory of a key (key-memory) and the
  *   workspaces in it that threads take (workspaces).
  * - groth16/: the prover. A key in memory (resident-key, build-resident-key), the steps of a proof (proof-steps), the
@@ -40,6 +42,8 @@ import { buildKernelModule, kernelModuleName } from "./kernel-module.js";
 import { ModuleCache } from "./wasm/module-cache.js";
 import type { CompiledModule } from "./wasm/module-cache.js";
 import { LIST_ENTRY_BYTES } from "./point/point-batch.js";
+import { isWideOn, wideFormOf } from "./wide/wide-form.js";
+import type { WideForm } from "./wide/wide-form.js";
 import { wasmHost } from "./wasm/wasm-host.js";
 import { generatorCoordinates } from "../curves/curve-parameters.js";
 import type { CurveParameters } from "../curves/curve-parameters.js";
@@ -53,6 +57,11 @@ interface KernelOptions {
   readonly curve?: CurveParameters;
   /** "fma", the default, is taken only where the machine fuses multiply-add; "integer" forces the fallback. */
   readonly preferred?: KernelKind;
+  /**
+   * Whether everything that is computed is checked before it is used, as a proof is verified. Such kernels take the
+   * four-lane form (wide/wide-form.ts) where this thread has it; others never do.
+   */
+  readonly isChecked?: boolean;
 }
 
 /** First byte of a kernel memory that callers may use. */
@@ -62,7 +71,8 @@ export const KERNEL_RESERVED_BYTES = 4096;
  */
 const PLACE = { g1: 64, g2: 1024, fillerTarget: 2048, scratch: 3072 } as const;
 
-type Exports = Record<string, (...args: readonly number[]) => number | readonly number[] | undefined>;
+type KernelFunction = (...args: readonly number[]) => number | readonly number[] | undefined;
+type Exports = Record<string, KernelFunction>;
 
 /** The module of each curve and kind that this thread has used. */
 const modules = new ModuleCache<KernelModule>();
@@ -70,7 +80,11 @@ const modules = new ModuleCache<KernelModule>();
 interface KernelChoice {
   readonly curve: CurveParameters;
   readonly kind: KernelKind;
+  readonly wide: WideForm | undefined;
 }
+
+/** Smaller batches take longer on four lanes: what they share, one inversion, costs more there. */
+const WIDE_ENTRIES_MIN = 32;
 
 /** The kernels of one curve on one memory. Names of kernels: see the files that define them. */
 export class Kernels {
@@ -85,10 +99,12 @@ export class Kernels {
   /** Addresses of the points at infinity. */
   readonly infinity: { readonly g1: number; readonly g2: number };
   readonly #exports: Exports;
+  /** The kernels that have a four-lane form, in that form. */
+  readonly #wideExports: Exports | undefined;
   /** The whole memory; kernel memories have a fixed size. */
   readonly #memoryWords: Uint32Array;
 
-  constructor({ kind, curve }: KernelChoice, compiled: CompiledModule<KernelModule>, memory: WebAssembly.Memory) {
+  constructor({ kind, curve, wide }: KernelChoice, compiled: CompiledModule<KernelModule>, memory: WebAssembly.Memory) {
     const { layout, module } = compiled;
     this.kind = kind;
     this.curve = curve;
@@ -100,7 +116,13 @@ export class Kernels {
     this.rows = layout.rows;
     this.infinity = { g1: PLACE.g1, g2: PLACE.g2 };
     this.#exports = new WebAssembly.Instance(module, { env: { memory } }).exports as Exports;
+    this.#wideExports = wide === undefined ? undefined : openWideExports(wide, memory);
     this.#memoryWords = new Uint32Array(memory.buffer);
+  }
+
+  /** Returns the lanes that a kernel runs on now; small batches of additions take two in any case. */
+  formOf(name: string): "two" | "four" {
+    return this.#wideExports?.[name] !== undefined && isWideOn() ? "four" : "two";
   }
 
   /** Calls a kernel for its effect. */
@@ -134,7 +156,9 @@ export class Kernels {
     const filler = this.infinity[group] + pointBytes;
     for (let i = entries; i < padded; i += 1)
       this.words(list + i * LIST_ENTRY_BYTES, 3).set([filler, filler + pointBytes, PLACE.fillerTarget]);
-    this.call(`${group}_add_batch`, list, padded, scratch);
+    const name = `${group}_add_batch`;
+    const add = padded < WIDE_ENTRIES_MIN ? this.#narrowFunction(name) : this.#function(name);
+    add(list, padded, scratch);
   }
 
   /** Returns a view of `count` words of 32 bits; `address` is a multiple of 4. */
@@ -191,7 +215,12 @@ export class Kernels {
     }
   }
 
-  #function(name: string): (...args: readonly number[]) => number | readonly number[] | undefined {
+  #function(name: string): KernelFunction {
+    const wide = this.#wideExports?.[name];
+    return wide !== undefined && isWideOn() ? wide : this.#narrowFunction(name);
+  }
+
+  #narrowFunction(name: string): KernelFunction {
     const found = this.#exports[name];
     if (found === undefined) throw new TypeError(`there is no kernel ${name}`);
     return found;
@@ -216,9 +245,15 @@ export function loadKernels(options: KernelOptions = {}): Kernels {
 /** Opens kernels on a memory that `loadKernels` has prepared, on any thread, for the same curve and kind. */
 export function openKernels(
   memory: WebAssembly.Memory,
-  { curve = BN254, preferred }: Pick<KernelOptions, "curve" | "preferred"> = {},
+  { curve = BN254, preferred, isChecked = false }: Pick<KernelOptions, "curve" | "preferred" | "isChecked"> = {},
 ): Kernels {
   const kind: KernelKind = preferred !== "integer" && hasFusedMultiplyAdd() ? "fma" : "integer";
   const compiled = modules.get(kernelModuleName(curve, kind), () => buildKernelModule(curve, kind));
-  return new Kernels({ curve, kind }, compiled, memory);
+  const wide = isChecked && kind === "fma" ? wideFormOf(curve.name) : undefined;
+  return new Kernels({ curve, kind, wide }, compiled, memory);
+}
+
+function openWideExports({ module, kernels }: WideForm, memory: WebAssembly.Memory): Exports {
+  const { exports } = new WebAssembly.Instance(module, { env: { memory } });
+  return Object.fromEntries(Object.entries(exports as Exports).filter(([name]) => kernels.includes(name)));
 }

@@ -6,6 +6,7 @@ import { curveProgramName, emitCurveProgram } from "../backends/snarkjs.js";
 import { BLS12_381 } from "../curves/bls12-381.js";
 import { BN254 } from "../curves/bn254.js";
 import { buildKernelModule, kernelModuleName } from "../kernels/kernel-module.js";
+import { buildWideModule, wideModuleName } from "../kernels/wide/wide-module.js";
 import { PAIRING_PAGES } from "../kernels/pairing/pairing-memory.js";
 import { buildPairingModule, pairingModuleName } from "../kernels/pairing/pairing-module.js";
 import { pairingPlanOf } from "../kernels/pairing/pairing-plan.js";
@@ -16,6 +17,7 @@ export async function writePrograms(folder: string): Promise<void> {
   const write = (name: string, program: object): void => {
     writeFileSync(join(folder, name), serialize(program));
   };
+  write(wideModuleName(BN254), buildWideModule(BN254));
   for (const curve of [BN254, BLS12_381]) {
     write(curveProgramName(curve.name), await emitCurveProgram(curve.name));
     // A machine without fused multiply-add may run what another has built.

@@ -8,7 +8,7 @@ import { DOCS_SCRIPT, DOCS_STYLE, docsPage } from "./docs-page.js";
 import { SANDBOX_LIMITS } from "../pool/process-sandbox.js";
 import type { Sandbox } from "../pool/sandbox.js";
 import type { serviceRoutes } from "./routes.js";
-import type { SandboxStatusJson, WorkStatusJson } from "./schemas.js";
+import type { KernelStatusJson, SandboxStatusJson, WorkStatusJson } from "./schemas.js";
 
 /** One condition of readiness. */
 export interface ReadinessCheck {
@@ -32,6 +32,8 @@ export interface ServiceDependencies {
   readonly sandbox: Pick<Sandbox, "mode" | "missing">;
   /** What the server works at; for operators. */
   readonly work: () => WorkStatusJson;
+  /** What the proving kernels run on now. */
+  readonly kernels: () => KernelStatusJson;
   /** Resolves to true when the bearer token has the permission sudo. Rejects for a token that is not valid. */
   readonly isOperator: (token: string) => Promise<boolean>;
 }
@@ -55,10 +57,8 @@ export function createServiceHandlers(
       // A token that is not valid changes nothing: the status itself is public.
       const isOperator = bearer !== undefined && (await dependencies.isOperator(bearer).catch(() => false));
       if (!isOperator) return { status: 200, body };
-      return {
-        status: 200,
-        body: { ...body, sandbox: sandboxStatus(dependencies.sandbox), work: dependencies.work() },
-      };
+      const { sandbox, work, kernels } = dependencies;
+      return { status: 200, body: { ...body, sandbox: sandboxStatus(sandbox), work: work(), kernels: kernels() } };
     },
     getLiveness: () => ({ status: 200, body: { live: true } }),
     getReadiness: () => {

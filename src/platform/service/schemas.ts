@@ -27,6 +27,18 @@ const WorkStatus = Type.Object(
 export type WorkStatusJson = Static<typeof WorkStatus>;
 export type SandboxStatusJson = Static<typeof SandboxStatus>;
 
+const KernelStatus = Type.Object(
+  {
+    form: Type.Union([Type.Literal("four_lanes"), Type.Literal("two_lanes")]),
+    reason: Type.String({ description: "why this form runs" }),
+    speedups: Type.Record(Type.String(), Type.Number(), {
+      description: "how many times as fast each kernel was on four lanes as on two, when the server started",
+    }),
+  },
+  { description: "the form of the proving kernels; only for tokens with the permission sudo" },
+);
+export type KernelStatusJson = Static<typeof KernelStatus>;
+
 export const ServiceStatus = Type.Object(
   {
     status: Type.Literal("ok"),
@@ -34,6 +46,7 @@ export const ServiceStatus = Type.Object(
     version: Type.String(),
     sandbox: Type.Optional(SandboxStatus),
     work: Type.Optional(WorkStatus),
+    kernels: Type.Optional(KernelStatus),
   },
   { description: "the process serves" },
 );

@@ -35,6 +35,8 @@ interface ComputePoolsOptions {
   readonly proveHelpersMax?: number;
   /** How long one owner's proofs may keep more than their share of the threads while another owner's wait. */
   readonly giveWayMs?: number;
+  /** Called after every proof, whatever came of it. */
+  readonly onProved?: () => void;
   /** Compiled worker entry; the server's own by default. */
   readonly entry?: string;
 }
@@ -70,10 +72,12 @@ export class ComputePools {
   /** Teams with helpers, with the id of the key that they prove with. */
   readonly #teams = new Map<SharedArrayBuffer, string>();
   readonly #keyPlaces: KeyPlaces;
+  readonly #onProved: (() => void) | undefined;
 
   constructor(options: ComputePoolsOptions, dependencies: { log: Log }) {
     const entry = options.entry ?? workerPath("compute.worker");
     this.#helpersMax = options.proveHelpersMax ?? 0;
+    this.#onProved = options.onProved;
     this.#keyPlaces = new KeyPlaces({ threads: options.proveThreads, queueLengthMax: options.proveQueueLengthMax });
     this.#pools = {
       interactive: new ThreadPool(
@@ -131,7 +135,11 @@ export class ComputePools {
     const { openKey } = message;
     if (openKey !== undefined && this.#keyPlaces.freeOf(openKey) <= 0)
       for (const [team, id] of this.#teams) if (id === openKey.id) dismissHelpers(team);
-    return await this.#keyPlaces.run(openKey, options, async () => await this.#proveInTeam(message, options));
+    try {
+      return await this.#keyPlaces.run(openKey, options, async () => await this.#proveInTeam(message, options));
+    } finally {
+      this.#onProved?.();
+    }
   }
 
   async #proveInTeam(message: ProveMessage, options: ProveOptions): Promise<TaskResult<ProveValue>> {

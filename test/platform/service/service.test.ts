@@ -28,6 +28,7 @@ beforeAll(async () => {
         readiness: () => checks,
         sandbox: { mode: "require", missing: ["network"] },
         work: () => WORK,
+        kernels: () => ({ form: "two_lanes", reason: "four lanes are switched off", speedups: {} }),
         isOperator: (token) =>
           token === "forged" ? Promise.reject(new Error("unauthorized")) : Promise.resolve(token === "operator"),
       },
@@ -50,7 +51,7 @@ describe("the service's own routes", () => {
     expect(await (await fetch(`${front.url}/livez`)).json()).toEqual({ live: true });
   });
 
-  it("show the sandbox of the compilers and what runs to operators, and to nobody else", async () => {
+  it("show the sandbox, what runs and the form of the kernels to operators, and to nobody else", async () => {
     const statusFor = async (token: string): Promise<unknown> =>
       await (await fetch(`${front.url}/status`, { headers: { authorization: `bearer ${token}` } })).json();
     const open = { status: "ok", name: "Proof<wright>", version: "1.2.3" };
@@ -61,6 +62,7 @@ describe("the service's own routes", () => {
         missing: [{ limit: "network", consequence: "a compiler can open network connections" }],
       },
       work: WORK,
+      kernels: { form: "two_lanes", reason: "four lanes are switched off", speedups: {} },
     });
     for (const token of ["user", "forged"]) expect(await statusFor(token)).toEqual(open);
   });

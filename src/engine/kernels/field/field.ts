@@ -10,6 +10,9 @@
  * Memory: an element at rest takes `elementBytes`. Points are arrays of elements (x then y); vectors of scalars are
  * arrays of blocks, a block holding `lanes` neighbouring elements interleaved limb by limb, so that one aligned load
  * fetches a limb of each.
+ *
+ * With four lanes (wide-field.ts) whole vectors are handled by functions of two halves (wasm-builder.ts). Functions of
+ * one half use the same field for what is done to one lane at a time, or to each in turn.
  */
 import type { FunctionBuilder } from "../wasm/wasm-builder.js";
 import type { Expression, Local, ValueType } from "../wasm/wasm-ops.js";
@@ -21,8 +24,10 @@ export interface LanePlace {
   readonly address: Address;
   /** Bytes from the address to the block. */
   readonly offset: number;
-  readonly lane: 0 | 1;
+  readonly lane: Lane;
 }
+
+export type Lane = 0 | 1 | 2 | 3;
 
 /** a * b, or minus that. */
 export interface Product<E> {
@@ -32,9 +37,11 @@ export interface Product<E> {
 }
 
 export interface Field<E> {
-  readonly lanes: 1 | 2;
+  readonly lanes: 1 | 2 | 4;
   /** Bytes of one element at rest; a multiple of 8. */
   readonly elementBytes: number;
+  /** Bytes from a block to what may stand behind it. */
+  readonly blockBytes: number;
   /** Type and number of the local variables that hold an element, for calls. */
   readonly localType: ValueType;
   readonly localCount: number;
@@ -127,8 +134,13 @@ export interface PrimeField<E> extends Field<E> {
 }
 
 /** Returns the numbers of a field's lanes. */
-export function lanesOf<E>(field: Field<E>): readonly (0 | 1)[] {
-  return field.lanes === 2 ? [0, 1] : [0];
+export function lanesOf<E>(field: Field<E>): readonly Lane[] {
+  return ([0, 1, 2, 3] as const).slice(0, field.lanes);
+}
+
+/** Returns the vectors of 128 bits that a function needs for each limb of all lanes. */
+export function halvesOf<E>(field: Field<E>): 1 | 2 {
+  return field.lanes === 4 ? 2 : 1;
 }
 
 /** Returns the same address, or flag, once for each lane. */

@@ -12,13 +12,13 @@ import type { FunctionBuilder, Global, ModuleBuilder } from "../wasm/wasm-builde
 import type { Expression, Local, ValueType } from "../wasm/wasm-ops.js";
 
 const MARK_BITS = 0x7ff8_0000_0000_0000n;
-const LOW_LANES = [0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23];
-const HIGH_LANES = [8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31];
+export const LOW_LANES = [0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23];
+export const HIGH_LANES = [8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31];
 const SWAPPED_LANES = [8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7];
 
 /** A prime field of two lanes, on doubles. */
 export class FmaField implements PrimeField<FmaElement> {
-  readonly lanes = 2;
+  readonly lanes: 2 | 4 = 2;
   readonly localType = "v128";
   readonly localCount: number;
   readonly prime: bigint;
@@ -28,26 +28,31 @@ export class FmaField implements PrimeField<FmaElement> {
   readonly elementBytes: number;
   readonly reducedMax: bigint;
   readonly productMax: bigint;
-  readonly #arithmetic: FmaArithmetic;
+  protected readonly arithmetic: FmaArithmetic;
   readonly #columns: ColumnPlaces | undefined;
 
   /** @param module of the code that will be emitted, which then keeps the columns of sums apart; else they are not. */
   constructor(prime: bigint, module?: ModuleBuilder) {
-    this.#arithmetic = new FmaArithmetic(prime);
-    this.#columns = module === undefined ? undefined : columnsIn(module, this.#arithmetic.columnCount);
+    this.arithmetic = new FmaArithmetic(prime);
+    this.#columns = module === undefined ? undefined : columnsIn(module, this.arithmetic.columnCount);
     this.prime = prime;
-    this.radix = this.#arithmetic.radix;
-    this.limbBits = this.#arithmetic.limbBits;
-    this.limbCount = this.#arithmetic.limbCount;
+    this.radix = this.arithmetic.radix;
+    this.limbBits = this.arithmetic.limbBits;
+    this.limbCount = this.arithmetic.limbCount;
     this.localCount = this.limbCount;
     this.elementBytes = this.limbCount * 8;
-    this.reducedMax = this.#arithmetic.reducedMax;
-    this.productMax = this.#arithmetic.productMax;
+    this.reducedMax = this.arithmetic.reducedMax;
+    this.productMax = this.arithmetic.productMax;
+  }
+
+  /** Bytes of a limb of every lane, once for each limb. */
+  get blockBytes(): number {
+    return this.elementBytes * this.lanes;
   }
 
   /** Bound of every limb but the highest of a normalised element. */
   get halfLimb(): bigint {
-    return this.#arithmetic.halfLimb;
+    return this.arithmetic.halfLimb;
   }
 
   /**
@@ -55,18 +60,18 @@ export class FmaField implements PrimeField<FmaElement> {
    */
   load(f: FunctionBuilder, addresses: readonly Address[], offset: number, max: bigint): FmaElement {
     const [first, second] = pair(addresses);
-    const limbs = this.#limbIndices().map((j) => {
+    const limbs = this.limbIndices().map((j) => {
       const at = offset + 8 * j;
       return f.let(
         first === second ? v128.load64Splat(first, at) : v128.load64Lane(second, at, 1, v128.load64Zero(first, at)),
       );
     });
-    return this.#arithmetic.stored(limbs, max);
+    return this.arithmetic.stored(limbs, max);
   }
 
   /** Stores limb by limb, 8 bytes for each lane; refuses an element that is not normalised. */
   store(f: FunctionBuilder, addresses: readonly Address[], offset: number, element: FmaElement): void {
-    this.#requireNormal(element);
+    this.requireNormal(element);
     for (const [j, limb] of element.limbs.entries()) {
       for (const [lane, address] of addresses.entries())
         f.run(v128.store64Lane(address, offset + 8 * j, lane, limb.local));
@@ -75,15 +80,15 @@ export class FmaField implements PrimeField<FmaElement> {
 
   /** Loads limb by limb, 16 bytes for both lanes. */
   loadBlock(f: FunctionBuilder, address: Address, offset: number, max: bigint): FmaElement {
-    return this.#arithmetic.stored(
-      this.#limbIndices().map((j) => f.let(v128.load(address, offset + 16 * j))),
+    return this.arithmetic.stored(
+      this.limbIndices().map((j) => f.let(v128.load(address, offset + 16 * j))),
       max,
     );
   }
 
   /** Stores limb by limb, 16 bytes for both lanes; refuses an element that is not normalised. */
   storeBlock(f: FunctionBuilder, address: Address, offset: number, element: FmaElement): void {
-    this.#requireNormal(element);
+    this.requireNormal(element);
     for (const [j, limb] of element.limbs.entries()) f.run(v128.store(address, limb.local, offset + 16 * j));
   }
 
@@ -96,7 +101,7 @@ export class FmaField implements PrimeField<FmaElement> {
 
   /** Writes the limbs of the integer, centred around zero, as vector constants. */
   rawConstant(f: FunctionBuilder, value: bigint): FmaElement {
-    return this.#arithmetic.stored(
+    return this.arithmetic.stored(
       this.#reducedLimbs(value).map((limb) => f.let(f64x2.constSplat(limb))),
       this.reducedMax,
     );
@@ -104,15 +109,15 @@ export class FmaField implements PrimeField<FmaElement> {
 
   /** Loads each limb of the lane into both lanes. */
   loadLane(f: FunctionBuilder, { address, offset, lane }: LanePlace, max: bigint): FmaElement {
-    return this.#arithmetic.stored(
-      this.#limbIndices().map((j) => f.let(v128.load64Splat(address, offset + 16 * j + 8 * lane))),
+    return this.arithmetic.stored(
+      this.limbIndices().map((j) => f.let(v128.load64Splat(address, offset + 16 * j + 8 * lane))),
       max,
     );
   }
 
   /** Stores 8 bytes of every 16; refuses an element that is not normalised. */
   storeLane(f: FunctionBuilder, { address, offset, lane }: LanePlace, element: FmaElement): void {
-    this.#requireNormal(element);
+    this.requireNormal(element);
     for (const [j, limb] of element.limbs.entries())
       f.run(v128.store64Lane(address, offset + 16 * j + 8 * lane, lane, limb.local));
   }
@@ -124,13 +129,13 @@ export class FmaField implements PrimeField<FmaElement> {
 
   /** Takes a vector for each limb, the lowest first. */
   fromLocals(locals: readonly Local<ValueType>[], max: bigint): FmaElement {
-    return this.#arithmetic.stored(locals as readonly Local<"v128">[], max);
+    return this.arithmetic.stored(locals as readonly Local<"v128">[], max);
   }
 
   /** Takes a vector for each limb. */
   variable(f: FunctionBuilder, max: bigint): FmaElement {
-    return this.#arithmetic.stored(
-      this.#limbIndices().map(() => f.local("v128")),
+    return this.arithmetic.stored(
+      this.limbIndices().map(() => f.local("v128")),
       max,
     );
   }
@@ -147,12 +152,12 @@ export class FmaField implements PrimeField<FmaElement> {
 
   /** Adds limb by limb. */
   add(f: FunctionBuilder, a: FmaElement, b: FmaElement): FmaElement {
-    return this.#arithmetic.add(f, a, b);
+    return this.arithmetic.add(f, a, b);
   }
 
   /** Subtracts limb by limb. */
   sub(f: FunctionBuilder, a: FmaElement, b: FmaElement): FmaElement {
-    return this.#arithmetic.sub(f, a, b);
+    return this.arithmetic.sub(f, a, b);
   }
 
   /** Flips the sign bits of every limb: normalised limbs stay so, for their range is symmetric. */
@@ -165,29 +170,29 @@ export class FmaField implements PrimeField<FmaElement> {
 
   /** Carries from limb to limb, upwards. */
   normalize(f: FunctionBuilder, a: FmaElement): FmaElement {
-    return this.#arithmetic.normalize(f, a);
+    return this.arithmetic.normalize(f, a);
   }
 
   /** Subtracts the nearest multiple of the prime; refuses an element too large for one step. */
   reduce(f: FunctionBuilder, a: FmaElement): FmaElement {
-    const result = this.#arithmetic.reduce(f, a);
+    const result = this.arithmetic.reduce(f, a);
     if (result.max > this.reducedMax) throw new Error("the value is too large to reduce in one step");
     return result;
   }
 
   /** Multiplies in Montgomery form: see `FmaArithmetic.sumOfProducts`. */
   mul(f: FunctionBuilder, a: FmaElement, b: FmaElement): FmaElement {
-    return this.#arithmetic.sumOfProducts(f, [{ a, b }]);
+    return this.arithmetic.sumOfProducts(f, [{ a, b }]);
   }
 
   /** Squares with each mixed product of limbs computed once. */
   square(f: FunctionBuilder, a: FmaElement): FmaElement {
-    return this.#arithmetic.square(f, a);
+    return this.arithmetic.square(f, a);
   }
 
   /** Adds up products with one reduction, and with kept columns where it pays: see `FmaArithmetic`. */
   sumOfProducts(f: FunctionBuilder, products: readonly Product<FmaFactor>[]): FmaElement {
-    return this.#arithmetic.sumOfProducts(f, products, products.length > 1 ? this.#columns : undefined);
+    return this.arithmetic.sumOfProducts(f, products, products.length > 1 ? this.#columns : undefined);
   }
 
   /**
@@ -197,7 +202,7 @@ export class FmaField implements PrimeField<FmaElement> {
   factor(address: Address, max: bigint, lane?: 0 | 1): FmaFactor {
     const limb = (j: number): Expression<"v128"> =>
       lane === undefined ? v128.load(address, 16 * j) : v128.load64Splat(address, 16 * j + 8 * lane);
-    return this.#arithmetic.factor(this.#limbIndices().map(limb), max);
+    return this.arithmetic.factor(this.limbIndices().map(limb), max);
   }
 
   /** Reduces and looks whether every limb is 0 or -0. */
@@ -211,16 +216,12 @@ export class FmaField implements PrimeField<FmaElement> {
 
   /** Looks at the highest limb alone. */
   mayBeZero(f: FunctionBuilder, a: FmaElement): Address {
-    // Zero modulo p is 0 or +-p here, and normalised limbs are unique: the highest limb is then 0 or +-(that of p).
-    const half = f64x2.constSplat(Number(this.#arithmetic.primeLimbs[this.limbCount - 1] ?? 0n) / 2);
-    const distance = f64x2.abs(f64x2.sub(f64x2.abs(f64x2.sub(f64x2.abs(this.#top(a).local), half)), half));
-    // The comparison is false for a NaN, so a marked element is caught too.
-    return f.let(i32.eqz(i64x2.allTrue(f64x2.gt(distance, f64x2.constSplat(1)))));
+    return f.let(i32.eqz(i64x2.allTrue(this.isFarFromZero(a))));
   }
 
   /** Writes a quiet NaN as the highest limb. */
   storeMark(f: FunctionBuilder, address: Address): void {
-    for (const j of this.#limbIndices())
+    for (const j of this.limbIndices())
       f.run(i64.store(address, i64.const(j === this.limbCount - 1 ? MARK_BITS : 0n), 8 * j));
   }
 
@@ -259,7 +260,7 @@ export class FmaField implements PrimeField<FmaElement> {
     const lanes = addresses.map((address) =>
       Array.from({ length: bytes / 8 }, (_, i) => f.let(i64.load(address, 8 * i))),
     );
-    const limbs = this.#limbIndices().map((j): BoundedLimb => {
+    const limbs = this.limbIndices().map((j): BoundedLimb => {
       const isTop = j === this.limbCount - 1;
       const parts = lanes.map((words) =>
         f64.convertI64S(extractLimb(words, { from: j * this.limbBits, bits: this.limbBits, isTop })),
@@ -268,7 +269,7 @@ export class FmaField implements PrimeField<FmaElement> {
       const max = isTop ? 1n << BigInt(Math.max(0, 8 * bytes - j * this.limbBits)) : maskOf(this.limbBits);
       return { local: f.let(f64x2.replaceLane(1, f64x2.splat(first), second)), max };
     });
-    return this.#arithmetic.normalize(f, { limbs, max: (1n << BigInt(8 * bytes)) - 1n });
+    return this.arithmetic.normalize(f, { limbs, max: (1n << BigInt(8 * bytes)) - 1n });
   }
 
   /** Reduces, adds the prime to a negative value and joins the limbs into words of 64 bits. */
@@ -287,7 +288,7 @@ export class FmaField implements PrimeField<FmaElement> {
       const digits = carryDigits(
         f,
         signed.map((digit, j) =>
-          f.let(i64.add(digit, i64.and(negative, i64.const(this.#arithmetic.primeLimbs[j] ?? 0n)))),
+          f.let(i64.add(digit, i64.and(negative, i64.const(this.arithmetic.primeLimbs[j] ?? 0n)))),
         ),
         this.limbBits,
       );
@@ -302,17 +303,26 @@ export class FmaField implements PrimeField<FmaElement> {
     return balancedLimbs(centred, this.limbBits, this.limbCount).map(Number);
   }
 
-  #limbIndices(): number[] {
+  /** Tells lane by lane, by all bits of it, that an element as for `mayBeZero` is neither 0 nor comes from a mark. */
+  protected isFarFromZero(a: FmaElement): Expression<"v128"> {
+    // Zero modulo p is 0 or +-p here, and normalised limbs are unique: the highest limb is then 0 or +-(that of p).
+    const half = f64x2.constSplat(Number(this.arithmetic.primeLimbs[this.limbCount - 1] ?? 0n) / 2);
+    const distance = f64x2.abs(f64x2.sub(f64x2.abs(f64x2.sub(f64x2.abs(this.top(a).local), half)), half));
+    // The comparison is false for a NaN, so a marked element is caught too.
+    return f64x2.gt(distance, f64x2.constSplat(1));
+  }
+
+  protected limbIndices(): number[] {
     return Array.from({ length: this.limbCount }, (_, j) => j);
   }
 
-  #top(a: FmaElement): BoundedLimb {
+  protected top(a: FmaElement): BoundedLimb {
     const limb = a.limbs[this.limbCount - 1];
     if (limb === undefined) throw new Error("no limbs");
     return limb;
   }
 
-  #requireNormal(a: FmaElement): void {
+  protected requireNormal(a: FmaElement): void {
     if (a.limbs.slice(0, -1).some((limb) => limb.max > this.halfLimb))
       throw new Error("only normalised elements are stored");
   }

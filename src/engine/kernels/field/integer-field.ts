@@ -49,6 +49,7 @@ export class IntegerField implements PrimeField<IntegerElement> {
   readonly limbBits: number;
   readonly limbCount: number;
   readonly elementBytes: number;
+  readonly blockBytes: number;
   readonly reducedMax: bigint;
   readonly productMax: bigint;
   readonly #limb: bigint;
@@ -67,6 +68,7 @@ export class IntegerField implements PrimeField<IntegerElement> {
     this.limbCount = Math.ceil((prime.toString(2).length + 2) / this.limbBits);
     this.localCount = this.limbCount;
     this.elementBytes = Math.ceil(this.limbCount / 2) * 8;
+    this.blockBytes = this.elementBytes;
     this.radix = 1n << BigInt(this.limbBits * this.limbCount);
     this.#primeLimbs = unsignedLimbs(prime, this.limbBits, this.limbCount);
     this.#negativeInverse = this.#limb - inverse(prime % this.#limb, this.#limb);

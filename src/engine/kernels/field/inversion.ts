@@ -8,7 +8,7 @@
 import { inverse } from "../../field/prime-field.js";
 import { unsignedLimbs } from "./integers.js";
 import { i32, i64 } from "../wasm/wasm-ops.js";
-import type { Address, PrimeField } from "./field.js";
+import type { Address, Field, PrimeField } from "./field.js";
 import type { QuadraticElement, QuadraticField } from "./quadratic-field.js";
 import type { FunctionBuilder, FunctionHandle, ModuleBuilder } from "../wasm/wasm-builder.js";
 import type { Expression, Local } from "../wasm/wasm-ops.js";
@@ -56,6 +56,47 @@ export function defineInversion<E>(
     },
   );
   return { handle, scratchBytes: field.lanes * bytes };
+}
+
+/** The two ways to see a block of four: its halves as blocks of two, and such blocks by themselves. */
+interface FoldedFields<E> {
+  readonly half: Field<E>;
+  readonly narrow: Field<E>;
+}
+
+/** Bytes from the first half of an interleaved block of four to the second. */
+const SECOND_HALF = 16;
+
+/**
+ * Defines the inversion of interleaved blocks of four by one of blocks of two, which costs half as much: 1 / a = b / (a
+ * b), 1 / b = a / (a b). Zero in one lane makes zero of the same lane of the other half.
+ */
+export function defineFoldedInversion<E>(
+  module: ModuleBuilder,
+  { half, narrow }: FoldedFields<E>,
+  base: Inversion,
+  name: string,
+): Inversion {
+  const productBytes = narrow.blockBytes;
+  const handle = module.define(
+    { name: `${name}_invert_wide_block`, params: ["i32", "i32", "i32"], exported: false },
+    (f, target, source, scratch) => {
+      const product = (a: E, b: E): E => {
+        const within = narrow.variable(f, narrow.productMax);
+        narrow.assign(f, within, narrow.mul(f, a, b));
+        return within;
+      };
+      const second = (block: Address): Address => f.let(i32.add(block, i32.const(SECOND_HALF)));
+      const a = half.loadBlock(f, source, 0, half.productMax);
+      const b = half.loadBlock(f, second(source), 0, half.productMax);
+      narrow.storeBlock(f, scratch, 0, product(a, b));
+      f.call(base.handle, [scratch, scratch, i32.add(scratch, i32.const(productBytes))]);
+      const inverse = narrow.loadBlock(f, scratch, 0, narrow.productMax);
+      half.storeBlock(f, target, 0, product(inverse, b));
+      half.storeBlock(f, second(target), 0, product(inverse, a));
+    },
+  );
+  return { handle, scratchBytes: productBytes + base.scratchBytes };
 }
 
 /** Defines the inversion over the quadratic extension: 1 / (c0 + c1 u) = (c0 - c1 u) / (c0^2 + c1^2). */

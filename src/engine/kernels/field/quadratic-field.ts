@@ -12,8 +12,9 @@ export interface QuadraticElement<E> {
 
 export class QuadraticField<E> implements Field<QuadraticElement<E>> {
   readonly base: PrimeField<E>;
-  readonly lanes: 1 | 2;
+  readonly lanes: 1 | 2 | 4;
   readonly elementBytes: number;
+  readonly blockBytes: number;
   readonly reducedMax: bigint;
   readonly productMax: bigint;
   readonly localType: ValueType;
@@ -23,6 +24,7 @@ export class QuadraticField<E> implements Field<QuadraticElement<E>> {
     this.base = base;
     this.lanes = base.lanes;
     this.elementBytes = 2 * base.elementBytes;
+    this.blockBytes = 2 * base.blockBytes;
     this.reducedMax = base.reducedMax;
     // Two products meet in each coefficient, so results are reduced at once and everything stored is.
     this.productMax = base.reducedMax;
@@ -53,14 +55,14 @@ export class QuadraticField<E> implements Field<QuadraticElement<E>> {
   loadBlock(f: FunctionBuilder, address: Address, offset: number, max: bigint): QuadraticElement<E> {
     return {
       c0: this.base.loadBlock(f, address, offset, max),
-      c1: this.base.loadBlock(f, address, offset + this.#blockBytes, max),
+      c1: this.base.loadBlock(f, address, offset + this.base.blockBytes, max),
     };
   }
 
   /** Stores the blocks of c0 and c1. */
   storeBlock(f: FunctionBuilder, address: Address, offset: number, element: QuadraticElement<E>): void {
     this.base.storeBlock(f, address, offset, element.c0);
-    this.base.storeBlock(f, address, offset + this.#blockBytes, element.c1);
+    this.base.storeBlock(f, address, offset + this.base.blockBytes, element.c1);
   }
 
   /** Loads the lane of both blocks. */
@@ -173,10 +175,6 @@ export class QuadraticField<E> implements Field<QuadraticElement<E>> {
   }
 
   #secondOf(place: LanePlace): LanePlace {
-    return { ...place, offset: place.offset + this.#blockBytes };
-  }
-
-  get #blockBytes(): number {
-    return this.base.elementBytes * this.lanes;
+    return { ...place, offset: place.offset + this.base.blockBytes };
   }
 }

@@ -58,7 +58,7 @@ export class ResidentProver {
   constructor(key: ResidentKey) {
     this.curve = key.curve;
     this.#key = key;
-    this.#kernels = openKernels(key.memory, { curve: curveNamed(key.curve), preferred: key.kind });
+    this.#kernels = openKernels(key.memory, { curve: curveNamed(key.curve), preferred: key.kind, isChecked: true });
     if (this.#kernels.kind !== key.kind)
       throw new Error("this thread cannot run the kernels that the key was built for");
   }

@@ -7,7 +7,7 @@
  * as blocks.
  */
 import { lanesOf } from "../field/field.js";
-import type { Address, Field, PrimeField } from "../field/field.js";
+import type { Address, Field, Lane, PrimeField } from "../field/field.js";
 import { completeDouble, completeSum } from "../point/point-single.js";
 import type { Projective } from "../point/point-single.js";
 import type { FunctionBuilder, FunctionHandle, ModuleBuilder } from "../wasm/wasm-builder.js";
@@ -187,7 +187,7 @@ function storeBlocks<E>(f: FunctionBuilder, field: Field<E>, address: Address, {
     field.storeBlock(f, address, i * field.lanes * field.elementBytes, coordinate);
 }
 
-function loadLane<E>(f: FunctionBuilder, field: Field<E>, address: Address, lane: 0 | 1): Projective<E> {
+function loadLane<E>(f: FunctionBuilder, field: Field<E>, address: Address, lane: Lane): Projective<E> {
   const at = (i: number): E =>
     field.loadLane(f, { address, offset: i * field.lanes * field.elementBytes, lane }, field.reducedMax);
   return { x: at(0), y: at(1), z: at(2) };

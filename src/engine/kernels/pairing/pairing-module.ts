@@ -29,7 +29,7 @@ import { defineTransfers } from "./transfers.js";
 /** Plain data: prepared modules are kept as files. */
 export interface PairingModule {
   readonly bytes: Uint8Array<ArrayBuffer>;
-  readonly lanes: 1 | 2;
+  readonly lanes: 1 | 2 | 4;
   /** Bytes of an element of Fq outside of the kernels, as a little-endian integer. */
   readonly fqBytes: number;
   /** Bytes of an element of Fq, and of a block (Fq2). */

@@ -42,7 +42,7 @@ export class TeamProver {
 
   constructor(key: ResidentCircuit, curve: Kernels["curve"]) {
     this.#key = key;
-    this.#kernels = openKernels(key.memory, { preferred: key.kind, curve });
+    this.#kernels = openKernels(key.memory, { preferred: key.kind, curve, isChecked: true });
     if (this.#kernels.kind !== key.kind)
       throw new Error("this thread cannot run the kernels that the key was built for");
   }

@@ -8,7 +8,7 @@
  * result may replace an operand of the same entry only.
  */
 import { i32 } from "../wasm/wasm-ops.js";
-import { everyLane, lanesOf } from "../field/field.js";
+import { everyLane, halvesOf, lanesOf } from "../field/field.js";
 import type { Address, Field } from "../field/field.js";
 import type { Inversion } from "../field/inversion.js";
 import type { FunctionBuilder, FunctionHandle, ModuleBuilder } from "../wasm/wasm-builder.js";
@@ -21,11 +21,13 @@ export const LIST_ENTRY_BYTES = 12;
  * out-of-order core 1, 2 and 4 chains measure alike (138 ns an addition in batches of 2^13); a second one costs nothing
  * and helps where the window is narrower.
  */
-export const CHAINS = 2;
+const CHAINS = 2;
 const KIND_BYTES = 16;
 /** How many steps ahead points are touched; 3 and 6 measure alike. */
 const TOUCH_STEPS = 3;
 const CACHE_LINE_BYTES = 64;
+/** Entries of every batch come in multiples of this. */
+const ENTRIES_PER_STEP = 4;
 /** How one pair must be added. */
 const KIND = { plain: 0, double: 1, infinity: 2, left: 3, right: 4 } as const;
 
@@ -59,8 +61,8 @@ export function definePointBatch<E>(
   const layout = batchLayout(field, inversion);
   const patch = definePatch(module, field, layout, name);
   const finish = defineFinish(module, field, layout, name);
-  const entriesPerStep = field.lanes * CHAINS;
-  module.define({ name: `${name}_add_batch`, params: ["i32", "i32", "i32"] }, (f, list, entries, scratch) => {
+  const signature = { name: `${name}_add_batch`, params: ["i32", "i32", "i32"], halves: halvesOf(field) } as const;
+  module.define(signature, (f, list, entries, scratch) => {
     f.if(i32.eqz(entries), () => f.return());
     const record = f.let(i32.add(scratch, i32.const(layout.records)));
     const entry = f.let(list);
@@ -70,20 +72,38 @@ export function definePointBatch<E>(
     emitBackward(f, field, layout, { entry, start: list, record, scratch, finish });
   });
   return {
-    entriesPerStep,
+    entriesPerStep: ENTRIES_PER_STEP,
     pointBytes: 2 * field.elementBytes,
     scratch: { base: layout.records, perStep: layout.record, itemsPerStep: field.lanes },
   };
 }
 
+/** Returns the number of the chains: four lanes are two independent halves already. */
+export function chainsOf<E>(field: Field<E>): 1 | 2 {
+  return field.lanes === 4 ? 1 : CHAINS;
+}
+
+/**
+ * Returns the scratch of batches on four lanes over the field that this one has two of, with this one's inversion
+ * folded (field/inversion.ts).
+ */
+export function foldedScratch<E>(field: Field<E>, inversion: Inversion): ScratchBytes {
+  const block = 2 * field.blockBytes;
+  return {
+    base: 2 * block + field.blockBytes + inversion.scratchBytes,
+    perStep: 2 * block + KIND_BYTES,
+    itemsPerStep: 2 * field.lanes,
+  };
+}
+
 /** Returns the layout of the scratch of a field's batches. */
 function batchLayout<E>(field: Field<E>, inversion: Inversion): BatchLayout {
-  const block = field.elementBytes * field.lanes;
+  const block = field.blockBytes;
   return {
     block,
     record: 2 * block + KIND_BYTES,
     kinds: 2 * block,
-    records: 2 * CHAINS * block + inversion.scratchBytes,
+    records: 2 * chainsOf(field) * block + inversion.scratchBytes,
   };
 }
 
@@ -98,7 +118,7 @@ interface ForwardState {
 /** Differences of x and their prefix products, chain by chain. */
 function emitForward<E>(f: FunctionBuilder, field: Field<E>, layout: BatchLayout, state: ForwardState): void {
   const { entry, end, record, scratch } = state;
-  const chains = Array.from({ length: CHAINS }, () => field.variable(f, field.productMax));
+  const chains = Array.from({ length: chainsOf(field) }, () => field.variable(f, field.productMax));
   for (const chain of chains) field.assign(f, chain, field.constant(f, [1n]));
   const touched = f.local("i32");
   f.while(i32.ltU(entry, end), () => {
@@ -133,7 +153,7 @@ function emitForward<E>(f: FunctionBuilder, field: Field<E>, layout: BatchLayout
   });
   for (const [i, chain] of chains.entries()) field.storeBlock(f, scratch, i * layout.block, chain);
   // Stored so that the compiler does not drop the reads ahead; the place is overwritten next.
-  f.run(i32.store(scratch, touched, CHAINS * layout.block));
+  f.run(i32.store(scratch, touched, chainsOf(field) * layout.block));
 }
 
 /**
@@ -147,9 +167,9 @@ function emitTouchAhead<E>(
   state: { entry: Local<"i32">; end: Address; touched: Local<"i32"> },
 ): void {
   const { entry, end, touched } = state;
-  const ahead = f.let(i32.add(entry, i32.const(TOUCH_STEPS * field.lanes * CHAINS * LIST_ENTRY_BYTES)));
+  const ahead = f.let(i32.add(entry, i32.const(TOUCH_STEPS * field.lanes * chainsOf(field) * LIST_ENTRY_BYTES)));
   f.set(ahead, i32.select(ahead, entry, i32.ltU(ahead, end)));
-  for (let i = 0; i < field.lanes * CHAINS; i += 1) {
+  for (let i = 0; i < field.lanes * chainsOf(field); i += 1) {
     for (const side of [0, 4]) {
       const address = f.let(addressOf(i32.load(ahead, i * LIST_ENTRY_BYTES + side)));
       for (const offset of lineOffsets(2 * field.elementBytes))
@@ -172,15 +192,16 @@ function emitChainInverses<E>(
   layout: BatchLayout,
   { inversion, scratch }: { readonly inversion: Inversion; readonly scratch: Address },
 ): void {
+  const count = chainsOf(field);
   const chain = (i: number) => field.loadBlock(f, scratch, i * layout.block, field.productMax);
   const partial: E[] = [];
-  for (let i = 0; i < CHAINS; i += 1)
+  for (let i = 0; i < count; i += 1)
     partial.push(i === 0 ? chain(0) : stored(f, field, field.mul(f, partial[i - 1] as E, chain(i))));
-  const product = i32.add(scratch, i32.const(CHAINS * layout.block));
-  field.storeBlock(f, product, 0, partial[CHAINS - 1] as E);
-  f.call(inversion.handle, [product, product, i32.add(scratch, i32.const(2 * CHAINS * layout.block))]);
+  const product = i32.add(scratch, i32.const(count * layout.block));
+  field.storeBlock(f, product, 0, partial[count - 1] as E);
+  f.call(inversion.handle, [product, product, i32.add(scratch, i32.const(2 * count * layout.block))]);
   let rest = field.loadBlock(f, product, 0, field.productMax);
-  for (let i = CHAINS - 1; i > 0; i -= 1) {
+  for (let i = count - 1; i > 0; i -= 1) {
     const own = chain(i);
     field.storeBlock(f, scratch, i * layout.block, stored(f, field, field.mul(f, rest, partial[i - 1] as E)));
     rest = stored(f, field, field.mul(f, rest, own));
@@ -199,7 +220,7 @@ interface BackwardState {
 /** Unwinds the prefix products from the end: each pair gets its own inverse and its sum. */
 function emitBackward<E>(f: FunctionBuilder, field: Field<E>, layout: BatchLayout, state: BackwardState): void {
   const { entry, record, scratch } = state;
-  const chains = Array.from({ length: CHAINS }, (_, i) => {
+  const chains = Array.from({ length: chainsOf(field) }, (_, i) => {
     const chain = field.variable(f, field.productMax);
     field.assign(f, chain, field.loadBlock(f, scratch, i * layout.block, field.productMax));
     return chain;
@@ -290,42 +311,59 @@ function defineClassify<E>(module: ModuleBuilder, field: Field<E>, name: string)
  * record's second block.
  */
 function defineFinish<E>(module: ModuleBuilder, field: Field<E>, layout: BatchLayout, name: string): FunctionHandle {
+  const finishLane = defineFinishLane(module, field, name);
   return module.define(
     { name: `${name}_finish_vector`, params: ["i32", "i32"], exported: false },
     (f, entry, record) => {
+      const inverse = f.let(i32.add(record, i32.const(layout.block)));
       for (const lane of lanesOf(field)) {
-        const left = f.let(i32.load(entry, lane * LIST_ENTRY_BYTES));
-        const right = f.let(i32.load(entry, lane * LIST_ENTRY_BYTES + 4));
-        const target = f.let(i32.load(entry, lane * LIST_ENTRY_BYTES + 8));
-        const targets = everyLane(field, target);
-        const kind = f.let(i32.load8U(record, layout.kinds + lane));
-        const p = loadPoint(f, field, everyLane(field, left));
-        const q = loadPoint(f, field, everyLane(field, right));
-        const inverse = field.loadLane(f, { address: record, offset: layout.block, lane }, field.productMax);
-        f.if(i32.eq(kind, i32.const(KIND.plain)), () => {
-          emitSum(f, field, { slope: field.mul(f, differenceOf(f, field, q.y, p.y), inverse), p, qx: q.x, targets });
+        const kind = i32.load8U(record, layout.kinds + lane);
+        // The inverse of this lane, in the first lane's place.
+        const first = field.loadLane(f, { address: inverse, offset: 0, lane }, field.productMax);
+        field.storeLane(f, { address: inverse, offset: 0, lane: 0 }, first);
+        f.call(finishLane, [i32.add(entry, i32.const(lane * LIST_ENTRY_BYTES)), kind, inverse]);
+      }
+    },
+  );
+}
+
+/** Defines (entry, KIND, block with the inverse in its first lane): stores the sum of one entry. */
+function defineFinishLane<E>(module: ModuleBuilder, field: Field<E>, name: string): FunctionHandle {
+  return module.define(
+    { name: `${name}_finish_lane`, params: ["i32", "i32", "i32"], exported: false },
+    (f, entry, kind, block) => {
+      const [left, right, target] = [0, 4, 8].map((offset) => f.let(i32.load(entry, offset))) as [
+        Local<"i32">,
+        Local<"i32">,
+        Local<"i32">,
+      ];
+      const targets = everyLane(field, target);
+      const p = loadPoint(f, field, everyLane(field, left));
+      const q = loadPoint(f, field, everyLane(field, right));
+      const inverse = field.loadLane(f, { address: block, offset: 0, lane: 0 }, field.productMax);
+      f.if(i32.eq(kind, i32.const(KIND.plain)), () => {
+        emitSum(f, field, { slope: field.mul(f, differenceOf(f, field, q.y, p.y), inverse), p, qx: q.x, targets });
+      });
+      f.if(i32.eq(kind, i32.const(KIND.double)), () => {
+        const squared = field.square(f, p.x);
+        const numerator = field.reduce(f, field.add(f, field.add(f, squared, squared), squared));
+        emitSum(f, field, { slope: field.mul(f, numerator, inverse), p, qx: p.x, targets });
+      });
+      f.if(i32.eq(kind, i32.const(KIND.infinity)), () => field.storeMark(f, target));
+      for (const [which, point, word] of [
+        [KIND.left, p, left],
+        [KIND.right, q, right],
+      ] as const) {
+        f.if(i32.eq(kind, i32.const(which)), () => {
+          f.if(
+            field.isMarked(f, addressOf(word)),
+            () => field.storeMark(f, target),
+            () => {
+              field.store(f, targets, 0, point.x);
+              field.store(f, targets, field.elementBytes, field.normalize(f, point.y));
+            },
+          );
         });
-        f.if(i32.eq(kind, i32.const(KIND.double)), () => {
-          const squared = field.square(f, p.x);
-          const numerator = field.reduce(f, field.add(f, field.add(f, squared, squared), squared));
-          emitSum(f, field, { slope: field.mul(f, numerator, inverse), p, qx: p.x, targets });
-        });
-        f.if(i32.eq(kind, i32.const(KIND.infinity)), () => field.storeMark(f, target));
-        for (const [which, point, word] of [
-          [KIND.left, p, left],
-          [KIND.right, q, right],
-        ] as const) {
-          f.if(i32.eq(kind, i32.const(which)), () => {
-            f.if(
-              field.isMarked(f, addressOf(word)),
-              () => field.storeMark(f, target),
-              () => {
-                field.store(f, targets, 0, point.x);
-                field.store(f, targets, field.elementBytes, field.normalize(f, point.y));
-              },
-            );
-          });
-        }
       }
     },
   );

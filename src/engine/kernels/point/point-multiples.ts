@@ -48,7 +48,7 @@ export function definePointMultiples<E>(
   inversion: Inversion,
   { name, endomorphismFactor }: PointMultiplesOptions,
 ): PointMultiples {
-  const block = field.elementBytes * field.lanes;
+  const block = field.blockBytes;
   const emitter = new RowEmitter(field, inversion);
   defineRowConversions(module, field, name);
   module.define({ name: `${name}_row_endomorphism`, params: ["i32", "i32", "i32"] }, (f, target, source, bytes) => {
@@ -76,7 +76,7 @@ export function definePointMultiples<E>(
 }
 
 function defineRowConversions<E>(module: ModuleBuilder, field: Field<E>, name: string): void {
-  const block = field.elementBytes * field.lanes;
+  const block = field.blockBytes;
   const addressesOf = (f: FunctionBuilder, points: Address, at: Address): Address[] =>
     lanesOf(field).map((lane) =>
       f.let(i32.add(i32.add(points, i32.shl(at, i32.const(1))), i32.const(lane * 2 * field.elementBytes))),
@@ -131,7 +131,7 @@ class RowEmitter<E> {
   constructor(field: Field<E>, inversion: Inversion) {
     this.#field = field;
     this.#inversion = inversion;
-    this.#block = field.elementBytes * field.lanes;
+    this.#block = field.blockBytes;
     this.recordsAt = this.#block + inversion.scratchBytes;
   }
 

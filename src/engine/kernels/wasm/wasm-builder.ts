@@ -1,8 +1,13 @@
 /**
  * Assembles a WebAssembly module in memory: types, one imported memory, functions, exports. It knows the binary format
  * (WebAssembly Core Specification 2.0, chapter 5) and structured control; it knows nothing about fields or curves.
+ *
+ * A function of two halves writes every statement on vectors twice, for one vector of 128 bits and right after it for
+ * another: what is said once is done to four numbers instead of two. V8 can make one instruction of 256 bits of such a
+ * pair (wide/). A value of the type v128 is then both vectors, but in parameters, results and constants.
  */
 import { ByteWriter } from "./wasm-bytes.js";
+import type { Half } from "./wasm-bytes.js";
 import { i32, v128 } from "./wasm-ops.js";
 import type { Expression, Local, Statement, ValueType } from "./wasm-ops.js";
 
@@ -22,6 +27,8 @@ interface FunctionSignature<P> {
   readonly results?: readonly ValueType[];
   /** Whether JavaScript can call it (the default), or only other functions of the module. */
   readonly exported?: boolean;
+  /** Vectors of 128 bits that each value of the type v128 stands for; 1 by default. */
+  readonly halves?: 1 | 2;
 }
 
 /** The parameters of a function as locals, in order. */
@@ -36,7 +43,7 @@ type NamedTypes = Readonly<Record<string, ValueType>>;
 type NamedLocals<P extends NamedTypes> = { readonly [K in keyof P]: Local<P[K]> };
 
 const TYPE_CODE: Record<ValueType, number> = { i32: 0x7f, i64: 0x7e, f64: 0x7c, v128: 0x7b };
-const SECTION = { type: 1, import: 2, function: 3, global: 6, export: 7, code: 10 } as const;
+const SECTION = { custom: 0, type: 1, import: 2, function: 3, global: 6, export: 7, code: 10 } as const;
 const NO_RESULT = 0x40;
 
 /** A variable of a module's instance: each thread has its own, unlike places in a shared memory. */
@@ -101,8 +108,10 @@ export class ModuleBuilder {
   /**
    * Returns the module's bytes. It imports one shared memory as `env.memory`, of at most `memoryPagesMax` pages of 64
    * KiB.
+   * @param label name of a section without content. V8 keeps optimised code by a module's bytes: a label makes others
+   *   of them.
    */
-  toBytes(memoryPagesMax: number): Uint8Array<ArrayBuffer> {
+  toBytes(memoryPagesMax: number, label?: string): Uint8Array<ArrayBuffer> {
     const out = new ByteWriter();
     out.raw([0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00]);
     out.section(SECTION.type, (w) => {
@@ -140,6 +149,7 @@ export class ModuleBuilder {
         w.raw(each.body);
       });
     });
+    if (label !== undefined) out.section(SECTION.custom, (w) => w.name(label));
     return out.finish();
   }
 
@@ -154,14 +164,14 @@ export class ModuleBuilder {
   }
 
   #add(
-    { name, results = [], exported = true }: FunctionSignature<unknown>,
+    { name, results = [], exported = true, halves = 1 }: FunctionSignature<unknown>,
     params: readonly ValueType[],
     build: (f: FunctionBuilder) => void,
   ): FunctionHandle {
     const handle: FunctionHandle = { index: this.#functions.length, name, params, results };
     const entry: DefinedFunction = { handle, exported, body: undefined };
     this.#functions.push(entry);
-    const f = new FunctionBuilder(handle);
+    const f = new FunctionBuilder(handle, halves);
     build(f);
     entry.body = f.finish();
     return handle;
@@ -170,6 +180,8 @@ export class ModuleBuilder {
 
 /** Writes the body of one function, statement by statement. Expressions come from wasm-ops.ts. */
 export class FunctionBuilder {
+  /** Vectors of 128 bits that each value of the type v128 stands for. */
+  readonly halves: 1 | 2;
   readonly #code = new ByteWriter();
   readonly #localTypes: ValueType[] = [];
   readonly #params: readonly ValueType[];
@@ -177,7 +189,11 @@ export class FunctionBuilder {
   readonly #prologue = new ByteWriter();
   readonly #onceLocals = new Map<string, Local<ValueType>>();
 
-  constructor({ params, results }: Pick<FunctionHandle, "params" | "results">) {
+  constructor({ name, params, results }: Omit<FunctionHandle, "index">, halves: 1 | 2 = 1) {
+    // V8 pairs nothing across a call, and Node 26 ends the process where it tries (wide/wide-module.ts).
+    if (halves === 2 && [...params, ...results].includes("v128"))
+      throw new Error(`${name} has two halves and takes or gives vectors`);
+    this.halves = halves;
     this.#params = params;
     this.#hasResults = results.length > 0;
   }
@@ -195,15 +211,21 @@ export class FunctionBuilder {
 
   /** Returns a fresh local variable; it is zero at first. */
   local<T extends ValueType>(type: T): Local<T> {
-    this.#localTypes.push(type);
-    return localOf(type, this.#params.length + this.#localTypes.length - 1);
+    if (type !== "v128" || this.halves === 1) return this.#plainLocal(type);
+    const first = this.#plainLocal(type);
+    this.#plainLocal(type);
+    return { ...first, emit: (code) => emitGet(code, first.index + code.half) };
   }
 
   /** Assigns a value to a local. */
   set<T extends ValueType>(target: Local<T>, value: Expression<T>): void {
-    value.emit(this.#code);
-    this.#code.byte(0x21);
-    this.#code.unsigned(target.index);
+    for (const half of target.type === "v128" && this.halves === 2 ? ([0, 1] as const) : ([0] as const)) {
+      this.#code.half = half;
+      value.emit(this.#code);
+      this.#code.byte(0x21);
+      this.#code.unsigned(target.index + half);
+    }
+    this.#code.half = 0;
   }
 
   /** Evaluates an expression once, into a fresh local. */
@@ -217,7 +239,7 @@ export class FunctionBuilder {
   once<T extends ValueType>(key: string, constant: Expression<T>): Local<T> {
     const known = this.#onceLocals.get(key);
     if (known !== undefined) return known as Local<T>;
-    const target = this.local(constant.type);
+    const target = this.#plainLocal(constant.type);
     constant.emit(this.#prologue);
     this.#prologue.byte(0x21);
     this.#prologue.unsigned(target.index);
@@ -228,6 +250,13 @@ export class FunctionBuilder {
   /** Evaluates an expression for its effect; a store or a call without a result has no value to drop. */
   run(statement: Statement): void {
     statement.emit(this.#code);
+  }
+
+  /** Runs a statement on one half of every vector in it. */
+  runOnHalf(half: Half, statement: Statement): void {
+    this.#code.half = half;
+    statement.emit(this.#code);
+    this.#code.half = 0;
   }
 
   /** Calls a function without results. */
@@ -301,6 +330,11 @@ export class FunctionBuilder {
     return out.finish();
   }
 
+  #plainLocal<T extends ValueType>(type: T): Local<T> {
+    this.#localTypes.push(type);
+    return localOf(type, this.#params.length + this.#localTypes.length - 1);
+  }
+
   #emitCall(target: FunctionHandle, args: readonly Expression<ValueType>[]): void {
     if (args.length !== target.params.length) throw new Error(`${target.name} takes ${target.params.length} arguments`);
     for (const [index, arg] of args.entries()) {
@@ -316,9 +350,11 @@ function localOf<T extends ValueType>(type: T, index: number): Local<T> {
   return {
     type,
     index,
-    emit(code: ByteWriter): void {
-      code.byte(0x20);
-      code.unsigned(index);
-    },
+    emit: (code) => emitGet(code, index),
   };
+}
+
+function emitGet(code: ByteWriter, index: number): void {
+  code.byte(0x20);
+  code.unsigned(index);
 }

@@ -3,11 +3,16 @@
  * buffer.
  */
 
+/** One of the two vectors of 128 bits that stand for one of 256. */
+export type Half = 0 | 1;
+
 const INITIAL_BYTES = 1024;
 
 export class ByteWriter {
   #buffer = new Uint8Array(INITIAL_BYTES);
   #length = 0;
+  /** The half of every vector that is being written, in a function of two halves (wasm-builder.ts). */
+  half: Half = 0;
 
   /** Appends the low 8 bits of a number. */
   byte(value: number): void {

@@ -3,7 +3,7 @@
  * Opcodes: WebAssembly Core Specification 2.0, section 5.4; relaxed SIMD proposal for `relaxedMadd` and `relaxedNmadd`;
  * threads proposal for shared memory.
  */
-import type { ByteWriter } from "./wasm-bytes.js";
+import type { ByteWriter, Half } from "./wasm-bytes.js";
 
 export type ValueType = "i32" | "i64" | "f64" | "v128";
 
@@ -106,6 +106,29 @@ export const f64 = {
   convertI64S: unary("i64", "f64", 0xb9),
   extractLane: (lane: number, value: V128): F64 => simdLane("f64", 0x21, lane, [value]),
 };
+
+/** A vector that is written differently for each half, in a function of two halves (wasm-builder.ts). */
+export function perHalf(of: (half: Half) => V128): V128 {
+  return {
+    type: "v128",
+    emit: (code) => {
+      of(code.half).emit(code);
+    },
+  };
+}
+
+/** The same code for one half, wherever it stands. */
+export function onHalf<T extends ValueType>(half: Half, value: Expression<T>): Expression<T> {
+  return {
+    type: value.type,
+    emit: (code) => {
+      const before = code.half;
+      code.half = half;
+      value.emit(code);
+      code.half = before;
+    },
+  };
+}
 
 /** 128-bit operations; `f64x2` and `i64x2` below are views of the same type. */
 export const v128 = {
