@@ -1,7 +1,7 @@
 /**
  * Memory of a process whose needs nobody can tell from what it is given, such as a compiler. It begins with what is
- * enough for small work, and begins anew with all that it may take when that was not enough: a small circuit need not wait
- * until gigabytes are free, and what little a large one has done by then is done twice.
+ * enough for small work, and begins anew with all that it may take when that was not enough: a small circuit need not
+ * wait until gigabytes are free, and what little a large one has done by then is done twice.
  */
 import type { MemoryBudget, MemoryRequest } from "./memory-budget.js";
 

@@ -51,7 +51,7 @@ export interface ArtifactPlace {
    */
   publish(sha256: string): Promise<ArtifactReference>;
   /** Deletes the file unless it was published. Never rejects. */
-  discard(this: void): Promise<void>;
+  readonly discard: () => Promise<void>;
 }
 
 export interface OrphanArtifact extends ArtifactReference {
