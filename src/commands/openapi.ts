@@ -28,8 +28,6 @@ function formatJson(value: unknown, indent = "", prefix = ""): string {
   const [open, close] = Array.isArray(value) ? ["[", "]"] : ["{", "}"];
   const members = Object.entries(value)
     .filter(([, member]) => member !== undefined)
-    .map(([name, member]) =>
-      formatJson(member, `${indent} `, Array.isArray(value) ? "" : `${JSON.stringify(name)}: `),
-    );
+    .map(([name, member]) => formatJson(member, `${indent} `, Array.isArray(value) ? "" : `${JSON.stringify(name)}: `));
   return `${indent}${prefix}${open}\n${members.join(",\n")}\n${indent}${close}`;
 }
