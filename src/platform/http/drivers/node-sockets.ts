@@ -123,8 +123,11 @@ class NodeSocket implements RawSocket {
         this.#heard();
       });
     }
-    // A frame that breaks the protocol: ws answers with a close frame of its code.
-    socket.on("error", () => undefined);
+    // A frame that breaks the protocol: ws answers with a close frame of its code. The session hears of it now, because
+    // `close` waits for the connection to end, which the other side may see first.
+    socket.on("error", () => {
+      this.#closed();
+    });
     socket.on("close", () => {
       this.#closed();
     });
