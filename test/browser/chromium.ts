@@ -43,6 +43,8 @@ export class Chromium {
       [...flags, "--remote-debugging-port=0", `--user-data-dir=${folder}`, "about:blank"],
       {
         stdio: ["ignore", "ignore", "pipe"],
+        // A group of its own, so that nothing of it writes any longer when its folder is removed.
+        detached: true,
       },
     );
     const url = await new Promise<string>((resolve, reject) => {
@@ -87,7 +89,7 @@ export class Chromium {
     this.#socket.close();
     if (this.#child.exitCode === null) {
       const ended = once(this.#child, "exit");
-      this.#child.kill("SIGTERM");
+      process.kill(-Number(this.#child.pid), "SIGKILL");
       await ended;
     }
     removeFolder(this.#folder);

@@ -21,6 +21,7 @@ export function folderOfTest(purpose: string): string {
   return folder;
 }
 
+/** Removes a folder, also while a process that was just killed still ends. */
 export function removeFolder(folder: string): void {
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
 }
