@@ -105,7 +105,7 @@ describe.each(LOOKS)("the console, $name", (look) => {
     await own.page.getByRole("alert").waitFor();
   });
 
-  it("compiles pasted text, and shows warnings beside their lines", async () => {
+  it("compiles pasted text, and proves with the form made from it", async () => {
     await own.visit("/provers/new");
     await own.at("New prover");
     await own.page.getByText("Paste text").click();
