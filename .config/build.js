@@ -21,6 +21,8 @@ const JOINED_PACKAGES = /^(@noble|@scure|jose|typebox|viem|abitype|ox)(\/|$)/;
 const CHUNKS = "dist/chunks";
 /** WebAssembly that the programs would emit at every start, by the hash of the code that emits it. */
 const PREPARED = "dist/prepared";
+/** The API's document, by the hash of its content. */
+const DOCUMENTS = "dist/openapi";
 /** The built-in circuits as they are compiled by default. */
 const CIRCUITS = "dist/circuits";
 
@@ -76,6 +78,16 @@ async function preparePrograms() {
   return folder;
 }
 
+/** Writes the API's document unless it is there, and returns its path. */
+async function prepareDocument() {
+  const { makeApiDocument } = await import(pathToFileURL(join(ROOT, "dist/src/app/api-document.js")).href);
+  const text = makeApiDocument();
+  const path = join(DOCUMENTS, `${createHash("sha256").update(text).digest("hex").slice(0, 16)}.json`);
+  mkdirSync(join(ROOT, DOCUMENTS), { recursive: true });
+  if (!existsSync(join(ROOT, path))) writeFileSync(join(ROOT, path), text);
+  return path;
+}
+
 // What a deleted or renamed source left behind would still be found by an import.
 const wanted = new Set([...programs, ...modules].map(outputOf));
 for (const output of ["src", "workers", "bench"].flatMap((folder) => files(join("dist", folder), ".js"))) {
@@ -89,10 +101,13 @@ const programSources = [
   ...programs,
   ...modules.filter((source) => source.startsWith("src/")),
   "package-lock.json",
+  // The document names the version.
+  "package.json",
   ".config/build.js",
 ];
 if (!existsSync(join(ROOT, PREPARED)) || programs.some((program) => isStale(outputOf(program), programSources))) {
   const prepared = await preparePrograms();
+  const document = await prepareDocument();
   const { metafile } = await build({
     ...common,
     entryPoints: programs,
@@ -102,10 +117,17 @@ if (!existsSync(join(ROOT, PREPARED)) || programs.some((program) => isStale(outp
     metafile: true,
     plugins: [otherPackages],
     // From the folder of any output.
-    define: { PREPARED_PROGRAMS: JSON.stringify(`../${relative("dist", prepared)}`) },
+    define: {
+      PREPARED_PROGRAMS: JSON.stringify(`../${relative("dist", prepared)}`),
+      PREPARED_DOCUMENT: JSON.stringify(`../${relative("dist", document)}`),
+    },
   });
-  for (const name of readdirSync(join(ROOT, PREPARED)))
-    if (join(PREPARED, name) !== prepared) rmSync(join(ROOT, PREPARED, name), { recursive: true });
+  for (const [folder, current] of [
+    [PREPARED, prepared],
+    [DOCUMENTS, document],
+  ])
+    for (const name of readdirSync(join(ROOT, folder)))
+      if (join(folder, name) !== current) rmSync(join(ROOT, folder, name), { recursive: true });
   for (const chunk of files(CHUNKS, ".js")) {
     if (!(chunk in metafile.outputs))
       for (const path of [chunk, `${chunk}.map`]) rmSync(join(ROOT, path), { force: true });

@@ -93,9 +93,7 @@ function runnable(parts: AppParts): Pick<App, "start" | "stop"> {
       await parts.jobs.start();
       parts.chain.start();
       await parts.webhooks.start();
-      pools.warm(config.kernels).catch(() => {
-        log.warn("the compute threads did not load the proving backend ahead of the first request");
-      });
+      if (parts.provers.hasProvers()) void pools.warm();
       return listening;
     },
     stop: async ({ graceMs }) => {

@@ -189,6 +189,7 @@ function createPools({ config, log }: Platform, kernelForm: KernelForm): Compute
       interactiveThreads: INTERACTIVE_THREADS,
       proveQueueLengthMax: config.prove_queue,
       interactiveQueueLengthMax: INTERACTIVE_QUEUE_MAX,
+      kernels: config.kernels,
       onProved: () => {
         kernelForm.tellDiscards();
       },

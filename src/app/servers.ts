@@ -1,6 +1,4 @@
 /** The part of the composition root that makes the HTTP servers: which routes are served where, by which handlers. */
-import { ROUTE_LIST } from "../api.js";
-import { apiSchemas } from "../api-schemas.js";
 import { chainRoutes } from "../chain/routes.js";
 import { consoleHandlers } from "../console/console-handlers.js";
 import { consoleRoutes } from "../console/console-routes.js";
@@ -31,6 +29,7 @@ import { lifecycleRoutes } from "../vault/keys/lifecycle-routes.js";
 import { organizationVaultHandlers } from "../vault/organization-vault-handlers.js";
 import { organizationVaultRoutes } from "../vault/organization-vault-routes.js";
 import { vaultRoutes } from "../vault/routes.js";
+import { apiDocument, SERVICE_NAME } from "./api-document.js";
 import { authenticate, type Areas } from "./open-areas.js";
 import type { Platform } from "./open-platform.js";
 import { sharedTokenRoutes } from "./shared-tokens.js";
@@ -156,10 +155,9 @@ function workOf({ config, lanes }: AppParts): WorkStatusJson {
 
 function boundRoutes(parts: AppParts): BoundRoute[] {
   const service = createServiceHandlers(
-    { name: "Proofwright", version: serverVersion() },
+    { name: SERVICE_NAME, version: serverVersion() },
     {
-      routes: ROUTE_LIST,
-      schemas: apiSchemas,
+      document: apiDocument,
       readiness: () => [
         { name: "store", ok: parts.store.state === "ready" },
         { name: "vault_unsealed", ok: parts.vault.service.isUnsealed() },

@@ -161,6 +161,8 @@ export interface ProverRegistry {
   readonly bodyLimits: ReturnType<typeof proverBodyLimits>;
   /** Deletes files that no record names; at start, before any is written. Returns how many. */
   readonly removeOrphans: () => Promise<number>;
+  /** Returns whether anybody has a prover. */
+  readonly hasProvers: () => boolean;
   /** Drops uploads and imports whose time is up, while the server runs. */
   readonly imports: Pick<Imports, "start" | "stop">;
   /** Passes on turns of ceremonies, while the server runs. */
@@ -259,7 +261,7 @@ export function createProverRegistry(
   const handled = { ...attesting, provers: service, labelling, ceremonies, referenceStrings: published.handlers };
   const closed = createClosedInputs(dependencies, { repository, access, labelling });
   return {
-    ...{ service, sharing, stores: reading, crossChecks: attesting.crossChecks },
+    ...{ service, sharing, stores: reading, crossChecks: attesting.crossChecks, hasProvers: () => repository.hasAny() },
     handlers: proverHandlers({
       ...{ ...handled, ...closed, stores: storeHandlers(reading, labelling), sharing: sharingHandlers(sharing) },
       verifiers: verifierHandlers(chained.verifiers),

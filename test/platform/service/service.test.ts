@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { Script } from "node:vm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openApiDocument } from "../../../src/platform/contract/openapi.js";
 import { bindRoutes } from "../../../src/platform/contract/route.js";
 import { createMetricsServer } from "../../../src/platform/http/metrics-server.js";
 import { testDriver } from "../../support/http-driver.js";
@@ -23,8 +24,10 @@ beforeAll(async () => {
     createServiceHandlers(
       { name: "Proof<wright>", version: "1.2.3" },
       {
-        routes: Object.values(serviceRoutes),
-        schemas: {},
+        document: () =>
+          JSON.stringify(
+            openApiDocument({ title: "Proof<wright>", version: "1.2.3", schemas: {} }, Object.values(serviceRoutes)),
+          ),
         readiness: () => checks,
         sandbox: { mode: "require", missing: ["network"] },
         work: () => WORK,
