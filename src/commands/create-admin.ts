@@ -51,7 +51,7 @@ export async function runCreateAdmin(input: CreateAdminInput): Promise<number> {
       {
         store: audit.identityStore,
         keys,
-        idTokenKeys: keys,
+        idTokenKeys: () => Promise.resolve(keys),
         clock,
         log,
         mail: noMail,
