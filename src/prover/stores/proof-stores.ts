@@ -11,6 +11,7 @@ import type { Store, StoreCheck, StoreCommit, StorePut, StoreRecord, StoreValue 
 import type { CurveName } from "../../engine/curves/curve-parameters.js";
 import type { NoteTreeState } from "../../engine/merkle/note-tree.js";
 import {
+  HEAD_SIGNERS,
   NOTE_TREE_DEPTH,
   PARTS_OF_STORE,
   keyIn,
@@ -200,7 +201,7 @@ export class ProofStores {
     return {
       // A prover that begins to share the store at the same time writes its record, and this check fails.
       checks: [{ key, version: record?.version ?? "absent" }],
-      deletes: [own, key],
+      deletes: [own, key, [HEAD_SIGNERS, reference.id]],
       ...(isLarge
         ? // A full disk must not keep anyone from making room.
           { puts: [{ key: keyIn("proof_store_removal", reference), value: removalOf(reference) }], urgent: true }
