@@ -7,6 +7,8 @@ import { mergeCommits } from "../../../src/platform/store/commits.js";
 import type { Prover } from "../../../src/prover/schemas.js";
 import { HeadKeys } from "../../../src/prover/stores/head-keys.js";
 import { ProofStores } from "../../../src/prover/stores/proof-stores.js";
+import { StoreRemovals } from "../../../src/prover/stores/store-removals.js";
+import { Jobs } from "../../../src/platform/jobs/jobs.js";
 import { StoreAppends } from "../../../src/prover/stores/store-appends.js";
 import { keyIn, type StoreReference } from "../../../src/prover/stores/store-records.js";
 import { KEPT_HEAD_ENTRIES, TreeHeads, type TreeHead } from "../../../src/prover/stores/tree-heads.js";
@@ -29,7 +31,8 @@ beforeAll(async () => {
   owner = subject();
   prover = await provision(test.provers, owner);
   const { store } = test;
-  stores = new ProofStores({ store, clock: systemClock });
+  const jobs = new Jobs({}, { store, clock: systemClock, log: recordedLog() });
+  stores = new ProofStores({ store, removals: new StoreRemovals({ store, jobs }), clock: systemClock });
   heads = headsOf(() => [prover.vault_id]);
   appends = appendsWith();
 });
