@@ -172,9 +172,14 @@ if (isStale(join(SDK, "sdk/index.js"), sdkSources)) {
   rmSync(join(ROOT, SDK), { recursive: true, force: true });
   await build({
     ...{ absWorkingDir: ROOT, outdir: SDK, outbase: "src", format: "esm", platform: "neutral", target: "es2022" },
-    entryPoints: ["sdk/index", "sdk/proofwright", "sdk/verify-proof", "verify-receipt", "verify-store-proof"].map(
-      (name) => `src/${name}.ts`,
-    ),
+    entryPoints: [
+      "sdk/index",
+      "sdk/proofwright",
+      "sdk/verify-proof",
+      "verify-receipt",
+      "verify-store-proof",
+      "verify-tree-head",
+    ].map((name) => `src/${name}.ts`),
     ...{ bundle: true, splitting: true, chunkNames: "[name]-[hash]", packages: "external", logLevel: "warning" },
     define: { PREPARED_PROGRAMS: "undefined", "import.meta.url": '""' },
     plugins: [nodeStandIns],

@@ -108,20 +108,33 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     },
   },
   store: {
-    summary: "check a proof about a store of notes or nullifiers, offline",
-    help: "Usage: proofwright store verify FILE [--root=HEX]\n\nFILE is what the API has answered as JSON: an inclusion or consistency proof of a note store, a membership or non-membership proof of a\nnullifier store. No server is asked. Exits 1 when the proof does not hold, or leads to another root than --root.\n",
+    summary: "check a proof about a store of notes or nullifiers, or its signed tree head, offline",
+    help: `Usage: proofwright store verify FILE [--root=HEX]
+       proofwright store verify [FILE] --head=FILE --jwks=FILE [--store=ID] [--root=HEX]
+
+FILE is what the API has answered as JSON: an inclusion or consistency proof of a note store, a membership or non-membership proof of a
+nullifier store. --head is a signed tree head: what GET /api/v1/stores/ID/head answered, an entry of its heads, or the JWS alone; the proof
+must then lead to its root. --jwks is what GET /api/v1/stores/ID/jwks.json answered, or one of its keys. No server is asked. Exits 1 when
+the proof does not hold, leads to another root, or the head is not genuine, by a revoked key, or of another store.
+`,
     run: async (args) => {
+      const text = { type: "string" } as const;
       const { values, positionals } = parseArgs({
         args: [...args],
-        options: { root: { type: "string" } },
+        options: { root: text, head: text, jwks: text, store: text },
         allowPositionals: true,
         strict: true,
       });
       const [action, file, ...more] = positionals;
-      if (action !== "verify" || file === undefined || more.length > 0)
+      const { root, head, jwks, store } = values;
+      if (action !== "verify" || (file === undefined && head === undefined) || more.length > 0)
         throw new ConfigError("store needs `verify FILE`; see `proofwright store --help`.");
+      if (head === undefined && (jwks !== undefined || store !== undefined))
+        throw new ConfigError("--jwks and --store are about a tree head: pass it as --head=FILE.");
+      if (head !== undefined && jwks === undefined)
+        throw new ConfigError("--jwks=FILE is missing: the store's keys, from GET /api/v1/stores/ID/jwks.json.");
       const { runStoreVerify } = await import("./commands/store.js");
-      return await runStoreVerify({ file, root: values.root });
+      return await runStoreVerify({ file, root, head, jwks, store });
     },
   },
   receipt: {

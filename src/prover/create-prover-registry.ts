@@ -73,6 +73,7 @@ import { Imports } from "./imports/imports.js";
 import { Uploads, type UploadLimits } from "./imports/uploads.js";
 import { SourceFiles } from "./provisioning/source-files.js";
 import { ProofStores } from "./stores/proof-stores.js";
+import { StoreRemovals } from "./stores/store-removals.js";
 import { StatusWatch } from "./provisioning/status-watch.js";
 import { createProofStores } from "./stores/create-proof-stores.js";
 import { storeHandlers } from "./stores/store-handlers.js";
@@ -230,7 +231,7 @@ export function createProverRegistry(
   const builtIns = new BuiltInCircuits({ folder: join(PACKAGE_ROOT, "circuits") });
   const source = options.source ?? SOURCE_LIMITS;
   const catalog = createCatalog(options, dependencies, { builtIns, sourceLimits: source });
-  const stores = new ProofStores({ store, clock });
+  const { stores, removals } = openStores(dependencies, turnOf);
   const pins = new KeyPins({ vault, catalog });
   const powers = new PowersRecords({ store });
   const files = usedFiles(artifacts, { repository, powers });
@@ -273,11 +274,21 @@ export function createProverRegistry(
     ),
     removeOrphans: async () => {
       await published.uploads.start();
-      await stores.finishRemovals();
+      await removals.resume();
       return await removeOrphans(artifacts, { repository, powers });
     },
     ...{ imports, ceremonies: ceremonies.sweep, verifierDisagreements: () => chained.onChain.disagreements },
   };
+}
+
+/** The stores of notes and nullifiers, and the jobs that remove large ones. */
+function openStores(
+  { store, jobs, clock }: ProverRegistryDependencies,
+  turnOf: (subject: Subject) => string,
+): { readonly stores: ProofStores; readonly removals: StoreRemovals } {
+  const removals = new StoreRemovals({ store, jobs });
+  removals.register(turnOf);
+  return { stores: new ProofStores({ store, removals, clock }), removals };
 }
 
 /** Verifiers on chain, of parts that were built before. */

@@ -73,7 +73,7 @@ export async function newTenant({ server, anvil }: Ground, email: string): Promi
   const proof = (await api.listProofs({ params: { id: prover } })).body[0]!.id;
   const stores = (await api.getProver({ params: { id: prover } })).body;
   // Made now: a server that cannot write makes no key.
-  await api.getStoreHead({ params: { id: stores.note_store_id } });
+  const headKey = (await api.getStoreHead({ params: { id: stores.note_store_id } })).body.jwk.kid;
   const grant = (await api.createProverGrant({ params: { id: prover }, body: { user_id: randomUUID() } })).body.id;
   const sharedProver = await proverSharedWith(user.id, server.as(applicationToken));
   const network = await networkOf(anvil, api);
@@ -152,6 +152,7 @@ export async function newTenant({ server, anvil }: Ground, email: string): Promi
     "stores:id": stores.note_store_id,
     "stores:index": "0",
     "stores:key": "0".repeat(64),
+    "stores:kid": headKey,
     "proveStoreNullifier:id": stores.nullifier_store_id,
     "reference_strings:hash": "0".repeat(64),
     "reference_strings:file": "missing.ptau",

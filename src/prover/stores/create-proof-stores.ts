@@ -9,7 +9,7 @@ import type { ProverRepository } from "../repository.js";
 import type { Places } from "../sharing/places.js";
 import type { ProverAccess } from "../sharing/prover-access.js";
 import type { ProverVault } from "../vault-port.js";
-import { headKeys } from "./head-keys.js";
+import { HeadKeys } from "./head-keys.js";
 import type { ProofStores } from "./proof-stores.js";
 import { Spending } from "./spending.js";
 import { StoreAppends } from "./store-appends.js";
@@ -19,7 +19,7 @@ import { TreeHeads } from "./tree-heads.js";
 interface StoreParts {
   readonly store: Store;
   readonly stores: ProofStores;
-  readonly vault: Pick<ProverVault, "prepareSigningKey" | "signTokens">;
+  readonly vault: Pick<ProverVault, "prepareSigningKey" | "requireUsable" | "signTokens" | "deleteKey">;
   readonly compute: Pick<ProverCompute, "appendNotes" | "insertNullifiers" | "proveNotes">;
   readonly repository: ProverRepository;
   readonly catalog: Catalog;
@@ -39,19 +39,20 @@ export function createProofStores(parts: StoreParts): {
   readonly spending: Spending;
   readonly storeProofs: StoreProofs;
   readonly heads: TreeHeads;
+  readonly headKeys: HeadKeys;
 } {
   const { compute, stores, repository, places, turnOf } = parts;
-  const heads = new TreeHeads({
+  const headKeys = new HeadKeys({
     ...parts,
-    keys: headKeys(parts.vault),
     vaultsOf: ({ owner, id }) =>
       stores.users({ owner, id }, SIGNING_PROVERS_MAX).flatMap((proverId) => {
         const prover = repository.find(owner, proverId)?.value ?? places.find(owner, proverId)?.value;
         return prover === undefined ? [] : [prover.vault_id];
       }),
   });
+  const heads = new TreeHeads({ ...parts, keys: headKeys });
   return {
-    heads,
+    ...{ heads, headKeys },
     spending: new Spending(parts),
     appends: new StoreAppends({
       ...parts,
