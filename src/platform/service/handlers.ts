@@ -1,10 +1,8 @@
 /** Handlers of the service's own routes. Everything static is made once, at start. */
-import { createHash } from "node:crypto";
 import type { TSchema } from "typebox";
 import { openApiDocument } from "../contract/openapi.js";
 import type { HandlersFor, RouteSpec } from "../contract/route.js";
 import { StaticBytes } from "../contract/static-bytes.js";
-import { DOCS_SCRIPT, DOCS_STYLE, docsPage } from "./docs-page.js";
 import { SANDBOX_LIMITS } from "../pool/process-sandbox.js";
 import type { Sandbox } from "../pool/sandbox.js";
 import type { serviceRoutes } from "./routes.js";
@@ -41,7 +39,7 @@ export interface ServiceDependencies {
 /** How long a probe should wait when a check fails; unsealing and a full disk take a person. */
 const NOT_READY_RETRY_SEC = "5";
 
-/** Binds the service's own routes. The OpenAPI document and the page are made once. */
+/** Binds the service's own routes. The OpenAPI document is made once. */
 export function createServiceHandlers(
   options: ServiceOptions,
   dependencies: ServiceDependencies,
@@ -49,8 +47,6 @@ export function createServiceHandlers(
   const { name, version } = options;
   const { routes, schemas } = dependencies;
   const document = new StaticBytes(JSON.stringify(openApiDocument({ title: name, version, schemas }, routes)));
-  const page = new StaticBytes(docsPage(name));
-  const policy = `default-src 'none'; script-src ${hashSource(DOCS_SCRIPT)}; style-src ${hashSource(DOCS_STYLE)}; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'`;
   return {
     getStatus: async ({ bearer }) => {
       const body = { status: "ok" as const, name, version };
@@ -69,15 +65,9 @@ export function createServiceHandlers(
         : { status: 503, body: { ready, checks }, headers: { "Retry-After": NOT_READY_RETRY_SEC } };
     },
     getOpenApi: () => ({ status: 200, fixed: document }),
-    getDocs: () => ({ status: 200, fixed: page, headers: { "Content-Security-Policy": policy } }),
   };
 }
 
 function sandboxStatus({ mode, missing }: ServiceDependencies["sandbox"]): SandboxStatusJson {
   return { mode, missing: missing.map((limit) => ({ limit, consequence: SANDBOX_LIMITS[limit] })) };
-}
-
-/** Allows exactly this inline text and no other. */
-function hashSource(text: string): string {
-  return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 }
