@@ -149,7 +149,7 @@ export async function newTenant({ server, anvil }: Ground, email: string): Promi
     "getConsoleStyle:hash": consoleHash("style"),
     "getDocsScript:hash": docsHash("scripts"),
     "getDocsStyle:hash": docsHash("styles"),
-    "getGuide:guide": "settings",
+    "getGuide:guide": "concepts",
     "provers:name": "verifying_key.json",
     "provers:key": "0".repeat(64),
     "stores:id": stores.note_store_id,
