@@ -35,9 +35,9 @@ const changedMs = (path) => (existsSync(join(ROOT, path)) ? statSync(join(ROOT, 
 const isStale = (output, sources) => sources.some((source) => changedMs(source) > changedMs(output));
 
 const programs = ["src/cli.ts", ...files("workers", ".ts")];
-// The console's own modules run in browsers only, as one script.
+// The modules of the console and of the documentation run in browsers only, as one script each.
 const modules = [...files("src", ".ts"), ...files("bench", ".ts")].filter(
-  (source) => !programs.includes(source) && !source.startsWith("src/console/browser/"),
+  (source) => !programs.includes(source) && !/^src\/(console|docs)\/browser\//.test(source),
 );
 const common = {
   absWorkingDir: ROOT,
@@ -204,6 +204,10 @@ if (isStale(consoleManifest, [...consoleSources, ...files("circuits", ".json"), 
   const [script, style] = [".js", ".css"].map((ending) => made.find((name) => name.endsWith(ending)));
   writeFileSync(join(ROOT, consoleManifest), JSON.stringify({ script, style }));
 }
+
+// The documentation; its own module says from what it is made.
+const { buildDocs, docsSources } = await import("./build-docs.js");
+if (isStale("dist/docs/manifest.json", docsSources())) await buildDocs();
 
 const circuitSources = [
   ...files("circuits", ".circom"),

@@ -2,6 +2,8 @@
 import { chainRoutes } from "../chain/routes.js";
 import { consoleHandlers } from "../console/console-handlers.js";
 import { consoleRoutes } from "../console/console-routes.js";
+import { docsHandlers } from "../docs/docs-handlers.js";
+import { docsRoutes } from "../docs/docs-routes.js";
 import { identityRoutes } from "../identity/routes.js";
 import { requireTenantBy } from "../identity/tenants/tenant-access.js";
 import { auditHandlers } from "../platform/audit/audit-handlers.js";
@@ -175,6 +177,7 @@ function boundRoutes(parts: AppParts): BoundRoute[] {
     [
       ...bindRoutes(serviceRoutes, service),
       ...bindRoutes(consoleRoutes, consoleHandlers()),
+      ...bindRoutes(docsRoutes, docsHandlers()),
       ...bindRoutes(identityRoutes, parts.identityParts.identity.handlers),
       ...bindRoutes(
         organizationVaultRoutes,

@@ -147,6 +147,9 @@ export async function newTenant({ server, anvil }: Ground, email: string): Promi
     ":name": "page.js",
     "getConsoleScript:hash": consoleHash("script"),
     "getConsoleStyle:hash": consoleHash("style"),
+    "getDocsScript:hash": docsHash("scripts"),
+    "getDocsStyle:hash": docsHash("styles"),
+    "getGuide:guide": "concepts",
     "provers:name": "verifying_key.json",
     "provers:key": "0".repeat(64),
     "stores:id": stores.note_store_id,
@@ -169,6 +172,12 @@ export async function newTenant({ server, anvil }: Ground, email: string): Promi
 function consoleHash(kind: "script" | "style"): string {
   const manifest = readFileSync(join(PACKAGE_ROOT, "dist", "console", "manifest.json"), "utf8");
   return /-([A-Z0-9]+)\./.exec((JSON.parse(manifest) as Record<typeof kind, string>)[kind])?.[1] ?? "";
+}
+
+/** The same of a file of the documentation. */
+function docsHash(kind: "scripts" | "styles"): string {
+  const manifest = readFileSync(join(PACKAGE_ROOT, "dist", "docs", "manifest.json"), "utf8");
+  return Object.keys((JSON.parse(manifest) as Record<typeof kind, object>)[kind])[0] ?? "";
 }
 
 /** A prover of another owner, not provisioned. */

@@ -1,8 +1,6 @@
 /** Handlers of the service's own routes. Everything static is made once, with the first request for it. */
-import { createHash } from "node:crypto";
 import type { HandlersFor } from "../contract/route.js";
 import { StaticBytes } from "../contract/static-bytes.js";
-import { DOCS_SCRIPT, DOCS_STYLE, docsPage } from "./docs-page.js";
 import { SANDBOX_LIMITS } from "../pool/process-sandbox.js";
 import type { Sandbox } from "../pool/sandbox.js";
 import type { serviceRoutes } from "./routes.js";
@@ -44,8 +42,6 @@ export function createServiceHandlers(
 ): HandlersFor<typeof serviceRoutes> {
   const { name, version } = options;
   let document: StaticBytes | undefined;
-  const page = new StaticBytes(docsPage(name));
-  const policy = `default-src 'none'; script-src ${hashSource(DOCS_SCRIPT)}; style-src ${hashSource(DOCS_STYLE)}; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'`;
   return {
     getStatus: async ({ bearer }) => {
       const body = { status: "ok" as const, name, version };
@@ -64,15 +60,9 @@ export function createServiceHandlers(
         : { status: 503, body: { ready, checks }, headers: { "Retry-After": NOT_READY_RETRY_SEC } };
     },
     getOpenApi: () => ({ status: 200, fixed: (document ??= new StaticBytes(dependencies.document())) }),
-    getDocs: () => ({ status: 200, fixed: page, headers: { "Content-Security-Policy": policy } }),
   };
 }
 
 function sandboxStatus({ mode, missing }: ServiceDependencies["sandbox"]): SandboxStatusJson {
   return { mode, missing: missing.map((limit) => ({ limit, consequence: SANDBOX_LIMITS[limit] })) };
-}
-
-/** Allows exactly this inline text and no other. */
-function hashSource(text: string): string {
-  return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 }
