@@ -4,6 +4,7 @@
  */
 import { join } from "node:path";
 import type { Config } from "../platform/config.js";
+import { REQUEST_HASH_KEY_FILE } from "../platform/files/data-folder.js";
 import { chooseDriver } from "../platform/http/drivers/select.js";
 import { createMetricsServer } from "../platform/http/metrics-server.js";
 import type { LaneFigures } from "../platform/pool/lane.js";
@@ -54,7 +55,7 @@ export async function createApp(config: Config, dependencies: AppDependencies): 
       wideDiscards: () => areas.kernelForm.discards,
       verifierDisagreements: () => areas.provers.verifierDisagreements(),
     }),
-    requestHashKey: await secretKey(join(platform.dataDir, "request-hash-key")),
+    requestHashKey: await secretKey(join(platform.dataDir, REQUEST_HASH_KEY_FILE)),
   };
   return {
     notes: startNotes(parts),
