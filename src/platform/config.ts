@@ -232,6 +232,7 @@ function checkTogether(config: Config): void {
   for (const path of [config.tls_cert, config.tls_key]) if (path !== undefined) requireReadable(path);
   const hosts = [
     config.host,
+    config.metrics_host,
     ...[config.prover_listen, config.vault_listen, config.identity_listen, config.chain_listen].flatMap((address) =>
       address === undefined ? [] : [parseAddress(address).host],
     ),

@@ -127,7 +127,7 @@ export class Dispatcher {
       clock,
       requestLog: this.#requestLog,
       streams: this.#streams,
-      isDraining: () => this.#admission.isDraining,
+      isLeaving: () => this.#admission.isLeaving,
     });
   }
 
@@ -146,6 +146,11 @@ export class Dispatcher {
       this.#requestLog.notTaken(asAppError(error, "").bug);
       response.close();
     }
+  }
+
+  /** Closes the connection after each answer from now on, and serves everything as before. */
+  startLeaving(): void {
+    this.#admission.startLeaving();
   }
 
   /**
