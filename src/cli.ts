@@ -25,6 +25,31 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       return await runServer(config);
     },
   },
+  init: {
+    summary: "set up a new installation: seal key, administrator, settings",
+    help: "Usage: proofwright init [--issuer=URL] [--email=ADDRESS] [--first-name=NAME] [--last-name=NAME] [--seal-key-to=FILE] [--config-to=FILE]\n                        [--data-dir=DIR]\n\nAsks on a terminal for what no flag tells; the password comes without being shown, or as a line from a pipe. Shows the 24 words of the new seal\nkey on the terminal, or writes them to the new file of --seal-key-to (mode 0600), and nowhere else. --config-to writes the settings to a file.\nFor a seal key in a key management service, configure SEAL_UNSEAL_PROVIDER instead, and use create-admin.\n",
+    run: async (args) => {
+      const text = { type: "string" } as const;
+      const { values } = parseArgs({
+        args: [...args],
+        options: {
+          ...{ issuer: text, email: text, "first-name": text, "last-name": text, "data-dir": text },
+          ...{ "seal-key-to": text, "config-to": text },
+        },
+        strict: true,
+      });
+      const { runInit } = await import("./commands/init.js");
+      return await runInit({
+        dataDir: dataDirOf(values),
+        issuer: values.issuer,
+        email: values.email,
+        firstName: values["first-name"] ?? "Site",
+        lastName: values["last-name"] ?? "Administrator",
+        sealKeyTo: values["seal-key-to"],
+        configTo: values["config-to"],
+      });
+    },
+  },
   quickstart: {
     summary: "register circuits, prove and verify over HTTP on a temporary server",
     help: "Usage: proofwright quickstart\n\nStarts a server on a free port with a temporary data folder, registers circuits, proves and verifies, and cleans up.\n",
