@@ -110,6 +110,7 @@ function createServerAt(
         keepAliveSec: config.keep_alive_seconds,
       },
       trustedProxies: listOf(config.trusted_proxies),
+      isAccessLogged: config.access_log,
       ...(area === undefined ? {} : { areas: [area] }),
       ...tls,
     },

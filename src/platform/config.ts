@@ -247,6 +247,8 @@ function checkTogether(config: Config): void {
     throw new ConfigError(
       "PROOFWRIGHT_CONFIRM_EMAIL=require needs PROOFWRIGHT_MAIL_URL: without mail nobody could confirm an address.",
     );
+  if (config.access_log && config.log_level !== "info" && config.log_level !== "debug")
+    throw new ConfigError("PROOFWRIGHT_ACCESS_LOG needs the log level info or debug: its lines are of level info.");
   checkProxies(config);
   checkEgress(config);
   if (

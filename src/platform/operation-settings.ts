@@ -16,6 +16,14 @@ export const OPERATION_SETTINGS = {
     default: "info",
     description: "error, warn, info, debug or silent",
   }),
+  access_log: setting({
+    env: "PROOFWRIGHT_ACCESS_LOG",
+    flag: "access-log",
+    schema: Type.Boolean(),
+    default: false,
+    description:
+      "write a line for each request, with its route, method, status, time, subject and the client's address, which is personal data; needs the log level info or debug",
+  }),
   shutdown_delay: setting({
     env: "PROOFWRIGHT_SHUTDOWN_DELAY",
     flag: "shutdown-delay",

@@ -23,6 +23,7 @@ export const SETTING_GROUPS: readonly { readonly title: string; readonly names: 
       "keep_alive_seconds",
       "connections",
       "log_level",
+      "access_log",
       "shutdown_delay",
       "shutdown_grace",
       "metrics_port",

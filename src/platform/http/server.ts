@@ -27,6 +27,8 @@ export interface ServerOptions {
   readonly requestHashKey?: Uint8Array;
   /** Addresses and CIDR networks whose X-Forwarded-For is trusted; their form has been checked. */
   readonly trustedProxies?: readonly string[];
+  /** Whether the log has a line for each request. */
+  readonly isAccessLogged?: boolean;
 }
 
 export interface ServerDependencies extends Omit<DispatchDependencies, "publish"> {
@@ -72,6 +74,7 @@ export function createServer(options: ServerOptions, dependencies: ServerDepende
       limits,
       requestHashKey: options.requestHashKey ?? randomBytes(32),
       trustedProxies: new TrustedProxies(options.trustedProxies ?? []),
+      isAccessLogged: options.isAccessLogged === true,
     },
     {
       ...dependencies,
