@@ -81,6 +81,18 @@ describe("a server in development mode", () => {
     for (const path of ["/status", "/", "/api/v1/provers"]) expect((await fetch(`${url}${path}`)).status).toBe(404);
   });
 
+  it.each(["alerts.yaml", "dashboard.json"])("has every metric that %s of operators names", async (file) => {
+    const url = /^Proofwright serves metrics on (http:\S+)$/m.exec(server.output())?.[1] ?? "";
+    const text = await (await fetch(`${url}/metrics`)).text();
+    const known = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].flatMap(([, name = "", kind]) =>
+      kind === "histogram" ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
+    );
+    const rules = readFileSync(join(PACKAGE_ROOT, "src", "operations", file), "utf8");
+    const named = rules.match(/\b(proofwright|process|nodejs)_[a-z0-9_]+/g) ?? [];
+    expect(named.length).toBeGreaterThan(10);
+    expect(named.filter((name) => !known.includes(name))).toEqual([]);
+  });
+
   it("says in plain words that it is in development mode, and unseals itself", async () => {
     expect(server.output()).toMatch(
       /Development mode[^]*own data folder, signing keys and seal key[^]*unsealed itself/,
