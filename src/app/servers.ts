@@ -41,6 +41,8 @@ export interface AppParts extends Platform, Areas {
   readonly metrics: Metrics;
   readonly requestHashKey: Buffer;
   readonly driver: HttpDriver;
+  /** Whether the server is about to stop: it says then that it is not ready. */
+  readonly leaving: { readonly isBegun: boolean; begin(): void };
   /** Everything that waits in turns of the owners, by the name of its lane. */
   readonly lanes: () => Readonly<Record<string, LaneFigures>>;
 }
@@ -109,6 +111,7 @@ function createServerAt(
         keepAliveSec: config.keep_alive_seconds,
       },
       trustedProxies: listOf(config.trusted_proxies),
+      isAccessLogged: config.access_log,
       ...(area === undefined ? {} : { areas: [area] }),
       ...tls,
     },
@@ -161,6 +164,7 @@ function boundRoutes(parts: AppParts): BoundRoute[] {
     {
       document: apiDocument,
       readiness: () => [
+        { name: "staying", ok: !parts.leaving.isBegun },
         { name: "store", ok: parts.store.state === "ready" },
         { name: "vault_unsealed", ok: parts.vault.service.isUnsealed() },
       ],

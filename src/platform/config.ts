@@ -235,6 +235,7 @@ function checkTogether(config: Config): void {
   for (const path of [config.tls_cert, config.tls_key]) if (path !== undefined) requireReadable(path);
   const hosts = [
     config.host,
+    config.metrics_host,
     ...[config.prover_listen, config.vault_listen, config.identity_listen, config.chain_listen].flatMap((address) =>
       address === undefined ? [] : [parseAddress(address).host],
     ),
@@ -249,6 +250,8 @@ function checkTogether(config: Config): void {
     throw new ConfigError(
       "PROOFWRIGHT_CONFIRM_EMAIL=require needs PROOFWRIGHT_MAIL_URL: without mail nobody could confirm an address.",
     );
+  if (config.access_log && config.log_level !== "info" && config.log_level !== "debug")
+    throw new ConfigError("PROOFWRIGHT_ACCESS_LOG needs the log level info or debug: its lines are of level info.");
   checkProxies(config);
   checkEgress(config);
   if (
