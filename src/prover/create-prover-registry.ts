@@ -72,10 +72,9 @@ import { BuiltInCircuits, type SourceLimits } from "./provisioning/sources.js";
 import { Imports } from "./imports/imports.js";
 import { Uploads, type UploadLimits } from "./imports/uploads.js";
 import { SourceFiles } from "./provisioning/source-files.js";
-import { ProofStores } from "./stores/proof-stores.js";
-import { StoreRemovals } from "./stores/store-removals.js";
+import type { ProofStores } from "./stores/proof-stores.js";
 import { StatusWatch } from "./provisioning/status-watch.js";
-import { createProofStores } from "./stores/create-proof-stores.js";
+import { createProofStores, openProofStores } from "./stores/create-proof-stores.js";
 import { storeHandlers } from "./stores/store-handlers.js";
 import { StoresService } from "./stores/stores-service.js";
 import { proverVault } from "./vault-port.js";
@@ -231,7 +230,7 @@ export function createProverRegistry(
   const builtIns = new BuiltInCircuits({ folder: join(PACKAGE_ROOT, "circuits") });
   const source = options.source ?? SOURCE_LIMITS;
   const catalog = createCatalog(options, dependencies, { builtIns, sourceLimits: source });
-  const { stores, removals } = openStores(dependencies, turnOf);
+  const { stores, removals } = openProofStores(dependencies, turnOf);
   const pins = new KeyPins({ vault, catalog });
   const powers = new PowersRecords({ store });
   const files = usedFiles(artifacts, { repository, powers });
@@ -279,16 +278,6 @@ export function createProverRegistry(
     },
     ...{ imports, ceremonies: ceremonies.sweep, verifierDisagreements: () => chained.onChain.disagreements },
   };
-}
-
-/** The stores of notes and nullifiers, and the jobs that remove large ones. */
-function openStores(
-  { store, jobs, clock }: ProverRegistryDependencies,
-  turnOf: (subject: Subject) => string,
-): { readonly stores: ProofStores; readonly removals: StoreRemovals } {
-  const removals = new StoreRemovals({ store, jobs });
-  removals.register(turnOf);
-  return { stores: new ProofStores({ store, removals, clock }), removals };
 }
 
 /** Verifiers on chain, of parts that were built before. */
