@@ -21,6 +21,8 @@ const JOINED_PACKAGES = /^(@noble|@scure|jose|typebox|viem|abitype|ox)(\/|$)/;
 const CHUNKS = "dist/chunks";
 /** WebAssembly that the programs would emit at every start, by the hash of the code that emits it. */
 const PREPARED = "dist/prepared";
+/** The API's document, by the hash of its content. */
+const DOCUMENTS = "dist/openapi";
 /** The built-in circuits as they are compiled by default. */
 const CIRCUITS = "dist/circuits";
 
@@ -33,9 +35,9 @@ const changedMs = (path) => (existsSync(join(ROOT, path)) ? statSync(join(ROOT, 
 const isStale = (output, sources) => sources.some((source) => changedMs(source) > changedMs(output));
 
 const programs = ["src/cli.ts", ...files("workers", ".ts")];
-// The console's own modules run in browsers only, as one script.
+// The modules of the console and of the documentation run in browsers only, as one script each.
 const modules = [...files("src", ".ts"), ...files("bench", ".ts")].filter(
-  (source) => !programs.includes(source) && !source.startsWith("src/console/browser/"),
+  (source) => !programs.includes(source) && !/^src\/(console|docs)\/browser\//.test(source),
 );
 const common = {
   absWorkingDir: ROOT,
@@ -76,6 +78,16 @@ async function preparePrograms() {
   return folder;
 }
 
+/** Writes the API's document unless it is there, and returns its path. */
+async function prepareDocument() {
+  const { makeApiDocument } = await import(pathToFileURL(join(ROOT, "dist/src/app/api-document.js")).href);
+  const text = makeApiDocument();
+  const path = join(DOCUMENTS, `${createHash("sha256").update(text).digest("hex").slice(0, 16)}.json`);
+  mkdirSync(join(ROOT, DOCUMENTS), { recursive: true });
+  if (!existsSync(join(ROOT, path))) writeFileSync(join(ROOT, path), text);
+  return path;
+}
+
 // What a deleted or renamed source left behind would still be found by an import.
 const wanted = new Set([...programs, ...modules].map(outputOf));
 for (const output of ["src", "workers", "bench"].flatMap((folder) => files(join("dist", folder), ".js"))) {
@@ -89,10 +101,13 @@ const programSources = [
   ...programs,
   ...modules.filter((source) => source.startsWith("src/")),
   "package-lock.json",
+  // The document names the version.
+  "package.json",
   ".config/build.js",
 ];
 if (!existsSync(join(ROOT, PREPARED)) || programs.some((program) => isStale(outputOf(program), programSources))) {
   const prepared = await preparePrograms();
+  const document = await prepareDocument();
   const { metafile } = await build({
     ...common,
     entryPoints: programs,
@@ -102,10 +117,17 @@ if (!existsSync(join(ROOT, PREPARED)) || programs.some((program) => isStale(outp
     metafile: true,
     plugins: [otherPackages],
     // From the folder of any output.
-    define: { PREPARED_PROGRAMS: JSON.stringify(`../${relative("dist", prepared)}`) },
+    define: {
+      PREPARED_PROGRAMS: JSON.stringify(`../${relative("dist", prepared)}`),
+      PREPARED_DOCUMENT: JSON.stringify(`../${relative("dist", document)}`),
+    },
   });
-  for (const name of readdirSync(join(ROOT, PREPARED)))
-    if (join(PREPARED, name) !== prepared) rmSync(join(ROOT, PREPARED, name), { recursive: true });
+  for (const [folder, current] of [
+    [PREPARED, prepared],
+    [DOCUMENTS, document],
+  ])
+    for (const name of readdirSync(join(ROOT, folder)))
+      if (join(folder, name) !== current) rmSync(join(ROOT, folder, name), { recursive: true });
   for (const chunk of files(CHUNKS, ".js")) {
     if (!(chunk in metafile.outputs))
       for (const path of [chunk, `${chunk}.map`]) rmSync(join(ROOT, path), { force: true });
@@ -150,9 +172,14 @@ if (isStale(join(SDK, "sdk/index.js"), sdkSources)) {
   rmSync(join(ROOT, SDK), { recursive: true, force: true });
   await build({
     ...{ absWorkingDir: ROOT, outdir: SDK, outbase: "src", format: "esm", platform: "neutral", target: "es2022" },
-    entryPoints: ["sdk/index", "sdk/proofwright", "sdk/verify-proof", "verify-receipt", "verify-store-proof"].map(
-      (name) => `src/${name}.ts`,
-    ),
+    entryPoints: [
+      "sdk/index",
+      "sdk/proofwright",
+      "sdk/verify-proof",
+      "verify-receipt",
+      "verify-store-proof",
+      "verify-tree-head",
+    ].map((name) => `src/${name}.ts`),
     ...{ bundle: true, splitting: true, chunkNames: "[name]-[hash]", packages: "external", logLevel: "warning" },
     define: { PREPARED_PROGRAMS: "undefined", "import.meta.url": '""' },
     plugins: [nodeStandIns],
@@ -177,6 +204,10 @@ if (isStale(consoleManifest, [...consoleSources, ...files("circuits", ".json"), 
   const [script, style] = [".js", ".css"].map((ending) => made.find((name) => name.endsWith(ending)));
   writeFileSync(join(ROOT, consoleManifest), JSON.stringify({ script, style }));
 }
+
+// The documentation; its own module says from what it is made.
+const { buildDocs, docsSources } = await import("./build-docs.js");
+if (isStale("dist/docs/manifest.json", docsSources())) await buildDocs();
 
 const circuitSources = [
   ...files("circuits", ".circom"),

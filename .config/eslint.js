@@ -27,7 +27,7 @@ export default tseslint.config(
   { linterOptions: { noInlineConfig: true } },
   {
     files: ["**/*.ts"],
-    ignores: ["src/console/browser/**"],
+    ignores: ["src/console/browser/**", "src/docs/browser/**"],
     extends: [tseslint.configs.strictTypeChecked],
     languageOptions: {
       parserOptions: { project: "./tsconfig.json", tsconfigRootDir: `${import.meta.dirname}/..` },
@@ -43,6 +43,17 @@ export default tseslint.config(
         project: "./src/console/browser/tsconfig.json",
         tsconfigRootDir: `${import.meta.dirname}/..`,
         ecmaFeatures: { jsx: true },
+      },
+    },
+    rules: HOUSE_RULES,
+  },
+  {
+    files: ["src/docs/browser/**/*.ts"],
+    extends: [tseslint.configs.strictTypeChecked],
+    languageOptions: {
+      parserOptions: {
+        project: "./src/docs/browser/tsconfig.json",
+        tsconfigRootDir: `${import.meta.dirname}/..`,
       },
     },
     rules: HOUSE_RULES,

@@ -143,7 +143,9 @@ import {
   VerifierRegistryContract,
   OnChainAnswer,
 } from "./prover/on-chain/verifier-schemas.js";
-import { ReceiptKeySet, ReceiptKey, RevokeReceiptKey } from "./prover/receipts/receipt-schemas.js";
+import { ReceiptKeySet, ReceiptKey } from "./prover/receipts/receipt-schemas.js";
+import { RevokeSigningKey } from "./prover/receipts/signing-key-schemas.js";
+import { TreeHeadKey, TreeHeadKeySet } from "./prover/stores/head-key-schemas.js";
 import {
   ReferenceString,
   ReferenceStringDetails,
@@ -332,9 +334,11 @@ export const apiSchemas = {
   CreateVerifierRegistry,
   VerifierRegistryContract,
   OnChainAnswer,
+  TreeHeadKeySet,
+  TreeHeadKey,
   ReceiptKeySet,
   ReceiptKey,
-  RevokeReceiptKey,
+  RevokeReceiptKey: RevokeSigningKey,
   ReferenceString,
   ReferenceStringDetails,
   CheckReferenceString,

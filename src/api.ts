@@ -1,6 +1,7 @@
 /** The list of all routes: for the server, the OpenAPI document, the client and the contract tests. */
 import { chainRoutes } from "./chain/routes.js";
 import { consoleRoutes } from "./console/console-routes.js";
+import { docsRoutes } from "./docs/docs-routes.js";
 import { identityRoutes } from "./identity/routes.js";
 import type { RouteSpec } from "./platform/contract/route.js";
 import { eventRoutes } from "./platform/events/event-routes.js";
@@ -16,6 +17,7 @@ import { vaultRoutes } from "./vault/routes.js";
 export const apiRoutes = {
   ...serviceRoutes,
   ...consoleRoutes,
+  ...docsRoutes,
   ...identityRoutes,
   ...organizationVaultRoutes,
   ...vaultRoutes,

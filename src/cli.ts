@@ -25,6 +25,31 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       return await runServer(config);
     },
   },
+  init: {
+    summary: "set up a new installation: seal key, administrator, settings",
+    help: "Usage: proofwright init [--issuer=URL] [--email=ADDRESS] [--first-name=NAME] [--last-name=NAME] [--seal-key-to=FILE] [--config-to=FILE]\n                        [--data-dir=DIR]\n\nAsks on a terminal for what no flag tells; the password comes without being shown, or as a line from a pipe. Shows the 24 words of the new seal\nkey on the terminal, or writes them to the new file of --seal-key-to (mode 0600), and nowhere else. --config-to writes the settings to a file.\nFor a seal key in a key management service, configure SEAL_UNSEAL_PROVIDER instead, and use create-admin.\n",
+    run: async (args) => {
+      const text = { type: "string" } as const;
+      const { values } = parseArgs({
+        args: [...args],
+        options: {
+          ...{ issuer: text, email: text, "first-name": text, "last-name": text, "data-dir": text },
+          ...{ "seal-key-to": text, "config-to": text },
+        },
+        strict: true,
+      });
+      const { runInit } = await import("./commands/init.js");
+      return await runInit({
+        dataDir: dataDirOf(values),
+        issuer: values.issuer,
+        email: values.email,
+        firstName: values["first-name"] ?? "Site",
+        lastName: values["last-name"] ?? "Administrator",
+        sealKeyTo: values["seal-key-to"],
+        configTo: values["config-to"],
+      });
+    },
+  },
   quickstart: {
     summary: "register circuits, prove and verify over HTTP on a temporary server",
     help: "Usage: proofwright quickstart\n\nStarts a server on a free port with a temporary data folder, registers circuits, proves and verifies, and cleans up.\n",
@@ -54,21 +79,38 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     },
   },
   backup: {
-    summary: "copy the store and its artifacts to a folder, also while the server runs",
-    help: "Usage: proofwright backup --to=FOLDER [--data-dir=DIR]\n\nThe copy is consistent and synced to disk; it holds wrapped keys, so guard it like the original.\n",
+    summary: "copy a data folder to another folder, also while the server runs",
+    help: "Usage: proofwright backup --to=FOLDER [--keys-to=FOLDER] [--data-dir=DIR]\n\nThe copy is consistent and synced to disk, and has a manifest of hashes. Of development mode it holds all keys, the seal key too. In\nproduction it holds no key that would unseal the vault or make tokens; --keys-to saves the server's own keys (of tokens and the audit log) to a\nfolder of their own, to be kept apart. Settings, and uploads that have not ended, are not in it.\n",
     run: async (args) => {
+      const text = { type: "string" } as const;
       const { values } = parseArgs({
         args: [...args],
-        options: { to: { type: "string" }, "data-dir": { type: "string" } },
+        options: { to: text, "keys-to": text, "data-dir": text },
         strict: true,
       });
-      if (values.to === undefined) throw new ConfigError("backup needs --to=FOLDER.");
-      const config = loadConfig({
-        flags: values["data-dir"] === undefined ? {} : { "data-dir": values["data-dir"] },
-        env: process.env,
+      if (values.to === undefined || values.to === "") throw new ConfigError("backup needs --to=FOLDER.");
+      const { runBackup } = await import("./commands/backup/backup.js");
+      return await runBackup({ dataDir: dataDirOf(values), to: values.to, keysTo: values["keys-to"] });
+    },
+  },
+  restore: {
+    summary: "make a data folder of a backup",
+    help: "Usage: proofwright restore --from=FOLDER [--keys=FOLDER] [--manifest-sha256=HEX] [--data-dir=DIR]\n\nThe data folder must be new or empty. Every file is compared with the manifest, every record is read, and nothing is left where something is\nwrong. --keys names what `backup --keys-to` wrote; --manifest-sha256 the hash that `backup` printed, which shows that nobody replaced the backup.\n",
+    run: async (args) => {
+      const text = { type: "string" } as const;
+      const { values } = parseArgs({
+        args: [...args],
+        options: { from: text, keys: text, "manifest-sha256": text, "data-dir": text },
+        strict: true,
       });
-      const { runBackup } = await import("./commands/backup.js");
-      return await runBackup(config.data_dir, values.to);
+      if (values.from === undefined || values.from === "") throw new ConfigError("restore needs --from=FOLDER.");
+      const { runRestore } = await import("./commands/backup/restore.js");
+      return await runRestore({
+        from: values.from,
+        dataDir: dataDirOf(values),
+        keysFrom: values.keys,
+        manifestSha256: values["manifest-sha256"],
+      });
     },
   },
   rekey: {
@@ -108,20 +150,33 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     },
   },
   store: {
-    summary: "check a proof about a store of notes or nullifiers, offline",
-    help: "Usage: proofwright store verify FILE [--root=HEX]\n\nFILE is what the API has answered as JSON: an inclusion or consistency proof of a note store, a membership or non-membership proof of a\nnullifier store. No server is asked. Exits 1 when the proof does not hold, or leads to another root than --root.\n",
+    summary: "check a proof about a store of notes or nullifiers, or its signed tree head, offline",
+    help: `Usage: proofwright store verify FILE [--root=HEX]
+       proofwright store verify [FILE] --head=FILE --jwks=FILE [--store=ID] [--root=HEX]
+
+FILE is what the API has answered as JSON: an inclusion or consistency proof of a note store, a membership or non-membership proof of a
+nullifier store. --head is a signed tree head: what GET /api/v1/stores/ID/head answered, an entry of its heads, or the JWS alone; the proof
+must then lead to its root. --jwks is what GET /api/v1/stores/ID/jwks.json answered, or one of its keys. No server is asked. Exits 1 when
+the proof does not hold, leads to another root, or the head is not genuine, by a revoked key, or of another store.
+`,
     run: async (args) => {
+      const text = { type: "string" } as const;
       const { values, positionals } = parseArgs({
         args: [...args],
-        options: { root: { type: "string" } },
+        options: { root: text, head: text, jwks: text, store: text },
         allowPositionals: true,
         strict: true,
       });
       const [action, file, ...more] = positionals;
-      if (action !== "verify" || file === undefined || more.length > 0)
+      const { root, head, jwks, store } = values;
+      if (action !== "verify" || (file === undefined && head === undefined) || more.length > 0)
         throw new ConfigError("store needs `verify FILE`; see `proofwright store --help`.");
+      if (head === undefined && (jwks !== undefined || store !== undefined))
+        throw new ConfigError("--jwks and --store are about a tree head: pass it as --head=FILE.");
+      if (head !== undefined && jwks === undefined)
+        throw new ConfigError("--jwks=FILE is missing: the store's keys, from GET /api/v1/stores/ID/jwks.json.");
       const { runStoreVerify } = await import("./commands/store.js");
-      return await runStoreVerify({ file, root: values.root });
+      return await runStoreVerify({ file, root, head, jwks, store });
     },
   },
   receipt: {
@@ -240,6 +295,11 @@ ${Object.entries(CLIENT_COMMANDS)
 
 \`proofwright --version\` prints the version, \`proofwright COMMAND --help\` says more.
 `;
+
+/** The data folder that a flag, the environment or the default names. */
+function dataDirOf({ "data-dir": flag }: { readonly "data-dir"?: string | undefined }): string {
+  return loadConfig({ flags: flag === undefined ? {} : { "data-dir": flag }, env: process.env }).data_dir;
+}
 
 /** Settings from `--name=value` or `--name value`. */
 function configFrom(args: readonly string[]): Config {

@@ -10,9 +10,6 @@ import type { Config } from "./platform/config.js";
 import { createLog, type Log } from "./platform/log.js";
 import { untriedSentence } from "./platform/runtime-support.js";
 
-/** Time that admitted requests get to finish after SIGTERM; with the rest of the stop it stays under 25 s. */
-const GRACE_MS = 20_000;
-
 /**
  * Serves until SIGTERM or SIGINT and resolves to the exit status. A second signal ends the process at once: every
  * answer given is durable.
@@ -24,20 +21,31 @@ export async function runServer(config: Config, parts: Pick<AppDependencies, "pr
   const untried = untriedSentence(process.versions);
   if (untried !== undefined) log.warn(untried);
   const app = await createApp(config, { ...parts, log, clock: systemClock });
-  const stopped = untilStopped(app, log);
+  const stopped = untilStopped(app, {
+    log,
+    delayMs: 1000 * config.shutdown_delay,
+    graceMs: 1000 * config.shutdown_grace,
+  });
   const listening = await app.start();
-  process.stdout.write(greeting(config, listening, app.notes));
+  process.stdout.write(greeting(listening, app.notes));
   return await stopped;
 }
 
-function untilStopped(app: App, log: Log): Promise<number> {
+interface StopOptions {
+  readonly log: Log;
+  /** How long the server goes on after it said that it is not ready. */
+  readonly delayMs: number;
+  readonly graceMs: number;
+}
+
+function untilStopped(app: App, { log, delayMs, graceMs }: StopOptions): Promise<number> {
   return new Promise((resolve, reject) => {
     let stopping = false;
     const stop = (signal: string): void => {
       if (stopping) process.exit(0);
       stopping = true;
       log.info("stopping", { signal });
-      app.stop({ graceMs: GRACE_MS }).then(() => {
+      app.stop({ delayMs, graceMs }).then(() => {
         resolve(0);
       }, reject);
     };
@@ -51,17 +59,14 @@ function untilStopped(app: App, log: Log): Promise<number> {
       log.error("cannot go on", { state: reason });
       if (stopping) return;
       stopping = true;
-      app.stop({ graceMs: 0 }).then(() => {
+      app.stop({ delayMs: 0, graceMs: 0 }).then(() => {
         resolve(1);
       }, reject);
     });
   });
 }
 
-function greeting(config: Config, listening: Awaited<ReturnType<App["start"]>>, notes: readonly string[]): string {
-  const lines = listening.map(
-    ({ areas, host, port }) =>
-      `Proofwright serves ${areas} on ${describeAddress({ host, port, isTls: config.tls_cert !== undefined })}`,
-  );
+function greeting(listening: Awaited<ReturnType<App["start"]>>, notes: readonly string[]): string {
+  const lines = listening.map(({ areas, ...address }) => `Proofwright serves ${areas} on ${describeAddress(address)}`);
   return `${[...lines, ...notes].join("\n")}\n`;
 }

@@ -4,20 +4,12 @@
  */
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, concatBytes, hexToBytes, utf8ToBytes } from "@noble/hashes/utils.js";
-import { compactVerify, decodeProtectedHeader, importJWK, type JWK } from "jose";
 import Value from "typebox/value";
-import {
-  RECEIPT_ALGORITHM,
-  RECEIPT_TYPE,
-  ReceiptClaims,
-  type ReceiptKeySet,
-} from "./prover/receipts/receipt-schemas.js";
+import { RECEIPT_TYPE, ReceiptClaims } from "./prover/receipts/receipt-schemas.js";
+import { TokenError, verifySignedToken, type TokenKeys } from "./verify-signed-token.js";
 
 /** What `GET /provers/:id/jwks.json` answers; any JWK set with the prover's keys. */
-export interface ReceiptKeys {
-  readonly keys: readonly JWK[];
-  readonly revoked_keys?: readonly Pick<ReceiptKeySet["revoked_keys"][number], "kid" | "revoked_at">[];
-}
+export type ReceiptKeys = TokenKeys;
 
 /** What the reader knows without the receipt; whatever is given must be what the receipt says. */
 export interface ExpectedReceipt {
@@ -63,7 +55,7 @@ export class ReceiptError extends Error {
 }
 
 /** A receipt of 256 signals has some 40 KB. */
-const RECEIPT_CHARACTERS_MAX = 128 * 1024;
+const RECEIPT_TOKEN = { name: "receipt", type: RECEIPT_TYPE, charactersMax: 128 * 1024 } as const;
 const WORD_BYTES = 32;
 const HEX = /^([0-9a-f]{2})+$/i;
 const DECIMAL = /^(0|[1-9][0-9]{0,77})$/;
@@ -97,34 +89,12 @@ export async function verifyReceipt(
   return claims;
 }
 
-/** Returns the payload of a receipt whose signature is good; the header decides nothing but which key is looked for. */
-async function signedPayload(receipt: string, { keys, revoked_keys: revoked = [] }: ReceiptKeys): Promise<Uint8Array> {
-  if (receipt.length > RECEIPT_CHARACTERS_MAX) throw new ReceiptError("receipt_malformed", "the receipt is too long");
-  const { typ, alg, kid } = headerOf(receipt);
-  if (typ !== RECEIPT_TYPE) throw new ReceiptError("receipt_malformed", `the header's typ is not ${RECEIPT_TYPE}`);
-  if (alg !== RECEIPT_ALGORITHM)
-    throw new ReceiptError("receipt_malformed", `the header's alg is not ${RECEIPT_ALGORITHM}`);
-  if (typeof kid !== "string") throw new ReceiptError("receipt_malformed", "the header names no key");
-  const end = revoked.find((key) => key.kid === kid);
-  if (end !== undefined)
-    throw new ReceiptError("key_revoked", `the key that signed the receipt was revoked on ${end.revoked_at}`);
-  const named = keys.filter((key) => key.kid === kid && key.kty === "OKP" && key.crv === "Ed25519");
-  const [key] = named;
-  if (key === undefined || named.length > 1)
-    throw new ReceiptError("key_unknown", "the key set does not have the key that signed the receipt");
+async function signedPayload(receipt: string, keys: ReceiptKeys): Promise<Uint8Array> {
   try {
-    const publicKey = await importJWK({ kty: "OKP", crv: "Ed25519", x: key.x ?? "" }, RECEIPT_ALGORITHM);
-    return (await compactVerify(receipt, publicKey, { algorithms: [RECEIPT_ALGORITHM] })).payload;
-  } catch {
-    throw new ReceiptError("signature_invalid", "the receipt's signature is not that of its key");
-  }
-}
-
-function headerOf(receipt: string): ReturnType<typeof decodeProtectedHeader> {
-  try {
-    return decodeProtectedHeader(receipt);
-  } catch {
-    throw new ReceiptError("receipt_malformed", "the receipt is no compact JWS");
+    return await verifySignedToken(receipt, keys, RECEIPT_TOKEN);
+  } catch (error) {
+    if (!(error instanceof TokenError)) throw error;
+    throw new ReceiptError(error.fault === "malformed" ? "receipt_malformed" : error.fault, error.message);
   }
 }
 

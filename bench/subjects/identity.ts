@@ -55,7 +55,7 @@ async function benchTokens(folder: string, samples: number, report: Report): Pro
       {
         store,
         keys,
-        idTokenKeys: keys,
+        idTokenKeys: () => Promise.resolve(keys),
         clock,
         log,
         mail: { send: () => Promise.resolve() },
@@ -66,7 +66,7 @@ async function benchTokens(folder: string, samples: number, report: Report): Pro
       },
     );
     const tokens = await manyTokens(identity, WARM_UP_TOKENS + samples);
-    const set = createLocalJWKSet({ keys: identity.jwks().keys.map((key) => ({ ...key })) });
+    const set = createLocalJWKSet({ keys: (await identity.jwks()).keys.map((key) => ({ ...key })) });
     const [ours = [], library = []] = await byTurns(tokens, [
       async (token) => {
         await identity.authenticate(token, "prover");

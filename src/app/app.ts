@@ -3,7 +3,9 @@
  * front together. Decides nothing but the order of start and stop.
  */
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import type { Config } from "../platform/config.js";
+import { REQUEST_HASH_KEY_FILE } from "../platform/files/data-folder.js";
 import { chooseDriver } from "../platform/http/drivers/select.js";
 import { createMetricsServer } from "../platform/http/metrics-server.js";
 import type { LaneFigures } from "../platform/pool/lane.js";
@@ -11,6 +13,8 @@ import { Metrics } from "../platform/metrics.js";
 import { openAreas, secretKey, type Areas } from "./open-areas.js";
 import { openPlatform, type AppDependencies, type Platform } from "./open-platform.js";
 import { createServers, type AppParts } from "./servers.js";
+import { ProverOutcomes } from "./prover-outcomes.js";
+import { serverFigures } from "./server-figures.js";
 import { startNotes } from "./start-notes.js";
 
 export interface Listening {
@@ -18,13 +22,17 @@ export interface Listening {
   readonly areas: string;
   readonly host: string;
   readonly port: number;
+  readonly isTls: boolean;
 }
 
 export interface App {
   /** Listens and starts the background work. */
   start(): Promise<readonly Listening[]>;
-  /** Drains and closes everything; safe to call once. */
-  stop(options: { readonly graceMs: number }): Promise<void>;
+  /**
+   * Answers "not ready" and serves on for `delayMs`, then drains and closes everything; safe to call once.
+   * @param options.graceMs time that admitted requests get to finish
+   */
+  stop(options: { readonly delayMs: number; readonly graceMs: number }): Promise<void>;
   /**
    * Called when the server can no longer keep its promises, such as after a failed sync: end the process and start
    * anew.
@@ -48,13 +56,15 @@ export async function createApp(config: Config, dependencies: AppDependencies): 
     ...areas,
     driver,
     lanes,
+    leaving: leavingMark(),
     metrics: new Metrics({
       lanes,
+      figures: serverFigures(platform, areas),
       disagreements: () => areas.provers.crossChecks.disagreements,
       wideDiscards: () => areas.kernelForm.discards,
       verifierDisagreements: () => areas.provers.verifierDisagreements(),
     }),
-    requestHashKey: await secretKey(join(platform.dataDir, "request-hash-key")),
+    requestHashKey: await secretKey(join(platform.dataDir, REQUEST_HASH_KEY_FILE)),
   };
   return {
     notes: startNotes(parts),
@@ -65,26 +75,51 @@ export async function createApp(config: Config, dependencies: AppDependencies): 
   };
 }
 
+function leavingMark(): AppParts["leaving"] {
+  let begun = false;
+  return {
+    get isBegun() {
+      return begun;
+    },
+    begin: () => {
+      begun = true;
+    },
+  };
+}
+
 /** Everything that waits in turns of the owners, by the name of its lane. */
 function lanesOf({ pools, vault }: Areas, { jobs }: Platform): Readonly<Record<string, LaneFigures>> {
   const { prompt, bulk } = vault.figures();
   return { ...pools.figures(), "vault-prompt": prompt, "vault-bulk": bulk, ...jobs.figures() };
 }
 
+function proverOutcomes({ events, provers, metrics }: AppParts): ProverOutcomes {
+  return new ProverOutcomes({
+    events: events.log,
+    createdAt: (owner, id) => provers.service.get(owner, id).created_at,
+    onEnded: (outcome) => {
+      metrics.proverEnded(outcome);
+    },
+  });
+}
+
 function runnable(parts: AppParts): Pick<App, "start" | "stop"> {
   const { config, log, metrics, driver, identityParts, pools } = parts;
   const servers = createServers(parts);
+  const isTls = config.tls_cert !== undefined;
   const metricsServer =
     config.metrics_port === undefined
       ? undefined
-      : createMetricsServer({ host: "127.0.0.1", port: config.metrics_port }, { metrics, log, driver });
+      : createMetricsServer({ host: config.metrics_host, port: config.metrics_port }, { metrics, log, driver });
+  const outcomes = proverOutcomes(parts);
   return {
     start: async () => {
       parts.events.start();
+      outcomes.start();
       const listening = await Promise.all(
-        servers.map(async ({ areas, host, server }) => ({ areas, host, port: (await server.listen()).port })),
+        servers.map(async ({ areas, host, server }) => ({ areas, host, port: (await server.listen()).port, isTls })),
       );
-      await metricsServer?.listen();
+      const metricsAt = await metricsServer?.listen();
       await parts.provers.removeOrphans();
       await parts.provers.imports.start();
       await parts.provers.ceremonies.start();
@@ -93,12 +128,15 @@ function runnable(parts: AppParts): Pick<App, "start" | "stop"> {
       await parts.jobs.start();
       parts.chain.start();
       await parts.webhooks.start();
-      pools.warm(config.kernels).catch(() => {
-        log.warn("the compute threads did not load the proving backend ahead of the first request");
-      });
-      return listening;
+      if (parts.provers.hasProvers()) void pools.warm();
+      return metricsAt === undefined
+        ? listening
+        : [...listening, { areas: "metrics", host: config.metrics_host, port: metricsAt.port, isTls: false }];
     },
-    stop: async ({ graceMs }) => {
+    stop: async ({ delayMs, graceMs }) => {
+      parts.leaving.begin();
+      for (const { server } of servers) server.leave();
+      if (delayMs > 0) await delay(delayMs);
       await Promise.all(servers.map(async ({ server }) => await server.stop({ graceMs })));
       metricsServer?.stop();
       parts.provers.imports.stop();
@@ -112,6 +150,7 @@ function runnable(parts: AppParts): Pick<App, "start" | "stop"> {
       await pools.stop();
       await parts.vault.stop();
       parts.audit.refusals.flush();
+      outcomes.stop();
       await parts.events.stop();
       await parts.store.close();
     },

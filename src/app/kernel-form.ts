@@ -33,7 +33,6 @@ const TRIAL_LIMITS: ProcessTaskLimits = {
   cpuSeconds: 60,
   memoryBytesMax: 512 * MIB,
   answerBytesMax: 64 * 1024,
-  openFilesMax: 64,
   heapMegabytesMax: 256,
   niceness: 0,
 };

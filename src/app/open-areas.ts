@@ -11,6 +11,7 @@ import { Signal } from "../platform/concurrency/signal.js";
 import type { Config } from "../platform/config.js";
 import type { Area } from "../platform/contract/route.js";
 import { SubscriptionTokens } from "../platform/events/subscription-token.js";
+import { SUBSCRIPTION_KEY_FILE } from "../platform/files/data-folder.js";
 import { createPrivateFile, readPrivateFile } from "../platform/files/private-file.js";
 import { ProcessTasks } from "../platform/pool/process-task.js";
 import type { NativeCompiler } from "../engine/circuit/compiler/native-compiler.js";
@@ -100,7 +101,7 @@ export async function openAreas(platform: Platform): Promise<Areas> {
   });
   const { bearers } = identityParts.identity.services;
   const subscriptionTokens = new SubscriptionTokens(
-    { key: await secretKey(join(dataDir, "subscription-key")) },
+    { key: await secretKey(join(dataDir, SUBSCRIPTION_KEY_FILE)) },
     { clock, standingOf: (subject, sessionId) => bearers.standingOf(subject, sessionId) },
   );
   const chain = openChain(config, {
@@ -189,6 +190,7 @@ function createPools({ config, log }: Platform, kernelForm: KernelForm): Compute
       interactiveThreads: INTERACTIVE_THREADS,
       proveQueueLengthMax: config.prove_queue,
       interactiveQueueLengthMax: INTERACTIVE_QUEUE_MAX,
+      kernels: config.kernels,
       onProved: () => {
         kernelForm.tellDiscards();
       },

@@ -13,6 +13,7 @@ import {
   openSigningKeys,
   type SigningKeys,
 } from "../platform/auth/signing-keys.js";
+import { SigningKeysOnDemand } from "../platform/auth/signing-keys-on-demand.js";
 import type { Clock } from "../platform/clock.js";
 import type { Signal } from "../platform/concurrency/signal.js";
 import type { Config } from "../platform/config.js";
@@ -41,7 +42,7 @@ export interface OpenIdentityDependencies {
 export interface IdentityParts {
   readonly identity: Identity;
   readonly keys: SigningKeys;
-  readonly idTokenKeys: SigningKeys;
+  readonly idTokenKeys: SigningKeysOnDemand;
   /** The file with the token of the first administrator; undefined when there are users already. */
   readonly bootstrapTokenPath: string | undefined;
 }
@@ -60,10 +61,11 @@ export async function openIdentity(
     { path: join(dataDir, ACCESS_TOKEN_KEY_FILE), algorithm: config.signing_algorithm },
     { clock, log },
   );
-  const idTokenKeys = await openSigningKeys(
+  const idTokenKeys = new SigningKeysOnDemand(
     { path: join(dataDir, ID_TOKEN_KEY_FILE), algorithm: ID_TOKEN_ALGORITHM },
     { clock, log },
   );
+  await idTokenKeys.openIfMade();
   const trustedIssuers = config.trusted_issuers === undefined ? [] : await readTrustedIssuers(config.trusted_issuers);
   const identity = createIdentity(
     {
@@ -76,7 +78,7 @@ export async function openIdentity(
     {
       store,
       keys,
-      idTokenKeys,
+      idTokenKeys: () => idTokenKeys.open(),
       clock,
       log,
       events,

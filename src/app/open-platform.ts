@@ -7,6 +7,7 @@ import type { Clock } from "../platform/clock.js";
 import { Signal } from "../platform/concurrency/signal.js";
 import type { Config } from "../platform/config.js";
 import { EventBus } from "../platform/events/event-bus.js";
+import { refuseUnfinishedRestore } from "../platform/files/data-folder.js";
 import { Jobs } from "../platform/jobs/jobs.js";
 import type { Log } from "../platform/log.js";
 import { openArtifacts, type Artifacts } from "../platform/store/artifacts.js";
@@ -46,6 +47,7 @@ export async function openPlatform(
 ): Promise<Platform> {
   const dataDir = resolve(config.data_dir);
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  refuseUnfinishedRestore(dataDir);
   const key = await openAuditKey(dataDir);
   const store = await openStore(
     { path: join(dataDir, "store"), mapBytes: config.store_max_mb * MIB, chainKey: key },

@@ -1,9 +1,9 @@
 /** The part of the composition root that makes the HTTP servers: which routes are served where, by which handlers. */
-import { ROUTE_LIST } from "../api.js";
-import { apiSchemas } from "../api-schemas.js";
 import { chainRoutes } from "../chain/routes.js";
 import { consoleHandlers } from "../console/console-handlers.js";
 import { consoleRoutes } from "../console/console-routes.js";
+import { docsHandlers } from "../docs/docs-handlers.js";
+import { docsRoutes } from "../docs/docs-routes.js";
 import { identityRoutes } from "../identity/routes.js";
 import { requireTenantBy } from "../identity/tenants/tenant-access.js";
 import { auditHandlers } from "../platform/audit/audit-handlers.js";
@@ -31,6 +31,7 @@ import { lifecycleRoutes } from "../vault/keys/lifecycle-routes.js";
 import { organizationVaultHandlers } from "../vault/organization-vault-handlers.js";
 import { organizationVaultRoutes } from "../vault/organization-vault-routes.js";
 import { vaultRoutes } from "../vault/routes.js";
+import { apiDocument, SERVICE_NAME } from "./api-document.js";
 import { authenticate, type Areas } from "./open-areas.js";
 import type { Platform } from "./open-platform.js";
 import { sharedTokenRoutes } from "./shared-tokens.js";
@@ -40,6 +41,8 @@ export interface AppParts extends Platform, Areas {
   readonly metrics: Metrics;
   readonly requestHashKey: Buffer;
   readonly driver: HttpDriver;
+  /** Whether the server is about to stop: it says then that it is not ready. */
+  readonly leaving: { readonly isBegun: boolean; begin(): void };
   /** Everything that waits in turns of the owners, by the name of its lane. */
   readonly lanes: () => Readonly<Record<string, LaneFigures>>;
 }
@@ -108,6 +111,7 @@ function createServerAt(
         keepAliveSec: config.keep_alive_seconds,
       },
       trustedProxies: listOf(config.trusted_proxies),
+      isAccessLogged: config.access_log,
       ...(area === undefined ? {} : { areas: [area] }),
       ...tls,
     },
@@ -156,11 +160,11 @@ function workOf({ config, lanes }: AppParts): WorkStatusJson {
 
 function boundRoutes(parts: AppParts): BoundRoute[] {
   const service = createServiceHandlers(
-    { name: "Proofwright", version: serverVersion() },
+    { name: SERVICE_NAME, version: serverVersion() },
     {
-      routes: ROUTE_LIST,
-      schemas: apiSchemas,
+      document: apiDocument,
       readiness: () => [
+        { name: "staying", ok: !parts.leaving.isBegun },
         { name: "store", ok: parts.store.state === "ready" },
         { name: "vault_unsealed", ok: parts.vault.service.isUnsealed() },
       ],
@@ -177,6 +181,7 @@ function boundRoutes(parts: AppParts): BoundRoute[] {
     [
       ...bindRoutes(serviceRoutes, service),
       ...bindRoutes(consoleRoutes, consoleHandlers()),
+      ...bindRoutes(docsRoutes, docsHandlers()),
       ...bindRoutes(identityRoutes, parts.identityParts.identity.handlers),
       ...bindRoutes(
         organizationVaultRoutes,

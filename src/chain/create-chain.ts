@@ -74,10 +74,19 @@ export interface ChainDependencies {
   readonly log: Log;
 }
 
+export interface ChainFigures {
+  /** Nodes of the networks that were asked lately, by how they fare. */
+  readonly nodes: Readonly<Record<string, number>>;
+  /** Transactions whose end is not known yet. */
+  readonly openTransactions: number;
+}
+
 export interface Chain {
   readonly handlers: HandlersFor<typeof chainRoutes>;
   /** How other areas deploy contracts and ask them. */
   readonly contracts: ContractPort;
+  /** What is under way, for metrics. */
+  readonly figures: () => ChainFigures;
   /** Goes on with open transactions, follows logs, probes connectors. */
   start(): void;
   /** Goes on with what waited for a key; to be called when the vault is unsealed. */
@@ -114,6 +123,7 @@ export function createChain(options: ChainOptions, dependencies: ChainDependenci
   return {
     handlers: handlersOf(parts, dependencies),
     contracts: contractPort(parts),
+    figures: () => ({ nodes: networks.nodeFigures(), openTransactions: transactions.openCount() }),
     start: () => {
       networks.start();
       transactions.start();

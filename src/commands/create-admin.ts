@@ -26,6 +26,13 @@ interface CreateAdminInput {
   readonly lastName: string;
   /** Makes the existing user of this address an administrator. */
   readonly promote: boolean;
+  /** From the terminal or a pipe unless given. */
+  readonly readPassword?: () => Promise<Uint8Array>;
+}
+
+async function askPassword(): Promise<Uint8Array> {
+  const [password] = await readPhrases(["password of the administrator"]);
+  return password ?? new Uint8Array();
 }
 
 /** The address under which the limits of sign-up count this command. */
@@ -51,7 +58,7 @@ export async function runCreateAdmin(input: CreateAdminInput): Promise<number> {
       {
         store: audit.identityStore,
         keys,
-        idTokenKeys: keys,
+        idTokenKeys: () => Promise.resolve(keys),
         clock,
         log,
         mail: noMail,
@@ -68,13 +75,13 @@ export async function runCreateAdmin(input: CreateAdminInput): Promise<number> {
             await services.bootstrap.makeAdministrator(input.email);
             return "is an administrator now; the tokens that the user had are void";
           }
-          const [password] = await readPhrases(["password of the administrator"]);
+          const password = await (input.readPassword ?? askPassword)();
           const { id } = await services.users.create(
             {
               email: input.email,
               first_name: input.firstName,
               last_name: input.lastName,
-              password: Buffer.from(password ?? []).toString("utf8"),
+              password: Buffer.from(password).toString("utf8"),
             },
             LOCAL_ADDRESS,
             { permissions: ADMINISTRATOR_PERMISSIONS, skipsHourlyLimit: true },

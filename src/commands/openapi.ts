@@ -1,18 +1,12 @@
 /** `proofwright openapi`: prints the document of /openapi.json without a server. */
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { ROUTE_LIST } from "../api.js";
-import { apiSchemas } from "../api-schemas.js";
-import { openApiDocument } from "../platform/contract/openapi.js";
-import { PACKAGE_ROOT } from "../platform/files/package-root.js";
+import { apiDescription } from "../app/api-document.js";
 
 /** Lists and objects that fit are written on one line, which makes the document a tenth as long. */
 const COLUMNS = 120;
 
 /** Returns the text of src/openapi.json: the document of all routes. */
 export function openApiText(): string {
-  const { version } = JSON.parse(readFileSync(join(PACKAGE_ROOT, "package.json"), "utf8")) as { version: string };
-  return `${formatJson(openApiDocument({ title: "Proofwright", version, schemas: apiSchemas }, ROUTE_LIST))}\n`;
+  return `${formatJson(apiDescription())}\n`;
 }
 
 /** Prints the document on standard output. Returns the exit code. */

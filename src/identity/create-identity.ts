@@ -81,8 +81,11 @@ export interface IdentityOptions {
 export interface IdentityDependencies {
   readonly store: Store;
   readonly keys: SigningKeys;
-  /** They sign id tokens with RS256; the same as `keys` where nobody gets an id token. */
-  readonly idTokenKeys: SigningKeys;
+  /**
+   * Opens the keys that sign id tokens with RS256, which are made with the first call; the same as `keys` where nobody
+   * gets an id token.
+   */
+  readonly idTokenKeys: () => Promise<SigningKeys>;
   readonly clock: Clock;
   readonly log: Log;
   readonly mail: MailDriver;
@@ -100,7 +103,7 @@ export interface Identity {
   readonly handlers: HandlersFor<typeof identityRoutes>;
   /** Verifies a bearer token; see BearerAuthentication.authenticate. */
   readonly authenticate: (token: string, area?: Area) => Principal | Promise<Principal>;
-  readonly jwks: () => { readonly keys: readonly PublicJwk[] };
+  readonly jwks: () => Promise<{ readonly keys: readonly PublicJwk[] }>;
 }
 
 /** Builds the identity area over a store and the signing keys (`openSigningKeys`). */
@@ -111,7 +114,7 @@ export function createIdentity(options: IdentityOptions, dependencies: IdentityD
     services,
     handlers: identityHandlers({ issuer: options.issuer, legal: options.legal ?? {} }, { services, keys, idTokenKeys }),
     authenticate: (token, area) => services.bearers.authenticate(token, area),
-    jwks: () => jwkSet(keys, idTokenKeys),
+    jwks: async () => jwkSet(keys, await idTokenKeys()),
   };
 }
 

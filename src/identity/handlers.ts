@@ -16,7 +16,7 @@ import type { userRoutes } from "./users/user-routes.js";
 export interface IdentityHandlersDependencies {
   readonly services: IdentityServices;
   readonly keys: SigningKeys;
-  readonly idTokenKeys: SigningKeys;
+  readonly idTokenKeys: () => Promise<SigningKeys>;
 }
 
 /** Returns the handlers of all identity routes. */
@@ -107,7 +107,7 @@ function tokenHandlers({ services, keys, idTokenKeys }: IdentityHandlersDependen
       status: 201,
       body: await personalTokens.create(principal, body),
     }),
-    getJwks: () => ({ status: 200, body: jwkSet(keys, idTokenKeys) }),
-    listPublishedKeys: () => ({ status: 200, body: publishedKeys(keys, idTokenKeys) }),
+    getJwks: async () => ({ status: 200, body: jwkSet(keys, await idTokenKeys()) }),
+    listPublishedKeys: async () => ({ status: 200, body: publishedKeys(keys, await idTokenKeys()) }),
   };
 }

@@ -48,8 +48,11 @@ const MEMORY_MB_MIN = 1024;
 /** How the variables of the seal begin. */
 const SEAL_PREFIX = "SEAL_UNSEAL_";
 
-/** Converts texts from flags and the environment to numbers and booleans. */
-const ajv = new Ajv2020({ coerceTypes: true, strict: false });
+/**
+ * Converts texts from flags and the environment to numbers and booleans. The schemas are our own: to hold them against
+ * the meta-schema, which is compiled for it, takes longer than to compile them.
+ */
+const ajv = new Ajv2020({ coerceTypes: true, strict: false, meta: false, validateSchema: false });
 const LOOPBACK = /^(127(\.\d{1,3}){3}|::1|\[::1\]|localhost)$/;
 
 /**
@@ -232,6 +235,7 @@ function checkTogether(config: Config): void {
   for (const path of [config.tls_cert, config.tls_key]) if (path !== undefined) requireReadable(path);
   const hosts = [
     config.host,
+    config.metrics_host,
     ...[config.prover_listen, config.vault_listen, config.identity_listen, config.chain_listen].flatMap((address) =>
       address === undefined ? [] : [parseAddress(address).host],
     ),
@@ -246,6 +250,8 @@ function checkTogether(config: Config): void {
     throw new ConfigError(
       "PROOFWRIGHT_CONFIRM_EMAIL=require needs PROOFWRIGHT_MAIL_URL: without mail nobody could confirm an address.",
     );
+  if (config.access_log && config.log_level !== "info" && config.log_level !== "debug")
+    throw new ConfigError("PROOFWRIGHT_ACCESS_LOG needs the log level info or debug: its lines are of level info.");
   checkProxies(config);
   checkEgress(config);
   if (

@@ -137,6 +137,7 @@ export const ERROR_STATUS = {
   prover_verifies_only: 409,
   grant_limit_reached: 409,
   receipt_key_limit_reached: 409,
+  tree_head_key_limit_reached: 409,
   /** Verifiers of different code say different things of one proof: one of them is wrong. */
   assurance_disagreement: 500,
   // Ceremonies

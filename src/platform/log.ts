@@ -52,7 +52,12 @@ export type LogLevel = "error" | "warn" | "info" | "debug" | "silent";
 /** Creates a log that writes lines of this level and above to standard error, synchronously. */
 export function createLog(level: LogLevel): Log {
   const sink = pino(
-    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (word) => ({ level: word }) },
+    },
     pino.destination({ fd: 2, sync: true }),
   );
   return {

@@ -8,6 +8,8 @@ import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom
 export interface MetricsDependencies {
   /** Returns what waits and runs in each lane; called at each scrape. */
   readonly lanes?: () => Readonly<Record<string, LaneFigures>>;
+  /** Further figures, read at each scrape. */
+  readonly figures?: readonly Figure[];
   /** Returns how often verifiers of different code disagreed on a proof; called at each scrape. */
   readonly disagreements?: () => number;
   /** Returns how often the four-lane kernels were given up because a proof was wrong; called at each scrape. */
@@ -16,6 +18,33 @@ export interface MetricsDependencies {
   readonly verifierDisagreements?: () => number;
 }
 
+/** A figure that others keep, read at each scrape. */
+export interface Figure {
+  /** `counter` only grows while the process runs. */
+  readonly kind: "gauge" | "counter";
+  /** With the unit last; a counter's ends in `_total`. */
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames?: readonly string[];
+  readonly read: () => FigureValues | Promise<FigureValues>;
+}
+
+/** A number, or a number for each set of labels. */
+export type FigureValues =
+  number | readonly { readonly labels: Readonly<Record<string, string>>; readonly value: number }[];
+
+/** The end of a prover's provisioning. */
+export interface ProverOutcome {
+  readonly outcome: "provisioned" | "failed";
+  readonly provingScheme: string;
+  /** From its creation; undefined where that is not known any more. */
+  readonly seconds: number | undefined;
+}
+
+/** From a small circuit, a second, to one of a million constraints with a ceremony of an hour. */
+const PROVISIONING_BUCKETS = [0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600];
+const TOO_MANY_REQUESTS = 429;
+
 /** From a cached read, a fraction of a millisecond, to a long proof. */
 const SECONDS_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 
@@ -23,6 +52,9 @@ export class Metrics {
   readonly #registry = new Registry();
   readonly #seconds: Histogram<"route" | "method" | "status">;
   readonly #abandoned: Counter<"route">;
+  readonly #throttled: Counter<"route">;
+  readonly #provers: Counter<"outcome" | "proving_scheme">;
+  readonly #provisioning: Histogram<"outcome">;
   readonly #inFlight = new Map<symbol, number>();
 
   constructor(dependencies: MetricsDependencies) {
@@ -42,15 +74,27 @@ export class Metrics {
       labelNames: ["route"],
       registers,
     });
-    const inFlight = this.#inFlight;
-    new Gauge({
-      name: "proofwright_http_requests_in_flight",
-      help: "Requests being served",
+    this.#throttled = new Counter({
+      name: "proofwright_http_throttled_total",
+      help: "Requests refused with 429, for a rate or for too many at once",
+      labelNames: ["route"],
       registers,
-      collect() {
-        this.set([...inFlight.values()].reduce((sum, count) => sum + count, 0));
-      },
     });
+    this.#provers = new Counter({
+      name: "proofwright_provers_total",
+      help: "Provers whose provisioning ended, by outcome",
+      labelNames: ["outcome", "proving_scheme"],
+      registers,
+    });
+    this.#provisioning = new Histogram({
+      name: "proofwright_provisioning_seconds",
+      help: "Time from the creation of a prover to the end of its provisioning, with the wait for its turn",
+      labelNames: ["outcome"],
+      buckets: PROVISIONING_BUCKETS,
+      registers,
+    });
+    for (const figure of dependencies.figures ?? []) registerFigure(figure, registers);
+    registerInFlight(this.#inFlight, registers);
     const { verifierDisagreements, wideDiscards } = dependencies;
     if (verifierDisagreements !== undefined) registerDisagreements(verifierDisagreements, registers);
     if (wideDiscards !== undefined) registerWideDiscards(wideDiscards, registers);
@@ -78,11 +122,18 @@ export class Metrics {
       requestEnded: (route, method, status, seconds) => {
         if (status === 0) this.#abandoned.inc({ route });
         else this.#seconds.observe({ route, method, status: String(status) }, seconds);
+        if (status === TOO_MANY_REQUESTS) this.#throttled.inc({ route });
       },
       requestsInFlight: (count) => {
         this.#inFlight.set(server, count);
       },
     };
+  }
+
+  /** Counts a prover whose provisioning ended. */
+  proverEnded({ outcome, provingScheme, seconds }: ProverOutcome): void {
+    this.#provers.inc({ outcome, proving_scheme: provingScheme });
+    if (seconds !== undefined) this.#provisioning.observe({ outcome }, seconds);
   }
 
   get contentType(): string {
@@ -93,6 +144,53 @@ export class Metrics {
   async render(): Promise<string> {
     return await this.#registry.metrics();
   }
+}
+
+/** One that cannot be read, such as a disk's, is left out of this scrape, which must not fail for it. */
+function registerFigure({ kind, name, help, labelNames = [], read }: Figure, registers: Registry[]): void {
+  const options = { name, help, labelNames: [...labelNames], registers };
+  const valuesOf = async (): Promise<
+    readonly { readonly labels: Record<string, string>; readonly value: number }[]
+  > => {
+    try {
+      const values = await read();
+      return typeof values === "number" ? [{ labels: {}, value: values }] : values;
+    } catch {
+      return [];
+    }
+  };
+  if (kind === "gauge")
+    new Gauge({
+      ...options,
+      async collect() {
+        const values = await valuesOf();
+        this.reset();
+        // A reset gauge without labels says 0, which nobody has measured.
+        if (values.length === 0) this.remove();
+        for (const { labels, value } of values) this.set(labels, value);
+      },
+    });
+  else
+    new Counter({
+      ...options,
+      async collect() {
+        const values = await valuesOf();
+        this.reset();
+        if (values.length === 0) this.remove();
+        for (const { labels, value } of values) this.inc(labels, value);
+      },
+    });
+}
+
+function registerInFlight(inFlight: ReadonlyMap<symbol, number>, registers: Registry[]): void {
+  new Gauge({
+    name: "proofwright_http_requests_in_flight",
+    help: "Requests being served",
+    registers,
+    collect() {
+      this.set([...inFlight.values()].reduce((sum, count) => sum + count, 0));
+    },
+  });
 }
 
 /** Anything but 0 is an alarm: a contract on a chain, or this server, may take wrong proofs or refuse right ones. */

@@ -2,29 +2,12 @@
  * Every setting of the server in one table: environment variable, flag, type, default and purpose. The help text,
  * SETTINGS.md and the checks are derived from it.
  */
-import Type, { type Static, type TSchema } from "typebox";
+import Type, { type Static } from "typebox";
+import { OPERATION_SETTINGS } from "./operation-settings.js";
+import { Port, setting } from "./setting-spec.js";
 
-export interface SettingSpec<S extends TSchema = TSchema> {
-  readonly env: string;
-  readonly flag: string;
-  readonly schema: S;
-  /** Undefined: no value unless given. */
-  readonly default?: Static<S>;
-  /** Of a number with a unit, such as `MiB`. */
-  readonly unit?: string;
-  /** What the setting is for; starts with a lower-case letter and has no final period. */
-  readonly description: string;
-  /** True for a value that is never printed. */
-  readonly secret?: boolean;
-}
+export type { SettingSpec } from "./setting-spec.js";
 
-function setting<const T extends SettingSpec>(
-  spec: T,
-): T & { readonly default: T extends { default: infer D } ? D : undefined } {
-  return spec as T & { readonly default: T extends { default: infer D } ? D : undefined };
-}
-
-const Port = Type.Integer({ minimum: 0, maximum: 65_535 });
 const Path = Type.String({ minLength: 1, maxLength: 4096 });
 const Hash = Type.String({ pattern: "^(0x)?[0-9a-fA-F]{64}$" });
 /** `host:port`, with an IPv6 host in brackets. */
@@ -44,6 +27,7 @@ const Threads = Type.Integer({ minimum: 1, maximum: 256 });
 const COMPILE_OWNER = "(user|organization):[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}=[0-9]{1,6}/[0-9]{1,5}";
 
 export const SETTINGS = {
+  ...OPERATION_SETTINGS,
   mode: setting({
     env: "PROOFWRIGHT_MODE",
     flag: "mode",
@@ -105,12 +89,6 @@ export const SETTINGS = {
     schema: Address,
     description: "separate address for the chain area",
   }),
-  metrics_port: setting({
-    env: "PROOFWRIGHT_METRICS_PORT",
-    flag: "metrics-port",
-    schema: Port,
-    description: "serve Prometheus metrics at /metrics on this loopback port; off by default",
-  }),
   trusted_proxies: setting({
     env: "PROOFWRIGHT_TRUSTED_PROXIES",
     flag: "trusted-proxies",
@@ -133,19 +111,6 @@ export const SETTINGS = {
     flag: "tls-key",
     schema: Path,
     description: "private key of the certificate (PEM file)",
-  }),
-  log_level: setting({
-    env: "PROOFWRIGHT_LOG_LEVEL",
-    flag: "log-level",
-    schema: Type.Union([
-      Type.Literal("error"),
-      Type.Literal("warn"),
-      Type.Literal("info"),
-      Type.Literal("debug"),
-      Type.Literal("silent"),
-    ]),
-    default: "info",
-    description: "error, warn, info, debug or silent",
   }),
   issuer: setting({
     env: "PROOFWRIGHT_ISSUER",

@@ -8,6 +8,20 @@ import type { StoredProver } from "./repository.js";
 /** Names of the keys among a prover's files. */
 type KeyName = "proving_key" | "verifying_key.json";
 
+/**
+ * Requires a prover that proves and verifies. Of one that failed the codes are told, and not the messages, which may
+ * quote the source: whoever has only the right to verify reads this too.
+ * @throws AppError `prover_not_provisioned`
+ */
+export function requireProvisioned({ status, errors }: Pick<StoredProver, "status" | "errors">): void {
+  if (status === "provisioned") return;
+  const codes = [...new Set(errors.map(({ code }) => code))];
+  const cause = codes.length === 0 ? "" : ` (${codes.join(", ")})`;
+  throw new AppError("prover_not_provisioned", {
+    message: `the prover is not provisioned, its status is ${status}${cause}`,
+  });
+}
+
 /** Returns what a provider sees of a prover. */
 export function builtProver(
   prover: StoredProver,

@@ -72,9 +72,9 @@ import { BuiltInCircuits, type SourceLimits } from "./provisioning/sources.js";
 import { Imports } from "./imports/imports.js";
 import { Uploads, type UploadLimits } from "./imports/uploads.js";
 import { SourceFiles } from "./provisioning/source-files.js";
-import { ProofStores } from "./stores/proof-stores.js";
+import type { ProofStores } from "./stores/proof-stores.js";
 import { StatusWatch } from "./provisioning/status-watch.js";
-import { createProofStores } from "./stores/create-proof-stores.js";
+import { createProofStores, openProofStores } from "./stores/create-proof-stores.js";
 import { storeHandlers } from "./stores/store-handlers.js";
 import { StoresService } from "./stores/stores-service.js";
 import { proverVault } from "./vault-port.js";
@@ -161,6 +161,8 @@ export interface ProverRegistry {
   readonly bodyLimits: ReturnType<typeof proverBodyLimits>;
   /** Deletes files that no record names; at start, before any is written. Returns how many. */
   readonly removeOrphans: () => Promise<number>;
+  /** Returns whether anybody has a prover. */
+  readonly hasProvers: () => boolean;
   /** Drops uploads and imports whose time is up, while the server runs. */
   readonly imports: Pick<Imports, "start" | "stop">;
   /** Passes on turns of ceremonies, while the server runs. */
@@ -228,7 +230,7 @@ export function createProverRegistry(
   const builtIns = new BuiltInCircuits({ folder: join(PACKAGE_ROOT, "circuits") });
   const source = options.source ?? SOURCE_LIMITS;
   const catalog = createCatalog(options, dependencies, { builtIns, sourceLimits: source });
-  const stores = new ProofStores({ store, clock });
+  const { stores, removals } = openProofStores(dependencies, turnOf);
   const pins = new KeyPins({ vault, catalog });
   const powers = new PowersRecords({ store });
   const files = usedFiles(artifacts, { repository, powers });
@@ -259,7 +261,7 @@ export function createProverRegistry(
   const handled = { ...attesting, provers: service, labelling, ceremonies, referenceStrings: published.handlers };
   const closed = createClosedInputs(dependencies, { repository, access, labelling });
   return {
-    ...{ service, sharing, stores: reading, crossChecks: attesting.crossChecks },
+    ...{ service, sharing, stores: reading, crossChecks: attesting.crossChecks, hasProvers: () => repository.hasAny() },
     handlers: proverHandlers({
       ...{ ...handled, ...closed, stores: storeHandlers(reading, labelling), sharing: sharingHandlers(sharing) },
       verifiers: verifierHandlers(chained.verifiers),
@@ -271,7 +273,7 @@ export function createProverRegistry(
     ),
     removeOrphans: async () => {
       await published.uploads.start();
-      await stores.finishRemovals();
+      await removals.resume();
       return await removeOrphans(artifacts, { repository, powers });
     },
     ...{ imports, ceremonies: ceremonies.sweep, verifierDisagreements: () => chained.onChain.disagreements },

@@ -221,6 +221,11 @@ export class ProverRepository {
     return this.#provers.get(proverKey(owner, id));
   }
 
+  /** Returns whether any owner has a prover. */
+  hasAny(): boolean {
+    return this.#store.range([TABLES.prover], { limit: 1 }).length > 0;
+  }
+
   /** Lists one page of the owner's provers, oldest first; filters compare for equality. */
   list(owner: Subject, filters: ProverFilters, page: Page): Listed<Prover> {
     const members = FILTER_MEMBERS.filter((member) => filters[member] !== undefined);

@@ -248,7 +248,7 @@ export class ProverService {
       if (analysis !== undefined) await this.#with.analyses?.cancel(analysis.id);
       await this.#with.verifiers.cancel(verifiers);
       await this.#with.vault.forget(vault_id);
-      await this.#with.stores.finishRemovals(owner);
+      this.#with.stores.wakeRemovals();
       if (record.value.build.import !== undefined) await this.#with.imports.discard(owner, id);
       await this.#removeFiles(record.value, { ...shared?.artifacts }, { ...analysis?.artifacts });
       for (const sha256 of ceremony.files) await this.#with.files.removeUnused(sha256);

@@ -10,8 +10,9 @@ import type {
   ListEndpoint,
   StreamEndpoint,
 } from "./endpoints.js";
+import { ApiError } from "./errors.js";
 import { Pages } from "./pages.js";
-import type { CallOptions, LooseRequest, Transport } from "./transport.js";
+import { wholeBody, type CallOptions, type LooseRequest, type Transport } from "./transport.js";
 
 const TOTAL_HEADER = "X-Total-Results-Count";
 
@@ -37,8 +38,7 @@ export class Calls {
     options?: CallOptions,
   ): Promise<FullAnswer<AnswerAt<E>>> {
     const response = await this.transport.send(requestOf(endpoint, input), options);
-    const text = await response.text();
-    const body = (text === "" ? undefined : JSON.parse(text)) as AnswerAt<E>;
+    const body = (await jsonOf(response, options?.signal)) as AnswerAt<E>;
     return { status: response.status, headers: response.headers, body };
   }
 
@@ -63,7 +63,7 @@ export class Calls {
       ...options,
       headers: { Accept: "*/*", ...options?.headers },
     });
-    return new Uint8Array(await response.arrayBuffer());
+    return await wholeBody(response, options?.signal);
   }
 
   /** Opens a stream. */
@@ -76,8 +76,26 @@ export class Calls {
     const request = requestOf(endpoint, input);
     return new Pages(async (choice) => {
       const response = await this.transport.send({ ...request, query: { ...request.query, ...choice } }, options);
-      const items = (await response.json()) as ItemAt<E>[];
+      const items = (await jsonOf(response, options?.signal)) as ItemAt<E>[];
       return { items, total: Number(response.headers.get(TOTAL_HEADER) ?? items.length) };
+    });
+  }
+}
+
+/** Throws ApiError `not_json` for what a proxy answers in the server's place; ConnectionError when it breaks off. */
+async function jsonOf(response: Response, signal: AbortSignal | undefined): Promise<unknown> {
+  const text = new TextDecoder().decode(await wholeBody(response, signal));
+  if (text === "") return undefined;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw new ApiError({
+      status: response.status,
+      code: "not_json",
+      message: "the answer is no JSON: something else than a Proofwright server answers at this address",
+      errors: [],
+      requestId: response.headers.get("X-Request-Id") ?? undefined,
+      retryAfterSec: undefined,
     });
   }
 }

@@ -12,15 +12,20 @@ export interface ApiErrorEntry {
 export class ApiError extends Error {
   override readonly name = "ApiError";
   readonly status: number;
-  /** Code of the first entry of `errors`; `unknown` when the body is not of the API's error form. */
+  /**
+   * Code of the first entry of `errors`; `unknown` when the body is not of the API's error form; `redirected` for a
+   * redirect, and `not_json` for a good answer that is no JSON: both are of something between here and the server.
+   */
   readonly code: string;
   readonly errors: readonly ApiErrorEntry[];
   /** Identifies the request in the server's log. */
   readonly requestId: string | undefined;
   readonly retryAfterSec: number | undefined;
 
+  /** @param init.code in place of that of the first entry */
   constructor(init: {
     status: number;
+    code?: string;
     message: string;
     errors: readonly ApiErrorEntry[];
     requestId: string | undefined;
@@ -28,7 +33,7 @@ export class ApiError extends Error {
   }) {
     super(init.message);
     this.status = init.status;
-    this.code = init.errors[0]?.code ?? "unknown";
+    this.code = init.code ?? init.errors[0]?.code ?? "unknown";
     this.errors = init.errors;
     this.requestId = init.requestId;
     this.retryAfterSec = init.retryAfterSec;

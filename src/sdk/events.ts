@@ -84,10 +84,20 @@ function requirePassing(data: string, last: number | undefined, calls: Calls): v
   if (!isReplaced && !PASSING_REASONS.includes(reason)) throw new StreamEndedError(reason, last);
 }
 
-/** What `fetch` throws while a body is read is a TypeError. */
+/** Nothing else is: an exception of the caller's own functions must reach the caller. */
 function isPassing(error: unknown): boolean {
   if (error instanceof ApiError) return error.status === 429 || error.status >= 500;
-  return error instanceof ConnectionError || error instanceof TypeError;
+  return error instanceof ConnectionError;
+}
+
+/** Returns the next piece of the stream, undefined at its end. Throws ConnectionError where it breaks off. */
+async function nextPiece(reader: ReadableStreamDefaultReader<string>): Promise<string | undefined> {
+  try {
+    const { value, done } = await reader.read();
+    return done ? undefined : value;
+  } catch (error) {
+    throw new ConnectionError("the stream of events broke off", { cause: error });
+  }
 }
 
 async function* messages(response: Response): AsyncGenerator<Message, void> {
@@ -96,9 +106,9 @@ async function* messages(response: Response): AsyncGenerator<Message, void> {
   let fields: [name: string, value: string][] = [];
   try {
     for (;;) {
-      const { value, done } = await reader.read();
-      if (done) return;
-      const lines = `${pending}${value}`.split(LINE_END);
+      const piece = await nextPiece(reader);
+      if (piece === undefined) return;
+      const lines = `${pending}${piece}`.split(LINE_END);
       // The last one has not ended; a line that ends in CR may go on with LF, which the server does not send.
       pending = lines.pop() ?? "";
       for (const line of lines) {

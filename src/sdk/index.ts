@@ -23,3 +23,5 @@ export { ReceiptError, verifyReceipt } from "../verify-receipt.js";
 export type { ExpectedReceipt, ReceiptKeys } from "../verify-receipt.js";
 export { verifyStoreProof } from "../verify-store-proof.js";
 export type { ExpectedStoreProof, StoreProofCheck } from "../verify-store-proof.js";
+export { TreeHeadError, verifyTreeHead } from "../verify-tree-head.js";
+export type { ExpectedTreeHead, TreeHeadClaims, TreeHeadKeys } from "../verify-tree-head.js";

@@ -48,11 +48,22 @@ export interface LooseRequest {
 
 /** Longest Retry-After that is waited for; the caller hears of a longer one at once. */
 const RETRY_AFTER_SEC_MAX = 60;
+const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
 const STATUSES_TO_RETRY: readonly number[] = [429, 502, 503, 504];
 /** These do not pass by themselves: somebody has to unseal the vault. */
 const CODES_NOT_TO_RETRY: readonly string[] = ["vault_sealed"];
 /** The first attempt is still being worked on. */
 const IN_PROGRESS = "idempotency_in_progress";
+
+/** Answers a body whole. Throws ConnectionError where it breaks off; the signal's reason where the caller gave up. */
+export async function wholeBody(response: Response, signal?: AbortSignal): Promise<Uint8Array<ArrayBuffer>> {
+  try {
+    return new Uint8Array(await response.arrayBuffer());
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw new ConnectionError(`the answer broke off: ${reasonOf(error)}`, { cause: error });
+  }
+}
 
 /** Sends requests to one server. */
 export class Transport {
@@ -103,9 +114,12 @@ export class Transport {
       const response = await send(url, {
         method: request.method,
         headers,
+        // The API redirects nothing, and what is sent (passwords, inputs, the seal key) is for this server alone.
+        redirect: "manual",
         signal: AbortSignal.any(signals),
         ...(request.body === undefined ? {} : { body: sentBody(request.body) }),
       });
+      if (isRedirect(response)) throw redirected(response, url);
       if (response.status >= 400) throw await ApiError.read(response);
       return response;
     } catch (error) {
@@ -143,6 +157,24 @@ function retryDelayMs(error: unknown, attempt: number): number | undefined {
   return retryAfterSec > RETRY_AFTER_SEC_MAX ? undefined : retryAfterSec * 1000;
 }
 
+/** Browsers tell a page nothing else of a redirect than its type. */
+function isRedirect({ type, status }: Response): boolean {
+  return type === "opaqueredirect" || REDIRECTS.includes(status);
+}
+
+function redirected({ status, headers }: Response, url: string): ApiError {
+  const location = headers.get("Location");
+  const target = location !== null && URL.canParse(location, url) ? ` to ${new URL(location, url).origin}` : "";
+  return new ApiError({
+    status,
+    code: "redirected",
+    message: `${new URL(url).origin} redirects${target}, which is not followed: set baseUrl to the server's own address`,
+    errors: [],
+    requestId: undefined,
+    retryAfterSec: undefined,
+  });
+}
+
 function lateText(timeoutMs: number): string {
   return `the server did not answer within ${String(timeoutMs / 1000)} s`;
 }
@@ -165,6 +197,8 @@ function fillPath(path: string, params: NonNullable<LooseRequest["params"]>): st
   return path.replace(/:([a-z_]+)/g, (_whole, name: string) => {
     const value = params[name];
     if (value === undefined || value === "") throw new TypeError(`the path parameter ${name} is missing`);
+    // URLs take these for steps in the path, however they are encoded, and would lead to another route.
+    if (value === "." || value === "..") throw new TypeError(`the path parameter ${name} must not be dots alone`);
     return encodeURIComponent(String(value));
   });
 }

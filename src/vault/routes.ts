@@ -59,7 +59,15 @@ export const vaultRoutes = {
     jsonTokensMax: JSON_TOKENS_MAX,
     creates: true,
     responses: { 201: { description: "The vault", schema: Vault } },
-    example: { body: { name: "payments", description: "keys of the payment service" } },
+    example: {
+      body: { name: "payments", description: "keys of the payment service" },
+      answer: {
+        id: "38c8b764-c465-4c2a-b28b-420f2cd81b26",
+        created_at: "2026-11-23T06:51:29.586Z",
+        name: "payments",
+        description: "keys of the payment service",
+      },
+    },
   }),
   getVault: defineRoute({
     ...base,
@@ -116,6 +124,16 @@ export const vaultRoutes = {
     errors: ["not_found", "key_spec_unknown", "key_type_mismatch", "option_unsupported"],
     example: {
       body: { type: "symmetric", usage: "encrypt/decrypt", spec: "ChaCha20", name: "notes", description: "" },
+      answer: {
+        id: "490516f2-fa83-47c2-9faa-cb1869acd206",
+        created_at: "2026-11-23T06:51:29.586Z",
+        vault_id: "38c8b764-c465-4c2a-b28b-420f2cd81b26",
+        type: "symmetric",
+        usage: "encrypt/decrypt",
+        spec: "ChaCha20",
+        name: "notes",
+        description: "",
+      },
     },
   }),
   getKey: defineRoute({
@@ -169,7 +187,17 @@ export const vaultRoutes = {
     creates: true,
     responses: { 201: { description: "The secret, without its value", schema: Secret } },
     errors: ["not_found", "secret_too_long"],
-    example: { body: { name: "database", type: "password", value: "correct horse battery staple" } },
+    example: {
+      body: { name: "database", type: "password", value: "correct horse battery staple" },
+      answer: {
+        id: "f1752a5c-cf98-4022-b867-c6b005e4da06",
+        created_at: "2026-11-23T06:51:29.586Z",
+        vault_id: "38c8b764-c465-4c2a-b28b-420f2cd81b26",
+        type: "password",
+        name: "database",
+        description: "",
+      },
+    },
   }),
   getSecret: defineRoute({
     ...base,

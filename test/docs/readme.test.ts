@@ -88,7 +88,7 @@ describe("README", () => {
         .replaceAll("http://127.0.0.1:8545", node.value.url)
         .replace("-o product.zkey", "-o /dev/null");
       const { stdout } = await run("bash", ["-euo", "pipefail", "-c", script], {
-        env: { PATH: process.env.PATH },
+        env: { PATH: process.env.PATH, TMPDIR: process.env.TMPDIR },
         timeout: 230_000,
       });
       for (const text of EXPECTED) expect(stdout).toContain(text);

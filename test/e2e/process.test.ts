@@ -1,6 +1,6 @@
 /** The server as a process: how it starts, and refuses to start. */
 import { execFile } from "node:child_process";
-import { rmSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
@@ -51,10 +51,46 @@ afterEach(async () => {
 describe("a server in development mode", () => {
   let server: TestServer;
   beforeAll(async () => {
-    server = await startServer();
+    server = await startServer({ flags: ["--metrics-port=0"] });
   });
   afterAll(async () => {
     await server.dispose();
+  });
+
+  it("tells its figures to whoever asks at the address of the metrics, and nothing else", async () => {
+    const url = /^Proofwright serves metrics on (http:\S+)$/m.exec(server.output())?.[1] ?? "";
+    const answer = await fetch(`${url}/metrics`);
+    expect(answer.headers.get("content-type")).toMatch(/^text\/plain; version=0\.0\.4/);
+    const text = await answer.text();
+    const value = (line: string): string | undefined =>
+      text
+        .split("\n")
+        .find((found) => found.startsWith(`${line} `))
+        ?.slice(line.length + 1);
+    const version = (JSON.parse(readFileSync(join(PACKAGE_ROOT, "package.json"), "utf8")) as { version: string })
+      .version;
+    expect(text).toContain(`proofwright_build_info{version="${version}",node="${process.versions.node}",`);
+    expect(value('proofwright_vault_seal_state{state="unsealed"}')).toBe("1");
+    expect(value('proofwright_vault_seal_state{state="sealed"}')).toBe("0");
+    expect(value('proofwright_store_state{state="ready"}')).toBe("1");
+    for (const name of ["store_bytes", "store_max_bytes", "data_free_bytes", "event_streams_max"])
+      expect(Number(value(`proofwright_${name}`))).toBeGreaterThan(0);
+    expect(value("proofwright_transactions_open")).toBe("0");
+    expect(value("proofwright_event_streams")).toBe("0");
+    expect(value('proofwright_lane_waiting{lane="prove"}')).toBe("0");
+    for (const path of ["/status", "/", "/api/v1/provers"]) expect((await fetch(`${url}${path}`)).status).toBe(404);
+  });
+
+  it.each(["alerts.yaml", "dashboard.json"])("has every metric that %s of operators names", async (file) => {
+    const url = /^Proofwright serves metrics on (http:\S+)$/m.exec(server.output())?.[1] ?? "";
+    const text = await (await fetch(`${url}/metrics`)).text();
+    const known = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].flatMap(([, name = "", kind]) =>
+      kind === "histogram" ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
+    );
+    const rules = readFileSync(join(PACKAGE_ROOT, "src", "operations", file), "utf8");
+    const named = rules.match(/\b(proofwright|process|nodejs)_[a-z0-9_]+/g) ?? [];
+    expect(named.length).toBeGreaterThan(10);
+    expect(named.filter((name) => !known.includes(name))).toEqual([]);
   });
 
   it("says in plain words that it is in development mode, and unseals itself", async () => {

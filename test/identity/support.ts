@@ -69,7 +69,7 @@ export async function openHarness(
   const parts: IdentityDependencies = {
     store,
     keys,
-    idTokenKeys: keys,
+    idTokenKeys: () => Promise.resolve(keys),
     clock,
     log: quietLog,
     mail,

@@ -36,6 +36,18 @@ describe("configuration", () => {
     expect(config.prove_threads).toBeGreaterThan(0);
   });
 
+  it("refuses an access log whose lines the log level would leave out", () => {
+    const env = { PROOFWRIGHT_ACCESS_LOG: "true" };
+    expect(loadConfig({ flags: {}, env }).access_log).toBe(true);
+    expect(sentence(() => loadConfig({ flags: { "log-level": "warn" }, env }))).toContain("needs the log level info");
+  });
+
+  it("keeps the metrics of development mode on loopback", () => {
+    const flags = { "metrics-host": "0.0.0.0" };
+    expect(sentence(() => loadConfig({ flags, env: {} }))).toContain("listens on loopback only");
+    expect(loadConfig({ flags, env: { SEAL_UNSEAL_VALIDATION_HASH: HASH } }).metrics_host).toBe("0.0.0.0");
+  });
+
   it("uses the address it listens on as issuer in development, and the configured issuer everywhere", () => {
     expect(loadConfig({ flags: {}, env: {} }).issuer).toBe("http://127.0.0.1:8080");
     expect(loadConfig({ flags: { host: "::1", port: "9" }, env: {} }).issuer).toBe("http://[::1]:9");

@@ -40,11 +40,12 @@ describe("the log", () => {
       .map((line) => JSON.parse(line) as Record<string, unknown>);
     expect(lines).toEqual([
       expect.objectContaining({
+        level: "error",
         msg: "it broke",
         code: "internal_error",
         stack: expect.stringMatching(/^TypeError\n +at /) as unknown,
       }),
-      expect.objectContaining({ msg: "it broke elsewhere", stack: "Error\n    at there.js:1:1" }),
+      expect.objectContaining({ level: "warn", msg: "it broke elsewhere", stack: "Error\n    at there.js:1:1" }),
     ]);
     expect(stderr).not.toContain("zoo");
   });

@@ -73,7 +73,7 @@ export async function newTenant({ server, anvil }: Ground, email: string): Promi
   const proof = (await api.listProofs({ params: { id: prover } })).body[0]!.id;
   const stores = (await api.getProver({ params: { id: prover } })).body;
   // Made now: a server that cannot write makes no key.
-  await api.getStoreHead({ params: { id: stores.note_store_id } });
+  const headKey = (await api.getStoreHead({ params: { id: stores.note_store_id } })).body.jwk.kid;
   const grant = (await api.createProverGrant({ params: { id: prover }, body: { user_id: randomUUID() } })).body.id;
   const sharedProver = await proverSharedWith(user.id, server.as(applicationToken));
   const network = await networkOf(anvil, api);
@@ -147,11 +147,15 @@ export async function newTenant({ server, anvil }: Ground, email: string): Promi
     ":name": "page.js",
     "getConsoleScript:hash": consoleHash("script"),
     "getConsoleStyle:hash": consoleHash("style"),
+    "getDocsScript:hash": docsHash("scripts"),
+    "getDocsStyle:hash": docsHash("styles"),
+    "getGuide:guide": "concepts",
     "provers:name": "verifying_key.json",
     "provers:key": "0".repeat(64),
     "stores:id": stores.note_store_id,
     "stores:index": "0",
     "stores:key": "0".repeat(64),
+    "stores:kid": headKey,
     "proveStoreNullifier:id": stores.nullifier_store_id,
     "reference_strings:hash": "0".repeat(64),
     "reference_strings:file": "missing.ptau",
@@ -168,6 +172,12 @@ export async function newTenant({ server, anvil }: Ground, email: string): Promi
 function consoleHash(kind: "script" | "style"): string {
   const manifest = readFileSync(join(PACKAGE_ROOT, "dist", "console", "manifest.json"), "utf8");
   return /-([A-Z0-9]+)\./.exec((JSON.parse(manifest) as Record<typeof kind, string>)[kind])?.[1] ?? "";
+}
+
+/** The same of a file of the documentation. */
+function docsHash(kind: "scripts" | "styles"): string {
+  const manifest = readFileSync(join(PACKAGE_ROOT, "dist", "docs", "manifest.json"), "utf8");
+  return Object.keys((JSON.parse(manifest) as Record<typeof kind, object>)[kind])[0] ?? "";
 }
 
 /** A prover of another owner, not provisioned. */

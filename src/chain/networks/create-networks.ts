@@ -42,6 +42,8 @@ interface NetworksDependencies {
 export interface NetworksPart {
   readonly service: NetworkService;
   readonly handlers: HandlersFor<typeof networkRoutes>;
+  /** Counts the nodes that were asked lately, by how they fare. */
+  readonly nodeFigures: RpcPool["figures"];
   /** Starts to ask the networks in use for their status. */
   start(): void;
   stop(): Promise<void>;
@@ -71,6 +73,7 @@ export function createNetworks(options: NetworksOptions, dependencies: NetworksD
   return {
     service,
     handlers: networkHandlers({ ...dependencies, networks: service, nodes, status }),
+    nodeFigures: () => pool.figures(),
     start: () => {
       status.start();
     },

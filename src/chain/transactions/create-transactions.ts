@@ -58,6 +58,8 @@ export interface Transactions {
   readonly accounts: Accounts;
   readonly wallets: Wallets;
   readonly handlers: HandlersFor<typeof transactionRoutes>;
+  /** Transactions whose end is not known yet: they wait to be sent, or for their block. */
+  readonly openCount: () => number;
   /** Goes on with what was open when the server ended; to be called once all listeners are added. */
   start(): void;
   /** Goes on with what waited for the vault; to be called when the vault is unsealed. */
@@ -110,6 +112,7 @@ export function createTransactions(options: TransactionsOptions, dependencies: T
     accounts,
     wallets,
     handlers: transactionHandlers({ ...dependencies, transactions: service, replacements, selfSigned }),
+    openCount: () => queues.openCount,
     start: () => {
       queues.start();
     },

@@ -25,7 +25,6 @@ const LIMITS: ProcessTaskLimits = {
   cpuSeconds: 24 * 3_600,
   memoryBytesMax: 2 * 1024 * MIB,
   answerBytesMax: MIB,
-  openFilesMax: 64,
   heapMegabytesMax: 512,
   niceness: 0,
 };

@@ -23,7 +23,6 @@ const LIMITS: ProcessTaskLimits = {
   cpuSeconds: 96 * 3_600,
   memoryBytesMax: 16 * 1024 * MIB,
   answerBytesMax: MIB,
-  openFilesMax: 128,
   heapMegabytesMax: 4096,
   niceness: 0,
 };

@@ -16,7 +16,8 @@ import { userClaims } from "./user-info.js";
 export interface IdTokensDependencies {
   readonly repository: IdentityRepository;
   readonly keys: SigningKeys;
-  readonly idTokenKeys: SigningKeys;
+  /** Opens the keys of RS256, which are made with the first call. */
+  readonly idTokenKeys: () => Promise<SigningKeys>;
   readonly clock: Clock;
 }
 
@@ -55,7 +56,7 @@ export class IdTokens {
   async sign(login: IdTokenLogin, client: ClientRecord, accessToken: string): Promise<string> {
     const { repository, clock } = this.#dependencies;
     const nowSec = Math.floor(clock.nowMs() / 1000);
-    const keys = this.#keysFor(client);
+    const keys = await this.#keysFor(client);
     const user = repository.findUser(login.userId)?.value;
     return keys.sign(
       {
@@ -80,7 +81,7 @@ export class IdTokens {
    */
   async read(text: string): Promise<IdTokenHint | undefined> {
     const { keys, idTokenKeys } = this.#dependencies;
-    const keySet = createLocalJWKSet({ keys: allPublicKeys(keys, idTokenKeys) });
+    const keySet = createLocalJWKSet({ keys: allPublicKeys(keys, await idTokenKeys()) });
     let payload: JWTPayload;
     try {
       // At the start of all time nothing has expired.
@@ -96,9 +97,9 @@ export class IdTokens {
     return { userId, clientId: aud, sessionId: typeof sid === "string" && isUuid(sid) ? sid : undefined };
   }
 
-  #keysFor(client: ClientRecord): SigningKeys {
+  async #keysFor(client: ClientRecord): Promise<SigningKeys> {
     const { keys, idTokenKeys } = this.#dependencies;
-    return client.id_token_signed_response_alg === keys.algorithm ? keys : idTokenKeys;
+    return client.id_token_signed_response_alg === keys.algorithm ? keys : await idTokenKeys();
   }
 }
 

@@ -10,21 +10,23 @@ import type { OAuthTokenInput, OAuthTokenJson } from "./oauth-schemas.js";
 import { pageReply } from "./page-reply.js";
 import { serverMetadata } from "./server-metadata.js";
 
+interface OAuthHandlersDependencies {
+  readonly services: IdentityServices;
+  readonly keys: SigningKeys;
+  readonly idTokenKeys: () => Promise<SigningKeys>;
+}
+
 /** Returns the handlers of OAuth 2.0 and OpenID Connect, and of the legal documents. */
 export function oauthHandlers(
   { issuer, legal }: { readonly issuer: string; readonly legal: LegalLinks },
-  {
-    services,
-    keys,
-    idTokenKeys,
-  }: { readonly services: IdentityServices; readonly keys: SigningKeys; readonly idTokenKeys: SigningKeys },
+  { services, keys, idTokenKeys }: OAuthHandlersDependencies,
 ): HandlersFor<typeof oauthRoutes> {
   const { authorization: authorizations, endSession, tokenInspection, tokenGrants, userInfo } = services;
-  const metadata = (): ReturnType<typeof serverMetadata> =>
-    serverMetadata({ issuer, signingAlgorithms: [idTokenKeys.algorithm, keys.algorithm] });
+  const metadata = async (): Promise<ReturnType<typeof serverMetadata>> =>
+    serverMetadata({ issuer, signingAlgorithms: [(await idTokenKeys()).algorithm, keys.algorithm] });
   return {
-    getOpenIdConfiguration: () => ({ status: 200, body: metadata() }),
-    getOAuthServerMetadata: () => ({ status: 200, body: metadata() }),
+    getOpenIdConfiguration: async () => ({ status: 200, body: await metadata() }),
+    getOAuthServerMetadata: async () => ({ status: 200, body: await metadata() }),
     authorize: async ({ query, bearer, repeated }) => {
       const result = await authorizations.begin(query, { bearer, repeated });
       return "location" in result

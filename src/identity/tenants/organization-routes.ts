@@ -49,7 +49,17 @@ export const organizationRoutes = {
     creates: true,
     responses: { 201: { description: "The organization", schema: Organization } },
     errors: ["not_found", "conflict", "invitation_invalid"],
-    example: { body: { name: "Analytical Engines" } },
+    example: {
+      body: { name: "Analytical Engines" },
+      answer: {
+        id: "a06adc55-e728-44ff-a9e8-742d5f66f898",
+        created_at: "2026-11-23T06:51:29.586Z",
+        name: "Analytical Engines",
+        description: null,
+        user_id: "50b31e9f-d969-42c2-9462-d05bb1ddf1fd",
+        metadata: null,
+      },
+    },
   }),
   getOrganization: defineRoute({
     ...base,

@@ -28,6 +28,18 @@ const credentials = {
   jsonTokensMax: CREDENTIAL_JSON_TOKENS_MAX,
 } as const;
 
+const EXAMPLE_USER = {
+  id: "50b31e9f-d969-42c2-9462-d05bb1ddf1fd",
+  created_at: "2026-11-23T06:51:29.586Z",
+  name: "Ada Lovelace",
+  first_name: "Ada",
+  last_name: "Lovelace",
+  email: EXAMPLE_EMAIL,
+  permissions: 983455,
+  privacy_policy_agreed_at: null,
+  terms_of_service_agreed_at: null,
+} as const;
+
 export const userRoutes = {
   /*
    * Takes no Idempotency-Key: the check would keep a fast hash of the body, and so of the password, for a day. The
@@ -56,7 +68,10 @@ export const userRoutes = {
       "unauthorized",
       "forbidden",
     ],
-    example: { body: { email: EXAMPLE_EMAIL, first_name: "Ada", last_name: "Lovelace", password: EXAMPLE_PASSWORD } },
+    example: {
+      body: { email: EXAMPLE_EMAIL, first_name: "Ada", last_name: "Lovelace", password: EXAMPLE_PASSWORD },
+      answer: EXAMPLE_USER,
+    },
   }),
   authenticate: defineRoute({
     ...credentials,
@@ -77,7 +92,20 @@ export const userRoutes = {
       "unauthorized",
       "forbidden",
     ],
-    example: { body: { email: EXAMPLE_EMAIL, password: EXAMPLE_PASSWORD, scope: "offline_access" } },
+    example: {
+      body: { email: EXAMPLE_EMAIL, password: EXAMPLE_PASSWORD, scope: "offline_access" },
+      answer: {
+        user: EXAMPLE_USER,
+        token: {
+          id: "cb65a01b-d609-40ef-8536-7d6e67b6f7ee",
+          access_token: "eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJ1c2VyIn0.c2lnbmF0dXJl",
+          expires_in: 900,
+          permissions: 983455,
+          refresh_token: "prt_zrKlzQfqwhBfM27ek4j36rY2C9jEwnxS2aBjiVTHRA03Ubt5p",
+          scope: "offline_access",
+        },
+      },
+    },
   }),
   listUsers: defineRoute({
     area: "identity",

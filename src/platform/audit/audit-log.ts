@@ -59,7 +59,8 @@ const NAME_HASH_BYTES = 16;
 const FAILURES_MAX = 3;
 /** The store is busy or is closing: nothing was revealed, and a later attempt may succeed. */
 const TEMPORARY_CODES: ReadonlySet<string> = new Set(["overloaded", "shutting_down"]);
-const KEY_FILE = "audit-key";
+/** Name of the key file in the data folder. */
+export const AUDIT_KEY_FILE = "audit-key";
 
 /**
  * Reads the key file of a data folder, or creates it (mode 0600) when there is none.
@@ -68,7 +69,7 @@ const KEY_FILE = "audit-key";
  * @throws PrivateFileError when other users can read it
  */
 export async function openAuditKey(dataDir: string): Promise<Uint8Array> {
-  const path = `${dataDir}/${KEY_FILE}`;
+  const path = `${dataDir}/${AUDIT_KEY_FILE}`;
   await createPrivateFile(path, randomBytes(CHAIN_KEY_BYTES));
   const key = await readPrivateFile(path);
   if (key?.length !== CHAIN_KEY_BYTES)

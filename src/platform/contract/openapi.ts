@@ -286,7 +286,10 @@ function successes(route: RouteSpec, placing: Placing): JsonObject {
     answers[status] = {
       description: spec.description,
       ...ifAny("headers", successHeaders(route, Number(status), spec)),
-      ...successContent(spec, spec.schema && placing.schema(spec.schema, answerName(route, status))),
+      ...successContent(spec, {
+        schema: spec.schema && placing.schema(spec.schema, answerName(route, status)),
+        example: Object.keys(answers).length === 0 ? (route.example?.answer as Json | undefined) : undefined,
+      }),
     };
     if (spec.file !== undefined) Object.assign(answers, fileAnswers(spec));
     if (spec.fixed === true) answers["304"] = UNCHANGED;
@@ -300,8 +303,12 @@ function answerName({ id, responses }: RouteSpec, status: string): string {
   return `${pascalCase(id)}Answer${bodies.length > 1 ? status : ""}`;
 }
 
-/** @param schema of the body, or a reference to it */
-function successContent(spec: ResponseSpec, schema?: JsonObject): JsonObject {
+/** @param body its schema, or a reference to it, and an example */
+function successContent(
+  spec: ResponseSpec,
+  body: { readonly schema?: JsonObject | undefined; readonly example?: Json | undefined } = {},
+): JsonObject {
+  const { schema, example } = body;
   if (spec.file !== undefined) return { content: { [spec.file]: { schema: { type: "string", format: "binary" } } } };
   if (spec.stream !== undefined)
     return {
@@ -322,7 +329,8 @@ function successContent(spec: ResponseSpec, schema?: JsonObject): JsonObject {
         },
       },
     };
-  return schema === undefined ? {} : { content: { [JSON_MEDIA]: { schema } } };
+  if (schema === undefined) return {};
+  return { content: { [JSON_MEDIA]: { schema, ...(example === undefined ? {} : { example }) } } };
 }
 
 /** Without X-Request-Id, of which the document says once that every answer has it. */

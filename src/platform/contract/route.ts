@@ -151,7 +151,8 @@ export interface RouteSpec {
   readonly responses: { readonly [status: number]: ResponseSpec };
   /** Failures of this route beyond those that every route may answer. */
   readonly errors?: readonly ErrorCode[];
-  readonly example?: { readonly body?: unknown };
+  /** A body, and the first answer of `responses` to it on a new server; a test compares both with a real server. */
+  readonly example?: { readonly body?: unknown; readonly answer?: unknown };
   /** Bodies by name that OpenAPI shows in place of `example`. */
   readonly examples?: Readonly<Record<string, { readonly summary: string; readonly body: unknown }>>;
 }

@@ -1,4 +1,4 @@
-/** A route with everything that can be worked out before its first request. */
+/** A route with its checks and limits, worked out once. */
 import { authorizer } from "../auth/authorize.js";
 import type { Principal } from "../auth/principal.js";
 import type { BoundRoute } from "../contract/route.js";
@@ -28,7 +28,7 @@ export interface CompiledRoute extends Omit<BoundRoute, "sibling"> {
   readonly readsBodyFirst: boolean;
 }
 
-/** Compiles the schemas, the permission check and the limits of a route. Throws when a schema does not compile. */
+/** Works out the checks and the limits of a route; its schemas are compiled with the first request (validate.ts). */
 export function compileBoundRoute(bound: BoundRoute, limits: Pick<HttpLimits, "deadlineMs">): CompiledRoute {
   const { sibling, ...own } = bound;
   const { route } = own;

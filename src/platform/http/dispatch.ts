@@ -62,6 +62,7 @@ export interface DispatchOptions {
   /** 32 bytes for the hashes of idempotent requests; the same after a restart. */
   readonly requestHashKey: Uint8Array;
   readonly trustedProxies: TrustedProxies;
+  readonly isAccessLogged: boolean;
 }
 
 /** A request whose route is known and whose input has not been checked yet. */
@@ -99,7 +100,7 @@ export class Dispatcher {
     this.#admission = new Admission(limits, dependencies);
     this.#bodies = new BodyBudget(limits.bodiesInFlightBytesMax);
     this.#runner = new HandlerRunner(options, dependencies);
-    this.#requestLog = new RequestLog(dependencies);
+    this.#requestLog = new RequestLog(options, dependencies);
     this.inFlight = new InFlight(
       {
         stallMs: limits.stallMs,
@@ -127,7 +128,7 @@ export class Dispatcher {
       clock,
       requestLog: this.#requestLog,
       streams: this.#streams,
-      isDraining: () => this.#admission.isDraining,
+      isLeaving: () => this.#admission.isLeaving,
     });
   }
 
@@ -146,6 +147,11 @@ export class Dispatcher {
       this.#requestLog.notTaken(asAppError(error, "").bug);
       response.close();
     }
+  }
+
+  /** Closes the connection after each answer from now on, and serves everything as before. */
+  startLeaving(): void {
+    this.#admission.startLeaving();
   }
 
   /**

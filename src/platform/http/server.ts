@@ -1,5 +1,6 @@
 /** A server on one address: compiles its routes, listens, and stops without losing admitted requests. */
 import { randomBytes } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
 import { nextTurn } from "../concurrency/next-turn.js";
 import type { Area, BoundRoute } from "../contract/route.js";
 import { TrustedProxies } from "../net/client-address.js";
@@ -26,6 +27,8 @@ export interface ServerOptions {
   readonly requestHashKey?: Uint8Array;
   /** Addresses and CIDR networks whose X-Forwarded-For is trusted; their form has been checked. */
   readonly trustedProxies?: readonly string[];
+  /** Whether the log has a line for each request. */
+  readonly isAccessLogged?: boolean;
 }
 
 export interface ServerDependencies extends Omit<DispatchDependencies, "publish"> {
@@ -36,6 +39,11 @@ export interface ServerDependencies extends Omit<DispatchDependencies, "publish"
 export interface Server {
   /** Resolves when connections are accepted. Rejects when the address cannot be listened on. */
   listen(): Promise<{ readonly port: number }>;
+  /**
+   * Serves on, also on new connections, but ends each connection after its answer: the time in which a load balancer
+   * notices that the server is no longer ready, and its connections move.
+   */
+  leave(): void;
   /**
    * Accepts no new connections, lets admitted requests finish for up to `graceMs`, answers the rest with 503 and aborts
    * their work, and closes every connection. Does not wait for handlers that ignore their signal.
@@ -66,6 +74,7 @@ export function createServer(options: ServerOptions, dependencies: ServerDepende
       limits,
       requestHashKey: options.requestHashKey ?? randomBytes(32),
       trustedProxies: new TrustedProxies(options.trustedProxies ?? []),
+      isAccessLogged: options.isAccessLogged === true,
     },
     {
       ...dependencies,
@@ -88,15 +97,13 @@ export function createServer(options: ServerOptions, dependencies: ServerDepende
   );
   return {
     listen: async () => await app.listen(options.host, options.port),
+    leave: () => {
+      dispatcher.startLeaving();
+    },
     stop: async ({ graceMs }) => {
       app.stopListening();
       const streams = dispatcher.startDraining();
-      const endMessages =
-        streams === 0
-          ? undefined
-          : new Promise((resolve) => {
-              setTimeout(resolve, LAST_ANSWERS_MS);
-            });
+      const endMessages = streams === 0 ? undefined : delay(LAST_ANSWERS_MS);
       const { inFlight } = dispatcher;
       if (!(await inFlight.empty(graceMs))) {
         dispatcher.abandonAll();

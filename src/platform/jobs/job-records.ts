@@ -73,8 +73,9 @@ export class JobRecords {
   }
 
   /** Marks a queued job as running in this process, and counts the attempt. Throws StoreConflict. */
-  async lease(record: StoreRecord<Job>): Promise<Job> {
-    return await this.update(record, { state: "running", boot_id: this.#bootId, attempt: record.value.attempt + 1 });
+  async lease(record: StoreRecord<Job>, commit?: StoreCommit): Promise<Job> {
+    const change = { state: "running", boot_id: this.#bootId, attempt: record.value.attempt + 1 } as const;
+    return await this.update(record, change, commit);
   }
 
   /** Commits a change of a job, with another commit if given, and tells the listeners. Throws StoreConflict. */
@@ -104,13 +105,14 @@ export class JobRecords {
   }
 
   /** Queues the jobs of a kind that an earlier process left running. The cut off attempt is not counted. */
-  async requeueCutOff(kind: string): Promise<void> {
+  async requeueCutOff(kind: string, commit?: StoreCommit): Promise<void> {
     for (const { value } of this.#table.records("state", ["running", kind])) {
       await retryOnConflict(async () => {
         const record = this.get(value.id);
         if (record?.value.state !== "running" || this.isLeased(record.value)) return;
         const { attempt, cut_offs } = record.value;
-        await this.update(record, { state: "queued", boot_id: null, attempt: attempt - 1, cut_offs: cut_offs + 1 });
+        const change = { state: "queued", boot_id: null, attempt: attempt - 1, cut_offs: cut_offs + 1 } as const;
+        await this.update(record, change, commit);
       });
     }
   }

@@ -5,7 +5,8 @@
 import type { Clock } from "../clock.js";
 import { AppError, assert } from "../errors.js";
 import type { Log } from "../log.js";
-import { StoreConflict, type StoreRecord } from "../store/store.js";
+import { mergeCommits } from "../store/commits.js";
+import { StoreConflict, type StoreCommit, type StoreRecord } from "../store/store.js";
 import type { JobRecords } from "./job-records.js";
 import { JobFailure, type JobContext, type JobRunner } from "./job-runner.js";
 import type { Job, JobFault, JobState } from "./job.js";
@@ -89,7 +90,7 @@ export class JobRun {
         await this.#fail(record, { code: "attempts_exhausted", message });
         return undefined;
       }
-      return await this.#records.lease(record);
+      return await this.#records.lease(record, this.#urgency);
     } catch (error) {
       if (error instanceof StoreConflict) return undefined;
       if (!(error instanceof AppError)) throw error;
@@ -97,6 +98,11 @@ export class JobRun {
       this.#with.delay(this.#options.settleDelayMs);
       return undefined;
     }
+  }
+
+  /** What goes with each change of the job's state. */
+  get #urgency(): StoreCommit {
+    return this.#with.runner.isUrgent === true ? { urgent: true } : {};
   }
 
   #context(leased: Job): JobContext {
@@ -111,7 +117,11 @@ export class JobRun {
         const record = this.#leasedRecord();
         // Attempts are counted per phase: a job that makes progress is not the one that kills the process.
         const counts = phase === record.value.phase ? {} : { attempt: 1, cut_offs: 0 };
-        latest.job = await this.#records.update(record, { phase, ...counts }, commit);
+        latest.job = await this.#records.update(
+          record,
+          { phase, ...counts },
+          mergeCommits(commit ?? {}, this.#urgency),
+        );
       },
       moveTo: async (kind) => {
         assert(kind !== leased.kind && this.#with.isKind(kind), `the job kind ${kind} is another that has a runner`);
@@ -158,9 +168,11 @@ export class JobRun {
     if (this.#abort.signal.aborted) {
       // An abort is no failure of the job, so the attempt does not count. A runner that returned may have stopped
       // early, and repeating its work is safe.
-      return (await this.#records.update(record, { state: "queued", boot_id: null, attempt: job.attempt - 1 })).state;
+      const change = { state: "queued", boot_id: null, attempt: job.attempt - 1 } as const;
+      return (await this.#records.update(record, change, this.#urgency)).state;
     }
-    if (thrown === undefined) return (await this.#records.update(record, { state: "done", boot_id: null })).state;
+    if (thrown === undefined)
+      return (await this.#records.update(record, { state: "done", boot_id: null }, this.#urgency)).state;
     const { error } = thrown;
     if (error instanceof JobFailure) return this.#fail(record, { code: error.code, message: error.message });
     this.#with.log.error("job attempt failed", {
@@ -172,13 +184,13 @@ export class JobRun {
       error,
     });
     if (job.attempt >= ATTEMPTS_MAX) return this.#fail(record, faultOf(error));
-    const requeued = await this.#records.update(record, { state: "queued", boot_id: null });
+    const requeued = await this.#records.update(record, { state: "queued", boot_id: null }, this.#urgency);
     this.#with.delay(this.#options.retryDelayMs * 2 ** (job.attempt - 1));
     return requeued.state;
   }
 
   async #fail(record: StoreRecord<Job>, fault: JobFault): Promise<JobState> {
-    const commit = this.#with.runner.onFailed?.(record.value, fault);
+    const commit = mergeCommits(this.#with.runner.onFailed?.(record.value, fault) ?? {}, this.#urgency);
     return (await this.#records.update(record, { state: "failed", boot_id: null, error: fault }, commit)).state;
   }
 }

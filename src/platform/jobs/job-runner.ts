@@ -32,6 +32,8 @@ export interface JobRunner {
   readonly run: (job: Job, context: JobContext) => Promise<void>;
   /** Returns what to commit with the failure, such as the subject's status. Called again after a conflict. */
   readonly onFailed?: (job: Job, fault: JobFault) => StoreCommit | undefined;
+  /** Whether changes of these jobs' states may take the room of a full disk: the jobs make room. */
+  readonly isUrgent?: boolean;
   /** Jobs of this kind that run at a time. Default 1. */
   readonly concurrency?: number;
   /** Whose turn a job takes, such as `user:<uuid>`. Without it all jobs of the kind are one owner's. */

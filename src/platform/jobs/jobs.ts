@@ -84,7 +84,8 @@ export class Jobs {
   /** Queues the jobs that earlier processes left running, deletes old ones, and begins to run jobs. */
   async start(): Promise<void> {
     assert(!this.#isStarted, "jobs start once");
-    for (const kind of this.#kinds.keys()) await this.#records.requeueCutOff(kind);
+    for (const [kind, { runner }] of this.#kinds)
+      await this.#records.requeueCutOff(kind, { urgent: runner.isUrgent === true });
     await this.#records.prune();
     this.#isStarted = true;
     this.wake();

@@ -105,7 +105,11 @@ class Guard implements EgressGuard {
     const signal = request.signal === undefined ? deadline : AbortSignal.any([request.signal, deadline]);
     try {
       const { incoming, isNewConnection } = await this.#send(url, { target, request, signal });
-      return { ...(await readAnswer(incoming, request)), isNewConnection };
+      const answer = readAnswer(incoming, request).catch((error: unknown) => {
+        if (request.isStatusEnough !== true) throw error;
+        return { ...headOf(incoming), body: new Uint8Array() };
+      });
+      return { ...(await answer), isNewConnection };
     } catch (error) {
       request.signal?.throwIfAborted();
       throw failureOf(error, deadline);
@@ -254,17 +258,17 @@ async function readAnswer(
     else reducer.push(chunk);
   }
   if (!incoming.complete) throw new AppError("egress_unreachable", { message: "the answer was cut off" });
+  return { ...headOf(incoming), body: reducer === undefined ? joined(chunks, length) : reducer.end() };
+}
+
+function headOf(incoming: IncomingMessage): Pick<EgressAnswer, "status" | "headers"> {
   const headers = Object.fromEntries(
     Object.entries(incoming.headers).map(([name, value]) => [
       name,
       Array.isArray(value) ? value.join(", ") : String(value),
     ]),
   );
-  return {
-    status: incoming.statusCode ?? 0,
-    headers,
-    body: reducer === undefined ? joined(chunks, length) : reducer.end(),
-  };
+  return { status: incoming.statusCode ?? 0, headers };
 }
 
 function joined(chunks: readonly Buffer[], length: number): Uint8Array {

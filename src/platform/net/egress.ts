@@ -15,6 +15,8 @@ export interface EgressRequest {
   readonly answerBytesMax?: number;
   /** Takes the body of the answer as it comes, where it would be too long to be kept. */
   readonly reducer?: BodyReducer;
+  /** True where the status says all: an answer that is too long, too slow or cut off is returned without its body. */
+  readonly isStatusEnough?: boolean;
   readonly signal?: AbortSignal;
 }
 

@@ -16,7 +16,6 @@ export interface ProcessLimits {
   readonly cpuSeconds: number;
   /** Of any one file that the process writes. */
   readonly fileBytesMax: number;
-  readonly openFilesMax: number;
   /** 0 to 19; 19 yields to everything. */
   readonly niceness: number;
 }
@@ -46,6 +45,11 @@ export const SANDBOX_LIMITS = {
 
 export type SandboxLimit = keyof typeof SANDBOX_LIMITS;
 
+/**
+ * Node opens all modules of a program at once, and those of each thread: some fifty of ours, and as many again for
+ * every thread that starts with them. A limit near that ends sound tasks by chance.
+ */
+const OPEN_FILES = "--nofile=1024";
 /** Seconds between SIGXCPU, which can be told apart from other deaths, and the SIGKILL that follows. */
 const CPU_GRACE_SEC = 5;
 /** Where programs are looked for when PATH is not set, as execvp does. */
@@ -67,7 +71,7 @@ export async function probeSandboxTools(searchPath = process.env.PATH ?? DEFAULT
     // An ordinary user must create a user namespace first, which some systems do not permit.
     started(unshare, "--map-current-user", "--net", "--"),
     started(setpriv, "--no-new-privs", "--pdeathsig", "KILL", "--"),
-    started(prlimit, "--core=0", "--"),
+    started(prlimit, "--core=0", OPEN_FILES, "--"),
     started(nice, "-n", "19"),
   ]);
   const noNetwork = asRoot ?? asUser;
@@ -111,7 +115,7 @@ export function sandboxed(command: readonly string[], limits: ProcessLimits, too
           "--core=0",
           `--cpu=${cpu}:${cpu + CPU_GRACE_SEC}`,
           `--fsize=${limits.fileBytesMax}`,
-          `--nofile=${limits.openFilesMax}`,
+          OPEN_FILES,
           "--",
         ]),
     ...command,

@@ -1,7 +1,8 @@
 /**
  * A Piscina pool with what it lacks: a bounded queue that is fair to the owners (lane.ts), a deadline and an abort
  * signal per task, and one retry when a thread dies during a task without effects. The only importer of piscina. A
- * thread runs one task at a time, because an abort ends the whole thread and must not end another task.
+ * thread runs one task at a time, because an abort ends the whole thread and must not end another task. All threads are
+ * started by the first task: a tenth of a second of processor time each, which a server that needs none saves.
  *
  * Piscina's own queue stays empty: it does not count tasks that have an abort signal, and every request has one.
  */
@@ -56,7 +57,8 @@ const OLD_SPACE_MB_MAX = 2048;
 const THREAD_FLAGS = ["--no-experimental-require-module"];
 
 export class ThreadPool {
-  readonly #piscina: Piscina<unknown, unknown>;
+  /** Started with the first task. */
+  #piscina: Piscina<unknown, unknown> | undefined;
   readonly #options: ThreadPoolOptions;
   readonly #lane: Lane;
   readonly #log: Log;
@@ -72,24 +74,6 @@ export class ThreadPool {
       queueLengthMax,
       ...(giveWayMs === undefined ? {} : { giveWayMs }),
     });
-    this.#piscina = new Piscina<unknown, unknown>({
-      filename: options.entry,
-      minThreads: threads,
-      maxThreads: threads,
-      concurrentTasksPerWorker: tasksPerThread,
-      idleTimeout: Infinity,
-      atomics: "disabled",
-      recordTiming: false,
-      resourceLimits: { maxOldGenerationSizeMb: OLD_SPACE_MB_MAX, stackSizeMb: 4 },
-      workerData: { niceness: options.niceness },
-      env: {},
-      execArgv: THREAD_FLAGS,
-      closeTimeout: 5_000,
-    });
-    // A thread that dies rejects its own task. The listener only logs, but without one 'error' would end the process.
-    this.#piscina.on("error", () => {
-      this.#log.warn("worker thread failed", { lane: name });
-    });
   }
 
   /** Tasks that wait for a thread. */
@@ -97,9 +81,14 @@ export class ThreadPool {
     return this.#lane.waiting;
   }
 
-  /** Threads that are running. */
+  /** Threads, started or not. */
   get threads(): number {
-    return this.#piscina.threads.length;
+    return this.#options.threads;
+  }
+
+  /** Whether the threads have been started, as the first task does. */
+  get isStarted(): boolean {
+    return this.#piscina !== undefined;
   }
 
   /** What waits and runs, for metrics. */
@@ -152,7 +141,30 @@ export class ThreadPool {
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#lane.stop(stopping());
-    await this.#piscina.destroy();
+    await this.#piscina?.destroy();
+  }
+
+  #start(): Piscina<unknown, unknown> {
+    const { name, entry, threads, tasksPerThread = 1, niceness } = this.#options;
+    const piscina = new Piscina<unknown, unknown>({
+      filename: entry,
+      minThreads: threads,
+      maxThreads: threads,
+      concurrentTasksPerWorker: tasksPerThread,
+      idleTimeout: Infinity,
+      atomics: "disabled",
+      recordTiming: false,
+      resourceLimits: { maxOldGenerationSizeMb: OLD_SPACE_MB_MAX, stackSizeMb: 4 },
+      workerData: { niceness },
+      env: {},
+      execArgv: THREAD_FLAGS,
+      closeTimeout: 5_000,
+    });
+    // A thread that dies rejects its own task. The listener only logs, but without one 'error' would end the process.
+    piscina.on("error", () => {
+      this.#log.warn("worker thread failed", { lane: name });
+    });
+    return piscina;
   }
 
   async #attempt<Value>(
@@ -161,7 +173,7 @@ export class ThreadPool {
     { mayRetry }: { readonly mayRetry: boolean },
   ): Promise<Value> {
     try {
-      return (await this.#piscina.run(message, signal === undefined ? {} : { signal })) as Value;
+      return (await (this.#piscina ??= this.#start()).run(message, signal === undefined ? {} : { signal })) as Value;
     } catch (error) {
       if (signal?.aborted === true) throw error;
       if (this.#stopping) throw stopping(error);

@@ -1,10 +1,6 @@
-/** Handlers of the service's own routes. Everything static is made once, at start. */
-import { createHash } from "node:crypto";
-import type { TSchema } from "typebox";
-import { openApiDocument } from "../contract/openapi.js";
-import type { HandlersFor, RouteSpec } from "../contract/route.js";
+/** Handlers of the service's own routes. Everything static is made once, with the first request for it. */
+import type { HandlersFor } from "../contract/route.js";
 import { StaticBytes } from "../contract/static-bytes.js";
-import { DOCS_SCRIPT, DOCS_STYLE, docsPage } from "./docs-page.js";
 import { SANDBOX_LIMITS } from "../pool/process-sandbox.js";
 import type { Sandbox } from "../pool/sandbox.js";
 import type { serviceRoutes } from "./routes.js";
@@ -23,10 +19,8 @@ export interface ServiceOptions {
 }
 
 export interface ServiceDependencies {
-  /** Every route that is served, these included. */
-  readonly routes: readonly RouteSpec[];
-  /** Schemas by the names that the document gives them. */
-  readonly schemas: Readonly<Record<string, TSchema>>;
+  /** Returns the OpenAPI document as JSON; called once, with the first request for it. */
+  readonly document: () => string;
   /** Asked on every readiness call; must be quick. */
   readonly readiness: () => readonly ReadinessCheck[];
   readonly sandbox: Pick<Sandbox, "mode" | "missing">;
@@ -41,16 +35,13 @@ export interface ServiceDependencies {
 /** How long a probe should wait when a check fails; unsealing and a full disk take a person. */
 const NOT_READY_RETRY_SEC = "5";
 
-/** Binds the service's own routes. The OpenAPI document and the page are made once. */
+/** Binds the service's own routes. */
 export function createServiceHandlers(
   options: ServiceOptions,
   dependencies: ServiceDependencies,
 ): HandlersFor<typeof serviceRoutes> {
   const { name, version } = options;
-  const { routes, schemas } = dependencies;
-  const document = new StaticBytes(JSON.stringify(openApiDocument({ title: name, version, schemas }, routes)));
-  const page = new StaticBytes(docsPage(name));
-  const policy = `default-src 'none'; script-src ${hashSource(DOCS_SCRIPT)}; style-src ${hashSource(DOCS_STYLE)}; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'`;
+  let document: StaticBytes | undefined;
   return {
     getStatus: async ({ bearer }) => {
       const body = { status: "ok" as const, name, version };
@@ -68,16 +59,10 @@ export function createServiceHandlers(
         ? { status: 200, body: { ready, checks } }
         : { status: 503, body: { ready, checks }, headers: { "Retry-After": NOT_READY_RETRY_SEC } };
     },
-    getOpenApi: () => ({ status: 200, fixed: document }),
-    getDocs: () => ({ status: 200, fixed: page, headers: { "Content-Security-Policy": policy } }),
+    getOpenApi: () => ({ status: 200, fixed: (document ??= new StaticBytes(dependencies.document())) }),
   };
 }
 
 function sandboxStatus({ mode, missing }: ServiceDependencies["sandbox"]): SandboxStatusJson {
   return { mode, missing: missing.map((limit) => ({ limit, consequence: SANDBOX_LIMITS[limit] })) };
-}
-
-/** Allows exactly this inline text and no other. */
-function hashSource(text: string): string {
-  return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 }

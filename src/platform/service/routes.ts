@@ -45,13 +45,4 @@ export const serviceRoutes = {
     auth: "public",
     responses: { 200: { description: "The document", bytes: "application/json; charset=UTF-8", fixed: true } },
   }),
-  getDocs: defineRoute({
-    id: "getDocs",
-    area: "service",
-    method: "GET",
-    path: "/docs",
-    summary: "This API as a page to read",
-    auth: "public",
-    responses: { 200: { description: "The page", bytes: "text/html; charset=UTF-8", fixed: true } },
-  }),
 } as const;

@@ -46,7 +46,7 @@ export function createWebhooks(dependencies: CreateWebhooksDependencies): Webhoo
   const records = new WebhookRecords({ store });
   const disabling = new WebhookDisabling({ records, events, tellOwner, clock, log });
   const deliverer = new Deliverer({ records, secrets, egress, disabling, clock, log });
-  const onQueued = (): void => deliverer.wake();
+  const onQueued = (owner: Subject): void => deliverer.wakeOwner(owner);
   const feed = new EventFeed({
     ...{ store, records, events, onQueued, clock, log },
     onFull: async (webhook) => {
@@ -62,7 +62,7 @@ export function createWebhooks(dependencies: CreateWebhooksDependencies): Webhoo
       await feed.start();
       deliverer.start();
     },
-    wake: onQueued,
+    wake: () => deliverer.wake(),
     idle: async () => {
       await feed.idle();
       deliverer.wake();

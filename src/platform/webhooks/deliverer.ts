@@ -2,14 +2,15 @@
  * Sends deliveries that are due. An attempt begins with a commit that moves the delivery's next attempt beyond it: so
  * no two nodes send it at once, and one that a crash cut off is sent again. There is no queue in memory.
  */
+import { formatSubject as nameOf, ownerKey, type Subject } from "../auth/principal.js";
 import { isoTimestamp, type Clock } from "../clock.js";
 import { AppError } from "../errors.js";
 import { failureFields } from "../events/event-log.js";
 import type { Log } from "../log.js";
 import type { Egress } from "../net/egress.js";
 import { retryOnConflict } from "../store/commits.js";
-import { StoreConflict, type StoreRecord } from "../store/store.js";
-import { pauseMs } from "./delivery-schedule.js";
+import { StoreConflict, type StoreKey, type StoreRecord } from "../store/store.js";
+import { pauseMs, retryAfterMs } from "./delivery-schedule.js";
 import { signatureHeaders } from "./signature.js";
 import type { WebhookDisabling } from "./webhook-disabling.js";
 import { placeOf, type DeliveryRow, type WebhookRecords, type WebhookRow } from "./webhook-records.js";
@@ -40,12 +41,25 @@ const ATTEMPTS_PER_OWNER = 12;
 const TICK_MS = 5_000;
 const ATTEMPTS_KEPT = 20;
 
+/** Statuses by which a receiver asks for less, and may say when to come again (RFC 9110 section 10.2.3). */
+const STATUSES_OF_LOAD: readonly number[] = [429, 503];
+
+/** An attempt, and the pause that the receiver asked for. */
+interface Outcome {
+  readonly attempt: AttemptJson;
+  readonly wishedPauseMs: number | undefined;
+}
+
 export class Deliverer {
   readonly #with: DelivererDependencies;
   /** Deliveries that are being sent, each with its webhook and owner. */
   readonly #running = new Map<string, { readonly names: readonly string[]; readonly settled: Promise<void> }>();
   readonly #stopping = new AbortController();
   #timer: NodeJS.Timeout | undefined;
+  /** Whose delivery began last; the next turn begins behind. */
+  #lastOwner = "";
+  /** True when deliveries of anybody may wait for room. */
+  #isFull = false;
 
   constructor(dependencies: DelivererDependencies) {
     this.#with = dependencies;
@@ -71,51 +85,102 @@ export class Deliverer {
 
   /** Starts what is due, as far as there is room. */
   wake(): void {
+    this.#startDue([]);
+  }
+
+  /** Starts what is due of one owner, as far as there is room. */
+  wakeOwner(owner: Subject): void {
+    this.#startDue(ownerKey(owner));
+  }
+
+  #startDue(owners: StoreKey): void {
     const { records, secrets, log } = this.#with;
     if (this.#stopping.signal.aborted || !secrets.isUnsealed) return;
     try {
-      for (const webhook of records.webhooks.records("owner", [])) {
-        if (this.#running.size >= ATTEMPTS_AT_ONCE) return;
-        if (webhook.value.enabled) this.#startDue(webhook.value);
-      }
+      this.#isFull = false;
+      const webhooks = records.webhooks.records("owner", owners).map(({ value }) => value);
+      this.#startInTurn(byOwner(webhooks));
     } catch (error) {
       log.error("due messages of webhooks cannot be read; the next round tries again", failureFields(error));
     }
   }
 
-  #startDue(webhook: WebhookRow): void {
-    const now = isoTimestamp(this.#with.clock.nowMs());
-    // Those that run have moved, or are about to, and are passed over.
-    for (const record of this.#with.records.soonest(placeOf(webhook), 2 * ATTEMPTS_PER_WEBHOOK)) {
-      const { id, next_attempt_at: dueAt, owner } = record.value;
-      if (dueAt === null || dueAt > now) return;
-      const names = [webhook.id, `${owner.kind}:${owner.id}`];
-      if (this.#count(names[0]) >= ATTEMPTS_PER_WEBHOOK || this.#count(names[1]) >= ATTEMPTS_PER_OWNER) return;
-      if (this.#running.size >= ATTEMPTS_AT_ONCE) return;
-      if (this.#running.has(id)) continue;
-      const settled = this.#attempt(webhook, record)
-        .catch((error: unknown) => {
-          if (this.#stopping.signal.aborted) return;
-          this.#with.log.error("an attempt of a webhook cannot be recorded", {
-            webhook_id: webhook.id,
-            ...failureFields(error),
-          });
-        })
-        .finally(() => {
-          this.#running.delete(id);
-          this.wake();
-        });
-      this.#running.set(id, { names, settled });
+  /**
+   * Starts one delivery of each owner at a time, those first of whom the fewest run: whoever has many slow receivers
+   * keeps nobody else waiting.
+   */
+  #startInTurn(webhooks: ReadonlyMap<string, readonly WebhookRow[]>): void {
+    const names = [...webhooks.keys()];
+    const behind = names.findIndex((name) => name > this.#lastOwner);
+    let waiting = behind < 0 ? names : [...names.slice(behind), ...names.slice(0, behind)];
+    while (waiting.length > 0) {
+      const counts = new Map(waiting.map((name) => [name, this.#count(name)]));
+      waiting.sort((a, b) => (counts.get(a) ?? 0) - (counts.get(b) ?? 0));
+      const started: string[] = [];
+      for (const name of waiting) {
+        if (this.#running.size >= ATTEMPTS_AT_ONCE) {
+          this.#isFull = true;
+          return;
+        }
+        if (this.#startOne(name, webhooks.get(name) ?? [])) started.push(name);
+      }
+      waiting = started;
     }
   }
 
-  #count(name: string | undefined): number {
-    return [...this.#running.values()].filter(({ names }) => name !== undefined && names.includes(name)).length;
+  /** Starts one delivery of an owner that is due. Returns false when there is none, or no room for it. */
+  #startOne(owner: string, webhooks: readonly WebhookRow[]): boolean {
+    if (this.#count(owner) >= ATTEMPTS_PER_OWNER) return false;
+    for (const webhook of webhooks) {
+      const record = this.#nextDue(webhook);
+      if (record === undefined) continue;
+      this.#start(webhook, record);
+      this.#lastOwner = owner;
+      return true;
+    }
+    return false;
   }
 
-  async #attempt(webhook: WebhookRow, record: StoreRecord<DeliveryRow>): Promise<void> {
-    const { records, secrets } = this.#with;
-    if (!(await this.#lease(record))) return;
+  #nextDue(webhook: WebhookRow): StoreRecord<DeliveryRow> | undefined {
+    if (!webhook.enabled || this.#count(webhook.id) >= ATTEMPTS_PER_WEBHOOK) return undefined;
+    const now = isoTimestamp(this.#with.clock.nowMs());
+    // Those that run have moved, or are about to, and are passed over.
+    return this.#with.records
+      .soonest(placeOf(webhook), 2 * ATTEMPTS_PER_WEBHOOK)
+      .find(({ value: { id, next_attempt_at: dueAt } }) => dueAt !== null && dueAt <= now && !this.#running.has(id));
+  }
+
+  #start(webhook: WebhookRow, record: StoreRecord<DeliveryRow>): void {
+    const { id } = record.value;
+    const settled = this.#attempt(webhook, record).then(
+      (isSealed) => {
+        this.#running.delete(id);
+        if (isSealed) return;
+        // Without a lack of room only the same owner's deliveries can have waited for this one.
+        if (this.#isFull) this.wake();
+        else this.wakeOwner(webhook.owner);
+      },
+      (error: unknown) => {
+        this.#running.delete(id);
+        if (this.#stopping.signal.aborted) return;
+        // What failed would fail again at once, as long as the store takes no writes: the next round tries again.
+        this.#with.log.error("an attempt of a webhook cannot be recorded", {
+          webhook_id: webhook.id,
+          ...failureFields(error),
+        });
+      },
+    );
+    this.#running.set(id, { names: [webhook.id, nameOf(webhook.owner)], settled });
+  }
+
+  #count(name: string): number {
+    return [...this.#running.values()].filter(({ names }) => names.includes(name)).length;
+  }
+
+  /** Makes an attempt and notes it. Returns true where the vault is sealed, which ends all attempts until it is not. */
+  async #attempt(webhook: WebhookRow, record: StoreRecord<DeliveryRow>): Promise<boolean> {
+    const { secrets } = this.#with;
+    if (!(await this.#lease(record))) return false;
     let keys: SigningSecrets;
     try {
       keys = await secrets.read(webhook.owner, webhook.secret);
@@ -128,15 +193,19 @@ export class Deliverer {
           code,
           message: "its secret is no longer in the vault; rotate the secret, then enable it",
         });
-      return;
+      return code === "vault_sealed";
     }
-    const attempt = await this.#send(webhook, record.value, keys);
-    const isDelivered = attempt.error === null;
-    const ended = await this.#record(record.value, attempt);
-    if (isDelivered || ended === undefined) return;
+    const outcome = await this.#send(webhook, record.value, keys);
+    const ended = await this.#record(record.value, outcome);
+    if (ended !== undefined) await this.#disableFailing(webhook, ended, outcome.attempt);
+    return false;
+  }
+
+  /** Disables a webhook whose receiver is gone, or at which nothing has arrived for too long. */
+  async #disableFailing(webhook: WebhookRow, ended: DeliveryRow, attempt: AttemptJson): Promise<void> {
     if (attempt.status === 410)
       await this.#with.disabling.disable(webhook, { code: "webhook_gone", message: "the receiver answered 410" });
-    else if (ended.state === "failed" && (records.lastSuccess(ended) ?? "") < ended.created_at)
+    else if (ended.state === "failed" && (this.#with.records.lastSuccess(ended) ?? "") < ended.created_at)
       await this.#with.disabling.disable(webhook, {
         code: "webhook_failing",
         message: `no message arrived for 3 days; the last attempt: ${attempt.error?.message ?? ""}`,
@@ -167,35 +236,43 @@ export class Deliverer {
     return present?.secret.secret_id === secret.secret_id;
   }
 
-  async #send(webhook: WebhookRow, { id, payload }: DeliveryRow, keys: SigningSecrets): Promise<AttemptJson> {
+  async #send(webhook: WebhookRow, { id, payload }: DeliveryRow, keys: SigningSecrets): Promise<Outcome> {
     const { egress, clock } = this.#with;
     const startedMs = clock.nowMs();
     const started = clock.monotonicMs();
-    const outcome = (status: number | null, error: AttemptJson["error"]): AttemptJson => ({
-      at: isoTimestamp(startedMs),
-      duration_ms: Math.max(0, Math.round(clock.monotonicMs() - started)),
-      status,
-      error,
+    const outcome = (status: number | null, error: AttemptJson["error"], wishedPauseMs?: number): Outcome => ({
+      attempt: {
+        at: isoTimestamp(startedMs),
+        duration_ms: Math.max(0, Math.round(clock.monotonicMs() - started)),
+        status,
+        error,
+      },
+      wishedPauseMs,
     });
-    const message = { id: `msg_${id}`, timestampSec: Math.floor(startedMs / 1000), body: payload };
+    const signed = { id: `msg_${id}`, timestampSec: Math.floor(startedMs / 1000), body: payload };
     const isRotating = (webhook.previous_secret_until ?? "") > isoTimestamp(startedMs);
     const previous = isRotating && keys.previous !== undefined ? [keys.previous] : [];
     try {
-      const { status } = await egress.fetch(webhook.url, {
+      const { status, headers } = await egress.fetch(webhook.url, {
         method: "POST",
         headers: {
           "content-type": "application/json",
           "user-agent": "Proofwright-Webhooks",
-          ...signatureHeaders(message, [keys.current, ...previous]),
+          ...signatureHeaders(signed, [keys.current, ...previous]),
         },
         body: payload,
         timeoutMs: TIMEOUT_MS,
         answerBytesMax: ANSWER_BYTES_MAX,
+        isStatusEnough: true,
         signal: this.#stopping.signal,
       });
       if (status >= 200 && status < 300) return outcome(status, null);
       const text = status >= 300 && status < 400 ? "which is not followed" : "in place of 200 to 299";
-      return outcome(status, { code: "webhook_refused", message: `the receiver answered ${String(status)}, ${text}` });
+      const wished = STATUSES_OF_LOAD.includes(status)
+        ? retryAfterMs(headers["retry-after"], clock.nowMs())
+        : undefined;
+      const message = `the receiver answered ${String(status)}, ${text}`;
+      return outcome(status, { code: "webhook_refused", message }, wished);
     } catch (error) {
       if (!(error instanceof AppError) || error.code === "shutting_down") throw error;
       return outcome(null, { code: error.code, message: error.message });
@@ -203,11 +280,12 @@ export class Deliverer {
   }
 
   /** Notes an attempt. Returns the delivery as it is then; undefined when it was deleted. */
-  async #record(before: DeliveryRow, attempt: AttemptJson): Promise<DeliveryRow | undefined> {
+  async #record(before: DeliveryRow, { attempt, wishedPauseMs = 0 }: Outcome): Promise<DeliveryRow | undefined> {
     const { records } = this.#with;
     const isDelivered = attempt.error === null;
     const tries = before.tries + 1;
-    const pause = isDelivered || attempt.status === 410 ? undefined : pauseMs(tries);
+    const scheduled = isDelivered || attempt.status === 410 ? undefined : pauseMs(tries);
+    const pause = scheduled === undefined ? undefined : Math.max(scheduled, wishedPauseMs);
     const nowMs = this.#with.clock.nowMs();
     const now = isoTimestamp(nowMs);
     return await retryOnConflict(async () => {
@@ -237,4 +315,15 @@ export class Deliverer {
       if (current !== undefined) await records.commit(records.deliveries.updateCommit(current, decide(current.value)));
     });
   }
+}
+
+function byOwner(webhooks: readonly WebhookRow[]): Map<string, WebhookRow[]> {
+  const owners = new Map<string, WebhookRow[]>();
+  for (const webhook of webhooks) {
+    const name = nameOf(webhook.owner);
+    const own = owners.get(name);
+    if (own === undefined) owners.set(name, [webhook]);
+    else own.push(webhook);
+  }
+  return owners;
 }

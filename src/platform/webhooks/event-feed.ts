@@ -2,7 +2,7 @@
  * Turns events into deliveries. The place in the log of events moves in the commit that queues the deliveries, so that
  * each event is queued once for each webhook, whatever ends the process, and whichever node does it.
  */
-import { ownerKey, parseSubject } from "../auth/principal.js";
+import { formatSubject, ownerKey, parseSubject, type Subject } from "../auth/principal.js";
 import type { Clock } from "../clock.js";
 import { failureFields, type EventLog, type LoggedEvent } from "../events/event-log.js";
 import { matches, parseFilter } from "../events/subject-filter.js";
@@ -18,8 +18,8 @@ export interface EventFeedDependencies {
   readonly store: Store;
   readonly records: WebhookRecords;
   readonly events: Pick<EventLog, "after" | "head" | "firstKept" | "onAppend">;
-  /** Called after deliveries were queued. */
-  readonly onQueued: () => void;
+  /** Called after deliveries of an owner were queued. */
+  readonly onQueued: (owner: Subject) => void;
   /** Ends a webhook for which too many messages wait. */
   readonly onFull: (webhook: WebhookRow) => Promise<void>;
   readonly clock: Clock;
@@ -110,9 +110,9 @@ export class EventFeed {
     const from = Math.max(this.#passed, cursor?.value ?? 0);
     const page = events.after(from, PAGE);
     if (page.length === 0) return false;
-    const { commits, upTo } =
+    const { commits, owners, upTo } =
       records.webhooks.count("owner", []) === 0
-        ? { commits: [], upTo: page.at(-1)?.number ?? from }
+        ? { commits: [], owners: [], upTo: page.at(-1)?.number ?? from }
         : await this.#deliveries(page, from);
     if (commits.length > 0 || upTo - (cursor?.value ?? 0) >= UNSAVED_MAX) {
       try {
@@ -124,24 +124,30 @@ export class EventFeed {
       }
     }
     this.#passed = upTo;
-    if (commits.length > 0) onQueued();
+    for (const owner of owners) onQueued(owner);
     return true;
   }
 
-  /** Returns the commits that queue the messages of a page, or of its first events, and the last of those. */
-  async #deliveries(page: readonly LoggedEvent[], from: number): Promise<{ commits: StoreCommit[]; upTo: number }> {
+  /** Returns the commits that queue the messages of a page, or of its first events; their owners; the last event. */
+  async #deliveries(
+    page: readonly LoggedEvent[],
+    from: number,
+  ): Promise<{ commits: StoreCommit[]; owners: Iterable<Subject>; upTo: number }> {
     const commits: StoreCommit[] = [];
+    const owners = new Map<string, Subject>();
     const waiting = new Map<string, number>();
     let upTo = from;
     for (const event of page) {
       const type = eventTypeOf(event);
       for (const webhook of this.#listening(event, type)) {
-        if (await this.#hasRoom(webhook.value, waiting)) commits.push(this.#deliveryOf(event, type, webhook));
+        if (!(await this.#hasRoom(webhook.value, waiting))) continue;
+        commits.push(this.#deliveryOf(event, type, webhook));
+        owners.set(formatSubject(webhook.value.owner), webhook.value.owner);
       }
       upTo = event.number;
       if (commits.length >= DELIVERIES_PER_COMMIT) break;
     }
-    return { commits, upTo };
+    return { commits, owners: owners.values(), upTo };
   }
 
   /** Counts one message more for a webhook. Returns false, and ends the webhook, when too many wait. */

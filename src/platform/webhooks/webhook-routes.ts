@@ -27,7 +27,8 @@ const DESCRIPTION = [
     "Messages are signed by Standard Webhooks (https://www.standardwebhooks.com): the headers are `webhook-id`,",
     "`webhook-timestamp` and `webhook-signature`, with HMAC-SHA256 under the secret. Any answer of 200 to 299 within 15",
     "seconds means delivered; redirects are not followed. Otherwise the message is sent again, at growing distances, for 3",
-    "days. Delivery is at least once, and the order is not promised; `webhook-id` tells repetitions.",
+    "days; a `Retry-After` of 429 and 503 is honoured, for two hours at most. Delivery is at least once, and the order is",
+    "not promised; `webhook-id` tells repetitions.",
   ],
   [
     "The server disables a webhook that answers 410, one whose message failed for 3 days without another having arrived,",

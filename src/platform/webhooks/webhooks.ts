@@ -35,8 +35,8 @@ export interface WebhooksDependencies {
   readonly egress: Pick<Egress, "checkUrl">;
   /** Number of the newest event. */
   readonly lastEvent: () => number;
-  /** Called after a delivery was queued. */
-  readonly onQueued: () => void;
+  /** Called after a delivery of an owner was queued. */
+  readonly onQueued: (owner: Subject) => void;
   readonly clock: Clock;
 }
 
@@ -126,7 +126,7 @@ export class Webhooks {
         since_event: isNew ? this.#with.lastEvent() : current.since_event,
       };
     });
-    this.#with.onQueued();
+    this.#with.onQueued(owner);
     return webhookOnWire(row);
   }
 
@@ -231,7 +231,7 @@ export class Webhooks {
 
   async #queued(attempt: () => Promise<DeliveryRow>): Promise<DeliveryJson> {
     const row = await retryOnConflict(attempt);
-    this.#with.onQueued();
+    this.#with.onQueued(row.owner);
     return deliveryOnWire(row);
   }
 

@@ -48,7 +48,6 @@ const LIMITS: ProcessTaskLimits = {
   cpuSeconds: 1_800,
   memoryBytesMax: 3 * 1024 ** 3,
   answerBytesMax: 64 * 1024 ** 2,
-  openFilesMax: 64,
   heapMegabytesMax: 1024,
   niceness: 15,
 };

@@ -81,7 +81,6 @@ export function compileProcessLimits({ memoryMb, seconds }: CompileAllowance): P
     cpuSeconds: seconds,
     memoryBytesMax: memoryMb * MIB,
     answerBytesMax: Math.max(ANSWER_BYTES_MIN, memoryMb * MIB * ANSWER_SHARE),
-    openFilesMax: 64,
     heapMegabytesMax: 512,
     // The same as proving: both yield to the event loop, and a server that is busy proving still compiles.
     niceness: 15,

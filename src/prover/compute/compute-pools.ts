@@ -4,6 +4,9 @@
  *
  * With many proofs, each runs on one thread. A proof that finds idle threads in its pool takes them as helpers; helpers
  * are dismissed as soon as another task needs a thread. Only the proof that called a helper waits for it.
+ *
+ * A server without provers has no such threads: they start at the server's start where it has provers, or else with the
+ * first circuit that is compiled or imported, and are ready before its keys are.
  */
 import { createTeam, dismissHelpers, endTeam, failTeam } from "../../engine/kernels/threads/thread-team.js";
 import type {
@@ -37,6 +40,8 @@ interface ComputePoolsOptions {
   readonly giveWayMs?: number;
   /** Called after every proof, whatever came of it. */
   readonly onProved?: () => void;
+  /** What `warm` loads. The WebAssembly kernels unless given. */
+  readonly kernels?: PairingBackend;
   /** Compiled worker entry; the server's own by default. */
   readonly entry?: string;
 }
@@ -73,11 +78,17 @@ export class ComputePools {
   readonly #teams = new Map<SharedArrayBuffer, string>();
   readonly #keyPlaces: KeyPlaces;
   readonly #onProved: (() => void) | undefined;
+  readonly #kernels: PairingBackend;
+  readonly #log: Log;
+  #warming: Promise<void> | undefined;
+  #isStopping = false;
 
   constructor(options: ComputePoolsOptions, dependencies: { log: Log }) {
     const entry = options.entry ?? workerPath("compute.worker");
     this.#helpersMax = options.proveHelpersMax ?? 0;
     this.#onProved = options.onProved;
+    this.#kernels = options.kernels ?? "wasm";
+    this.#log = dependencies.log;
     this.#keyPlaces = new KeyPlaces({ threads: options.proveThreads, queueLengthMax: options.proveQueueLengthMax });
     this.#pools = {
       interactive: new ThreadPool(
@@ -165,11 +176,29 @@ export class ComputePools {
     return await this.run("prove", "prove", message, { ...options, retryOnCrash: false });
   }
 
-  /** Loads the backend in every thread, so that the first request need not wait for it. */
-  async warm(backend: PairingBackend): Promise<void> {
+  /**
+   * Starts the threads and loads the backend in each, once, so that the first proof need not wait for it: a tenth of a
+   * second each. For when there is a prover, or soon will be; whatever is run earlier starts its pool all the same.
+   * Never rejects.
+   */
+  async warm(): Promise<void> {
+    this.#warming ??= this.#warmAll().catch(() => {
+      if (this.#isStopping) return;
+      this.#log.warn("the compute threads did not load the proving backend ahead of the first request");
+    });
+    await this.#warming;
+  }
+
+  /** Whether the threads of every pool have been started. */
+  get areStarted(): boolean {
+    return Object.values(this.#pools).every(({ isStarted }) => isStarted);
+  }
+
+  async #warmAll(): Promise<void> {
+    const message = { backend: this.#kernels };
     const warmups = Object.values(this.#pools).flatMap((pool) =>
       Array.from({ length: pool.threads }, async () => {
-        await pool.run({ task: "warm", message: { backend } });
+        await pool.run({ task: "warm", message });
       }),
     );
     await Promise.all(warmups);
@@ -182,6 +211,7 @@ export class ComputePools {
 
   /** Ends all threads; tasks that still run or wait are rejected. */
   async stop(): Promise<void> {
+    this.#isStopping = true;
     await Promise.all(
       Object.values(this.#pools).map(async (pool) => {
         await pool.stop();

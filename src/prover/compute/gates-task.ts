@@ -20,7 +20,6 @@ export const GATES_PROCESS_LIMITS: ProcessTaskLimits = {
   cpuSeconds: 600,
   memoryBytesMax: 3 * 1024 ** 3,
   answerBytesMax: 64 * 1024 ** 2,
-  openFilesMax: 64,
   heapMegabytesMax: 1024,
   niceness: 19,
 };

@@ -21,7 +21,6 @@ export const IMPORT_PROCESS_LIMITS: ProcessTaskLimits = {
   cpuSeconds: 120,
   memoryBytesMax: 6 * 1024 ** 3,
   answerBytesMax: 1024 ** 3,
-  openFilesMax: 64,
   heapMegabytesMax: 1024,
   niceness: 15,
 };

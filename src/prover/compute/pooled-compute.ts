@@ -143,6 +143,7 @@ export class PooledCompute implements ProverCompute {
 
   /** Compiles in a process, unless the build has done so; a source that does not compile is a result. */
   async compile({ source, curve, hash }: CompileInput, options: ComputeOptions = {}): Promise<CompileOutcome> {
+    this.#expectProofs();
     const prepared = await this.#findPrepared(hash);
     if (prepared !== undefined) return { ok: true, value: compilationOf(prepared) };
     const allowance = this.#ownAllowances.get(options.owner ?? "") ?? this.#allowance;
@@ -171,6 +172,11 @@ export class PooledCompute implements ProverCompute {
     return { ok: true, value: compilationOf(result) };
   }
 
+  /** Has the threads ready by the time at which this circuit has its keys. */
+  #expectProofs(): void {
+    void this.#pools.warm();
+  }
+
   /** A circuit beyond the limit is left to the compiler, which refuses it. */
   async #findPrepared(hash: string | undefined): Promise<PreparedCircuit | undefined> {
     if (hash === undefined || this.#preparedFolder === undefined) return undefined;
@@ -182,6 +188,7 @@ export class PooledCompute implements ProverCompute {
 
   /** Reads the files in a process, as soon as there is memory for it. */
   async readImport(input: ImportInput, options: ComputeOptions = {}): Promise<ImportOutcome> {
+    this.#expectProofs();
     const limits = {
       limits: this.#compileLimits,
       ...(this.#residentBytesMax === undefined ? {} : { residentBytesMax: this.#residentBytesMax }),

@@ -15,7 +15,6 @@ export const POWERS_OF_TAU_PROCESS_LIMITS: ProcessTaskLimits = {
   cpuSeconds: 14_400,
   memoryBytesMax: 8 * 1024 ** 3,
   answerBytesMax: 16 * 1024 ** 2,
-  openFilesMax: 64,
   heapMegabytesMax: 1024,
   niceness: 19,
 };

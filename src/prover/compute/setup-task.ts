@@ -13,7 +13,6 @@ export const SETUP_PROCESS_LIMITS: ProcessTaskLimits = {
   cpuSeconds: 1_200,
   memoryBytesMax: 3 * 1024 ** 3,
   answerBytesMax: 1024 ** 3,
-  openFilesMax: 64,
   heapMegabytesMax: 1024,
   niceness: 15,
 };

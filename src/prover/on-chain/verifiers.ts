@@ -9,6 +9,7 @@ import { AppError, invalidMember, notFound } from "../../platform/errors.js";
 import { missingReference } from "../../platform/references.js";
 import type { Store, StoreRecord } from "../../platform/store/store.js";
 import { mergeCommits, retryOnConflict, type Page } from "../../platform/store/tables.js";
+import { requireProvisioned } from "../built-prover.js";
 import type { Catalog } from "../catalog.js";
 import type { Provisioning } from "../provisioning/provisioning.js";
 import type { StatusWatch } from "../provisioning/status-watch.js";
@@ -262,10 +263,8 @@ export class Verifiers {
 
   #provisioned(owner: Subject, proverId: string): StoreRecord<StoredProver> {
     const record = this.#prover(owner, proverId);
-    if (record.value.status === "provisioned") return record;
-    throw new AppError("prover_not_provisioned", {
-      message: `the prover is not provisioned, its status is ${record.value.status}`,
-    });
+    requireProvisioned(record.value);
+    return record;
   }
 
   #prover(owner: Subject, proverId: string): StoreRecord<StoredProver> {

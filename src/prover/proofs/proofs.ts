@@ -9,7 +9,7 @@ import { RefusedItem } from "../../platform/contract/refused-item.js";
 import type { Artifacts } from "../../platform/store/artifacts.js";
 import type { ResidentBytes } from "../compute/resident-bytes.js";
 import type { ProveValue, TaskFailure, TaskResult, UncheckedClaim, VerifyValue } from "../../engine/protocol.js";
-import { builtProver, readyProver } from "../built-prover.js";
+import { builtProver, readyProver, requireProvisioned } from "../built-prover.js";
 import type { Catalog } from "../catalog.js";
 import type { ClosedRequest } from "../closed-inputs/closed-inputs.js";
 import { isVerifierOnly } from "../imports/import-files.js";
@@ -413,11 +413,7 @@ export class Proofs {
 
   #admit(caller: Subject, id: string, right: Right): Admission {
     const admission = this.#with.access.require(caller, id, right);
-    const { status } = admission.prover;
-    if (status !== "provisioned")
-      throw new AppError("prover_not_provisioned", {
-        message: `the prover is not provisioned, its status is ${status}`,
-      });
+    requireProvisioned(admission.prover);
     return admission;
   }
 }

@@ -1,11 +1,20 @@
 /** Shapes of receipts: what a receipt says, the keys that check it, and what is done with those keys. */
 import Type, { type Static } from "typebox";
 import { Timestamp, Uuid, closed, nullable } from "../../platform/contract/schemas.js";
+import {
+  RevokeSigningKey,
+  SIGNING_ALGORITHM,
+  SigningKeyParams,
+  keySetSchema,
+  signingKeySchema,
+  type SigningKey,
+  type SigningKeySet,
+} from "./signing-key-schemas.js";
 
 /** The header's `typ` (RFC 8725, section 3.11): a receipt is no other token, and no other token is a receipt. */
 export const RECEIPT_TYPE = "proofwright-receipt+jwt";
 /** The one algorithm of receipts. */
-export const RECEIPT_ALGORITHM = "EdDSA";
+export const RECEIPT_ALGORITHM = SIGNING_ALGORITHM;
 /** The version of the claims; a member more does not change it, a member less or of another meaning does. */
 export const RECEIPT_VERSION = 1;
 /** More public signals are named by their hash alone, so that a receipt stays a few kilobytes. */
@@ -188,54 +197,10 @@ export const ATTESTED_MEMBERS = {
   ),
 };
 
-const JWK_MEMBERS = {
-  kty: Type.Literal("OKP"),
-  crv: Type.Literal("Ed25519"),
-  alg: Type.Literal(RECEIPT_ALGORITHM),
-  use: Type.Literal("sig"),
-  kid: Uuid,
-  x: Type.String({ pattern: "^[A-Za-z0-9_-]{43}$" }),
-};
-const PublishedReceiptKey = Type.Object(JWK_MEMBERS, { description: "a public key (RFC 8037)" });
-const RevokedReceiptKey = Type.Object(
-  {
-    ...JWK_MEMBERS,
-    revoked_at: Timestamp,
-    reason: nullable(Type.String()),
-  },
-  { description: "a key whose receipts are no longer worth anything, whenever they say that they were signed" },
-);
+export const ReceiptKeySet = keySetSchema("receipts");
+export type ReceiptKeySet = SigningKeySet;
+export const ReceiptKey = signingKeySchema("receipts");
+export type ReceiptKey = SigningKey;
 
-/** A JWK set (RFC 7517, section 5), whose further member readers ignore that do not know it. */
-export const ReceiptKeySet = Type.Object({
-  keys: Type.Array(PublishedReceiptKey, { description: "keys whose receipts are good, earlier ones included" }),
-  revoked_keys: Type.Array(RevokedReceiptKey, { description: "keys that are no longer to be trusted" }),
-});
-export type ReceiptKeySet = Static<typeof ReceiptKeySet>;
-
-export const ReceiptKey = Type.Object(
-  {
-    kid: Type.String({ ...Uuid, description: "the id of the key in the prover's vault" }),
-    created_at: Timestamp,
-    state: Type.Enum(["current", "retired", "revoked"], {
-      description: "retired: signs no more, its receipts stay good; revoked: its receipts are worth nothing",
-    }),
-    retired_at: nullable(Timestamp),
-    revoked_at: nullable(Timestamp),
-    reason: nullable(Type.String()),
-  },
-  { description: "a key that signs receipts" },
-);
-export type ReceiptKey = Static<typeof ReceiptKey>;
-
-const REASON_LENGTH_MAX = 200;
-export const RevokeReceiptKey = closed({
-  reason: Type.Optional(
-    Type.String({
-      maxLength: REASON_LENGTH_MAX,
-      pattern: "^[^\\u0000-\\u001f\\u007f]*$",
-      description: "published with the key",
-    }),
-  ),
-});
-export const ReceiptKeyParams = closed({ id: Uuid, kid: Uuid });
+export const RevokeReceiptKey = RevokeSigningKey;
+export const ReceiptKeyParams = SigningKeyParams;

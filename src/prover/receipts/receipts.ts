@@ -103,7 +103,7 @@ export class RequestAttestation implements Attestation {
     }
   }
 
-  async #tokens(decided: readonly Decision[], note: NotePlace | undefined): Promise<string[]> {
+  async #tokens(decided: readonly Decision[], note: NotePlace | undefined): Promise<readonly string[]> {
     const prover = decided[0]?.admission.prover;
     if (prover === undefined) return [];
     const payloads = decided.map((decision) => JSON.stringify(receiptClaims(decision, this.#context(note))));

@@ -22,7 +22,7 @@ interface SharedProversDependencies {
   readonly repository: ProverRepository;
   readonly access: ProverAccess;
   readonly places: Places;
-  readonly stores: Pick<ProofStores, "finishRemovals">;
+  readonly stores: Pick<ProofStores, "wakeRemovals">;
   readonly vault: Pick<ProverVault, "forget">;
   readonly clock: Clock;
 }
@@ -123,7 +123,7 @@ export class SharedProvers {
       }
       if (place !== undefined) {
         await vault.forget(place.value.vault_id);
-        await stores.finishRemovals(caller);
+        stores.wakeRemovals();
       }
       return;
     }

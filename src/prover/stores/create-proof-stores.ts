@@ -1,6 +1,7 @@
-/** Builds what appends to stores, proves about them and signs their roots. */
+/** Opens the stores, and builds what appends to them, proves about them and signs their roots. */
 import type { Subject } from "../../platform/auth/principal.js";
 import type { Clock } from "../../platform/clock.js";
+import type { Jobs } from "../../platform/jobs/jobs.js";
 import type { Log } from "../../platform/log.js";
 import type { Store } from "../../platform/store/store.js";
 import type { Catalog } from "../catalog.js";
@@ -9,17 +10,18 @@ import type { ProverRepository } from "../repository.js";
 import type { Places } from "../sharing/places.js";
 import type { ProverAccess } from "../sharing/prover-access.js";
 import type { ProverVault } from "../vault-port.js";
-import { headKeys } from "./head-keys.js";
-import type { ProofStores } from "./proof-stores.js";
+import { HeadKeys } from "./head-keys.js";
+import { ProofStores } from "./proof-stores.js";
 import { Spending } from "./spending.js";
 import { StoreAppends } from "./store-appends.js";
 import { StoreProofs } from "./store-proofs.js";
+import { StoreRemovals } from "./store-removals.js";
 import { TreeHeads } from "./tree-heads.js";
 
 interface StoreParts {
   readonly store: Store;
   readonly stores: ProofStores;
-  readonly vault: Pick<ProverVault, "prepareSigningKey" | "signTokens">;
+  readonly vault: Pick<ProverVault, "prepareSigningKey" | "requireUsable" | "signTokens" | "deleteKey">;
   readonly compute: Pick<ProverCompute, "appendNotes" | "insertNullifiers" | "proveNotes">;
   readonly repository: ProverRepository;
   readonly catalog: Catalog;
@@ -33,25 +35,36 @@ interface StoreParts {
 /** Provers of a store whose vaults are tried for a key that signs its heads. */
 const SIGNING_PROVERS_MAX = 100;
 
+/** Opens the stores of notes and nullifiers, with the jobs that remove large ones. */
+export function openProofStores(
+  { store, jobs, clock }: { readonly store: Store; readonly jobs: Jobs; readonly clock: Clock },
+  turnOf: (subject: Subject) => string,
+): { readonly stores: ProofStores; readonly removals: StoreRemovals } {
+  const removals = new StoreRemovals({ store, jobs });
+  removals.register(turnOf);
+  return { stores: new ProofStores({ store, removals, clock }), removals };
+}
+
 /** Builds the parts; each hashes in the turn of the store's owner. */
 export function createProofStores(parts: StoreParts): {
   readonly appends: StoreAppends;
   readonly spending: Spending;
   readonly storeProofs: StoreProofs;
   readonly heads: TreeHeads;
+  readonly headKeys: HeadKeys;
 } {
   const { compute, stores, repository, places, turnOf } = parts;
-  const heads = new TreeHeads({
+  const headKeys = new HeadKeys({
     ...parts,
-    keys: headKeys(parts.vault),
     vaultsOf: ({ owner, id }) =>
       stores.users({ owner, id }, SIGNING_PROVERS_MAX).flatMap((proverId) => {
         const prover = repository.find(owner, proverId)?.value ?? places.find(owner, proverId)?.value;
         return prover === undefined ? [] : [prover.vault_id];
       }),
   });
+  const heads = new TreeHeads({ ...parts, keys: headKeys });
   return {
-    heads,
+    ...{ heads, headKeys },
     spending: new Spending(parts),
     appends: new StoreAppends({
       ...parts,

@@ -7,10 +7,11 @@ import type { Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import { newId } from "../../platform/ids.js";
 import type { Page } from "../../platform/store/tables.js";
-import type { Store, StoreCheck, StoreCommit, StorePut, StoreRecord, StoreValue } from "../../platform/store/store.js";
+import type { Store, StoreCheck, StoreCommit, StorePut, StoreRecord } from "../../platform/store/store.js";
 import type { CurveName } from "../../engine/curves/curve-parameters.js";
 import type { NoteTreeState } from "../../engine/merkle/note-tree.js";
 import {
+  HEAD_SIGNERS,
   NOTE_TREE_DEPTH,
   PARTS_OF_STORE,
   keyIn,
@@ -24,9 +25,11 @@ import {
   type StoredRoot,
   type StoreReference,
 } from "./store-records.js";
+import type { StoreRemovals } from "./store-removals.js";
 
 interface ProofStoresDependencies {
   readonly store: Store;
+  readonly removals: Pick<StoreRemovals, "prepare" | "wake">;
   readonly clock: Clock;
 }
 
@@ -48,8 +51,6 @@ const EMPTY_ROOTS: Readonly<Record<CurveName, string>> = {
  * path of another writes up to 255 nodes, and a deletion may cover 100,000 records.
  */
 const DELETED_AT_ONCE_MAX = 256;
-/** Records of one commit of a removal in parts. */
-const REMOVAL_PART_RECORDS = 2000;
 
 export class ProofStores {
   readonly #with: ProofStoresDependencies;
@@ -89,7 +90,7 @@ export class ProofStores {
 
   /**
    * Prepares the deletion of a prover's use of its stores, and of the stores that no other prover uses. Call
-   * `finishRemovals` once it is committed: of a large store it leaves records that belong to nothing any more.
+   * `wakeRemovals` once it is committed: of a large store it leaves records that belong to nothing any more to a job.
    */
   prepareRelease(owner: Subject, proverId: string, storeIds: readonly string[]): StoreCommit {
     const parts = storeIds.map((id) => this.#release({ owner, id }, proverId));
@@ -102,23 +103,9 @@ export class ProofStores {
     };
   }
 
-  /**
-   * Deletes, in parts, what large deleted stores have left: those of one owner, or of all at start. Safe to repeat, and
-   * to run more than once at a time.
-   */
-  async finishRemovals(owner?: Subject): Promise<void> {
-    const { store } = this.#with;
-    const prefix = owner === undefined ? [] : [owner.kind, owner.id];
-    for (const { key, value } of store.range<StoreReference>(["proof_store_removal", ...prefix])) {
-      for (const table of PARTS_OF_STORE) {
-        for (;;) {
-          const found = store.range(keyIn(table, value), { limit: REMOVAL_PART_RECORDS });
-          if (found.length === 0) break;
-          await store.commit({ deletes: found.map((record) => record.key) });
-        }
-      }
-      await store.commit({ deletes: [key] });
-    }
+  /** Starts the removal of large stores whose release is committed. */
+  wakeRemovals(): void {
+    this.#with.removals.wake();
   }
 
   /** Returns a store of the owner. */
@@ -190,7 +177,7 @@ export class ProofStores {
   }
 
   #release(reference: StoreReference, proverId: string): StoreCommit {
-    const { store } = this.#with;
+    const { store, removals } = this.#with;
     const users = store.range(keyIn("proof_store_user", reference), { limit: 2 });
     const own = keyIn("proof_store_user", reference, proverId);
     if (users.some(({ key }) => key.at(-1) !== proverId)) return { deletes: [own] };
@@ -199,12 +186,11 @@ export class ProofStores {
     const isLarge = record !== undefined && stateOf(record.value).size > DELETED_AT_ONCE_MAX;
     return {
       // A prover that begins to share the store at the same time writes its record, and this check fails.
-      checks: [{ key, version: record?.version ?? "absent" }],
-      deletes: [own, key],
       ...(isLarge
-        ? // A full disk must not keep anyone from making room.
-          { puts: [{ key: keyIn("proof_store_removal", reference), value: removalOf(reference) }], urgent: true }
+        ? removals.prepare(reference)
         : { deletePrefixes: PARTS_OF_STORE.map((table) => keyIn(table, reference)) }),
+      checks: [{ key, version: record?.version ?? "absent" }],
+      deletes: [own, key, [HEAD_SIGNERS, reference.id]],
     };
   }
 
@@ -223,11 +209,6 @@ export class ProofStores {
     }
     return record;
   }
-}
-
-/** What is kept of a store that is still to be removed: its reference, as plain JSON. */
-function removalOf({ owner: { kind, id: ownerId }, id }: StoreReference): StoreValue {
-  return { owner: { kind, id: ownerId }, id };
 }
 
 /** Returns `emptyNoteTree(32)` without computing it. */

@@ -24,6 +24,19 @@ export function storeHandlers(
       status: 200,
       ...stores.heads(principal.subject, params.id, query),
     }),
+    getStoreKeySet: ({ params }) => ({ status: 200, body: stores.headKeys.keySet(params.id) }),
+    listStoreHeadKeys: ({ principal: { subject: owner }, params: { id }, query }) => ({
+      status: 200,
+      ...stores.headKeys.list({ owner, id }, query),
+    }),
+    rotateStoreHeadKey: async ({ principal: { subject: owner }, params: { id } }) => ({
+      status: 201,
+      body: await stores.headKeys.rotate({ owner, id }),
+    }),
+    revokeStoreHeadKey: async ({ principal: { subject: owner }, params: { id, kid }, body }) => ({
+      status: 200,
+      body: await stores.headKeys.revoke({ owner, id }, kid, body?.reason ?? null),
+    }),
     proveStoreNote: async ({ principal, params, query }) => ({
       status: 200,
       body: await stores.noteProof(principal.subject, params.id, { index: Number(params.index), size: query.size }),

@@ -1,13 +1,13 @@
 /**
  * What is kept of the stores of proofs, and under which keys. Every key starts with the owner and the store, so that
- * another tenant's store cannot be found.
+ * another tenant's store cannot be found; the keys of tree heads alone are kept by the id of the store (head-keys.ts).
  *
  *   proof_store          [id]                  the store: kind, curve, and the state of its tree
  *   proof_store_user     [id, prover]          a prover that uses it
  *   proof_store_root     [id, size]            the root after each commit
  *   proof_store_size     [id, root]            the size of a root, for questions about roots of the past
  *   proof_store_head     [id, size]            a signed tree head
- *   proof_store_signer   [id]                  the vault key that signs them
+ *   proof_store_signer   [id]                  the vault key that signed them before their keys were published
  *   proof_store_removal  [id]                  a deleted store, some of whose records are still there
  *   note                 [id, index]           a note, encrypted; its leaf is that of the tree
  *   note_node            [id, level, index]    a node above the leaves whose subtree is full
@@ -72,6 +72,9 @@ export type StoredRoot = { readonly root: string; readonly created_at: string };
 
 /** The mark of a note that is spent. */
 export type SpentMark = { readonly key: string };
+
+/** Table of the keys that sign tree heads now, by the id of the store. */
+export const HEAD_SIGNERS = "tree_head_signer";
 
 /** 2^32 notes. */
 export const NOTE_TREE_DEPTH = 32;

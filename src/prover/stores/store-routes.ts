@@ -1,6 +1,8 @@
 /** The routes of the stores of proofs, as plain values. */
 import Type from "typebox";
 import { defineRoute } from "../../platform/contract/route.js";
+import { RevokeSigningKey, SigningKeyParams } from "../receipts/signing-key-schemas.js";
+import { TreeHeadKey, TreeHeadKeySet } from "./head-key-schemas.js";
 import {
   ConsistencyQuery,
   NoteInclusion,
@@ -19,6 +21,7 @@ import {
 } from "./store-schemas.js";
 
 const READ = { permissions: ["read"] } as const;
+const UPDATE = { permissions: ["update"] } as const;
 
 export const storeRoutes = {
   listStores: defineRoute({
@@ -70,7 +73,7 @@ export const storeRoutes = {
       "A signed tree head of this moment, by an Ed25519 key in the vault of the store's prover, which is made when it is first needed.",
     params: StoreParams,
     responses: { 200: { description: "The head", schema: TreeHead } },
-    errors: ["not_found", "vault_sealed", "key_disabled", "conflict", "storage_full"],
+    errors: ["not_found", "vault_sealed", "key_disabled", "tree_head_key_limit_reached", "conflict", "storage_full"],
   }),
   listStoreHeads: defineRoute({
     id: "listStoreHeads",
@@ -84,6 +87,63 @@ export const storeRoutes = {
     params: StoreParams,
     responses: { 200: { description: "Heads", schema: Type.Array(TreeHead) } },
     errors: ["not_found"],
+  }),
+  getStoreKeySet: defineRoute({
+    id: "getStoreKeySet",
+    area: "prover",
+    method: "GET",
+    path: "/api/v1/stores/:id/jwks.json",
+    summary: "Public keys that check a store's tree heads (RFC 7517)",
+    auth: "public",
+    description:
+      "For everybody who knows the store's id, which its heads name. Keys stay here after their rotation and after the store's deletion, so that old heads can be checked; revoked ones move to `revoked_keys`. 404 for a store that has signed nothing yet.",
+    params: StoreParams,
+    responses: { 200: { description: "Key set", schema: TreeHeadKeySet } },
+    errors: ["not_found"],
+  }),
+  listStoreHeadKeys: defineRoute({
+    id: "listStoreHeadKeys",
+    area: "prover",
+    method: "GET",
+    path: "/api/v1/stores/:id/head_keys",
+    summary: "List the keys that sign a store's tree heads",
+    auth: READ,
+    list: true,
+    params: StoreParams,
+    responses: { 200: { description: "Keys, oldest first", schema: Type.Array(TreeHeadKey) } },
+    errors: ["not_found"],
+  }),
+  rotateStoreHeadKey: defineRoute({
+    id: "rotateStoreHeadKey",
+    area: "prover",
+    method: "POST",
+    path: "/api/v1/stores/:id/head_keys",
+    summary: "Sign tree heads with a new key",
+    auth: UPDATE,
+    needsUnsealed: true,
+    creates: true,
+    description:
+      "Makes a new key, which signs from now on. The one before it stays published for the heads that it has signed, and its private key is deleted from the vault.",
+    params: StoreParams,
+    responses: { 201: { description: "The new key", schema: TreeHeadKey } },
+    errors: ["not_found", "tree_head_key_limit_reached", "vault_sealed", "storage_full"],
+  }),
+  revokeStoreHeadKey: defineRoute({
+    id: "revokeStoreHeadKey",
+    area: "prover",
+    method: "POST",
+    path: "/api/v1/stores/:id/head_keys/:kid/revoke",
+    summary: "Revoke a key that signed tree heads",
+    auth: UPDATE,
+    needsUnsealed: true,
+    description:
+      "For a key that others may have had. All of its heads fail from then on, earlier ones too: who has the key writes any time into them. The next head is signed with a new key. Also of a store that is deleted; again changes nothing.",
+    params: SigningKeyParams,
+    body: RevokeSigningKey,
+    bodyOptional: true,
+    responses: { 200: { description: "The revoked key", schema: TreeHeadKey } },
+    errors: ["not_found", "vault_sealed", "storage_full"],
+    example: { body: { reason: "the backup that held it was stolen" } },
   }),
   proveStoreNote: defineRoute({
     id: "proveStoreNote",

@@ -8,6 +8,7 @@ import type { SparseProof } from "../../engine/merkle/sparse-tree.js";
 import type { Listed } from "../repository.js";
 import type { Places } from "../sharing/places.js";
 import type { ProverAccess } from "../sharing/prover-access.js";
+import type { HeadKeys } from "./head-keys.js";
 import type { ProofStores } from "./proof-stores.js";
 import { stateOf, type ProofStore as StoredStore, type StoreReference } from "./store-records.js";
 import { requireKey, type PastTree, type StoreProofs } from "./store-proofs.js";
@@ -30,6 +31,7 @@ interface StoresServiceDependencies {
   readonly stores: ProofStores;
   readonly storeProofs: StoreProofs;
   readonly heads: TreeHeads;
+  readonly headKeys: HeadKeys;
   readonly access: ProverAccess;
   readonly places: Places;
 }
@@ -68,6 +70,11 @@ export class StoresService {
   heads(owner: Subject, id: string, page: Page): Listed<TreeHead> {
     const { heads, total } = this.#with.heads.list({ owner, id }, page);
     return { body: [...heads], total };
+  }
+
+  /** The keys that sign heads. */
+  get headKeys(): Pick<HeadKeys, "keySet" | "list" | "rotate" | "revoke"> {
+    return this.#with.headKeys;
   }
 
   /** Proves that a note is in a store; see `StoreProofs.note`. */

@@ -6,7 +6,6 @@
 import { AppError, notFound } from "../../platform/errors.js";
 import { formatSubject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
-import { mergeCommits, retryOnConflict } from "../../platform/store/commits.js";
 import { StoreConflict, type Store } from "../../platform/store/store.js";
 import type { Page } from "../../platform/store/tables.js";
 import type { Log } from "../../platform/log.js";
@@ -32,9 +31,7 @@ export type TreeHead = {
 interface TreeHeadsDependencies {
   readonly store: Store;
   readonly stores: ProofStores;
-  readonly keys: HeadKeys;
-  /** The vaults of the provers that use a store, the first to be taken first. */
-  readonly vaultsOf: (reference: StoreReference) => readonly string[];
+  readonly keys: Pick<HeadKeys, "sign">;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -53,7 +50,8 @@ export class TreeHeads {
 
   /**
    * Signs the present head of a store.
-   * @throws AppError `not_found` for a store that is not there or whose provers have no vault any more, `vault_sealed`
+   * @throws AppError `not_found` for a store that is not there or whose provers have no vault any more, `key_disabled`,
+   *   `tree_head_key_limit_reached`, `vault_sealed`
    */
   async now(reference: StoreReference): Promise<TreeHead> {
     const record = this.#with.stores.find(reference)?.value;
@@ -136,47 +134,6 @@ export class TreeHeads {
   ): Promise<TreeHead> {
     const content = { store_id: id, kind, curve, size, root, time: isoTimestamp(this.#with.clock.nowMs()) };
     const payload = JSON.stringify(content);
-    const sign = async (key: HeadKey): Promise<TreeHead> => {
-      const jws = await this.#with.keys.sign(reference.owner, key, payload);
-      return { ...content, jws, jwk: key.jwk, vault_id: key.vault_id };
-    };
-    const key = await this.#signer(reference);
-    try {
-      return await sign(key);
-    } catch (error) {
-      // The key was deleted, or the prover whose vault had it.
-      if (!(error instanceof AppError) || error.code !== "not_found") throw error;
-      return await sign(await this.#signer(reference, key.key_id));
-    }
-  }
-
-  /**
-   * Returns the key that signs for a store; makes it when there is none.
-   * @param lost id of a key that turned out to be deleted
-   */
-  async #signer(reference: StoreReference, lost?: string): Promise<HeadKey> {
-    const recordKey = keyIn("proof_store_signer", reference);
-    return await retryOnConflict(async () => {
-      const found = this.#with.store.get<HeadKey>(recordKey);
-      if (found !== undefined && found.value.key_id !== lost) return found.value;
-      const { key, commit } = await this.#newKey(reference);
-      const own = {
-        checks: [{ key: recordKey, version: found?.version ?? ("absent" as const) }],
-        puts: [{ key: recordKey, value: key }],
-      };
-      await this.#with.store.commit(mergeCommits(commit, own));
-      return key;
-    });
-  }
-
-  async #newKey(reference: StoreReference): ReturnType<HeadKeys["prepare"]> {
-    for (const vaultId of this.#with.vaultsOf(reference)) {
-      try {
-        return await this.#with.keys.prepare(reference.owner, vaultId);
-      } catch (error) {
-        if (!(error instanceof AppError) || error.code !== "not_found") throw error;
-      }
-    }
-    throw new AppError("not_found", { message: "no prover of this store has a vault any more, which would sign" });
+    return { ...content, ...(await this.#with.keys.sign(reference, payload)) };
   }
 }

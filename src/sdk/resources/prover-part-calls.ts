@@ -35,6 +35,22 @@ export function storeCalls(calls: Calls) {
     /** Lists signed tree heads. */
     heads: (id: string, options?: CallOptions) =>
       calls.list("GET /api/v1/stores/:id/heads", { params: { id } }, options),
+    /** Reads the public keys that check its tree heads. */
+    jwks: (id: string, options?: CallOptions) =>
+      calls.json("GET /api/v1/stores/:id/jwks.json", { params: { id } }, options),
+    /** Lists the keys that sign its tree heads. */
+    headKeys: (id: string, options?: CallOptions) =>
+      calls.list("GET /api/v1/stores/:id/head_keys", { params: { id } }, options),
+    /** Signs tree heads with a new key. */
+    rotateHeadKey: (id: string, options?: CallOptions) =>
+      calls.json("POST /api/v1/stores/:id/head_keys", { params: { id } }, options),
+    /** Revokes a key that signed tree heads. */
+    revokeHeadKey: (
+      id: string,
+      kid: string,
+      body: BodyAt<"POST /api/v1/stores/:id/head_keys/:kid/revoke">,
+      options?: CallOptions,
+    ) => calls.json("POST /api/v1/stores/:id/head_keys/:kid/revoke", { params: { id, kid }, body }, options),
     /** Proves that a note is in the tree. */
     proveNote: (
       id: string,

@@ -47,11 +47,11 @@ let idTokenKeys: Promise<SigningKeys> | undefined;
 export function setUpOAuth(options: Partial<IdentityOptions> = {}): OAuthSetup {
   const setup = {} as OAuthSetup;
   beforeEach(async () => {
-    idTokenKeys ??= openSigningKeys(
+    const made = (idTokenKeys ??= openSigningKeys(
       { path: join(temporaryFolder(), ID_TOKEN_KEY_FILE), algorithm: ID_TOKEN_ALGORITHM },
       { clock: systemClock, log: quietLog },
-    );
-    const harness = await openHttpHarness(options, { idTokenKeys: await idTokenKeys });
+    ));
+    const harness = await openHttpHarness(options, { idTokenKeys: () => made });
     const owner = await harness.newUser(EMAIL);
     const id = (await owner.api.createApplication({ body: { name: "<b>Engine</b>" } })).body.id;
     await owner.api.updateApplicationClient({

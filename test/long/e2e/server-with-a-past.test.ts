@@ -1,15 +1,10 @@
-/** A server as a process: what it keeps over a restart, how it drains, and its backup while it runs. */
-import { execFile } from "node:child_process";
-import { cpSync, readFileSync, rmSync } from "node:fs";
+/** A server as a process: what it keeps over a restart, and how it drains. */
+import { cpSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { PACKAGE_ROOT } from "../../../src/platform/files/package-root.js";
 import { provisioned, startServer, type TestServer } from "../../support/server.js";
 import { newFolder } from "../../support/temporary-folder.js";
 
-const run = promisify(execFile);
-const CLI = join(PACKAGE_ROOT, "dist/src/cli.js");
 const CUBIC = {
   identifier: "cubic",
   proving_scheme: "groth16",
@@ -105,21 +100,5 @@ describe("a server with a past", () => {
     for (const result of settled)
       if (result.status === "rejected") expect(result.reason).toMatchObject({ status: 503 });
     expect(await ended).toBe(0);
-  });
-
-  it("is backed up while it runs, and the copy is sound and serves", async () => {
-    const { email, password, id } = past;
-    const server = await goOn();
-    const copy = join(folder(), "copy");
-    await run(process.execPath, [CLI, "backup", `--to=${copy}`, `--data-dir=${server.dataDir}`]);
-    expect((await run(process.execPath, [CLI, "scrub", `--data-dir=${copy}`])).stdout).toContain("all sound");
-    const manifest = JSON.parse(readFileSync(join(copy, "manifest.json"), "utf8")) as {
-      files: readonly { path: string }[];
-    };
-    expect(manifest.files.some(({ path }) => path.startsWith("store/"))).toBe(true);
-    const restored = await start({ dataDir: copy });
-    const { body } = await restored.anonymous.authenticate({ body: { email, password } });
-    const provers = await restored.as(body.token.access_token).listProvers();
-    expect(provers.body.map((prover) => prover.id)).toContain(id);
   });
 });

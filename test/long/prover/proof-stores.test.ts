@@ -15,6 +15,8 @@ import { AppError } from "../../../src/platform/errors.js";
 import { newId } from "../../../src/platform/ids.js";
 import { openStore, type DurableStore } from "../../../src/platform/store/lmdb/lmdb-store.js";
 import { ProofStores } from "../../../src/prover/stores/proof-stores.js";
+import { StoreRemovals } from "../../../src/prover/stores/store-removals.js";
+import { Jobs } from "../../../src/platform/jobs/jobs.js";
 import { StoreAppends } from "../../../src/prover/stores/store-appends.js";
 import { StoreProofs } from "../../../src/prover/stores/store-proofs.js";
 import { seededRandom } from "../../support/seeded.js";
@@ -39,7 +41,8 @@ let ids: { readonly noteStoreId: string; readonly nullifierStoreId: string };
 beforeAll(async () => {
   console.log(`stores: PROOFWRIGHT_TEST_SEED=${String(random.seed)}`);
   store = await openStore({ path: folder }, { log: recordedLog() });
-  stores = new ProofStores({ store, clock: systemClock });
+  const jobs = new Jobs({}, { store, clock: systemClock, log: recordedLog() });
+  stores = new ProofStores({ store, removals: new StoreRemovals({ store, jobs }), clock: systemClock });
   proofs = new StoreProofs({ store, stores, proveNotes: async (message) => proveNotes(message) });
   const wanted = { proverId: newId(), curve: "BN254", notes: undefined, nullifiers: undefined } as const;
   const { commit, ...made } = stores.prepare(owner, wanted);

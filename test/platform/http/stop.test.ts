@@ -16,6 +16,21 @@ async function freePort(): Promise<number> {
   });
 }
 
+describe("leaving", () => {
+  it("serves on, also on new connections, and ends each after its answer", async () => {
+    const front = await startFront();
+    const before = await fetch(`${front.url}/api/v1/things`, { headers: BEARER });
+    expect(before.headers.get("connection")).not.toBe("close");
+    front.server.leave();
+    for (let n = 0; n < 3; n += 1) {
+      const response = await fetch(`${front.url}/api/v1/things`, { headers: BEARER });
+      expect([response.status, response.headers.get("connection")]).toEqual([200, "close"]);
+    }
+    await front.server.stop({ graceMs: 0 });
+    await expect(fetch(`${front.url}/api/v1/things`, { headers: BEARER })).rejects.toThrow();
+  });
+});
+
 describe("stopping", () => {
   it("waits for an admitted request, answers it and closes its connection", async () => {
     const front = await startFront();

@@ -329,4 +329,28 @@ describe("jobs", () => {
       jobs.register("setup", { run: async () => undefined });
     }).toThrow(/one runner/);
   });
+
+  it("that make room change their state in urgent commits, and others do not", async () => {
+    for (const isUrgent of [true, false]) {
+      store = new FillingStore();
+      const queued = boot({ run: async () => undefined }, { started: false });
+      const id = await enqueue(queued);
+      const urgencies: boolean[] = [];
+      const commit = store.commit.bind(store);
+      store.commit = async (change) => {
+        urgencies.push(change.urgent === true);
+        await commit(change);
+      };
+      const jobs = boot({
+        isUrgent,
+        run: async (_job, context) => {
+          await context.setPhase("next");
+        },
+      });
+      await eventually(() => {
+        expect(jobs.get(id)?.state).toBe("done");
+      });
+      expect(urgencies).toEqual([isUrgent, isUrgent, isUrgent]);
+    }
+  });
 });

@@ -19,7 +19,6 @@ const LIMITS: ProcessTaskLimits = {
   cpuSeconds: 30,
   memoryBytesMax: 512 * 1024 ** 2,
   answerBytesMax: 1024 ** 2,
-  openFilesMax: 64,
   heapMegabytesMax: 256,
   niceness: 0,
 };
@@ -77,7 +76,7 @@ beforeAll(async () => {
 afterAll(async () => rm(folder, { recursive: true, force: true }));
 
 function run(
-  name: keyof typeof SCRIPTS,
+  name: keyof typeof SCRIPTS | "modules",
   request: unknown = {},
   limits: Partial<ProcessTaskLimits> = {},
   signal?: AbortSignal,
@@ -109,6 +108,15 @@ describe("a task that succeeds", () => {
   it("receives its request and returns its answer", async () => {
     const request = { text: "ä", list: [1, 2n, null], map: new Map([["a", new Uint8Array([1, 2])]]) };
     expect(await run("echo", request)).toEqual({ ok: true, value: request });
+  });
+
+  it("may consist of hundreds of modules, which Node opens all at once", async () => {
+    const names = Array.from({ length: 400 }, (_, i) => `module-${String(i)}.mjs`);
+    for (const name of names) await writeFile(join(folder, name), `export const name = "${name}";\n`);
+    const imports = names.map((name) => `import "./${name}";`).join("\n");
+    const body = `import { runProcessEntry } from "${ENTRY}";\n${imports}\nawait runProcessEntry((request) => request);\n`;
+    await writeFile(join(folder, "modules.mjs"), body);
+    expect(await run("modules", "whole")).toEqual({ ok: true, value: "whole" });
   });
 
   it("carries 100 MB each way", async () => {

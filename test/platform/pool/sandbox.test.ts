@@ -13,7 +13,7 @@ import { openSandbox } from "../../../src/platform/pool/sandbox.js";
 import { recordedLog } from "../../support/silent-log.js";
 import { newFolder, removeFolder } from "../../support/temporary-folder.js";
 
-const LIMITS = { cpuSeconds: 1.2, fileBytesMax: 1000, openFilesMax: 64, niceness: 15 };
+const LIMITS = { cpuSeconds: 1.2, fileBytesMax: 1000, niceness: 15 };
 /** All but `memory`, which needs no tool but /proc. */
 const LIMITS_OF_TOOLS: readonly SandboxLimit[] = ["network", "privileges", "resources", "priority"];
 
@@ -61,7 +61,7 @@ describe("the tools of the sandbox", () => {
     expect(places).toEqual([...places].sort((a, b) => a - b));
     expect(places).not.toContain(-1);
     if (tools.prlimit !== undefined)
-      expect(command).toEqual(expect.arrayContaining(["--cpu=2:7", "--fsize=1000", "--nofile=64"]));
+      expect(command).toEqual(expect.arrayContaining(["--cpu=2:7", "--fsize=1000", "--nofile=1024"]));
   });
 });
 

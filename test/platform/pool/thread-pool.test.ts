@@ -52,6 +52,20 @@ describe("thread pool", () => {
     expect(await createPool().run({ act: "requires-modules" })).toBe(false);
   });
 
+  it("starts its threads with the first task, all of them", async () => {
+    const pool = createPool({ threads: 2 });
+    expect([pool.threads, pool.isStarted]).toEqual([2, false]);
+    await pool.run({ act: "echo" });
+    expect([pool.threads, pool.isStarted]).toEqual([2, true]);
+  });
+
+  it("refuses every task after it was stopped without having started", async () => {
+    const pool = createPool();
+    await pool.stop();
+    expect(await codeOf(pool.run({ act: "echo" }))).toBe("shutting_down");
+    expect(pool.isStarted).toBe(false);
+  });
+
   it("refuses a task beyond its queue, with a Retry-After", async () => {
     const pool = createPool();
     const gate = newGate();

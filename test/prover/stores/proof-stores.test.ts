@@ -7,6 +7,7 @@ import { insertNullifiers, proveNotes } from "../../../src/engine/merkle/tree-ta
 import { verifyConsistency, verifyInclusion } from "../../../src/engine/merkle/dense-proofs.js";
 import { AppError } from "../../../src/platform/errors.js";
 import { newId } from "../../../src/platform/ids.js";
+import { Jobs } from "../../../src/platform/jobs/jobs.js";
 import { openStore } from "../../../src/platform/store/lmdb/lmdb-store.js";
 import type { DurableStore } from "../../../src/platform/store/lmdb/lmdb-store.js";
 import { StoreConflict } from "../../../src/platform/store/store.js";
@@ -14,8 +15,10 @@ import type { PendingAppend, PendingSpend } from "../../../src/prover/stores/pen
 import { ProofStores, emptyTree } from "../../../src/prover/stores/proof-stores.js";
 import { StoreAppends } from "../../../src/prover/stores/store-appends.js";
 import { StoreProofs } from "../../../src/prover/stores/store-proofs.js";
-import { EMPTY_SPARSE_ROOT, stateOf } from "../../../src/prover/stores/store-records.js";
+import { EMPTY_SPARSE_ROOT, PARTS_OF_STORE, keyIn, stateOf } from "../../../src/prover/stores/store-records.js";
+import { StoreRemovals } from "../../../src/prover/stores/store-removals.js";
 import type { Subject } from "../../../src/platform/auth/principal.js";
+import { eventually } from "../../support/eventually.js";
 import { recordedLog } from "../../support/silent-log.js";
 import { newFolder, removeFolder } from "../../support/temporary-folder.js";
 import { TestClock, codeOf, subject } from "../../vault/support.js";
@@ -29,7 +32,7 @@ let batches: number[] = [];
 
 beforeAll(async () => {
   store = await openStore({ path: folder, mapBytes: 64 * 2 ** 20, reserveBytes: 2 ** 20 }, { log: recordedLog() });
-  stores = new ProofStores({ store, clock: new TestClock() });
+  stores = new ProofStores({ store, removals: new StoreRemovals({ store, jobs: jobsOf() }), clock: new TestClock() });
   appends = appendsOf();
   proofs = new StoreProofs({ store, stores, proveNotes: async (message) => proveNotes(message) });
 });
@@ -37,6 +40,21 @@ afterAll(async () => {
   await store.close();
   removeFolder(folder);
 });
+
+/** Jobs of one start of a server. */
+function jobsOf(): Jobs {
+  return new Jobs({ retryDelayMs: 1, settleDelayMs: 1 }, { store, clock: new TestClock(), log: recordedLog() });
+}
+
+/** Starts a server as far as removals go. */
+async function startRemovals(by: Pick<DurableStore, "range" | "commit"> = store): Promise<Jobs> {
+  const jobs = jobsOf();
+  const removals = new StoreRemovals({ store: by, jobs });
+  removals.register((of) => of.id);
+  await removals.resume();
+  await jobs.start();
+  return jobs;
+}
 
 /** A writer of its own, such as another process would be. */
 function appendsOf(before: () => Promise<void> = async () => undefined): StoreAppends {
@@ -307,7 +325,7 @@ describe("stores of nullifiers", () => {
     expect(await codeOf(() => appends.append(only(twice, { ...twice })))).toBe("note_double_spend");
   });
 
-  it("of large size go in parts, also after a kill between the parts", async () => {
+  it("of large size go in pieces by a job, also after a kill between the pieces", async () => {
     const owner = subject();
     const { nullifierStoreId: id, noteStoreId, proverId } = await newStores(owner);
     await Promise.all(Array.from({ length: 300 }, (_, i) => appends.append(only(spend(owner, id, i + 1)))));
@@ -315,12 +333,75 @@ describe("stores of nullifiers", () => {
     expect(stores.read(owner, id)).toBeUndefined();
     expect(store.count(["nullifier", owner.kind, owner.id])).toBe(300);
     expect(await codeOf(() => appends.append(only(spend(owner, id, 1000))))).toBe("not_found");
-    // What a start does.
-    await new ProofStores({ store, clock: new TestClock() }).finishRemovals();
-    for (const table of ["nullifier", "nullifier_node", "proof_store_root", "proof_store_size", "proof_store_removal"])
-      expect(store.count([table, owner.kind, owner.id]), table).toBe(0);
+    // The first server is killed when a piece is on disk, and never says so; the second one goes on with the rest.
+    let isKilled = false;
+    await startRemovals({
+      range: (...of) => store.range(...of),
+      commit: async (commit) => {
+        await store.commit(commit);
+        if ((commit.deletes?.length ?? 0) <= 1) return;
+        isKilled = true;
+        await new Promise(() => undefined);
+      },
+    });
+    await eventually(() => {
+      expect(isKilled).toBe(true);
+    });
+    expect(store.count(["nullifier", owner.kind, owner.id])).toBe(0);
+    expect(store.count(["nullifier_node", owner.kind, owner.id])).toBeGreaterThan(0);
+    const second = await startRemovals();
+    await removed(owner);
+    await second.stop();
+  });
+
+  it("that were to be removed without a job, or whose job has failed, are removed at the next start", async () => {
+    const owner = subject();
+    const { nullifierStoreId: id, noteStoreId, proverId } = await newStores(owner);
+    await Promise.all(Array.from({ length: 300 }, (_, i) => appends.append(only(spend(owner, id, i + 1)))));
+    const key = keyIn("proof_store_removal", { owner, id });
+    await store.commit(stores.prepareRelease(owner, proverId, [noteStoreId, id]));
+    for (const { id: job } of jobsOf().ofSubject(key)) await jobsOf().cancel(job);
+    expect(store.get(key)?.value).toEqual({ owner: { kind: owner.kind, id: owner.id }, id });
+    const jobs = await startRemovals();
+    await removed(owner);
+    await jobs.stop();
+    expect(jobs.ofSubject(key)).toHaveLength(1);
+  });
+
+  it("of another owner, and of the same owner under another id, are left alone by a removal", async () => {
+    const owner = subject();
+    const stranger = subject();
+    const gone = await newStores(owner);
+    const kept = await newStores(owner);
+    const others = await newStores(stranger);
+    await Promise.all(
+      Array.from({ length: 300 }, (_, i) => appends.append(only(spend(owner, gone.nullifierStoreId, i + 1)))),
+    );
+    await appends.append(only(spend(owner, kept.nullifierStoreId, 1)));
+    await appends.append(only(spend(stranger, others.nullifierStoreId, 1)));
+    await store.commit(stores.prepareRelease(owner, gone.proverId, [gone.noteStoreId, gone.nullifierStoreId]));
+    const jobs = await startRemovals();
+    await eventually(() => {
+      expect(store.count(["proof_store_removal", owner.kind, owner.id])).toBe(0);
+    });
+    await jobs.stop();
+    for (const [of, { nullifierStoreId: id }] of [
+      [owner, kept],
+      [stranger, others],
+    ] as const) {
+      expect(stores.readNullifier({ owner: of, id }, hexOf(1))).toBeDefined();
+      expect(store.count(["nullifier", of.kind, of.id])).toBe(1);
+    }
   });
 });
+
+/** Resolves when nothing is left of any store of an owner. */
+async function removed(owner: Subject): Promise<void> {
+  await eventually(() => {
+    for (const table of [...PARTS_OF_STORE, "proof_store_removal"])
+      expect(store.count([table, owner.kind, owner.id]), table).toBe(0);
+  });
+}
 
 describe("proofs about notes", () => {
   it("hold at every size", async () => {

@@ -3,13 +3,17 @@ import { createPublicKey, verify } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Subject } from "../../../src/platform/auth/principal.js";
 import { systemClock } from "../../../src/platform/clock.js";
+import { mergeCommits } from "../../../src/platform/store/commits.js";
 import type { Prover } from "../../../src/prover/schemas.js";
-import { headKeys } from "../../../src/prover/stores/head-keys.js";
+import { HeadKeys } from "../../../src/prover/stores/head-keys.js";
 import { ProofStores } from "../../../src/prover/stores/proof-stores.js";
+import { StoreRemovals } from "../../../src/prover/stores/store-removals.js";
+import { Jobs } from "../../../src/platform/jobs/jobs.js";
 import { StoreAppends } from "../../../src/prover/stores/store-appends.js";
-import type { StoreReference } from "../../../src/prover/stores/store-records.js";
+import { keyIn, type StoreReference } from "../../../src/prover/stores/store-records.js";
 import { KEPT_HEAD_ENTRIES, TreeHeads, type TreeHead } from "../../../src/prover/stores/tree-heads.js";
 import { proverVault } from "../../../src/prover/vault-port.js";
+import { verifyTreeHead } from "../../../src/verify-tree-head.js";
 import { recordedLog } from "../../support/silent-log.js";
 import { subject } from "../../vault/support.js";
 import { LocalCompute } from "../local-compute.js";
@@ -27,7 +31,8 @@ beforeAll(async () => {
   owner = subject();
   prover = await provision(test.provers, owner);
   const { store } = test;
-  stores = new ProofStores({ store, clock: systemClock });
+  const jobs = new Jobs({}, { store, clock: systemClock, log: recordedLog() });
+  stores = new ProofStores({ store, removals: new StoreRemovals({ store, jobs }), clock: systemClock });
   heads = headsOf(() => [prover.vault_id]);
   appends = appendsWith();
 });
@@ -36,13 +41,22 @@ afterAll(async () => {
   await test.close();
 });
 
+function keysOf(vaultsOf: () => string[] = () => [prover.vault_id]): HeadKeys {
+  return new HeadKeys({
+    store: test.store,
+    stores,
+    vault: proverVault(test.vault.vault),
+    vaultsOf,
+    clock: systemClock,
+  });
+}
+
 function headsOf(vaultsOf: () => string[], log = recordedLog()): TreeHeads {
   const { store } = test;
   return new TreeHeads({
     store,
     stores,
-    keys: headKeys(proverVault(test.vault.vault)),
-    vaultsOf,
+    keys: keysOf(vaultsOf),
     clock: systemClock,
     log,
   });
@@ -143,6 +157,87 @@ describe("a tree head", () => {
     const [gone, left] = before.vault_id === first.vault_id ? [first, second] : [second, first];
     await test.provers.delete(owner, gone.id);
     expect((await ask()).vault_id).toBe(left.vault_id);
+  });
+});
+
+describe("the keys of tree heads", () => {
+  const reference = (): StoreReference => ({ owner, id: prover.note_store_id });
+  const ask = () => test.registry.stores.head(owner, prover.note_store_id);
+
+  it("are published, and a rotation leaves earlier heads good", async () => {
+    const before = await ask();
+    const keys = keysOf();
+    const { kid } = await keys.rotate(reference());
+    const after = await ask();
+    expect(kid).toBe(after.jwk.kid);
+    expect(kid).not.toBe(before.jwk.kid);
+    const set = keys.keySet(prover.note_store_id);
+    for (const { jws, size, root, store_id } of [before, after])
+      expect(await verifyTreeHead(jws, set, { storeId: prover.note_store_id })).toMatchObject({ size, root, store_id });
+    const states = keys.list(reference(), PAGE).body.map((key) => [key.kid, key.state]);
+    expect(states).toContainEqual([before.jwk.kid, "retired"]);
+    expect(states).toContainEqual([kid, "current"]);
+    // The private half is gone: nothing signs with it any more.
+    const gone = await failureOf(() => test.vault.vault.deleteKey(owner, before.vault_id, before.jwk.kid));
+    expect(gone.code).toBe("not_found");
+  });
+
+  it("are told as revoked, and their heads fail; the next head has a new key", async () => {
+    const bad = await ask();
+    const keys = keysOf();
+    const revoked = await keys.revoke(reference(), bad.jwk.kid, "stolen");
+    expect(revoked).toMatchObject({ state: "revoked", reason: "stolen" });
+    const after = await ask();
+    const set = keys.keySet(prover.note_store_id);
+    expect(set.revoked_keys).toContainEqual(expect.objectContaining({ kid: bad.jwk.kid, reason: "stolen" }));
+    await expect(verifyTreeHead(bad.jws, set)).rejects.toMatchObject({ code: "key_revoked" });
+    expect(await verifyTreeHead(after.jws, set)).toMatchObject({ store_id: prover.note_store_id });
+    expect(await keys.revoke(reference(), bad.jwk.kid, "again")).toEqual(revoked);
+  });
+
+  it("are changed by their owner alone, and are of one store", async () => {
+    const { jwk } = await ask();
+    const keys = keysOf();
+    const stranger = { owner: subject(), id: prover.note_store_id };
+    const other = { owner, id: prover.nullifier_store_id };
+    for (const act of [
+      async () => await keys.revoke(stranger, jwk.kid, null),
+      async () => await keys.revoke(other, jwk.kid, null),
+      async () => await keys.rotate(stranger),
+      () => keys.list(stranger, PAGE),
+      () => keys.keySet("00000000-0000-4000-8000-000000000000"),
+    ])
+      expect((await failureOf(async () => await act())).code).toBe("not_found");
+    expect((await ask()).jwk.kid).toBe(jwk.kid);
+  });
+
+  it("stay published when their store is deleted, and can still be revoked", async () => {
+    const fresh = await provision(test.provers, owner, {});
+    const head = await test.registry.stores.head(owner, fresh.note_store_id);
+    await test.provers.delete(owner, fresh.id);
+    const keys = keysOf();
+    expect(await verifyTreeHead(head.jws, keys.keySet(fresh.note_store_id))).toMatchObject({ root: head.root });
+    await keys.revoke({ owner, id: fresh.note_store_id }, head.jwk.kid, null);
+    const after = keys.keySet(fresh.note_store_id);
+    await expect(verifyTreeHead(head.jws, after)).rejects.toMatchObject({ code: "key_revoked" });
+  });
+
+  it("of a store that signed before its keys were published are taken over, and sign on", async () => {
+    const fresh = await provision(test.provers, owner, {});
+    const own = { owner, id: fresh.nullifier_store_id };
+    const { keyId, publicKey, commit } = await proverVault(test.vault.vault).prepareSigningKey(owner, fresh.vault_id, {
+      name: "tree heads",
+      description: "",
+    });
+    const jwk = { kty: "OKP", crv: "Ed25519", x: Buffer.from(publicKey).toString("base64url"), kid: keyId };
+    const earlier = { key: keyIn("proof_store_signer", own), value: { vault_id: fresh.vault_id, key_id: keyId, jwk } };
+    await test.store.commit(mergeCommits(commit, { puts: [earlier] }));
+    const asked = await Promise.all([1, 2, 3].map(() => test.registry.stores.head(owner, own.id)));
+    for (const head of asked) {
+      expect(head.jwk.kid).toBe(keyId);
+      expect(await verifyTreeHead(head.jws, keysOf().keySet(own.id))).toMatchObject({ store_id: own.id });
+    }
+    expect(test.store.get(earlier.key)).toBeUndefined();
   });
 });
 

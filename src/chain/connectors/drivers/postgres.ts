@@ -4,7 +4,7 @@
  */
 import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
-import pg from "pg";
+import type pg from "pg";
 import { AppError } from "../../../platform/errors.js";
 import type { SocketAddress } from "../peers/peer-address.js";
 import type { Peer } from "./driver.js";
@@ -21,8 +21,10 @@ const UNKNOWN_DATABASE = "3D000";
 
 /** Logs in and asks for the server's version. Rejects as PeerProbe says. */
 export async function probePostgres(peer: Peer): Promise<string | undefined> {
+  // It takes 25 ms to load, and few servers ask a database.
+  const { default: driver } = await import("pg");
   return await withPeerSocket(peer, async ({ address, plain }) => {
-    const client = clientOver(peer, address, address.tls ? await upgraded(peer, address, plain) : plain);
+    const client = clientOver(driver, peer, address, address.tls ? await upgraded(peer, address, plain) : plain);
     // pg reports a lost connection by an event as well as by the rejected promise, which is enough here.
     client.on("error", () => undefined);
     try {
@@ -52,8 +54,13 @@ async function upgraded({ config }: Peer, address: SocketAddress, plain: Socket)
   return await secured(plain, address.host, config.tls);
 }
 
-function clientOver({ config, credentials }: Peer, address: SocketAddress, socket: Socket): pg.Client {
-  return new pg.Client({
+function clientOver(
+  driver: typeof pg,
+  { config, credentials }: Peer,
+  address: SocketAddress,
+  socket: Socket,
+): pg.Client {
+  return new driver.Client({
     stream: () => new OpenStream(socket),
     host: address.host,
     port: address.port,

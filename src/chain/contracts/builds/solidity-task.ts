@@ -26,7 +26,6 @@ export const SOLIDITY_PROCESS_LIMITS: ProcessTaskLimits = {
   // The artifact of a contract at the size limits of EIP-170 and EIP-3860 has well below 1 MiB, opcodes and metadata
   // included.
   answerBytesMax: 16 * 1024 ** 2,
-  openFilesMax: 64,
   heapMegabytesMax: 512,
   niceness: 15,
 };

@@ -10,7 +10,7 @@ import type { Egress } from "../../../platform/net/egress.js";
 import { AppError } from "../../../platform/errors.js";
 import type { Log } from "../../../platform/log.js";
 import { chainIdOf, type NetworkRecord } from "../network-port.js";
-import type { EndpointChange } from "../../rpc/endpoint-health.js";
+import type { EndpointChange, EndpointState } from "../../rpc/endpoint-health.js";
 import { RpcEndpoint, Unheard, type Authorization } from "../../rpc/endpoint.js";
 import { FailoverRpc } from "../../rpc/failover-rpc.js";
 import { basicAuthorization, type NetworkCredentials } from "../network-credentials.js";
@@ -175,6 +175,13 @@ export class RpcPool {
         cause: error,
       });
     }
+  }
+
+  /** Counts the nodes of the networks that were asked lately, by how they fare. */
+  figures(): Readonly<Record<EndpointState, number>> {
+    const counts = { untried: 0, up: 0, down: 0, mismatch: 0 };
+    for (const { rpc } of this.#clients.values()) for (const { state } of rpc.health()) counts[state] += 1;
+    return counts;
   }
 
   /** Drops the client of a network that was changed or deleted. */

@@ -192,6 +192,11 @@ export class NonceQueues {
     return this.#open.get(id)?.queued.state;
   }
 
+  /** Transactions whose end is not known yet. */
+  get openCount(): number {
+    return this.#open.size;
+  }
+
   /** Returns the number of the newest block of a network that was seen; undefined when none was. */
   headOf(networkId: string): number | undefined {
     return this.#watches.get(networkId)?.head;

@@ -50,9 +50,12 @@ export async function sendRaw(call: Call, options: SendOptions = {}): Promise<Re
   const token = options.token === undefined ? await accessToken() : (options.token ?? undefined);
   let answer = await fetchOnce(call, token, options);
   if (answer.status === 401 && options.token === undefined && token !== undefined) {
-    const fresh = await accessToken({ isRefused: true });
-    if (fresh !== undefined) answer = await fetchOnce(call, fresh, options);
-    if (answer.status === 401) forget();
+    const fresh = await accessToken({ refused: token });
+    // The same token comes back while the server cannot give another, which says nothing about the session.
+    if (fresh !== undefined && fresh !== token) {
+      answer = await fetchOnce(call, fresh, options);
+      if (answer.status === 401) forget();
+    }
   }
   if (answer.ok) return answer;
   throw await failureOf(answer);

@@ -13,10 +13,20 @@ export function readPlace(hash: string): Place {
   return {
     words: path
       .split("/")
-      .filter((word) => word !== "")
-      .map((word) => decodeURIComponent(word)),
+      .map(decoded)
+      // Dots alone are steps in the path of a call, and would lead a link to another route than its room calls.
+      .filter((word) => !["", ".", ".."].includes(word)),
     query: new URLSearchParams(query),
   };
+}
+
+function decoded(word: string): string {
+  try {
+    return decodeURIComponent(word);
+  } catch {
+    // A link that somebody cut: its word is no id, and the server says so.
+    return word;
+  }
 }
 
 /** Returns the place, and renders again when it changes. */

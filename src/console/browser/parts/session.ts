@@ -73,10 +73,11 @@ export async function finishSignIn(): Promise<string | undefined> {
   const login = text === null ? undefined : (JSON.parse(text) as PendingLogin);
   // The code must not stay in the history.
   history.replaceState(null, "", location.pathname + (login?.hash ?? ""));
+  // Before all else: whoever makes a link to this page could otherwise put words into its mouth.
+  if (login?.state !== query.get("state")) return "This login was not begun in this tab. Sign in again.";
   const refusal = query.get("error");
   if (refusal === "access_denied") return "You chose not to log in.";
   if (refusal !== null) return query.get("error_description") ?? refusal;
-  if (login?.state !== query.get("state")) return "This login was not begun in this tab. Sign in again.";
   try {
     const answer = await tokenRequest({
       grant_type: "authorization_code",
@@ -93,11 +94,14 @@ export async function finishSignIn(): Promise<string | undefined> {
 
 let refreshing: Promise<void> | undefined;
 
-/** Returns a token that is good for now; undefined when nobody is signed in. Refreshes at most once at a time. */
-export async function accessToken({ isRefused = false } = {}): Promise<string | undefined> {
+/**
+ * Returns a token that is good for now; undefined when nobody is signed in. Refreshes at most once at a time.
+ * @param options.refused a token that the server did not take; the same comes back while no other can be had
+ */
+export async function accessToken({ refused }: { readonly refused?: string } = {}): Promise<string | undefined> {
   const now = session.get();
   if (now === undefined) return undefined;
-  if (!isRefused && Date.now() < now.expiresAtMs - REFRESH_AHEAD_MS) return now.accessToken;
+  if (now.accessToken !== refused && Date.now() < now.expiresAtMs - REFRESH_AHEAD_MS) return now.accessToken;
   refreshing ??= refresh(now).finally(() => {
     refreshing = undefined;
   });
@@ -105,17 +109,27 @@ export async function accessToken({ isRefused = false } = {}): Promise<string | 
   return session.get()?.accessToken;
 }
 
-/** Ends the session here and on the server. */
+/**
+ * Ends the session here and on the server.
+ * @throws Error with a sentence when the server could not be told; here it has ended all the same
+ */
 export async function signOut(): Promise<void> {
   const now = session.get();
   forget();
+  // A refresh that is under way ends what it gets.
+  await refreshing;
   if (now === undefined) return;
-  const token = now.refreshToken ?? now.accessToken;
-  await fetch("api/v1/oauth/revoke", {
-    method: "POST",
-    headers: { "Content-Type": "application/x-www-form-urlencoded", Authorization: `Bearer ${now.accessToken}` },
-    body: new URLSearchParams({ token }),
-  }).catch(() => undefined);
+  const { accessToken: bearer, refreshToken, expiresAtMs } = now;
+  try {
+    if (refreshToken === undefined || Date.now() < expiresAtMs) await revoke(refreshToken ?? bearer, bearer);
+    else await revokeTokensOf(await tokenRequest({ grant_type: "refresh_token", refresh_token: refreshToken }));
+  } catch (error) {
+    // What the server does not take any more has ended there.
+    if (!(error instanceof TokenRefused))
+      throw new Error(
+        "You are signed out here, but the server could not be told. Sign in again and end the login under People, tokens.",
+      );
+  }
 }
 
 /** Forgets the session here. */
@@ -130,14 +144,32 @@ async function refresh(now: Session): Promise<void> {
     return;
   }
   try {
-    keep(await tokenRequest({ grant_type: "refresh_token", refresh_token: now.refreshToken }));
+    const answer = await tokenRequest({ grant_type: "refresh_token", refresh_token: now.refreshToken });
+    if (session.get() === now) keep(answer);
+    // The user has signed out meanwhile.
+    else await revokeTokensOf(answer);
   } catch (error) {
     // A server that is away says nothing about the session.
-    if (error instanceof TokenRefused) forget();
+    if (error instanceof TokenRefused && session.get() === now) forget();
   }
 }
 
 class TokenRefused extends Error {}
+
+async function revokeTokensOf({ access_token: bearer, refresh_token: token }: TokenAnswer): Promise<void> {
+  await revoke(token ?? bearer, bearer);
+}
+
+/** Ends the session of a token. The bearer shows whose it is. */
+async function revoke(token: string, bearer: string): Promise<void> {
+  const answer = await fetch("api/v1/oauth/revoke", {
+    method: "POST",
+    headers: { "Content-Type": "application/x-www-form-urlencoded", Authorization: `Bearer ${bearer}` },
+    body: new URLSearchParams({ token }),
+  });
+  if (answer.status === 401) throw new TokenRefused("the session has ended");
+  if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
+}
 
 async function tokenRequest(members: Readonly<Record<string, string>>): Promise<TokenAnswer> {
   const answer = await fetch("api/v1/oauth/token", {

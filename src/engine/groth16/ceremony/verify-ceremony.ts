@@ -216,6 +216,7 @@ class CeremonyVerifier {
     const { value, iterations_exp: iterations } = beacon;
     const fault = drandFaultOf(beacon);
     if (fault !== undefined) throw new Failed(`the beacon: ${fault}`);
+    requireSigned(beacon);
     return `the last contribution follows from ${value}, hashed 2^${iterations} times, ${saidOrigin(beacon)}`;
   }
 
@@ -373,6 +374,16 @@ function drandFaultOf(beacon: PublishedBeacon): string | undefined {
   const { round, value: randomness, signature, previous_signature: previous } = beacon;
   if (chain === undefined || round === null || signature === undefined || signature === null) return undefined;
   return findDrandFault({ chain, round, randomness, signature, previousSignature: previous ?? null });
+}
+
+/** Otherwise whoever leaves the signature out could name any value as that of a chain whose rounds are signed. */
+function requireSigned(beacon: PublishedBeacon): void {
+  const { source, round, network } = beacon;
+  const name = source === "drand" ? drandChainName(network?.toLowerCase() ?? "") : undefined;
+  if (name !== undefined && signedChain(beacon) === undefined)
+    throw new NotTried(
+      `the transcript has no signature of drand's ${name} for the beacon: compare its value with round ${round ?? "of no number"}`,
+    );
 }
 
 /** Where the value comes from: signed by drand, or a claim of the transcript, which its reader can check. */

@@ -18,11 +18,22 @@ export interface AdmissionDependencies {
 export class Admission {
   readonly #isUnsealed: () => boolean;
   readonly #rates: RateLimiter | undefined;
+  #isLeaving = false;
   #isDraining = false;
 
   constructor(limits: HttpLimits, dependencies: AdmissionDependencies) {
     this.#isUnsealed = dependencies.isUnsealed;
     this.#rates = limits.rateLimits ? new RateLimiter(limits, dependencies) : undefined;
+  }
+
+  /** True once the server is about to stop, and from then on: every answer ends its connection. */
+  get isLeaving(): boolean {
+    return this.#isLeaving;
+  }
+
+  /** Serves on, but lets clients look for another server with their next connection. */
+  startLeaving(): void {
+    this.#isLeaving = true;
   }
 
   /** True once the server is stopping. */
@@ -32,6 +43,7 @@ export class Admission {
 
   /** Refuses all requests from now on, except those for the service's own routes. */
   startDraining(): void {
+    this.#isLeaving = true;
     this.#isDraining = true;
   }
 

@@ -45,9 +45,11 @@ export function replyAnswer(
   }
   if (reply.fixed !== undefined) {
     assert(spec.bytes !== undefined && spec.fixed === true, "fixed bytes are answered where the route declares them");
+    const own = new Set(headers.map(([name]) => name));
     return staticAnswer(reply.fixed, spec.bytes, exchange.head).then((answer) => ({
       ...answer,
-      headers: [...(answer.headers ?? []), ...headers],
+      // The handler knows better how long its answer may be kept.
+      headers: [...(answer.headers ?? []).filter(([name]) => !own.has(name)), ...headers],
       noStore,
     }));
   }

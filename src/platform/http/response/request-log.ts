@@ -2,7 +2,7 @@
 import type { Clock } from "../../clock.js";
 import { HTTP_METHODS } from "../../contract/route.js";
 import type { AppError } from "../../errors.js";
-import type { Log } from "../../log.js";
+import type { Log, LogFields } from "../../log.js";
 import type { Exchange } from "../request/exchange.js";
 
 /** What is counted of requests. */
@@ -26,12 +26,19 @@ const LABELLED_METHODS: ReadonlySet<string> = new Set([...HTTP_METHODS, "HEAD", 
 /** Statuses with which a gateway reports that an upstream server failed (RFC 9110, sections 15.6.3 and 15.6.5). */
 const UPSTREAM_ERRORS: ReadonlySet<number> = new Set([502, 504]);
 
+export interface RequestLogOptions {
+  /** Writes a line for each request that ended, with the client's address. */
+  readonly isAccessLogged: boolean;
+}
+
 export class RequestLog {
+  readonly #isAccessLogged: boolean;
   readonly #log: Log;
   readonly #clock: Clock;
   readonly #metrics: HttpMetrics | undefined;
 
-  constructor(dependencies: RequestLogDependencies) {
+  constructor(options: RequestLogOptions, dependencies: RequestLogDependencies) {
+    this.#isAccessLogged = options.isAccessLogged;
     this.#log = dependencies.log;
     this.#clock = dependencies.clock;
     this.#metrics = dependencies.metrics;
@@ -52,11 +59,15 @@ export class RequestLog {
       exchange.status,
       durationMs / 1000,
     );
-    this.#log.debug("request", () => ({
+    const fields = (): LogFields => ({
       ...fieldsOf(exchange),
+      method: LABELLED_METHODS.has(method) ? method : OTHER_METHOD,
       status: exchange.status,
       duration_ms: Math.round(durationMs * 1000) / 1000,
-    }));
+    });
+    // The path stays out: it may have ids of records, and what a client sent in place of one.
+    if (this.#isAccessLogged) this.#log.info("request", { ...fields(), address: exchange.address });
+    else this.#log.debug("request", fields);
   }
 
   /** Reports a failure that becomes an answer; only those with a status of 500 and more are worth a line. */

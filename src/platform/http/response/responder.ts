@@ -13,7 +13,7 @@ export interface ResponderDependencies {
   readonly requestLog: RequestLog;
   readonly streams: StreamOpener;
   /** While true, answers close their connections. */
-  readonly isDraining: () => boolean;
+  readonly isLeaving: () => boolean;
 }
 
 export class Responder {
@@ -28,10 +28,10 @@ export class Responder {
    * answer goes out in pieces: each promise would cost every request its share.
    */
   send(exchange: Exchange, answer: Answer): Promise<void> | undefined {
-    const { clock, streams, isDraining } = this.#dependencies;
+    const { clock, streams, isLeaving } = this.#dependencies;
     let sending: Promise<void> | undefined;
     // Once for all: the answer that is under way must not change its mind.
-    if (exchange.isOpen && (answer.closes === true || isDraining())) exchange.endsConnection = true;
+    if (exchange.isOpen && (answer.closes === true || isLeaving())) exchange.endsConnection = true;
     try {
       if (answer.stream === undefined) sending = sendAnswer(exchange, answer, clock);
       else streams.open(exchange, answer, answer.stream);

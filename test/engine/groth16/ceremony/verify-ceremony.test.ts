@@ -197,6 +197,17 @@ describe("the transcript of a ceremony", () => {
     expect(await told(manual)).toBe(`${follows} the dice of the assembly: compare it with what was published`);
   });
 
+  it.each([
+    ["signature", { round: 1000 }],
+    ["round", { round: null, signature: "b4".repeat(48) }],
+  ])("does not take a value for that of a known drand chain without its %s", async (_what, beacon) => {
+    const network = "52DB9BA70E0CC0F6EAF7803DD07447A1F5477735FD3F661792BA94600C84E971";
+    const named = { ...document, beacon: { ...document.beacon, ...beacon, network } };
+    const [finding] = await verifyCeremony(named, files, { checks: ["beacon"] });
+    expect(finding).toMatchObject({ check: "beacon", verdict: "not_tried" });
+    expect(finding?.message).toContain("no signature of drand's quicknet");
+  });
+
   it("finds another beacon, other iterations, and none", async () => {
     const two = await contributeOurs(await contributeOurs(started.initial, { name: "Ada" }), { name: "Grace" });
     expect((await failures({ zkey: rangeOfBytes(two) })).beacon).toContain("no beacon");

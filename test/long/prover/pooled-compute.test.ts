@@ -17,7 +17,7 @@ import { chainFixture, r1csFile } from "../../support/groth16-fixtures.js";
 import { removeFolder } from "../../support/temporary-folder.js";
 import { recordedLog } from "../../support/silent-log.js";
 import { subject } from "../../vault/support.js";
-import { failureOf, never, openTestRegistry, principalOf, provision, type TestRegistry } from "../support.js";
+import { failureOf, never, openTestRegistry, principalOf, provision, type TestRegistry } from "../../prover/support.js";
 
 const log = recordedLog();
 const pools = new ComputePools(

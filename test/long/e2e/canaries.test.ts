@@ -9,15 +9,15 @@ import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { CompactEncrypt, importJWK } from "jose";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { ROUTE_LIST } from "../../src/api.js";
-import { auditLines } from "../../src/platform/audit/audit-log.js";
-import type { RouteSpec } from "../../src/platform/contract/route.js";
-import { openStoreReader } from "../../src/platform/store/lmdb/lmdb-store.js";
-import { startKubo, type KuboDouble } from "../support/kubo-double.js";
-import { provisioned, startServer, type Api, type TestServer } from "../support/server.js";
-import { textOf } from "../support/response.js";
-import { PHRASE, PHRASE_HASH } from "../vault/support.js";
-import { newFolder } from "../support/temporary-folder.js";
+import { ROUTE_LIST } from "../../../src/api.js";
+import { auditLines } from "../../../src/platform/audit/audit-log.js";
+import type { RouteSpec } from "../../../src/platform/contract/route.js";
+import { openStoreReader } from "../../../src/platform/store/lmdb/lmdb-store.js";
+import { startKubo, type KuboDouble } from "../../support/kubo-double.js";
+import { provisioned, startServer, type Api, type TestServer } from "../../support/server.js";
+import { textOf } from "../../support/response.js";
+import { PHRASE, PHRASE_HASH } from "../../vault/support.js";
+import { newFolder } from "../../support/temporary-folder.js";
 
 const ENV = {
   SEAL_UNSEAL_VALIDATION_HASH: PHRASE_HASH,

@@ -11,7 +11,7 @@ import { environmentSealProvider } from "../../../src/vault/seal/providers/envir
 import { rekeyStore } from "../../../src/vault/seal/rekey.js";
 import { admitSealStart, SEAL_MODE_KEY, type SealStart } from "../../../src/vault/seal/start-mode.js";
 import { newFolder, removeFolder } from "../../support/temporary-folder.js";
-import { openTestVault, PHRASE, PHRASE_HASH } from "../support.js";
+import { openTestVault, PHRASE, PHRASE_HASH } from "../../vault/support.js";
 
 const CHAIN_KEY = new Uint8Array(32);
 let folder: string;

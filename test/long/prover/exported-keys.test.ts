@@ -2,17 +2,17 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { exportNeeds } from "../../src/engine/proof-systems/memory-needs.js";
-import type { Subject } from "../../src/platform/auth/principal.js";
-import type { ProverCompute } from "../../src/prover/compute/compute.js";
-import { AppError } from "../../src/platform/errors.js";
-import { MADE_FILES, MadeFiles } from "../../src/prover/made-files.js";
-import { SourceFiles } from "../../src/prover/provisioning/source-files.js";
-import { ProverRepository } from "../../src/prover/repository.js";
-import { removeFolder } from "../support/temporary-folder.js";
-import { subject } from "../vault/support.js";
-import { LocalCompute } from "./local-compute.js";
-import { CUBIC, eventually, failureOf, openTestRegistry, provision, type TestRegistry } from "./support.js";
+import { exportNeeds } from "../../../src/engine/proof-systems/memory-needs.js";
+import type { Subject } from "../../../src/platform/auth/principal.js";
+import type { ProverCompute } from "../../../src/prover/compute/compute.js";
+import { AppError } from "../../../src/platform/errors.js";
+import { MADE_FILES, MadeFiles } from "../../../src/prover/made-files.js";
+import { SourceFiles } from "../../../src/prover/provisioning/source-files.js";
+import { ProverRepository } from "../../../src/prover/repository.js";
+import { removeFolder } from "../../support/temporary-folder.js";
+import { subject } from "../../vault/support.js";
+import { LocalCompute } from "../../prover/local-compute.js";
+import { CUBIC, eventually, failureOf, openTestRegistry, provision, type TestRegistry } from "../../prover/support.js";
 
 /** Notes in whose turn files are made, and holds them until the test lets them go. */
 class HeldCompute extends LocalCompute {

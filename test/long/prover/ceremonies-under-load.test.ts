@@ -6,8 +6,8 @@ import { CeremonyRecords } from "../../../src/prover/ceremonies/ceremony-records
 import { mergeCommits } from "../../../src/platform/store/commits.js";
 import { StoreConflict } from "../../../src/platform/store/store.js";
 import { eventually } from "../../support/eventually.js";
-import { LocalCeremonies } from "../local-ceremonies.js";
-import { BEACON_BODY, CeremonyGround, OWNER, contributeByOurs } from "./support.js";
+import { LocalCeremonies } from "../../prover/local-ceremonies.js";
+import { BEACON_BODY, CeremonyGround, OWNER, contributeByOurs } from "../../prover/ceremonies/support.js";
 
 /** Steps wait where a test asks for it, and say who their owner is. */
 class GatedCeremonies extends LocalCeremonies {
