@@ -3,6 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { compileCircuit } from "../../engine/circuit/compile-circuit.js";
 import { StartError } from "../../platform/start-error.js";
+import { canonicalCurve } from "../../prover/curve-names.js";
 import type { Proofwright } from "../../sdk/proofwright.js";
 import type { Prover } from "../../sdk/types.js";
 import { ProgressLine } from "../../progress-line.js";
@@ -12,7 +13,7 @@ import { signedIn, type ClientFlags } from "./signed-in.js";
 
 /** Member of the prover's free data by which the same source is found again. */
 const HASH_MEMBER = "deployed_sha256";
-const CURVES = ["BN254", "BLS12-381"] as const;
+const CURVES = ["BN254", "BLS12_381"] as const;
 const FIRST_CIRCUIT = `pragma circom 2.1.0;
 
 // Knowledge of two factors of c.
@@ -52,7 +53,8 @@ export function printManifestSchema(): number {
 /** Compiles a folder's circuit on this machine. Returns 0 when it compiles, 1 otherwise. */
 export async function runCircuitCheck(path: string, flags: ClientFlags): Promise<number> {
   const { manifest, files } = await readCircuitFolder(path);
-  const curve = CURVES.find((known) => known === manifest.curve);
+  const named = canonicalCurve(manifest.curve, CURVES);
+  const curve = CURVES.find((known) => known === named);
   if (curve === undefined)
     throw new StartError(`"${manifest.curve}" cannot be compiled for here; the curves are ${CURVES.join(" and ")}.`);
   const result = await compileCircuit({ sources: files, main: manifest.main, curve, ...manifest.options });

@@ -18,7 +18,7 @@ beforeAll(async () => {
   config = newFolder("client");
   const login = await run(["login", `--server=${server.url}`, `--email=${user.email}`], { input: user.password });
   expect(login).toMatchObject({ status: 0, errors: "" });
-}, 60_000);
+});
 
 afterAll(async () => {
   await server.dispose();
@@ -142,6 +142,15 @@ describe("a circuit's folder", () => {
   it("is begun, checked, deployed once, proved with and verified", async () => {
     const folder = await circuitFolder("product");
     expect(await run(["circuit", "check", folder])).toMatchObject({ status: 0, errors: "" });
+    const manifest = JSON.parse(readFileSync(join(folder, "proofwright.json"), "utf8")) as object;
+    for (const [curve, status] of [
+      ["bls12-381", 0],
+      ["secp256k1", 2],
+    ] as const) {
+      writeFileSync(join(folder, "proofwright.json"), JSON.stringify({ ...manifest, curve }));
+      expect(await run(["circuit", "check", folder]), curve).toMatchObject({ status });
+    }
+    writeFileSync(join(folder, "proofwright.json"), JSON.stringify(manifest));
     const first = await run(["circuit", "deploy", folder, "--json"]);
     expect(first).toMatchObject({ status: 0, errors: "" });
     const deployed = JSON.parse(first.output) as { id: string; created: boolean };
@@ -173,7 +182,7 @@ describe("a circuit's folder", () => {
     expect(pulled).toMatchObject({ status: 0, errors: "" });
     expect(JSON.parse(readFileSync(join(to, "verifying_key.json"), "utf8"))).toMatchObject({ protocol: "groth16" });
     expect(await run(["artifacts", "pull", deployed.id, "../x", `--to=${to}`])).toMatchObject({ status: 2 });
-  }, 60_000);
+  });
 
   it("that does not compile is told with the place, here and by the server", async () => {
     const folder = await circuitFolder("broken");
@@ -185,7 +194,7 @@ describe("a circuit's folder", () => {
     expect(check).toMatchObject({ status: 1 });
     expect(check.output).toContain("main.circom:2");
     expect(await run(["circuit", "deploy", folder])).toMatchObject({ status: 1, output: "" });
-  }, 60_000);
+  });
 
   it("is refused without its files, and begun only once", async () => {
     const folder = await circuitFolder("twice");
