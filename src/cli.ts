@@ -268,6 +268,17 @@ status: 0 genuine, and the proof is valid; 1 not genuine, or of something else; 
   },
 };
 
+/** Commands of the client, parsed by commander in a module that the server's start does not load. */
+const CLIENT_COMMANDS: Readonly<Record<string, string>> = {
+  login: "log in to a server",
+  logout: "end the session, and forget its tokens",
+  whoami: "say who is logged in",
+  circuit: "begin, check, deploy and list circuits",
+  prove: "make a proof",
+  verify: "verify a proof",
+  artifacts: "download files of provers",
+};
+
 const USAGE = `Proofwright: zero-knowledge prover registry, key vault, chain and identity server
 
 Usage: proofwright COMMAND [flags]
@@ -276,7 +287,13 @@ ${Object.entries(COMMANDS)
   .map(([name, { summary }]) => `  ${name.padEnd(14)}${summary}`)
   .join("\n")}
 
-\`proofwright COMMAND --help\` says more.
+On a server, as its client:
+
+${Object.entries(CLIENT_COMMANDS)
+  .map(([name, summary]) => `  ${name.padEnd(14)}${summary}`)
+  .join("\n")}
+
+\`proofwright --version\` prints the version, \`proofwright COMMAND --help\` says more.
 `;
 
 /** The data folder that a flag, the environment or the default names. */
@@ -321,6 +338,17 @@ async function main(): Promise<number> {
   if (name === undefined || name === "help" || name === "--help" || name === "-h") {
     process.stdout.write(USAGE);
     return name === undefined ? 2 : 0;
+  }
+  if (name === "--version" || name === "-V") {
+    const { readFileSync } = await import("node:fs");
+    const { PACKAGE_ROOT } = await import("./platform/files/package-root.js");
+    const { version } = JSON.parse(readFileSync(`${PACKAGE_ROOT}/package.json`, "utf8")) as { version: string };
+    process.stdout.write(`${version}\n`);
+    return 0;
+  }
+  if (Object.hasOwn(CLIENT_COMMANDS, name)) {
+    const { runClientCommand } = await import("./commands/client/client-program.js");
+    return await runClientCommand([name, ...args]);
   }
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (command === undefined) throw new ConfigError(`"${name}" is not a command; see \`proofwright --help\`.`);
