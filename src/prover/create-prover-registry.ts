@@ -72,7 +72,6 @@ import { BuiltInCircuits, type SourceLimits } from "./provisioning/sources.js";
 import { Imports } from "./imports/imports.js";
 import { Uploads, type UploadLimits } from "./imports/uploads.js";
 import { SourceFiles } from "./provisioning/source-files.js";
-import type { ProofStores } from "./stores/proof-stores.js";
 import { StatusWatch } from "./provisioning/status-watch.js";
 import { createProofStores, openProofStores } from "./stores/create-proof-stores.js";
 import { storeHandlers } from "./stores/store-handlers.js";
