@@ -26,8 +26,9 @@ import {
 import { newFolder } from "../../support/temporary-folder.js";
 
 const opened: TestVault[] = [];
+/** Without threads unless they are asked for: what the seal decides, it decides on the main thread. */
 async function open(options: TestVaultOptions = {}): Promise<TestVault> {
-  const test = await openTestVault(options);
+  const test = await openTestVault({ isOnThisThread: true, ...options });
   opened.push(test);
   return test;
 }
@@ -36,10 +37,12 @@ afterEach(async () => {
 });
 
 const owner = subject();
+/** For what happens in the threads: their keys, their memory, and operations that run while the seal changes. */
+const THREADS = { isOnThisThread: false } as const;
 
 describe("unsealing", () => {
   it("starts sealed, opens with the right key and tells so", async () => {
-    const test = await open({ unsealed: false });
+    const test = await open({ ...THREADS, unsealed: false });
     expect(test.vault.sealStatus()).toEqual({ sealed: true, provider: "environment", initialised: false });
     await test.vault.unseal(owner, sealBody(PHRASE));
     expect(test.vault.state()).toBe("unsealed");
@@ -117,7 +120,7 @@ describe("unsealing", () => {
   });
 
   it("allows ten wrong keys a minute per subject, sent one after the other or all at once", async () => {
-    const test = await open({ unsealed: false });
+    const test = await open({ ...THREADS, unsealed: false });
     const guesser = subject();
     const codes = await Promise.all(
       Array.from({ length: 15 }, async () => await codeOf(() => test.vault.unseal(guesser, sealBody(OTHER_PHRASE)))),
@@ -138,7 +141,7 @@ describe("unsealing", () => {
   });
 
   it("opens once when asked from several sides at the same time", async () => {
-    const test = await open({ unsealed: false });
+    const test = await open({ ...THREADS, unsealed: false });
     const codes = await Promise.all(
       [PHRASE, OTHER_PHRASE, PHRASE].map(
         async (phrase) => await codeOf(() => test.vault.unseal(subject(), sealBody(phrase))),
@@ -151,12 +154,12 @@ describe("unsealing", () => {
 
 describe("the sentinel", () => {
   it("opens the same store again after a restart, with everything readable", async () => {
-    const first = await open();
+    const first = await open(THREADS);
     const { id } = await first.vault.createVault(owner, { name: "v" });
     const secret = await first.vault.createSecret(owner, id, { name: "n", type: "t", value: "kept" });
     await first.close({ keep: true });
     opened.pop();
-    const second = await open({ folder: first.folder });
+    const second = await open({ ...THREADS, folder: first.folder });
     expect(await second.vault.retrieveSecret(owner, id, secret.id)).toBe("kept");
   });
 
@@ -201,7 +204,7 @@ describe("the sentinel", () => {
 
 describe("sealing", () => {
   it("needs the right key, drops the keys, and opens again", async () => {
-    const test = await open();
+    const test = await open(THREADS);
     const { id } = await test.vault.createVault(owner, { name: "v" });
     const secret = await test.vault.createSecret(owner, id, { name: "n", type: "t", value: "kept" });
     expect(await codeOf(() => test.vault.seal(owner, sealBody(OTHER_PHRASE)))).toBe("seal_key_rejected");
@@ -217,7 +220,7 @@ describe("sealing", () => {
   });
 
   it("answers every data operation with vault_sealed, whether or not the thing exists", async () => {
-    const test = await open();
+    const test = await open(THREADS);
     const { id } = await test.vault.createVault(owner, { name: "v" });
     const key = await test.vault.createKey(owner, id, { spec: "ChaCha20", name: "k" });
     const secret = await test.vault.createSecret(owner, id, { name: "n", type: "t", value: "v" });
@@ -262,7 +265,7 @@ describe("sealing", () => {
   });
 
   it("lets running operations end, each with a sound answer or vault_sealed", async () => {
-    const test = await open();
+    const test = await open(THREADS);
     const { id } = await test.vault.createVault(owner, { name: "v" });
     const key = await test.vault.createKey(owner, id, { spec: "AES-256-GCM", name: "k" });
     const running = Array.from(
@@ -286,13 +289,14 @@ describe("sealing", () => {
   it("seals itself when the worker loses its keys, and opens itself again where the provider has the key", async () => {
     let worker: VaultTaskRunner | undefined;
     const wrapWorker = (inner: VaultTaskRunner): VaultTaskRunner => (worker = inner);
-    const manual = await open({ wrapWorker });
+    const manual = await open({ ...THREADS, wrapWorker });
     await worker!.recycle();
     expect(await codeOf(() => manual.vault.createVault(owner, { name: "v" }))).toBe("vault_sealed");
     expect(manual.vault.state()).toBe("fault_sealed");
     expect(await codeOf(() => manual.vault.unseal(owner, sealBody(PHRASE)))).toBe("fulfilled");
 
     const automatic = await open({
+      ...THREADS,
       wrapWorker,
       provider: environmentSealProvider({ key: PHRASE, validationHash: PHRASE_HASH }),
     });
@@ -303,7 +307,7 @@ describe("sealing", () => {
   });
 
   it("seals without a key on shutdown, after the running operations", async () => {
-    const test = await open();
+    const test = await open(THREADS);
     const running = Array.from({ length: 20 }, async () => await test.vault.prepareVault(owner, { name: "v" }));
     const [answers] = await Promise.all([Promise.all(running), test.seal.shutDown()]);
     expect(answers).toHaveLength(20);
@@ -329,7 +333,11 @@ describe("sealing", () => {
 
 describe("the phrase in memory", () => {
   it("never becomes a string of the main thread: a heap snapshot after unsealing does not hold it", async () => {
-    const test = await open({ unsealed: false, provider: environmentSealProvider({ validationHash: OTHER_HASH }) });
+    const test = await open({
+      ...THREADS,
+      unsealed: false,
+      provider: environmentSealProvider({ validationHash: OTHER_HASH }),
+    });
     // A phrase that is no constant of this file, so that only the vault could have kept it.
     const issued = test.vault.createUnsealerKey();
     const words = Buffer.from(issued).subarray(8, Buffer.from(issued).indexOf('","'));
