@@ -13,7 +13,7 @@ export type Json = Readonly<Record<string, unknown>>;
 export type Bearer = "user" | "application" | "organization" | "nobody";
 
 /** A provisioned prover of the application, and the members of it that clients repeat. */
-export interface Prover {
+interface Prover {
   readonly id: string;
   readonly note_store_id: string;
 }

@@ -1,7 +1,7 @@
 /** The calls of existing clients (existing-client-calls.ts), and what they do besides, against the real server. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startServer, type TestServer } from "../support/server.js";
+import { provisioned, startServer, type TestServer } from "../support/server.js";
 import {
   CHAIN,
   CONNECTOR,
@@ -13,7 +13,6 @@ import {
   VAULT,
   type Bearer,
   type Json,
-  type Prover,
   type Row,
   type World,
 } from "./existing-client-calls.js";
@@ -56,15 +55,12 @@ afterAll(async () => {
 
 /** Makes a prover and a proof. */
 async function provenBy(token: string): Promise<Pick<World, "prover" | "proof">> {
-  const post = async (path: string, body: Json): Promise<Json> => {
-    const headers = { authorization: `bearer ${token}`, "content-type": "application/json", prefer: "wait=300" };
-    const answer = await fetch(`${server.url}/api/v1/${path}`, { method: "POST", headers, body: JSON.stringify(body) });
-    return (await answer.json()) as Json;
-  };
-  const of = { name: PROVER_NAME, identifier: "cubic", proving_scheme: "groth16", curve: "BN254" };
-  const prover = (await post("provers", of)) as Json & Prover;
-  const { proof } = await post(`provers/${prover.id}/prove`, { witness: { X: "3", Y: "35" } });
-  return { prover, proof: String(proof) };
+  const api = server.as(token);
+  const circuit = { name: PROVER_NAME, identifier: "cubic", proving_scheme: "groth16", curve: "BN254" } as const;
+  const id = await provisioned(api, circuit);
+  const { body } = await api.prove({ params: { id }, body: { witness: { X: "3", Y: "35" } } });
+  const prover = (await api.getProver({ params: { id } })).body;
+  return { prover: { ...prover }, proof: body.proof };
 }
 
 async function send(as: Bearer, [method, path, body]: ReturnType<Row["request"]>): Promise<Response> {
