@@ -32,6 +32,8 @@ export interface RequestHead {
    * ambiguous, or the body is chunked, whose end the library does not check.
    */
   readonly endsConnection: boolean;
+  /** The client asked for that by `Connection: close`. */
+  readonly saysClose: boolean;
   /** A body follows: Content-Length above 0, or chunked. */
   readonly hasBody: boolean;
   /** Content-Length in bytes; undefined when absent or chunked. */
@@ -119,6 +121,7 @@ export function readHead(request: RawRequest): RequestHead {
     query: request.getQuery() ?? "",
     framingFault,
     endsConnection: framing.saysClose || framing.isChunked || framingFault !== undefined,
+    saysClose: framing.saysClose,
     hasBody: framing.isChunked || (contentLength ?? 0) > 0,
     contentLength,
     authorization,

@@ -51,14 +51,17 @@ const STATUS_LINES = new Map(
   Object.entries(STATUS_CODES).map(([status, reason]) => [Number(status), `${status} ${reason ?? ""}`]),
 );
 
-/** Writes the status line and the headers; must be called inside a cork. */
-export function writeHead(exchange: Exchange, answer: Answer): void {
+/**
+ * Writes the status line and the headers; must be called inside a cork.
+ * @param saysClose false where the library will write `Connection: close` itself
+ */
+export function writeHead(exchange: Exchange, answer: Answer, saysClose = exchange.endsConnection): void {
   const { response } = exchange;
   response.writeStatus(STATUS_LINES.get(answer.status) ?? String(answer.status));
   response.writeHeader(FIRST_HEADER, FIRST_VALUE_AND_LINES);
   response.writeHeader("X-Request-Id", exchange.requestId);
   if (answer.noStore === true) response.writeHeader("Cache-Control", "no-store");
-  if (exchange.endsConnection) response.writeHeader("Connection", "close");
+  if (saysClose) response.writeHeader("Connection", "close");
   if (answer.contentType !== undefined) response.writeHeader("Content-Type", answer.contentType);
   for (const [name, value] of answer.headers ?? []) response.writeHeader(name, value);
 }

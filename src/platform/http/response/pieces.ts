@@ -5,14 +5,16 @@ import { STREAM_CHUNK_BYTES } from "../limits/limits.js";
 import type { Exchange } from "../request/exchange.js";
 import { writeHead, type Answer, type BodySource } from "./answer.js";
 
-const NOTHING = new Uint8Array(0);
-
 /**
  * Sends an answer with a body of at least one byte. Resolves when the last piece is out, or the client is gone. Where
  * the answer is the last one of its connection, closes the connection; see `sendAnswer`.
  * @throws data_corrupt or the source's other failures, with the connection closed
  */
 export async function sendPieces(exchange: Exchange, answer: Answer, source: BodySource, clock: Clock): Promise<void> {
+  if (exchange.endsConnection && source.bytes === 1) {
+    await sendOnlyByte(exchange, answer, source);
+    return;
+  }
   const pieces = exchange.endsConnection ? withLastByteApart(source) : source;
   let piece: Uint8Array | undefined = await pieces.read(0, STREAM_CHUNK_BYTES);
   if (!exchange.isOpen) return;
@@ -24,6 +26,23 @@ export async function sendPieces(exchange: Exchange, answer: Answer, source: Bod
     piece = await nextPiece(exchange, pieces, offset);
   }
   if (exchange.endsConnection) exchange.finishAndClose();
+}
+
+/**
+ * Sends the last answer of a connection where its body is one byte, which cannot be held back. The library has parsed
+ * what it read before the turn is over: a request that came behind is refused by closing the connection.
+ */
+async function sendOnlyByte(exchange: Exchange, answer: Answer, source: BodySource): Promise<void> {
+  await nextTurn();
+  const byte = await source.read(0, 1);
+  if (!exchange.isOpen) return;
+  const { response } = exchange;
+  response.cork(() => {
+    // The library says that it closes, unless the client did.
+    writeHead(exchange, answer, exchange.head.saysClose);
+    response.end(byte, true);
+  });
+  exchange.finish(answer.status);
 }
 
 /**
@@ -101,8 +120,8 @@ class PieceWriter {
     if (!exchange.isSending) return true;
     let taken = false;
     exchange.response.cork(() => {
-      if (head !== undefined) this.#writeHead(head);
-      const [ok, hasResponded] = exchange.response.tryEnd(bytes, this.#offeredBytes);
+      if (head !== undefined) writeHead(exchange, head);
+      const [ok, hasResponded] = exchange.response.tryEnd(bytes, this.#offeredBytes(head !== undefined));
       taken = ok || hasResponded;
       if (hasResponded) exchange.finish(exchange.status);
     });
@@ -110,14 +129,12 @@ class PieceWriter {
     return taken;
   }
 
-  #writeHead(head: Answer): void {
-    writeHead(this.#exchange, head);
-    // The first call makes Content-Length of the total that it is given; later ones only compare with it.
-    if (this.#exchange.endsConnection) this.#exchange.response.tryEnd(NOTHING, this.#totalBytes);
-  }
-
-  /** One more than there are, where the answer must not be finished by its last byte. */
-  get #offeredBytes(): number {
-    return this.#exchange.endsConnection ? this.#totalBytes + 1 : this.#totalBytes;
+  /**
+   * The first call makes Content-Length of the total that it is given, later ones only compare with it: one more than
+   * there are, where the answer must not be finished by its last byte. The first piece of such an answer is never the
+   * whole of it.
+   */
+  #offeredBytes(isFirst: boolean): number {
+    return this.#exchange.endsConnection && !isFirst ? this.#totalBytes + 1 : this.#totalBytes;
   }
 }
