@@ -3,7 +3,10 @@ import base from "./vitest.js";
 
 const { projects: _default, ...shared } = base.test ?? {};
 
-/** The runs of minutes and hours (test/long, test/slow), and those with a browser (test/browser): one file at a time, with no time limit worth speaking of. */
+/**
+ * The runs of minutes and hours (test/slow), and those with a browser (test/browser): one file at a time, with no time
+ * limit worth speaking of. The long ones (test/long) run beside each other, with `--file-parallelism`.
+ */
 export default mergeConfig(
   { test: shared },
   defineConfig({
