@@ -127,8 +127,8 @@ export class SharedParts {
 
   /**
    * Returns a reference to the part under its name, to which a hash is added where it is not the usual one.
-   * @param short says the same as the part in few words, such as another reference with a description; then the part is a
-   *   component only where many operations have it, as it is longer than what its name saves a few of them
+   * @param short says the same as the part in few words, such as another reference with a description; then the part
+   *   is a component only where many operations have it, as it is longer than what its name saves a few of them
    */
   place(part: JsonObject, name: string, short?: JsonObject): JsonObject {
     const key = JSON.stringify(part);
