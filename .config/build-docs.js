@@ -8,6 +8,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { addCompressed } from "./compress.js";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const SOURCES = "src/docs";
@@ -24,7 +25,7 @@ export const docsSources = () => [
   ...groups().flatMap(({ pages }) => Object.values(pages)),
   ...["code-samples.ts", "start.ts", "reference.css", "guides.css"].map((name) => `${SOURCES}/browser/${name}`),
   ...["calls.ts", "api-calls.ts"].map((name) => `src/console/browser/parts/${name}`),
-  ...[`${SOURCES}/guides/pages.json`, ".config/build-docs.js", "package-lock.json"],
+  ...[`${SOURCES}/guides/pages.json`, ".config/build-docs.js", ".config/compress.js", "package-lock.json"],
 ];
 
 export async function buildDocs() {
@@ -53,6 +54,8 @@ export async function buildDocs() {
   writeFileSync(join(OUTPUT, "SCALAR-LICENSE"), textOf(`node_modules/${SCALAR}/LICENSE`));
   writeFileSync(join(OUTPUT, "reference.html"), referencePage({ reference, start, style: referenceStyle }));
   const guides = writeGuides(Marked, guideStyle);
+  const made = ["reference.html", ...[scripts, styles, guides].flatMap(Object.values), "guides/index.html"];
+  await addCompressed(made.map((name) => join(OUTPUT, name)));
   const manifest = { page: "reference.html", scripts, styles, index: "guides/index.html", guides };
   writeFileSync(join(OUTPUT, "manifest.json"), JSON.stringify(manifest));
 }

@@ -11,6 +11,7 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { addCompressed } from "./compress.js";
 import { addNativeParts } from "./native-parts.js";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -85,6 +86,7 @@ async function prepareDocument() {
   const path = join(DOCUMENTS, `${createHash("sha256").update(text).digest("hex").slice(0, 16)}.json`);
   mkdirSync(join(ROOT, DOCUMENTS), { recursive: true });
   if (!existsSync(join(ROOT, path))) writeFileSync(join(ROOT, path), text);
+  if (!existsSync(join(ROOT, `${path}.br`))) await addCompressed([join(ROOT, path)]);
   return path;
 }
 
@@ -127,7 +129,8 @@ if (!existsSync(join(ROOT, PREPARED)) || programs.some((program) => isStale(outp
     [DOCUMENTS, document],
   ])
     for (const name of readdirSync(join(ROOT, folder)))
-      if (join(folder, name) !== current) rmSync(join(ROOT, folder, name), { recursive: true });
+      if (join(folder, name) !== current && join(folder, name) !== `${current}.br`)
+        rmSync(join(ROOT, folder, name), { recursive: true });
   for (const chunk of files(CHUNKS, ".js")) {
     if (!(chunk in metafile.outputs))
       for (const path of [chunk, `${chunk}.map`]) rmSync(join(ROOT, path), { force: true });
@@ -202,6 +205,7 @@ if (isStale(consoleManifest, [...consoleSources, ...files("circuits", ".json"), 
   });
   const made = Object.keys(metafile.outputs).map((output) => relative(CONSOLE, output));
   const [script, style] = [".js", ".css"].map((ending) => made.find((name) => name.endsWith(ending)));
+  await addCompressed([script, style].map((name) => join(ROOT, CONSOLE, name)));
   writeFileSync(join(ROOT, consoleManifest), JSON.stringify({ script, style }));
 }
 

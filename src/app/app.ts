@@ -9,6 +9,8 @@ import { REQUEST_HASH_KEY_FILE } from "../platform/files/data-folder.js";
 import { chooseDriver } from "../platform/http/drivers/select.js";
 import { createMetricsServer } from "../platform/http/metrics-server.js";
 import type { LaneFigures } from "../platform/pool/lane.js";
+import { startTracing, type Tracing } from "../platform/tracing/open-telemetry.js";
+import { serverVersion } from "../platform/service/server-version.js";
 import { Metrics } from "../platform/metrics.js";
 import { openAreas, secretKey, type Areas } from "./open-areas.js";
 import { openPlatform, type AppDependencies, type Platform } from "./open-platform.js";
@@ -45,6 +47,7 @@ export interface App {
 /** Opens the data folder and builds the application. Rejects with a sentence when the folder cannot be used. */
 export async function createApp(config: Config, dependencies: AppDependencies): Promise<App> {
   const driver = chooseDriver({ choice: config.http, keepAliveSec: config.keep_alive_seconds }, dependencies);
+  const tracing = await openTracing(config, dependencies);
   const fatalListeners: ((reason: string) => void)[] = [];
   const platform = await openPlatform(config, dependencies, (reason) => {
     for (const listener of fatalListeners) listener(reason);
@@ -55,6 +58,7 @@ export async function createApp(config: Config, dependencies: AppDependencies): 
     ...platform,
     ...areas,
     driver,
+    ...(tracing === undefined ? {} : { tracing }),
     lanes,
     leaving: leavingMark(),
     metrics: new Metrics({
@@ -73,6 +77,12 @@ export async function createApp(config: Config, dependencies: AppDependencies): 
     },
     ...runnable(parts),
   };
+}
+
+/** Starts traces where they are asked for, before anything that they could show. */
+async function openTracing(config: Config, { log }: AppDependencies): Promise<Tracing | undefined> {
+  const { traces_url: url, traces_share: share } = config;
+  return url === undefined ? undefined : await startTracing({ url, share, serviceVersion: serverVersion() }, { log });
 }
 
 function leavingMark(): AppParts["leaving"] {
@@ -153,6 +163,7 @@ function runnable(parts: AppParts): Pick<App, "start" | "stop"> {
       outcomes.stop();
       await parts.events.stop();
       await parts.store.close();
+      await parts.tracing?.stop();
     },
   };
 }

@@ -19,6 +19,7 @@ import type { HttpDriver } from "../platform/http/drivers/driver.js";
 import { createServer, type Server } from "../platform/http/server.js";
 import type { Metrics } from "../platform/metrics.js";
 import type { LaneFigures } from "../platform/pool/lane.js";
+import type { Tracing } from "../platform/tracing/open-telemetry.js";
 import { webhookRoutes } from "../platform/webhooks/webhook-routes.js";
 import { createServiceHandlers } from "../platform/service/handlers.js";
 import { serviceRoutes } from "../platform/service/routes.js";
@@ -41,6 +42,7 @@ export interface AppParts extends Platform, Areas {
   readonly metrics: Metrics;
   readonly requestHashKey: Buffer;
   readonly driver: HttpDriver;
+  readonly tracing?: Tracing;
   /** Whether the server is about to stop: it says then that it is not ready. */
   readonly leaving: { readonly isBegun: boolean; begin(): void };
   /** Everything that waits in turns of the owners, by the name of its lane. */

@@ -5,8 +5,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { HandlersFor } from "../platform/contract/route.js";
+import { StaticBytes } from "../platform/contract/static-bytes.js";
 import { AppError } from "../platform/errors.js";
 import { PACKAGE_ROOT } from "../platform/files/package-root.js";
+import { readStaticFile } from "../platform/files/static-file.js";
 import type { consoleRoutes } from "./console-routes.js";
 
 const FOLDER = join(PACKAGE_ROOT, "dist", "console");
@@ -20,7 +22,7 @@ const ICON =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect width='32' height='32' rx='8' fill='%232f5fd0'/%3E%3Cpath d='M9 17l5 5 9-12' fill='none' stroke='white' stroke-width='3.4' stroke-linecap='round' stroke-linejoin='round'/%3E%3C/svg%3E";
 
 interface Built {
-  readonly page: Uint8Array;
+  readonly page: StaticBytes;
   readonly script: Asset;
   readonly style: Asset;
 }
@@ -28,25 +30,24 @@ interface Built {
 interface Asset {
   /** Changes with the content. */
   readonly hash: string;
-  readonly bytes: Uint8Array;
+  readonly fixed: StaticBytes;
 }
 
 /** Returns the handlers of the routes in console-routes.ts; the files are read at the first request. */
 export function consoleHandlers(): HandlersFor<typeof consoleRoutes> {
   let read: Built | undefined;
   const built = (): Built => (read ??= readBuilt());
-  const kept = ({ hash, bytes }: Asset, asked: string) => {
+  const kept = ({ hash, fixed }: Asset, asked: string) => {
     if (asked !== hash)
       throw new AppError("not_found", { message: "this version of the console is gone; load the page again" });
-    return { status: 200, bytes, headers: { "Cache-Control": "public, max-age=31536000, immutable" } } as const;
+    return { status: 200, fixed, headers: { "Cache-Control": "public, max-age=31536000, immutable" } } as const;
   };
   return {
     getConsole: () => ({
       status: 200,
-      bytes: built().page,
+      fixed: built().page,
       headers: {
         "Content-Security-Policy": POLICY,
-        "Cache-Control": "no-cache",
         "Cross-Origin-Opener-Policy": "same-origin",
         "Referrer-Policy": "no-referrer",
         "X-Frame-Options": "DENY",
@@ -62,10 +63,10 @@ function readBuilt(): Built {
     const names = JSON.parse(readFileSync(join(FOLDER, "manifest.json"), "utf8")) as Record<"script" | "style", string>;
     const asset = (name: string): Asset => ({
       hash: /-([A-Z0-9]+)\./.exec(name)?.[1] ?? "",
-      bytes: readFileSync(join(FOLDER, name)),
+      fixed: readStaticFile(join(FOLDER, name)),
     });
     const [script, style] = [asset(names.script), asset(names.style)];
-    return { script, style, page: Buffer.from(pageOf(script.hash, style.hash), "utf8") };
+    return { script, style, page: new StaticBytes(pageOf(script.hash, style.hash)) };
   } catch {
     throw new AppError("not_found", { message: "the console was not built" });
   }

@@ -14,7 +14,7 @@ export const consoleRoutes = {
     description: "The page on which people use this server in a browser. It calls nothing but this API.",
     // A login comes back to this address with its code or error (RFC 6749 section 4.1.2); the page reads them.
     query: Type.Object({}, { additionalProperties: true }),
-    responses: { 200: { description: "The page", bytes: "text/html; charset=UTF-8" } },
+    responses: { 200: { description: "The page", bytes: "text/html; charset=UTF-8", fixed: true } },
     errors: ["not_found"],
   }),
   getConsoleScript: defineRoute({
@@ -25,7 +25,7 @@ export const consoleRoutes = {
     summary: "The script of the console",
     auth: "public",
     params: closed({ hash: Type.String({ pattern: "^[A-Z0-9]{1,16}$" }) }),
-    responses: { 200: { description: "The script", bytes: "text/javascript; charset=UTF-8" } },
+    responses: { 200: { description: "The script", bytes: "text/javascript; charset=UTF-8", fixed: true } },
     errors: ["not_found"],
   }),
   getConsoleStyle: defineRoute({
@@ -36,7 +36,7 @@ export const consoleRoutes = {
     summary: "The style of the console",
     auth: "public",
     params: closed({ hash: Type.String({ pattern: "^[A-Z0-9]{1,16}$" }) }),
-    responses: { 200: { description: "The style", bytes: "text/css; charset=UTF-8" } },
+    responses: { 200: { description: "The style", bytes: "text/css; charset=UTF-8", fixed: true } },
     errors: ["not_found"],
   }),
 } as const;

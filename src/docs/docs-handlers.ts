@@ -5,9 +5,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { HandlersFor } from "../platform/contract/route.js";
-import { StaticBytes } from "../platform/contract/static-bytes.js";
+import type { StaticBytes } from "../platform/contract/static-bytes.js";
 import { AppError } from "../platform/errors.js";
 import { PACKAGE_ROOT } from "../platform/files/package-root.js";
+import { readStaticFile } from "../platform/files/static-file.js";
 import type { docsRoutes } from "./docs-routes.js";
 
 const FOLDER = join(PACKAGE_ROOT, "dist", "docs");
@@ -41,7 +42,7 @@ export function docsHandlers(folder: string = FOLDER): HandlersFor<typeof docsRo
   const fileNamed = (name: string): StaticBytes => {
     const known = files.get(name);
     if (known !== undefined) return known;
-    const read = new StaticBytes(readFileSync(join(folder, name)));
+    const read = readStaticFile(join(folder, name));
     files.set(name, read);
     return read;
   };

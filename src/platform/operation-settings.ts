@@ -48,6 +48,20 @@ export const OPERATION_SETTINGS = {
     schema: Port,
     description: "serve Prometheus metrics at /metrics on this port of metrics_host, without a token; off by default",
   }),
+  traces_url: setting({
+    env: "PROOFWRIGHT_TRACES_URL",
+    flag: "traces-url",
+    schema: Type.String({ minLength: 1, maxLength: 2000, pattern: "^https?://[^\\s]+$" }),
+    description:
+      "send OpenTelemetry traces to this address of a collector by OTLP over HTTP, such as http://127.0.0.1:4318/v1/traces; needs its packages (see README), off by default",
+  }),
+  traces_share: setting({
+    env: "PROOFWRIGHT_TRACES_SHARE",
+    flag: "traces-share",
+    schema: Type.Number({ minimum: 0, maximum: 1 }),
+    default: 1,
+    description: "share of the traces that are sent, by the trace's id; those that come in as not sampled never are",
+  }),
   metrics_host: setting({
     env: "PROOFWRIGHT_METRICS_HOST",
     flag: "metrics-host",

@@ -28,6 +28,8 @@ export const SETTING_GROUPS: readonly { readonly title: string; readonly names: 
       "shutdown_grace",
       "metrics_port",
       "metrics_host",
+      "traces_url",
+      "traces_share",
       "rate_limits",
     ],
   },

@@ -7,6 +7,7 @@ import type { Clock } from "../../platform/clock.js";
 import { AppError } from "../../platform/errors.js";
 import { JsonOutline } from "../../platform/json/json-outline.js";
 import type { Egress, EgressAnswer } from "../../platform/net/egress.js";
+import { isTraced, traced, traceHeaders, type StepAttributes } from "../../platform/tracing/steps.js";
 import {
   EndpointHealthRecord,
   type EndpointChange,
@@ -225,15 +226,22 @@ export class RpcEndpoint {
     this.#health.countRequest();
     const startedMs = this.#clock.monotonicMs();
     try {
-      const answer = await this.#egress.fetch(this.url, {
-        method: "POST",
-        headers: { "content-type": "application/json", ...(authorization === undefined ? {} : { authorization }) },
-        body: JSON.stringify(body),
-        timeoutMs,
-        answerBytesMax: isOutline ? OUTLINED_BYTES_MAX : ANSWER_BYTES_MAX,
-        ...(isOutline ? { reducer: new JsonOutline() } : {}),
-        ...(signal === undefined ? {} : { signal }),
-      });
+      const fetched = tracedFetch(Array.isArray(body) ? body.length : 1, () =>
+        this.#egress.fetch(this.url, {
+          method: "POST",
+          headers: {
+            "content-type": "application/json",
+            ...(authorization === undefined ? {} : { authorization }),
+            ...traceHeaders(),
+          },
+          body: JSON.stringify(body),
+          timeoutMs,
+          answerBytesMax: isOutline ? OUTLINED_BYTES_MAX : ANSWER_BYTES_MAX,
+          ...(isOutline ? { reducer: new JsonOutline() } : {}),
+          ...(signal === undefined ? {} : { signal }),
+        }),
+      );
+      const answer = await fetched;
       const value = read(answer);
       this.#answeredAtMs = this.#clock.monotonicMs();
       this.#health.addLatency(this.#clock.monotonicMs() - startedMs);
@@ -256,6 +264,22 @@ export class RpcEndpoint {
     this.#health.fail(error, state);
     return error;
   }
+}
+
+/** Shows a request as a step: without the node's address, which may hold a key, and without what is asked. */
+function tracedFetch(calls: number, fetch: () => Promise<EgressAnswer>): Promise<EgressAnswer> {
+  if (!isTraced()) return fetch();
+  let status = 0;
+  const attributes = (): StepAttributes => ({
+    "http.request.method": "POST",
+    "proofwright.rpc.calls": calls,
+    ...(status === 0 ? {} : { "http.response.status_code": status }),
+  });
+  return traced({ name: "rpc", kind: "client", attributes, isFailed: () => status >= 400 }, async () => {
+    const answer = await fetch();
+    ({ status } = answer);
+    return answer;
+  });
 }
 
 /** Returns true for the failure of a call whose answer is longer than what is kept of one. */

@@ -12,6 +12,8 @@ export type JsonObject = { readonly [member: string]: Json };
 const SCHEMA_CHARACTERS_MIN = 120;
 /** Texts, numbers and lists read better in their place, and have no name in generated code. */
 const PLAIN_CHARACTERS_MIN = 300;
+/** A failure as a component has some 260 characters, and its name saves each operation 25 or more. */
+const USES_OF_SHORT_MIN = 10;
 /** Of a hash that tells apart what would have the same name. */
 const HASH_CHARACTERS = 6;
 const NOT_IN_NAMES = /[^A-Za-z0-9]+/;
@@ -123,10 +125,14 @@ export class SharedParts {
     if (plain === undefined || uses > (this.#uses.get(plain) ?? 0)) this.#plain.set(name, key);
   }
 
-  /** Returns a reference to the part under its name, to which a hash is added where it is not the usual one. */
-  place(part: JsonObject, name: string): JsonObject {
+  /**
+   * Returns a reference to the part under its name, to which a hash is added where it is not the usual one.
+   * @param short says the same as the part in few words, such as another reference with a description; then the part
+   *   is a component only where many operations have it, as it is longer than what its name saves a few of them
+   */
+  place(part: JsonObject, name: string, short?: JsonObject): JsonObject {
     const key = JSON.stringify(part);
-    if ((this.#uses.get(key) ?? 0) < 2) return part;
+    if ((this.#uses.get(key) ?? 0) < (short === undefined ? 2 : USES_OF_SHORT_MIN)) return short ?? part;
     const hash = createHash("sha256").update(key).digest("hex").slice(0, HASH_CHARACTERS);
     const own = this.#plain.get(name) === key ? name : `${name}.${hash}`;
     this.components[own] = part;

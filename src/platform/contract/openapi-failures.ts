@@ -2,6 +2,7 @@
  * The failures of an operation in OpenAPI. A status for which the route has codes of its own is an entry with all of
  * its codes; `default` lists, by status, those that every route of the kind may answer.
  */
+import { createHash } from "node:crypto";
 import { ERROR_STATUS, type ErrorCode } from "../errors.js";
 import { HEAD_BYTES_MAX, HEAD_FIELDS_MAX } from "./head-limits.js";
 import { pascalCase, type Json, type JsonObject } from "./openapi-components.js";
@@ -12,8 +13,14 @@ const JSON_MEDIA = "application/json";
 /** Answered before anything is known of the request, so it is no JSON. */
 const HEAD_TOO_LARGE = `431 (no JSON): the request line and the headers have more than ${String(HEAD_BYTES_MAX)} bytes, or there are more than ${String(HEAD_FIELDS_MAX)} headers`;
 
-/** Places a failure in the document. @param name of the component, where several operations have the same one */
-export type PlaceFailure = (failure: JsonObject, name: string) => JsonObject;
+/**
+ * Places a failure in the document.
+ * @param name of the component, where several operations have the same one
+ * @param short says the same in few words: a reference with a description
+ */
+export type PlaceFailure = (failure: JsonObject, name: string, short?: JsonObject) => JsonObject;
+/** Of a hash that tells apart failures with several codes. */
+const HASH_CHARACTERS = 6;
 
 /** Returns all codes that a route may answer: those of its kind, and those that it names itself. */
 export function errorCodes(route: RouteSpec): ErrorCode[] {
@@ -41,22 +48,28 @@ function commonCodes(route: RouteSpec): ErrorCode[] {
 
 /**
  * Returns the entries of `responses`: one per status for which the route has codes beyond those of its kind, with all
- * codes of that status, and `default` with those of its kind by status.
+ * codes of that status, and `default` with those of its kind by status. Their descriptions name the codes.
  */
 export function failures(route: RouteSpec, place: PlaceFailure): JsonObject {
-  const base = place(plainFailure(route), `Error${addedName(route)}`);
-  const entries = ownCodes(route).map(([status, codes]): [string, JsonObject] => [
-    String(status),
+  const added = addedName(route);
+  const plain = plainFailure(route);
+  const base = place(plain, `Error${added}`);
+  const entries = ownCodes(route).map(([status, codes]): [string, JsonObject] => {
+    const description = listed(codes);
     // A reference may have a description of its own (OpenAPI 3.1, section 4.8.23).
-    { ...base, description: listed(codes) },
-  ]);
+    const short = { ...base, description };
+    return [String(status), place({ ...plain, description }, `${failureName(status, codes)}${added}`, short)];
+  });
   const common = commonFailure(route, byStatus(commonCodes(route)));
-  return { ...Object.fromEntries(entries), default: place(common, `Failure${addedName(route)}`) };
+  return { ...Object.fromEntries(entries), default: place(common, `Failure${added}`) };
 }
 
-/** Returns the codes of the entries of `failures` by status, but for `default`. */
-export function failureCodes(route: RouteSpec): JsonObject {
-  return Object.fromEntries(ownCodes(route));
+/** Such as `NotFound`; of several codes `Status409.` and a hash, which stays when other codes come. */
+function failureName(status: number, codes: readonly ErrorCode[]): string {
+  const [only, ...others] = codes;
+  if (only !== undefined && others.length === 0) return pascalCase(only.replaceAll("_", " "));
+  const hash = createHash("sha256").update(codes.join()).digest("hex").slice(0, HASH_CHARACTERS);
+  return `Status${String(status)}.${hash}`;
 }
 
 function ownCodes(route: RouteSpec): [status: number, codes: ErrorCode[]][] {
@@ -99,7 +112,6 @@ function commonFailure(route: RouteSpec, common: readonly (readonly [number, rea
     description: [...lines, HEAD_TOO_LARGE].join("\n\n"),
     headers: headers("Retry-After"),
     ...failureContent(route),
-    "x-codes": Object.fromEntries(common),
   };
 }
 

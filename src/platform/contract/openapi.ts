@@ -3,7 +3,7 @@ import type { TObject, TSchema } from "typebox";
 import { PERMISSIONS } from "../auth/permissions.js";
 import { ERROR_STATUS } from "../errors.js";
 import { pascalCase, SharedParts, SharedSchemas, type Json, type JsonObject } from "./openapi-components.js";
-import { failureCodes, failures } from "./openapi-failures.js";
+import { failures, type PlaceFailure } from "./openapi-failures.js";
 import { HEADERS, headers } from "./openapi-headers.js";
 import { readableForm } from "./readable-form.js";
 import type { Area, FilesBody, ResponseSpec, RouteSpec } from "./route.js";
@@ -20,7 +20,7 @@ export interface OpenApiInfo {
 
 const JSON_MEDIA = "application/json";
 const ABOUT =
-  "Zero-knowledge prover registry, key vault, chain and identity.\n\nEvery answer has `X-Request-Id`. A failure's `errors[].code` is stable; `x-codes` lists those of an operation by status, and `x-error-statuses` the status of each.";
+  "Zero-knowledge prover registry, key vault, chain and identity.\n\nEvery answer has `X-Request-Id`. A failure's `errors[].code` is stable: the descriptions of an operation's failures list its codes, and `x-error-statuses` has the status of each.";
 const AREA_TEXT: Readonly<Record<Area, string>> = {
   prover: "Register provers, make proofs, verify proofs.",
   vault: "Keys and secrets that never leave the server unprotected.",
@@ -30,7 +30,7 @@ const AREA_TEXT: Readonly<Record<Area, string>> = {
 };
 /**
  * Returns the document as plain JSON. Each route is an operation under its path and method; failures are listed by
- * status with their codes (`x-codes`), permissions as `x-permissions`.
+ * status with their codes in the description, permissions as `x-permissions`.
  * @example
  * openApiDocument({ title: "Notes", version: "1.0.0" }, Object.values(noteRoutes));
  */
@@ -85,7 +85,7 @@ function placedPaths(info: OpenApiInfo, routes: readonly RouteSpec[]): Record<"p
   const placing: Placing = {
     schema: (schema, name) => schemas.placeWhole(readableForm(schema), name),
     parameter: (parameter, name) => parts.parameters.place(parameter, name),
-    failure: (failure, name) => parts.responses.place(failure, name),
+    failure: (failure, name, short) => parts.responses.place(failure, name, short),
   };
   const paths: Record<string, Record<string, Json>> = {};
   for (const route of routes) {
@@ -120,7 +120,8 @@ interface Placing {
   /** @param name PascalCase; names the schema where it becomes a component */
   readonly schema: (schema: TSchema, name: string) => JsonObject;
   readonly parameter: (parameter: JsonObject, name: string) => JsonObject;
-  readonly failure: (failure: JsonObject, name: string) => JsonObject;
+  /** Also of other answers that are the same for many operations. */
+  readonly failure: PlaceFailure;
 }
 
 function operation(route: RouteSpec, placing: Placing): JsonObject {
@@ -139,7 +140,6 @@ function operation(route: RouteSpec, placing: Placing): JsonObject {
     ...(route.body === undefined ? {} : { requestBody: requestBody(route, route.body, placing) }),
     ...(route.streamedBody === true ? { requestBody: STREAMED_BODY } : {}),
     responses: { ...successes(route, placing), ...failures(route, placing.failure) },
-    ...ifAny("x-codes", failureCodes(route)),
   };
 }
 
@@ -291,8 +291,8 @@ function successes(route: RouteSpec, placing: Placing): JsonObject {
         example: Object.keys(answers).length === 0 ? (route.example?.answer as Json | undefined) : undefined,
       }),
     };
-    if (spec.file !== undefined) Object.assign(answers, fileAnswers(spec));
-    if (spec.fixed === true) answers["304"] = UNCHANGED;
+    if (spec.file !== undefined) Object.assign(answers, fileAnswers(spec, placing));
+    if (spec.fixed === true) answers["304"] = placing.failure(UNCHANGED, "Unchanged");
   }
   return answers;
 }
@@ -351,11 +351,13 @@ function isList(route: RouteSpec, { schema }: ResponseSpec): boolean {
 
 const UNCHANGED: JsonObject = { description: "Unchanged: the ETag is the one in If-None-Match" };
 
-function fileAnswers(spec: ResponseSpec): JsonObject {
+const NO_SUCH_PART: JsonObject = { description: "No byte of the file is in the range" };
+
+function fileAnswers(spec: ResponseSpec, placing: Placing): JsonObject {
   return {
     "206": { description: "The part requested by Range", ...successContent(spec) },
-    "304": UNCHANGED,
-    "416": { description: "No byte of the file is in the range" },
+    "304": placing.failure(UNCHANGED, "Unchanged"),
+    "416": placing.failure(NO_SUCH_PART, "NoSuchPart"),
   };
 }
 

@@ -30,6 +30,8 @@ import { replyAnswer } from "./response/reply.js";
 import { RequestLog, type HttpMetrics } from "./response/request-log.js";
 import { Responder } from "./response/responder.js";
 import { StreamOpener } from "./response/stream-opener.js";
+import { isTraced } from "../tracing/steps.js";
+import { traceRequest } from "./request-trace.js";
 import { RouteCache, type RouteMatch } from "./route-cache.js";
 import type { Router } from "./router.js";
 import type { RawRequest, RawResponse, UpgradeOffer } from "./drivers/driver.js";
@@ -142,7 +144,9 @@ export class Dispatcher {
     });
     try {
       exchange = this.#readHead(response, request, upgrade);
-      void this.#serve(exchange);
+      const taken = exchange;
+      if (isTraced()) traceRequest(taken, () => this.#serve(taken));
+      else void this.#serve(taken);
     } catch (error) {
       this.#requestLog.notTaken(asAppError(error, "").bug);
       response.close();
@@ -188,6 +192,7 @@ export class Dispatcher {
         this.inFlight.remove(done);
         this.#requestLog.ended(done);
         this.#requestLog.inFlight(this.inFlight.size);
+        done.endTrace?.();
       },
     });
   }

@@ -7,6 +7,7 @@ import { AppError, assert } from "../errors.js";
 import type { Log } from "../log.js";
 import { mergeCommits } from "../store/commits.js";
 import { StoreConflict, type StoreCommit, type StoreRecord } from "../store/store.js";
+import { traced } from "../tracing/steps.js";
 import type { JobRecords } from "./job-records.js";
 import { JobFailure, type JobContext, type JobRunner } from "./job-runner.js";
 import type { Job, JobFault, JobState } from "./job.js";
@@ -66,7 +67,8 @@ export class JobRun {
     let thrown: { error: unknown } | undefined;
     try {
       // The run may have been aborted during the lease: a listener that the runner adds now would not be called.
-      if (!this.#abort.signal.aborted) await runner.run(leased, context);
+      if (!this.#abort.signal.aborted)
+        await traced({ name: `job ${leased.kind}`, kind: "internal", isRoot: true }, () => runner.run(leased, context));
     } catch (error) {
       thrown = { error };
     }

@@ -2,9 +2,11 @@
  * The places of one kind of work, and the queue before them. Bounded, by turns of the owners (fair-queue.ts), and
  * measured: from the time that work takes follows when a refused caller may come again.
  */
+import { AsyncResource } from "node:async_hooks";
 import { FairQueue } from "../concurrency/fair-queue.js";
 import { GiveWay } from "../concurrency/give-way.js";
 import { AppError } from "../errors.js";
+import { isTraced, traced, type Step } from "../tracing/steps.js";
 
 export interface LaneOptions {
   /** What waits, for messages and metrics, such as `prove`. */
@@ -114,7 +116,7 @@ export class Lane {
     const owner = task.owner ?? SERVER;
     task.signal?.throwIfAborted();
     if (this.#stopped !== undefined) throw this.#stopped;
-    if (this.#running.length >= this.#options.places) return await this.#turn({ ...task, owner }, work);
+    if (this.#running.length >= this.#options.places) return await this.#tracedTurn({ ...task, owner }, work);
     this.#queue.enter(owner);
     return await this.#perform({ ...task, owner }, work);
   }
@@ -135,7 +137,7 @@ export class Lane {
     this.#running.push(running);
     this.#started += 1;
     try {
-      return await work();
+      return await (isTraced() ? traced(this.#step(`${this.#options.name} task`), work) : work());
     } finally {
       this.#running.splice(this.#running.indexOf(running), 1);
       this.#measure(performance.now() - running.startedMs);
@@ -144,17 +146,39 @@ export class Lane {
     }
   }
 
+  /** Shows the wait as a step of its own, beside the task and not around it. */
+  async #tracedTurn<Value>(task: OwnedTask, work: () => Promise<Value>): Promise<Value> {
+    if (!isTraced()) return await this.#turn(task, work);
+    let begun = (): void => undefined;
+    const began = new Promise<void>((resolve) => (begun = resolve));
+    const done = this.#turn(task, async () => {
+      begun();
+      return await work();
+    });
+    await traced(this.#step(`${this.#options.name} queue`), async () => {
+      // A task that is refused or leaves the queue never begins.
+      await Promise.race([began, done.then(() => undefined)]);
+    });
+    return await done;
+  }
+
+  #step(name: string): Step {
+    return { name, kind: "internal", attributes: () => ({ "proofwright.lane": this.#options.name }) };
+  }
+
   #turn<Value>(task: OwnedTask, work: () => Promise<Value>): Promise<Value> {
     const { owner, signal } = task;
     const askedMs = performance.now();
     return new Promise((resolve, reject) => {
       const settle = (): void => signal?.removeEventListener("abort", leave);
+      const begin = (): void => {
+        settle();
+        this.#waitMs += performance.now() - askedMs;
+        resolve(this.#perform(task, work));
+      };
       const { place, displaced } = this.#queue.add(owner, {
-        begin: () => {
-          settle();
-          this.#waitMs += performance.now() - askedMs;
-          resolve(this.#perform(task, work));
-        },
+        // Called at the end of another task, of whose trace this one is no part.
+        begin: isTraced() ? AsyncResource.bind(begin) : begin,
         refuse: (error) => {
           settle();
           reject(error);

@@ -10,11 +10,12 @@ import type { ChildProcess } from "node:child_process";
 import { constants } from "node:fs";
 import { open, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { ANSWER_FILE, EXIT_ANSWER_TOO_LARGE, REQUEST_FILE } from "../../engine/process/process-entry.js";
 import { decodeMessage, encodeMessage, partFile, PARTS_MAX } from "../../engine/process/process-message.js";
 import { probeSandboxTools, sandboxed, type ProcessLimits, type SandboxTools } from "./process-sandbox.js";
 import { Sandbox } from "./sandbox.js";
+import { traced } from "../tracing/steps.js";
 import { makeTaskFolder, removeStaleFolders } from "./task-folders.js";
 
 export interface ProcessTaskLimits extends Omit<ProcessLimits, "fileBytesMax"> {
@@ -89,7 +90,12 @@ export class ProcessTasks {
    * @returns the answer, or the reason why there is none; rejects only when the request cannot be written (full disk,
    *   no temporary folder)
    */
-  async run<Request, Answer>(task: ProcessTask<Request>): Promise<ProcessTaskResult<Answer>> {
+  run<Request, Answer>(task: ProcessTask<Request>): Promise<ProcessTaskResult<Answer>> {
+    const name = `process ${basename(task.entry, ".js")}`;
+    return traced({ name, kind: "internal" }, () => this.#run<Request, Answer>(task));
+  }
+
+  async #run<Request, Answer>(task: ProcessTask<Request>): Promise<ProcessTaskResult<Answer>> {
     if (task.signal?.aborted === true) return failure("aborted");
     const sandbox = await (this.#sandbox ??= lenientSandbox());
     if (task.isUntrusted === true && sandbox.refusal !== undefined)

@@ -1,6 +1,6 @@
 /** Handlers of the service's own routes. Everything static is made once, with the first request for it. */
 import type { HandlersFor } from "../contract/route.js";
-import { StaticBytes } from "../contract/static-bytes.js";
+import type { StaticBytes } from "../contract/static-bytes.js";
 import { SANDBOX_LIMITS } from "../pool/process-sandbox.js";
 import type { Sandbox } from "../pool/sandbox.js";
 import type { serviceRoutes } from "./routes.js";
@@ -19,8 +19,8 @@ export interface ServiceOptions {
 }
 
 export interface ServiceDependencies {
-  /** Returns the OpenAPI document as JSON; called once, with the first request for it. */
-  readonly document: () => string;
+  /** Returns the OpenAPI document, which is JSON; called once, with the first request for it. */
+  readonly document: () => StaticBytes;
   /** Asked on every readiness call; must be quick. */
   readonly readiness: () => readonly ReadinessCheck[];
   readonly sandbox: Pick<Sandbox, "mode" | "missing">;
@@ -59,7 +59,7 @@ export function createServiceHandlers(
         ? { status: 200, body: { ready, checks } }
         : { status: 503, body: { ready, checks }, headers: { "Retry-After": NOT_READY_RETRY_SEC } };
     },
-    getOpenApi: () => ({ status: 200, fixed: (document ??= new StaticBytes(dependencies.document())) }),
+    getOpenApi: () => ({ status: 200, fixed: (document ??= dependencies.document()) }),
   };
 }
 

@@ -22,7 +22,6 @@ interface Operation {
       description: string;
       headers?: Record<string, unknown>;
       content?: Record<string, { schema: unknown }>;
-      "x-codes"?: Record<string, string[]>;
     }
   >;
 }
@@ -54,6 +53,13 @@ function expanded(value: unknown, { components }: Document): unknown {
   }
   return Object.fromEntries(
     Object.entries(value).map(([member, inner]) => [member, expanded(inner, { components } as Document)]),
+  );
+}
+/** The codes of each status as the description of `default` lists them: lines such as "409: `conflict`, `storage_full`". */
+function codesByStatus(description: string): Readonly<Record<string, readonly string[]>> {
+  const lines = [...description.matchAll(/^(\d{3}): (`[a-z_]+`(?:, `[a-z_]+`)*)$/gm)];
+  return Object.fromEntries(
+    lines.map(([, status = "", codes = ""]) => [status, codes.replaceAll("`", "").split(", ")]),
   );
 }
 const whole = documentOf({ ...testRoutes, ...serviceRoutes });
@@ -143,7 +149,7 @@ describe("the OpenAPI document", () => {
     expect(operation("/api/v1/things/{id}", "delete").responses.default!.description).toContain("`vault_sealed`");
     for (const route of Object.values<RouteSpec>({ ...testRoutes, ...serviceRoutes })) {
       const { responses } = operation(route.path.replace(/:([a-z_]+)/g, "{$1}"), route.method.toLowerCase());
-      const common = responses.default!["x-codes"]!;
+      const common = codesByStatus(responses.default!.description);
       for (const code of errorCodes(route)) {
         const status = document["x-error-statuses"][code]!;
         const isDeclared = route.responses[status] !== undefined || route.oauthErrors?.[code] !== undefined;
@@ -199,6 +205,25 @@ describe("the OpenAPI document", () => {
           );
       }
     }
+  });
+
+  it("says what many operations answer in one place", () => {
+    const all = documentOf(apiRoutes);
+    const uses = new Map<string, number>();
+    for (const { responses } of Object.values(all.paths).flatMap((item) => Object.values(item)))
+      for (const answer of Object.values(responses)) {
+        const text = JSON.stringify(answer);
+        if (!/^\{"\$ref":"[^"]+"\}$/.test(text)) uses.set(text, (uses.get(text) ?? 0) + 1);
+      }
+    for (const [text, times] of uses)
+      if (text.includes("/responses/") || text.length > 400) expect(times, text).toBeLessThan(10);
+    expect(all.components.responses).toHaveProperty("NotFound.description", "`not_found`");
+  });
+
+  it("takes at most two kilobytes an operation", () => {
+    const all = documentOf(apiRoutes);
+    const operations = Object.values(all.paths).flatMap((item) => Object.values(item)).length;
+    expect(JSON.stringify(all).length / operations).toBeLessThan(2000);
   });
 
   it("keeps the names of components when a route is added before them", () => {

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openApiDocument } from "../../../src/platform/contract/openapi.js";
 import { bindRoutes } from "../../../src/platform/contract/route.js";
+import { StaticBytes } from "../../../src/platform/contract/static-bytes.js";
 import { createMetricsServer } from "../../../src/platform/http/metrics-server.js";
 import { testDriver } from "../../support/http-driver.js";
 import { Metrics } from "../../../src/platform/metrics.js";
@@ -23,8 +24,10 @@ beforeAll(async () => {
       { name: "Proof<wright>", version: "1.2.3" },
       {
         document: () =>
-          JSON.stringify(
-            openApiDocument({ title: "Proof<wright>", version: "1.2.3", schemas: {} }, Object.values(serviceRoutes)),
+          new StaticBytes(
+            JSON.stringify(
+              openApiDocument({ title: "Proof<wright>", version: "1.2.3", schemas: {} }, Object.values(serviceRoutes)),
+            ),
           ),
         readiness: () => checks,
         sandbox: { mode: "require", missing: ["network"] },

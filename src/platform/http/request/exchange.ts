@@ -56,6 +56,8 @@ export class Exchange {
   principal: Principal | undefined;
   /** `user:<uuid>` for the log. */
   subject: string | undefined;
+  /** Called at the end, where the request is traced. */
+  endTrace: (() => void) | undefined;
   /** Index in the list of requests in flight, while it is one of them. */
   slot: number | undefined;
   /** Status of the answer; 0 when the client left before there was one. */

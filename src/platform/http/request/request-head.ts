@@ -62,6 +62,8 @@ const HEADER_NAMES = [
   "content-range",
   "repr-digest",
   "sec-websocket-version",
+  "traceparent",
+  "tracestate",
 ] as const;
 type HeaderName = (typeof HEADER_NAMES)[number];
 

@@ -40,6 +40,7 @@ import type {
   StoreRecord,
   StoreValue,
 } from "../store.js";
+import { isTraced, traced, type Step } from "../../tracing/steps.js";
 import { WriteQueue } from "../write-queue.js";
 import type { WriterState } from "../writer-protocol.js";
 
@@ -85,6 +86,7 @@ export interface DurableStore extends Store, StoreReader, AppendFeed {
   readonly state: WriterState;
 }
 
+const COMMIT: Step = { name: "store commit", kind: "internal" };
 const DATA_BYTES_MAX = 64 * 2 ** 30;
 const RESERVE_BYTES = 64 * 2 ** 20;
 const QUEUE_LENGTH_MAX = 1024;
@@ -314,7 +316,7 @@ class LmdbStore extends LmdbReader implements DurableStore {
   }
 
   commit(commit: StoreCommit): Promise<void> {
-    return this.#queue.commit(commit);
+    return isTraced() ? traced(COMMIT, () => this.#queue.commit(commit)) : this.#queue.commit(commit);
   }
 
   onAppend(chain: string, listener: () => void): () => void {
