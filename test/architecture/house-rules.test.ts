@@ -1,6 +1,7 @@
 /** Rules of the house that no linter checks: rooms, names, headers, references. */
 import { basename, dirname } from "node:path";
 import { describe, expect, it } from "vitest";
+import { parseCLI } from "vitest/node";
 import { filesIn, sourceFiles, textOf } from "./source-tree.js";
 
 const LINES_MAX = 600;
@@ -44,6 +45,12 @@ describe("house rules", () => {
   it("makes temporary folders of tests by the one helper that knows how they end", () => {
     const makers = sourceFiles("test").filter((file) => /\bmkdtemp/.test(textOf(file)));
     expect(makers).toEqual(["test/support/temporary-folder.ts"]);
+  });
+
+  it("runs with each npm script the folders of tests that it names, and no others", () => {
+    const { scripts } = JSON.parse(textOf("package.json")) as { scripts: Record<string, string> };
+    for (const script of Object.values(scripts).filter((command) => command.startsWith("vitest ")))
+      expect(parseCLI(script).filter, script).toEqual(script.match(/\btest\/\S+/g) ?? []);
   });
 
   it("has no two files of the same name in one area", () => {

@@ -1,5 +1,5 @@
 /** T20: the time that a failed login takes does not tell whether the e-mail has an account; nor does the answer. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { PASSWORD_HASH_COST } from "../../src/crypto/hashes/password.js";
 import { logIn, openHarness, signUp, type Harness } from "../identity/support.js";
 
@@ -12,21 +12,16 @@ interface Sample {
   readonly unknown: number[];
 }
 
-let harness: Harness;
-
-beforeAll(async () => {
-  harness = await openHarness({
+async function harnessWithAccounts(): Promise<Harness> {
+  const harness = await openHarness({
     hashCost: PASSWORD_HASH_COST,
     throttle: { accountFailuresMax: 1e9, addressFailuresMax: 1e9 },
   });
   for (let i = 0; i < 10; i++) await signUp(harness, `known${i}@example.com`);
-});
+  return harness;
+}
 
-afterAll(async () => {
-  await harness.store.close();
-});
-
-async function failedLoginMs(email: string): Promise<number> {
+async function failedLoginMs(harness: Harness, email: string): Promise<number> {
   const begin = performance.now();
   await logIn(harness, email, "wrong guess").catch(() => undefined);
   return performance.now() - begin;
@@ -53,12 +48,13 @@ function variance(values: readonly number[]): number {
 
 describe("the time of a failed login", () => {
   it(`is the same for known and unknown e-mails: Welch |t| < ${T_MAX} over 2 x ${ROUNDS}`, async () => {
+    const harness = await harnessWithAccounts();
     const sample: Sample = { known: [], unknown: [] };
-    for (let i = 0; i < 20; i++) await failedLoginMs(`warm${i}@example.com`);
+    for (let i = 0; i < 20; i++) await failedLoginMs(harness, `warm${i}@example.com`);
     for (let i = 0; i < ROUNDS; i++) {
       // Interleaved, in changing order, so that drift of the machine falls on both alike.
-      const known = async () => sample.known.push(await failedLoginMs(`known${i % 10}@example.com`));
-      const unknown = async () => sample.unknown.push(await failedLoginMs(`nobody${i % 10}@example.com`));
+      const known = async () => sample.known.push(await failedLoginMs(harness, `known${i % 10}@example.com`));
+      const unknown = async () => sample.unknown.push(await failedLoginMs(harness, `nobody${i % 10}@example.com`));
       for (const attempt of i % 2 === 0 ? [known, unknown] : [unknown, known]) await attempt();
     }
     const t = welch(sample);
