@@ -39,7 +39,7 @@ async function messageOf(input: CommandInput): Promise<SignBody> {
   const [text, file] = [input.text("message"), input.text("file")];
   if ((text === undefined) === (file === undefined))
     throw new StartError("one message is needed: --message=TEXT or --file=FILE.");
-  const bytes = file === undefined ? Buffer.from(text ?? "", "utf8") : await readFile(file);
+  const bytes = file === undefined ? Buffer.from(text ?? "", "utf8") : await bytesOf(file);
   const format = input.required("format");
   const path = input.text("path");
   const options = {
@@ -52,4 +52,14 @@ async function messageOf(input: CommandInput): Promise<SignBody> {
   if (typeof message !== "object" || message === null)
     throw new StartError(`a message of the format ${format} is a JSON object.`);
   return { message: message as NonNullable<SignBody["message"]>, options };
+}
+
+/** @throws StartError that names a file which cannot be read */
+async function bytesOf(file: string): Promise<Buffer> {
+  try {
+    return await readFile(file);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StartError(`${file} cannot be read: ${reason}.`, { cause: error });
+  }
 }

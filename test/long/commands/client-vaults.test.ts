@@ -68,6 +68,9 @@ describe("key and sign", () => {
       expect(await run([...check, other, "--json"])).toMatchObject({ status: 1, output: '{"verified":false}\n' });
     }
     expect((await run(["sign", vault, id])).errors).toContain("--message=TEXT or --file=FILE");
+    const missing = await run(["sign", vault, id, `--file=${file}.gone`]);
+    expect(missing).toMatchObject({ status: 2, output: "" });
+    expect(missing.errors).toContain(`${file}.gone cannot be read`);
     expect(await run(["key", "disable", vault, id])).toMatchObject({ status: 0 });
     expect(await run(["sign", vault, id, "--message=x"])).toMatchObject({ status: 3 });
     expect(await run(["key", "enable", vault, id])).toMatchObject({ status: 0 });
