@@ -4,6 +4,7 @@
  */
 import { parseArgs } from "node:util";
 import { CEREMONY_HELP } from "./commands/ceremony/ceremony-help.js";
+import { CLIENT_GROUPS } from "./commands/client/client-groups.js";
 import { ConfigError, describeSettings, loadConfig, type Config } from "./platform/config.js";
 import { AppError } from "./platform/errors.js";
 import { loadFailureSentence, tooOldSentence } from "./platform/runtime-support.js";
@@ -75,6 +76,16 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       refuseArguments("settings", args);
       const { settingsMarkdown } = await import("./platform/settings-markdown.js");
       process.stdout.write(settingsMarkdown());
+      return 0;
+    },
+  },
+  commands: {
+    summary: "print the reference of the client's commands as Markdown",
+    help: "Usage: proofwright commands\n\nPrints the text of src/commands/client/COMMANDS.md.\n",
+    run: async (args) => {
+      refuseArguments("commands", args);
+      const { commandsMarkdown } = await import("./commands/client/commands-markdown.js");
+      process.stdout.write(commandsMarkdown());
       return 0;
     },
   },
@@ -268,17 +279,6 @@ status: 0 genuine, and the proof is valid; 1 not genuine, or of something else; 
   },
 };
 
-/** Commands of the client, parsed by commander in a module that the server's start does not load. */
-const CLIENT_COMMANDS: Readonly<Record<string, string>> = {
-  login: "log in to a server",
-  logout: "end the session, and forget its tokens",
-  whoami: "say who is logged in",
-  circuit: "begin, check, deploy and list circuits",
-  prove: "make a proof",
-  verify: "verify a proof",
-  artifacts: "download files of provers",
-};
-
 const USAGE = `Proofwright: zero-knowledge prover registry, key vault, chain and identity server
 
 Usage: proofwright COMMAND [flags]
@@ -289,7 +289,7 @@ ${Object.entries(COMMANDS)
 
 On a server, as its client:
 
-${Object.entries(CLIENT_COMMANDS)
+${Object.entries(CLIENT_GROUPS)
   .map(([name, summary]) => `  ${name.padEnd(14)}${summary}`)
   .join("\n")}
 
@@ -346,7 +346,7 @@ async function main(): Promise<number> {
     process.stdout.write(`${version}\n`);
     return 0;
   }
-  if (Object.hasOwn(CLIENT_COMMANDS, name)) {
+  if (Object.hasOwn(CLIENT_GROUPS, name)) {
     const { runClientCommand } = await import("./commands/client/client-program.js");
     return await runClientCommand([name, ...args]);
   }

@@ -108,9 +108,16 @@ export class StreamEndedError extends Error {
   }
 }
 
+/** Reads the API's form of an error, or that of OAuth's routes (RFC 6749 section 5.2). */
 function parsedFailure(text: string): { message: string; errors: readonly ApiErrorEntry[] } | undefined {
   try {
-    const value = JSON.parse(text) as { message?: unknown; errors?: unknown } | null;
+    const value = JSON.parse(text) as Partial<
+      Record<"message" | "errors" | "error" | "error_description", unknown>
+    > | null;
+    if (typeof value?.error === "string") {
+      const message = typeof value.error_description === "string" ? value.error_description : value.error;
+      return { message, errors: [{ message, code: value.error }] };
+    }
     if (typeof value?.message !== "string") return undefined;
     return { message: value.message, errors: Array.isArray(value.errors) ? (value.errors as ApiErrorEntry[]) : [] };
   } catch {

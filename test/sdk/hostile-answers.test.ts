@@ -70,6 +70,17 @@ describe("an id", () => {
 });
 
 describe("an answer", () => {
+  it("in OAuth's form of an error is told with its code and description", async () => {
+    const refusal = { error: "invalid_client", error_description: "the client is not known" };
+    for (const [body, message] of [
+      [refusal, refusal.error_description],
+      [{ error: "invalid_client" }, "invalid_client"],
+    ] as const) {
+      const failing = client((_request, response) => response.writeHead(400).end(JSON.stringify(body)));
+      await expect(failing.provers.get(ID)).rejects.toMatchObject({ status: 400, code: "invalid_client", message });
+    }
+  });
+
   it("that is no JSON is told as such", async () => {
     const proofwright = client((_request, response) => response.end("<h1>Log in to the hotel's network</h1>"));
     await expect(proofwright.provers.get(ID)).rejects.toMatchObject({

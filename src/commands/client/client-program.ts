@@ -1,15 +1,26 @@
-/** The commands of the client, parsed by commander; what each does loads when it runs. */
-import { Command, CommanderError } from "commander";
+/** The parser of the client's commands: commander, filled from their table. */
+import { Command, CommanderError, Option } from "commander";
 import { AppError } from "../../platform/errors.js";
 import { StartError } from "../../platform/start-error.js";
-import { ApiError, ConnectionError, ProvisioningError, TimeoutError } from "../../sdk/errors.js";
-import { NotSignedInError, type ClientFlags } from "./signed-in.js";
+import {
+  ApiError,
+  ConnectionError,
+  ProvisioningError,
+  StreamEndedError,
+  TimeoutError,
+  TransactionError,
+} from "../../sdk/errors.js";
+import { CLIENT_GROUPS } from "./client-groups.js";
+import { COMMON_OPTIONS, CommandInput, wordsOf, type CommandSpec, type OptionSpec } from "./command-spec.js";
+import { COMMAND_TABLE, EXIT_STATUSES } from "./command-table.js";
+import { withoutControls } from "./print-result.js";
+import { NotSignedInError } from "./signed-in.js";
 
-/** Exit statuses; `1` also tells that a circuit does not compile or a proof is not valid. */
+/** Exit statuses, as EXIT_STATUSES explains them. */
 const EXIT = { failed: 1, usage: 2, refused: 3, notSignedIn: 4, unreachable: 5 } as const;
 const EXIT_HELP = `
-Exit status: 0 done; 1 the answer is no (a proof is not valid, a circuit does not compile); 2 wrong use; 3 the server refuses;
-4 not logged in; 5 the server cannot be reached, or is too busy.`;
+Exit status:
+${EXIT_STATUSES.map(([status, meaning]) => `  ${String(status)}  ${meaning}`).join("\n")}`;
 
 /**
  * Runs a command of the client, and returns its exit status. What fails is one sentence on standard error.
@@ -28,15 +39,15 @@ export async function runClientCommand(args: readonly string[]): Promise<number>
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT.usage;
     const known = exitStatus(error);
     if (known === undefined) throw error;
-    process.stderr.write(`proofwright: ${sentenceOf(error)}\n`);
+    process.stderr.write(`proofwright: ${withoutControls(sentenceOf(error))}\n`);
     return known;
   }
 }
 
 /** Returns the exit status of a failure; undefined for one that nobody has designed. */
 export function exitStatus(error: unknown): number | undefined {
-  if (error instanceof NotSignedInError) return EXIT.notSignedIn;
-  if (error instanceof ProvisioningError) return EXIT.failed;
+  if (error instanceof NotSignedInError || error instanceof StreamEndedError) return EXIT.notSignedIn;
+  if (error instanceof ProvisioningError || error instanceof TransactionError) return EXIT.failed;
   if (error instanceof ConnectionError || error instanceof TimeoutError) return EXIT.unreachable;
   if (error instanceof ApiError) {
     if (error.status === 401 || error.code === "invalid_grant") return EXIT.notSignedIn;
@@ -56,80 +67,34 @@ function sentenceOf(error: unknown): string {
 function createProgram(settle: (status: number) => void): Command {
   const program = new Command("proofwright").exitOverride();
   program.configureHelp({ showGlobalOptions: false });
-  addLogin(program, settle);
-  addCircuits(program, settle);
-  addProofs(program, settle);
+  const groups = new Map<string, Command>();
+  for (const spec of COMMAND_TABLE) {
+    const [first = "", second] = wordsOf(spec);
+    if (second === undefined) {
+      add(program, spec.usage, spec, settle);
+      continue;
+    }
+    const group = groups.get(first) ?? program.command(first).description(CLIENT_GROUPS[first] ?? "");
+    groups.set(first, group);
+    add(group, spec.usage.slice(first.length + 1), spec, settle);
+  }
   return program;
 }
 
-/** Adds a command with the flags of all of them. */
-function add(parent: Command, usage: string, summary: string): Command {
-  return parent
+function add(parent: Command, usage: string, spec: CommandSpec, settle: (status: number) => void): void {
+  const command = parent
     .command(usage)
-    .description(summary)
-    .option("--profile <name>", "the login to use (default: default)")
-    .option("--server <url>", "the server; that of the profile unless given")
-    .option("--json", "print JSON for machines")
+    .description(spec.summary)
     .allowExcessArguments(false)
     .addHelpText("after", EXIT_HELP);
-}
-
-function addLogin(program: Command, settle: (status: number) => void): void {
-  add(program, "login", "log in, and keep the tokens; the password is asked for, or a line from a pipe")
-    .requiredOption("--email <address>", "of the user")
-    .action(async (flags: ClientFlags & { email: string }) => {
-      settle(await (await import("./login-commands.js")).runLogin(flags));
-    });
-  add(program, "logout", "end the session, and forget its tokens").action(async (flags: ClientFlags) => {
-    settle(await (await import("./login-commands.js")).runLogout(flags));
-  });
-  add(program, "whoami", "say who is logged in").action(async (flags: ClientFlags) => {
-    settle(await (await import("./login-commands.js")).runWhoAmI(flags));
+  for (const option of [...(spec.options ?? []), ...COMMON_OPTIONS]) command.addOption(optionOf(option));
+  command.action(async () => {
+    settle(await spec.run(new CommandInput(command.processedArgs, command.opts())));
   });
 }
 
-function addCircuits(program: Command, settle: (status: number) => void): void {
-  const circuit = program.command("circuit").description("deploy circuits from folders with a proofwright.json");
-  add(circuit, "init [folder]", "write a proofwright.json and a first circuit").action(
-    async (folder: string | undefined, flags: ClientFlags) => {
-      settle(await (await import("./circuit-commands.js")).runCircuitInit(folder ?? ".", flags));
-    },
-  );
-  add(circuit, "check [folder]", "compile the circuit on this machine").action(
-    async (folder: string | undefined, flags: ClientFlags) => {
-      settle(await (await import("./circuit-commands.js")).runCircuitCheck(folder ?? ".", flags));
-    },
-  );
-  add(circuit, "deploy [folder]", "make a prover of the folder; the same source again changes nothing").action(
-    async (folder: string | undefined, flags: ClientFlags) => {
-      settle(await (await import("./circuit-commands.js")).runCircuitDeploy(folder ?? ".", flags));
-    },
-  );
-  add(circuit, "list", "list the provers").action(async (flags: ClientFlags) => {
-    settle(await (await import("./circuit-commands.js")).runCircuitList(flags));
-  });
-  add(circuit, "schema", "print the JSON schema of proofwright.json").action(async () => {
-    settle((await import("./circuit-commands.js")).printManifestSchema());
-  });
-}
-
-function addProofs(program: Command, settle: (status: number) => void): void {
-  add(program, "prove <prover>", "make a proof; the prover is named by its id or name:tag")
-    .requiredOption("--inputs <file>", "JSON of the inputs by signal name; /dev/stdin for a pipe")
-    .option("--output <file>", "write the proof there; standard output unless given")
-    .action(async (prover: string, flags: ClientFlags & { inputs: string; output?: string }) => {
-      settle(await (await import("./proof-commands.js")).runProve(prover, flags));
-    });
-  add(program, "verify <prover>", "verify a proof")
-    .requiredOption("--proof <file>", "what `prove` printed")
-    .option("--inputs <file>", "JSON of the public inputs and outputs; those in the proof's file unless given")
-    .action(async (prover: string, flags: ClientFlags & { proof: string; inputs?: string }) => {
-      settle(await (await import("./proof-commands.js")).runVerify(prover, flags));
-    });
-  const artifacts = program.command("artifacts").description("files of provers");
-  add(artifacts, "pull <prover> [names...]", "download files of a prover, all unless some are named")
-    .option("--to <folder>", "where they go", ".")
-    .action(async (prover: string, names: string[], flags: ClientFlags & { to: string }) => {
-      settle(await (await import("./proof-commands.js")).runArtifactsPull(prover, names, flags));
-    });
+function optionOf({ flag, summary, isRequired = false, byDefault, values }: OptionSpec): Option {
+  const option = new Option(flag, summary).makeOptionMandatory(isRequired);
+  if (byDefault !== undefined) option.default(byDefault);
+  return values === undefined ? option : option.choices(values);
 }

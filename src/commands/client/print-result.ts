@@ -8,6 +8,6 @@ export function printResult({ json = false }: ClientFlags, value: unknown, lines
 }
 
 /** Names come from others: what would move a terminal's cursor or change its colours is left out. */
-function withoutControls(text: string): string {
+export function withoutControls(text: string): string {
   return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "");
 }

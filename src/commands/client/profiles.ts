@@ -17,6 +17,8 @@ export interface Profile {
   readonly expires_at_ms: number;
   /** Each use replaces it. */
   readonly refresh_token: string | null;
+  /** The OAuth client that holds the session; absent after a login with a password. */
+  readonly client_id?: string;
 }
 
 export interface ProfileFile {
@@ -70,7 +72,7 @@ export async function readProfiles(folder: string): Promise<ProfileFile> {
   return file;
 }
 
-/** Stores a profile, or removes it when `profile` is undefined. */
+/** Stores a profile, or removes it when `profile` is undefined. The caller holds the lock of the profiles. */
 export async function writeProfile(folder: string, name: string, profile: Profile | undefined): Promise<void> {
   const { profiles } = await readProfiles(folder);
   const others = Object.entries(profiles).filter(([other]) => other !== name);

@@ -2,6 +2,7 @@
 import { systemClock } from "../../platform/clock.js";
 import { StartError } from "../../platform/start-error.js";
 import { Proofwright } from "../../sdk/proofwright.js";
+import { withProfileLock } from "./profile-lock.js";
 import { PROFILE_DEFAULT, configFolder, readProfiles, requireProfileName, writeProfile } from "./profiles.js";
 import type { Profile } from "./profiles.js";
 
@@ -66,7 +67,7 @@ export async function chosenProfile({ profile: name = PROFILE_DEFAULT }: ClientF
   const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
   if (profile === undefined)
     throw new NotSignedInError(
-      `nobody is logged in under the profile "${name}". Run \`proofwright login --email=ADDRESS${name === PROFILE_DEFAULT ? "" : ` --profile=${name}`}\`.`,
+      `nobody is logged in under the profile "${name}". Run \`proofwright login${name === PROFILE_DEFAULT ? "" : ` --profile=${name}`}\`.`,
     );
   return { name, profile };
 }
@@ -80,19 +81,32 @@ function freshTokens(name: string, profile: Profile): () => Promise<string> {
   };
 }
 
-async function renewed(name: string, profile: Profile): Promise<Profile> {
-  if (profile.refresh_token === null || systemClock.nowMs() < profile.expires_at_ms - RENEW_BEFORE_MS) return profile;
-  const nowMs = systemClock.nowMs();
-  const token = await new Proofwright({ baseUrl: profile.server }).tokens.create({
-    grant_type: "refresh_token",
-    refresh_token: profile.refresh_token,
+async function renewed(name: string, known: Profile): Promise<Profile> {
+  if (!isEnding(known)) return known;
+  const folder = configFolder(process.env);
+  return await withProfileLock(folder, async () => {
+    // Another command may have renewed it meanwhile: a refresh token is good once.
+    const { profiles } = await readProfiles(folder);
+    const stored = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
+    const profile = stored?.session_id === known.session_id ? stored : known;
+    if (!isEnding(profile) || profile.refresh_token === null) return profile;
+    const nowMs = systemClock.nowMs();
+    const token = await new Proofwright({ baseUrl: profile.server }).tokens.create({
+      grant_type: "refresh_token",
+      refresh_token: profile.refresh_token,
+      ...(profile.client_id === undefined ? {} : { client_id: profile.client_id }),
+    });
+    const next: Profile = {
+      ...profile,
+      access_token: token.access_token,
+      expires_at_ms: nowMs + token.expires_in * 1000,
+      refresh_token: token.refresh_token ?? null,
+    };
+    await writeProfile(folder, name, next);
+    return next;
   });
-  const next: Profile = {
-    ...profile,
-    access_token: token.access_token,
-    expires_at_ms: nowMs + token.expires_in * 1000,
-    refresh_token: token.refresh_token ?? null,
-  };
-  await writeProfile(configFolder(process.env), name, next);
-  return next;
+}
+
+function isEnding({ refresh_token: refreshToken, expires_at_ms: expiresAtMs }: Profile): boolean {
+  return refreshToken !== null && systemClock.nowMs() >= expiresAtMs - RENEW_BEFORE_MS;
 }

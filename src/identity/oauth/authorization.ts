@@ -18,6 +18,7 @@ import type { Sessions } from "../tokens/sessions.js";
 import type { AuthorizationCodes } from "./authorization-codes.js";
 import { readAuthorizationRequest, refusalOfRepeats, type AuthorizationRequest } from "./authorization-request.js";
 import type { ClientRecord, Clients } from "./clients.js";
+import { COMMAND_LINE_CLIENT_ID, COMMAND_LINE_NAME } from "./command-line-client.js";
 import { CONSOLE_CLIENT_ID, CONSOLE_NAME } from "./console-client.js";
 import type { IdTokens } from "./id-tokens.js";
 import type { AuthorizeFormInput, AuthorizeInput } from "./oauth-schemas.js";
@@ -239,6 +240,7 @@ export class Authorization {
 
   #nameOf(client: ClientRecord): string {
     if (client.id === CONSOLE_CLIENT_ID) return CONSOLE_NAME;
+    if (client.id === COMMAND_LINE_CLIENT_ID) return COMMAND_LINE_NAME;
     return this.#dependencies.tenants.applications.get([client.id])?.value.name ?? "";
   }
 }

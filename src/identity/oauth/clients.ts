@@ -18,6 +18,7 @@ import type { ClientJson, ClientKeyJson, ClientSecretJson, UpdateClientInput } f
 import type { IdentityRepository } from "../repository.js";
 import type { Sessions } from "../tokens/sessions.js";
 import type { Tenant, TenantRepository } from "../tenants/tenant-repository.js";
+import { COMMAND_LINE_CLIENT, COMMAND_LINE_CLIENT_ID } from "./command-line-client.js";
 import { consoleClient, CONSOLE_CLIENT_ID } from "./console-client.js";
 import { requireRedirectUri } from "./redirect-addresses.js";
 
@@ -64,11 +65,12 @@ export class Clients {
   }
 
   /**
-   * Returns the client of an application; every application has one, until it is deleted. The server's own console is
-   * a client without an application, which nobody can change.
+   * Returns the client of an application; every application has one, until it is deleted. The server's own console and
+   * the command line are clients without an application, which nobody can change.
    */
   find(applicationId: string): ClientRecord | undefined {
     if (applicationId === CONSOLE_CLIENT_ID) return this.#console;
+    if (applicationId === COMMAND_LINE_CLIENT_ID) return COMMAND_LINE_CLIENT;
     const { tenants } = this.#dependencies;
     const application = tenants.applications.get([applicationId])?.value;
     if (application === undefined || tenants.liveCheck({ kind: "application", id: applicationId }) === undefined)

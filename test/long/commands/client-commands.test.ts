@@ -77,11 +77,16 @@ describe("login", () => {
     expect(readdirSync(empty)).toEqual([]);
   });
 
-  it("sends no password over plain http beyond this machine, nor without a name to log in", async () => {
+  it("sends no password over plain http beyond this machine, nor waits for a browser without a server", async () => {
     const plain = await run(["login", "--server=http://proofwright.example.com", "--email=a@example.com"]);
     expect(plain).toMatchObject({ status: 2 });
     expect(plain.errors).toContain("https://");
-    expect(await run(["login"])).toMatchObject({ status: 2 });
+    // Nothing listens on port 1.
+    const nowhere = await run(["login", "--server=http://127.0.0.1:1"]);
+    expect(nowhere).toMatchObject({ status: 5, output: "" });
+    expect(nowhere.errors).not.toContain("browser");
+    for (const other of ["--device", "--client-id=x"])
+      expect(await run(["login", "--email=a@example.com", other])).toMatchObject({ status: 2, output: "" });
   });
 
   it("refuses a file of tokens that others may read", async () => {

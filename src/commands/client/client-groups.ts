@@ -1,0 +1,23 @@
+/** The first words of the client's commands: what `proofwright --help` lists, without loading the commands. */
+export const CLIENT_GROUPS: Readonly<Record<string, string>> = {
+  login: "log in to a server",
+  logout: "end the session, and forget its tokens",
+  whoami: "say who is logged in",
+  circuit: "begin, check, deploy and list circuits",
+  prove: "make a proof",
+  verify: "verify a proof",
+  artifacts: "download files of provers",
+  vault: "make, list and delete vaults",
+  key: "make, list, rotate and disable keys of vaults",
+  sign: "sign a message with a key of a vault",
+  secret: "store and read secrets of vaults",
+  unseal: "unseal the vaults with the 24 words",
+  seal: "seal the vaults, or say whether they are",
+  network: "register networks, and ask for their state",
+  account: "make and list accounts on networks",
+  contract: "deploy, call and execute contracts",
+  tx: "send and follow transactions",
+  events: "follow what happens",
+  admin: "users, tokens, applications, organizations and the audit log",
+  completion: "print a script that completes commands in a shell",
+};

@@ -1,0 +1,87 @@
+/** Circuits, proofs and the files of provers. */
+import type { CommandSpec } from "../command-spec.js";
+
+/** The commands of `circuit`. */
+const FOLDERS: readonly CommandSpec[] = [
+  {
+    usage: "circuit init [folder]",
+    summary: "write a proofwright.json and a first circuit",
+    run: async (input) => (await circuits()).runCircuitInit(input.argument(0) || ".", input.flags),
+  },
+  {
+    usage: "circuit check [folder]",
+    summary: "compile the circuit on this machine",
+    run: async (input) => (await circuits()).runCircuitCheck(input.argument(0) || ".", input.flags),
+  },
+  {
+    usage: "circuit deploy [folder]",
+    summary: "make a prover of the folder and wait for its keys; the same source again changes nothing",
+    run: async (input) => (await circuits()).runCircuitDeploy(input.argument(0) || ".", input.flags),
+  },
+  {
+    usage: "circuit list",
+    summary: "list the provers",
+    run: async ({ flags }) => (await circuits()).runCircuitList(flags),
+  },
+  {
+    usage: "circuit schema",
+    summary: "print the JSON schema of proofwright.json",
+    run: async () => (await circuits()).printManifestSchema(),
+  },
+];
+
+/** The commands of circuits and proofs. */
+export const CIRCUIT_COMMANDS: readonly CommandSpec[] = [
+  ...FOLDERS,
+  {
+    usage: "prove <prover>",
+    summary: "make a proof; the prover is named by its id or name:tag",
+    options: [
+      {
+        flag: "--inputs <file>",
+        summary: "JSON of the inputs by signal name; /dev/stdin for a pipe",
+        isRequired: true,
+      },
+      { flag: "--output <file>", summary: "write the proof there; standard output unless given" },
+    ],
+    run: async (input) =>
+      (await proofs()).runProve(input.argument(0), {
+        ...{ ...input.flags, inputs: input.required("inputs") },
+        ...input.members({ output: "output" }),
+      }),
+  },
+  {
+    usage: "verify <prover>",
+    summary: "verify a proof",
+    options: [
+      { flag: "--proof <file>", summary: "what `prove` printed", isRequired: true },
+      {
+        flag: "--inputs <file>",
+        summary: "JSON of the public inputs and outputs; those in the proof's file unless given",
+      },
+    ],
+    run: async (input) =>
+      (await proofs()).runVerify(input.argument(0), {
+        ...{ ...input.flags, proof: input.required("proof") },
+        ...input.members({ inputs: "inputs" }),
+      }),
+  },
+  {
+    usage: "artifacts pull <prover> [names...]",
+    summary: "download files of a prover, all unless some are named",
+    options: [{ flag: "--to <folder>", summary: "where they go", byDefault: "." }],
+    run: async (input) =>
+      (await proofs()).runArtifactsPull(input.argument(0), input.arguments(1), {
+        ...input.flags,
+        to: input.required("to"),
+      }),
+  },
+];
+
+async function circuits() {
+  return await import("../circuit-commands.js");
+}
+
+async function proofs() {
+  return await import("../proof-commands.js");
+}
