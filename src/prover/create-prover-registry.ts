@@ -40,6 +40,7 @@ import { KnownKeys } from "./provisioning/known-keys.js";
 import { KeyPins } from "./provisioning/key-pins.js";
 import { ProverFiles } from "./prover-files.js";
 import { Proofs } from "./proofs/proofs.js";
+import { ProofRemovals } from "./proofs/proof-removals.js";
 import { mergeCommits } from "../platform/store/commits.js";
 import { ContractCodes, type CompileContract } from "./assurance/contract-code.js";
 import { CrossChecks } from "./assurance/cross-checks.js";
@@ -230,6 +231,8 @@ export function createProverRegistry(
   const source = options.source ?? SOURCE_LIMITS;
   const catalog = createCatalog(options, dependencies, { builtIns, sourceLimits: source });
   const { stores, removals } = openProofStores(dependencies, turnOf);
+  const proofRemovals = new ProofRemovals(dependencies);
+  proofRemovals.register(turnOf);
   const pins = new KeyPins({ vault, catalog });
   const powers = new PowersRecords({ store });
   const files = usedFiles(artifacts, { repository, powers });
@@ -252,7 +255,17 @@ export function createProverRegistry(
   const downloads = new ProverFiles({ ...parts, access, artifacts, imports, ...made });
   const service = new ProverService(serviceLimits(options), {
     ...{ store, repository, artifacts, vault, catalog, origins, stores, proofs, watch, clock, queue, analyses },
-    ...{ files, imports, strings, downloads, access, places, ceremonies: ceremonies.registration, ...chained },
+    ...{
+      files,
+      imports,
+      strings,
+      downloads,
+      access,
+      places,
+      proofRemovals,
+      ceremonies: ceremonies.registration,
+      ...chained,
+    },
     requireTenant: dependencies.requireTenant,
   });
   const attesting = createReceipts(options.receiptIssuer ?? UNNAMED_ISSUER, dependencies, { ...parts, ...made });
@@ -273,6 +286,7 @@ export function createProverRegistry(
     removeOrphans: async () => {
       await published.uploads.start();
       await removals.resume();
+      await proofRemovals.resume();
       return await removeOrphans(artifacts, { repository, powers });
     },
     ...{ imports, ceremonies: ceremonies.sweep, verifierDisagreements: () => chained.onChain.disagreements },

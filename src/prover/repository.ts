@@ -328,9 +328,9 @@ export class ProverRepository {
   }
 
   /**
-   * Prepares the deletion of a prover with its labels, its grants, the records of its verifiers and the owner's proof
-   * records, and with the owner's compiled circuit when no other of its provers uses it. The stores are deleted by
-   * `ProofStores.prepareRelease`.
+   * Prepares the deletion of a prover with its labels, its grants and the records of its verifiers, and with the owner's
+   * compiled circuit when no other of its provers uses it. The stores are deleted by `ProofStores.prepareRelease`, the
+   * proof records by `ProofRemovals.prepareDeletion`.
    */
   deletion(record: StoreRecord<StoredProver>): StoreCommit {
     const { id, build } = record.value;
@@ -344,7 +344,6 @@ export class ProverRepository {
       this.labels.deletion(record.value),
       this.grants.deletionOfProver(build.owner, id),
       this.verifiers.deletionOfProver(build.owner, id),
-      this.proofsDeletion(build.owner, id),
       {
         deletes: [
           ...(analysis === undefined ? [] : analysisUses(analysis.value).map((put) => put.key)),

@@ -32,6 +32,7 @@ import type { Verifiers } from "./on-chain/verifiers.js";
 import type { AgreeingContract, Attestation } from "./proofs/attestation.js";
 import { verifyBatchRequest, type BatchRequest } from "./proofs/batch-request.js";
 import type { Proofs } from "./proofs/proofs.js";
+import type { ProofRemovals } from "./proofs/proof-removals.js";
 import { withCompiled } from "./provisioning/prover-steps.js";
 import { scopeOf, type AnalysisResult, type Listed, type ProverRepository, type StoredProver } from "./repository.js";
 import {
@@ -96,6 +97,7 @@ interface ProverServiceDependencies {
   readonly vault: ProverVault;
   readonly stores: ProofStores;
   readonly proofs: Proofs;
+  readonly proofRemovals: Pick<ProofRemovals, "prepareDeletion" | "wake">;
   readonly access: ProverAccess;
   readonly places: Places;
   readonly watch: StatusWatch;
@@ -233,6 +235,7 @@ export class ProverService {
         await this.#with.store.commit(
           mergeCommits(
             this.#with.repository.deletion(record),
+            this.#with.proofRemovals.prepareDeletion(owner, id),
             ceremony.commit,
             this.#with.vault.prepareDeletion(owner, vault_id),
             this.#with.stores.prepareRelease(owner, id, [note_store_id, nullifier_store_id]),
@@ -249,6 +252,7 @@ export class ProverService {
       await this.#with.verifiers.cancel(verifiers);
       await this.#with.vault.forget(vault_id);
       this.#with.stores.wakeRemovals();
+      this.#with.proofRemovals.wake();
       if (record.value.build.import !== undefined) await this.#with.imports.discard(owner, id);
       await this.#removeFiles(record.value, { ...shared?.artifacts }, { ...analysis?.artifacts });
       for (const sha256 of ceremony.files) await this.#with.files.removeUnused(sha256);

@@ -1,8 +1,10 @@
 /** What the deletion of a prover takes with it, on a real store and a real vault. */
 import { existsSync, readFileSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { newId } from "../../src/platform/ids.js";
-import type { StoredProver } from "../../src/prover/repository.js";
+import { mergeCommits } from "../../src/platform/store/commits.js";
+import { ProverRepository, type StoredProver } from "../../src/prover/repository.js";
+import type { ProofRecord } from "../../src/prover/schemas.js";
 import { removeFolder } from "../support/temporary-folder.js";
 import { subject } from "../vault/support.js";
 import {
@@ -26,6 +28,15 @@ afterAll(async () => {
   await test.close({ keep: true });
   removeFolder(test.folder);
 });
+
+/** What is kept of a proof. */
+function proofOf(proverId: string): ProofRecord {
+  return {
+    ...{ id: newId(), created_at: "2026-01-01T00:00:00.000Z", prover_id: proverId, note_index: 0 },
+    ...{ hash: "0".repeat(64), statement_hash: "0".repeat(64), public_signals: [], bytes: 128 },
+    ...{ origin: "proved", meta: {}, timings: null },
+  } as ProofRecord;
+}
 
 describe("deleting a prover", () => {
   it("takes its vault, proofs, notes, stores and keys with it", async () => {
@@ -94,6 +105,60 @@ describe("deleting a prover", () => {
     });
     await test.provers.delete(who, prover.id);
     expect(test.provers.list(who, PAGE).total).toBe(0);
+  });
+});
+
+describe("deleting a prover of many proofs", () => {
+  it("hides them at once, and a job removes them and no others", async () => {
+    const idle = await openTestRegistry({ idle: true });
+    onTestFinished(async () => {
+      await idle.close();
+    });
+    const who = subject();
+    const [many, few] = [await register(idle.provers, who), await register(idle.provers, who)];
+    const repository = new ProverRepository({ store: idle.store });
+    const write = async (proverId: string, count: number): Promise<void> => {
+      for (let from = 0; from < count; from += 1000) {
+        const commits = Array.from({ length: Math.min(1000, count - from) }, () => proofOf(proverId)).map((proof) =>
+          repository.insertProof(who, proof),
+        );
+        await idle.store.commit(mergeCommits(...commits));
+      }
+    };
+    await write(many.id, 5000);
+    await write(few.id, 256);
+    const left = (): number[] =>
+      ["proof", "proof#prover"].map((table) => idle.store.count([table, who.kind, who.id, many.id]));
+    await idle.provers.delete(who, many.id);
+    expect(await failureOf(() => idle.provers.listProofs(who, many.id, PAGE))).toMatchObject({ code: "not_found" });
+    expect(left()).toEqual([5000, 5000]);
+    await idle.jobs.start();
+    await eventually("the proofs are gone", () => left().every((count) => count === 0));
+    await eventually("nothing is left to do", () => idle.store.count(["proof_removal"]) === 0);
+    expect(idle.provers.listProofs(who, few.id, PAGE).total).toBe(256);
+    // Few go with their prover.
+    await idle.provers.delete(who, few.id);
+    expect(["proof", "proof#prover"].map((table) => idle.store.count([table, who.kind, who.id]))).toEqual([0, 0]);
+  });
+
+  it("goes on at the next start when its job has failed", async () => {
+    const idle = await openTestRegistry({ idle: true });
+    onTestFinished(async () => {
+      await idle.close();
+    });
+    const who = subject();
+    const { id } = await register(idle.provers, who);
+    const repository = new ProverRepository({ store: idle.store });
+    await idle.store.commit(
+      mergeCommits(...Array.from({ length: 257 }, () => repository.insertProof(who, proofOf(id)))),
+    );
+    await idle.provers.delete(who, id);
+    const mark = ["proof_removal", who.kind, who.id, id];
+    for (const job of idle.jobs.ofSubject(mark)) await idle.jobs.cancel(job.id);
+    await idle.registry.removeOrphans();
+    await idle.jobs.start();
+    await eventually("the proofs are gone", () => idle.store.get(mark) === undefined);
+    expect(idle.store.count(["proof", who.kind, who.id])).toBe(0);
   });
 });
 

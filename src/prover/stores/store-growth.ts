@@ -11,7 +11,7 @@ import type {
   InsertNullifiersValue,
 } from "../../engine/protocol.js";
 import type { PendingAppend, PendingNote, PendingSpend } from "./pending-append.js";
-import { nodePuts, nodeReader } from "./sparse-nodes.js";
+import { SparseNodes } from "./sparse-nodes.js";
 import {
   keyIn,
   stateOf,
@@ -78,11 +78,12 @@ export async function appendToNullifiers(input: GrowthInput): Promise<Growth> {
   const spends = pendings.flatMap((pending) => pending.spends.filter((spend) => spend.store.id === reference.id));
   const entries = spends.map(({ key, value }) => ({ key, value }));
   const keys = spends.map(({ key }) => key);
-  const nodes = pathNodes(nodeReader(store, reference), { root: before.root, keys, curve });
+  const kept = new SparseNodes(store, reference);
+  const nodes = pathNodes(kept.read, { root: before.root, keys, curve });
   const message = { root: before.root, entries, curve, nodes };
   const { root, added } = await input.insertNullifiers(message, reference.owner);
   const records = spends.flatMap(({ key, value, proverId, note }, offset): StorePut[] => {
-    const spent: StoredNullifier = {
+    const nullifier: StoredNullifier = {
       created_at: createdAt,
       prover_id: proverId,
       value,
@@ -90,13 +91,14 @@ export async function appendToNullifiers(input: GrowthInput): Promise<Growth> {
       ...(note === undefined ? {} : { note: note.ciphertext }),
     };
     const mark = note === undefined ? [] : [{ key: keyIn("note_spent", note.store, note.index), value: { key } }];
-    return [{ key: keyIn("nullifier", reference, key), value: spent }, ...mark];
+    return [{ key: keyIn("nullifier", reference, key), value: nullifier }, ...mark];
   });
+  const spent = { size: before.size + spends.length, root };
   return grown(
     input,
-    { ...record.value, spent: { size: before.size + spends.length, root } },
+    { ...record.value, spent },
     {
-      puts: [...records, ...nodePuts(reference, added)],
+      puts: [...records, ...kept.puts(spent, added)],
       places: new Map(spends.map((spend, offset) => [spend, before.size + offset])),
       checks: spends.flatMap(({ key, note }) => [
         { key: keyIn("nullifier", reference, key), version: "absent" as const },

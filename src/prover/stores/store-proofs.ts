@@ -11,7 +11,7 @@ import type { NoteTreeNode, NoteTreeState } from "../../engine/merkle/note-tree.
 import { proveKey, type SparseProof } from "../../engine/merkle/sparse-tree.js";
 import { EMPTY_NODE, isElement, type TreeHasher } from "../../engine/merkle/tree-hasher.js";
 import type { ProveNotesMessage, ProveNotesValue } from "../../engine/protocol.js";
-import { nodeReader } from "./sparse-nodes.js";
+import { SparseNodes } from "./sparse-nodes.js";
 import type { ProofStores } from "./proof-stores.js";
 import { EMPTY_SPARSE_ROOT, keyIn, stateOf, type ProofStore, type StoreReference } from "./store-records.js";
 
@@ -88,7 +88,10 @@ export class StoreProofs {
     const record = this.#require(reference, "nullifiers");
     requireKey(key, record);
     const { root, size } = this.#treeAt(reference, record, past);
-    return { proof: proveKey(nodeReader(this.#with.store, reference), { root, key, curve: record.curve }), size };
+    return {
+      proof: proveKey(new SparseNodes(this.#with.store, reference).read, { root, key, curve: record.curve }),
+      size,
+    };
   }
 
   /** Finds the tree that is asked about. */

@@ -14,7 +14,8 @@
  *   note_statement       [id, statement, index]  the hash of a proof, by what it proves
  *   note_spent           [id, index]           the key that nullified the note
  *   nullifier            [id, key]             a spent key
- *   nullifier_node       [id, hash]            a node of the sparse tree, of any of its roots
+ *   nullifier_nodes      [id, size, part]      the nodes of the sparse tree that a commit added (sparse-nodes.ts)
+ *   nullifier_node       [id, hash]            a node of the sparse tree, as they were kept before
  */
 import { ownerKey, type Subject } from "../../platform/auth/principal.js";
 import type { StoreKey } from "../../platform/store/store.js";
@@ -78,14 +79,15 @@ export const HEAD_SIGNERS = "tree_head_signer";
 
 /** 2^32 notes. */
 export const NOTE_TREE_DEPTH = 32;
-/** Each keeps some 20 nodes of 300 bytes in the store: about 25 GB when it is full. */
+/** Each keeps some 20 nodes of 150 bytes in the store: about 13 GB when it is full. */
 export const NULLIFIERS_MAX = 2 ** 22;
 /** Root of the empty sparse tree. */
 export const EMPTY_SPARSE_ROOT = "0".repeat(64);
 
 /** Tables whose keys go on after the id of the store; all of them go with the store. */
 export const PARTS_OF_STORE = [
-  ...["note", "note_node", "note_statement", "note_spent", "nullifier", "nullifier_node"],
+  ...["note", "note_node", "note_statement", "note_spent", "nullifier", "nullifier_nodes"],
+  "nullifier_node",
   ...["proof_store_root", "proof_store_size", "proof_store_head", "proof_store_signer"],
 ] as const;
 type PartOfStore = (typeof PARTS_OF_STORE)[number] | "proof_store" | "proof_store_user" | "proof_store_removal";

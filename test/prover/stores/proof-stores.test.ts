@@ -348,7 +348,7 @@ describe("stores of nullifiers", () => {
       expect(isKilled).toBe(true);
     });
     expect(store.count(["nullifier", owner.kind, owner.id])).toBe(0);
-    expect(store.count(["nullifier_node", owner.kind, owner.id])).toBeGreaterThan(0);
+    expect(store.count(["nullifier_nodes", owner.kind, owner.id])).toBeGreaterThan(0);
     const second = await startRemovals();
     await removed(owner);
     await second.stop();

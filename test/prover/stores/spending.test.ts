@@ -408,7 +408,7 @@ describe("a store of nullifiers", () => {
     await test.registry.stores.head(who, gone.nullifier_store_id);
     await test.provers.delete(who, gone.id);
     const tables = [
-      ...["note", "note_node", "note_statement", "note_spent", "nullifier", "nullifier_node", "proof_store"],
+      ...["note", "note_node", "note_statement", "note_spent", "nullifier", "nullifier_nodes", "proof_store"],
       ...["proof_store_user", "proof_store_root", "proof_store_size", "proof_store_head", "proof_store_signer"],
     ];
     for (const table of tables) expect(test.store.count([table, who.kind, who.id]), table).toBe(0);
