@@ -9,7 +9,7 @@
  */
 import { differenceOf, stored } from "./point-batch.js";
 import { everyLane, lanesOf } from "../field/field.js";
-import type { Address, Field } from "../field/field.js";
+import type { Address, Field, PrimeField } from "../field/field.js";
 import type { Inversion } from "../field/inversion.js";
 import type { FunctionBuilder, ModuleBuilder } from "../wasm/wasm-builder.js";
 import type { ScratchBytes } from "../wasm/scratch-bytes.js";
@@ -44,7 +44,7 @@ const SCRATCH_ROWS = 3;
  */
 export function definePointMultiples<E>(
   module: ModuleBuilder,
-  field: Field<E>,
+  field: PrimeField<E>,
   inversion: Inversion,
   { name, endomorphismFactor }: PointMultiplesOptions,
 ): PointMultiples {
@@ -122,38 +122,38 @@ interface Pass<E> {
 }
 
 class RowEmitter<E> {
-  readonly #field: Field<E>;
+  readonly #field: PrimeField<E>;
   readonly #inversion: Inversion;
   readonly #block: number;
   /** First byte of the scratch behind the inversion's. */
   readonly recordsAt: number;
 
-  constructor(field: Field<E>, inversion: Inversion) {
+  constructor(field: PrimeField<E>, inversion: Inversion) {
     this.#field = field;
     this.#inversion = inversion;
     this.#block = field.blockBytes;
     this.recordsAt = this.#block + inversion.scratchBytes;
   }
 
-  /** The slope is 3 x^2 / 2 y. No point has order two: none does on these curves. */
+  /**
+   * The slope is x^2 times 3 / 2 y. The factor goes into the product of all inverses, once for all points, and from
+   * there into each. No point has order two: none does on these curves.
+   */
   double(f: FunctionBuilder, { x, y, bytes, scratch }: Row): void {
     const field = this.#field;
     const pass = this.#pass(f, bytes);
     const { at, chain } = pass;
     const prefixes = f.let(i32.add(scratch, i32.const(this.recordsAt)));
     this.#upwards(f, pass, () => {
-      const denominator = this.#doubled(f, this.#load(f, y, at));
       this.#store(f, prefixes, at, chain);
-      field.assign(f, chain, field.mul(f, chain, denominator));
+      field.assign(f, chain, field.mul(f, chain, this.#load(f, y, at)));
     });
-    this.#invert(f, pass, scratch);
+    this.#invert(f, pass, scratch, (field.prime + 3n) / 2n);
     this.#downwards(f, pass, () => {
       const inverse = stored(f, field, field.mul(f, chain, this.#load(f, prefixes, at, field.productMax)));
       const [px, py] = [this.#load(f, x, at), this.#load(f, y, at)];
-      field.assign(f, chain, field.mul(f, chain, this.#doubled(f, py)));
-      const squared = field.square(f, px);
-      const numerator = field.reduce(f, field.add(f, field.add(f, squared, squared), squared));
-      const slope = field.mul(f, numerator, inverse);
+      field.assign(f, chain, field.mul(f, chain, py));
+      const slope = field.mul(f, stored(f, field, field.square(f, px)), inverse);
       const sum = field.reduce(f, field.sub(f, field.square(f, slope), field.add(f, px, px)));
       this.#store(f, x, at, sum);
       const fall = field.mul(f, slope, differenceOf(f, field, px, sum));
@@ -214,7 +214,7 @@ class RowEmitter<E> {
       this.#store(f, prefixes, at, next.chain);
       field.assign(f, next.chain, field.mul(f, next.chain, second));
     });
-    this.#invert(f, next, scratch);
+    this.#invert(f, next, scratch, 2n);
     this.#upwards(f, next, () => {
       const inverse = stored(f, field, field.mul(f, next.chain, this.#load(f, prefixes, at, field.productMax)));
       const second = this.#load(f, seconds, at, 2n * field.reducedMax);
@@ -222,7 +222,7 @@ class RowEmitter<E> {
       const [px, py] = [this.#load(f, x, at), this.#load(f, y, at)];
       const slope = this.#load(f, slopes, at, field.productMax);
       // The negative of the slope.
-      const fall = field.reduce(f, field.add(f, slope, field.mul(f, this.#doubled(f, py), inverse)));
+      const fall = field.reduce(f, field.add(f, slope, field.mul(f, py, inverse)));
       const others = field.add(f, field.add(f, px, px), second);
       const sum = field.reduce(f, field.sub(f, field.square(f, fall), others));
       this.#store(f, x, at, sum);
@@ -275,11 +275,13 @@ class RowEmitter<E> {
     });
   }
 
-  /** Turns the product of a pass into its inverse. */
-  #invert(f: FunctionBuilder, { chain }: Pass<E>, scratch: Address): void {
-    this.#field.storeBlock(f, scratch, 0, chain);
+  /** Turns the product of a pass into its inverse, times a factor that each of its inverses then has. */
+  #invert(f: FunctionBuilder, { chain }: Pass<E>, scratch: Address, factor = 1n): void {
+    const field = this.#field;
+    field.storeBlock(f, scratch, 0, chain);
     f.call(this.#inversion.handle, [scratch, scratch, i32.add(scratch, i32.const(this.#block))]);
-    this.#field.assign(f, chain, this.#field.loadBlock(f, scratch, 0, this.#field.productMax));
+    const inverse = field.loadBlock(f, scratch, 0, field.productMax);
+    field.assign(f, chain, factor === 1n ? inverse : field.mul(f, inverse, field.constant(f, [factor])));
   }
 
   #load(f: FunctionBuilder, row: Address, at: Address, max = this.#field.reducedMax): E {
@@ -292,10 +294,5 @@ class RowEmitter<E> {
 
   #signedY(f: FunctionBuilder, { y, negative }: RightRow, at: Address): E {
     return this.#field.applySigns(f, this.#load(f, y, at), everyLane(this.#field, negative));
-  }
-
-  /** 2 y as a factor: not reduced, since products take factors of twice a reduced one's size. */
-  #doubled(f: FunctionBuilder, y: E): E {
-    return this.#field.normalize(f, this.#field.add(f, y, y));
   }
 }
