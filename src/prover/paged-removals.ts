@@ -17,7 +17,7 @@ export interface RemovalReference {
 }
 
 /** What is removed of a kind of things. */
-export interface RemovalPlan {
+export interface RemovalPlan<Table extends string> {
   /** Of the jobs. */
   readonly kind: string;
   /** Table of the records that say what is still to be removed. */
@@ -25,8 +25,8 @@ export interface RemovalPlan {
   /** Key of one of them. */
   readonly markOf: (reference: RemovalReference) => StoreKey;
   /** Phases of a job, in their order; each removes all records of one prefix. */
-  readonly tables: readonly string[];
-  readonly prefixOf: (table: string, reference: RemovalReference) => StoreKey;
+  readonly tables: readonly Table[];
+  readonly prefixOf: (table: Table, reference: RemovalReference) => StoreKey;
 }
 
 export interface PagedRemovalsDependencies {
@@ -39,11 +39,11 @@ const PIECE_RECORDS = 2000;
 /** How long an owner may remove while another's records wait; nothing is lost by giving way. */
 const GIVE_WAY_MS = 5_000;
 
-export class PagedRemovals {
-  readonly #plan: RemovalPlan;
+export class PagedRemovals<Table extends string> {
+  readonly #plan: RemovalPlan<Table>;
   readonly #with: PagedRemovalsDependencies;
 
-  constructor(plan: RemovalPlan, dependencies: PagedRemovalsDependencies) {
+  constructor(plan: RemovalPlan<Table>, dependencies: PagedRemovalsDependencies) {
     this.#plan = plan;
     this.#with = dependencies;
   }

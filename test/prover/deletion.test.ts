@@ -34,8 +34,8 @@ function proofOf(proverId: string): ProofRecord {
   return {
     ...{ id: newId(), created_at: "2026-01-01T00:00:00.000Z", prover_id: proverId, note_index: 0 },
     ...{ hash: "0".repeat(64), statement_hash: "0".repeat(64), public_signals: [], bytes: 128 },
-    ...{ origin: "proved", meta: {}, timings: null },
-  } as ProofRecord;
+    ...{ origin: "prove", meta: {}, timings: null },
+  };
 }
 
 describe("deleting a prover", () => {

@@ -12,7 +12,7 @@ const MARKS = "proof_removal";
 /** The records and their index; see `ProverRepository`. */
 const TABLES = ["proof", "proof#prover"] as const;
 
-export class ProofRemovals extends PagedRemovals {
+export class ProofRemovals extends PagedRemovals<(typeof TABLES)[number]> {
   readonly #store: Pick<Store, "range">;
 
   constructor(dependencies: PagedRemovalsDependencies) {

@@ -32,7 +32,8 @@ export class SparseNodes {
   readonly #reference: StoreReference;
   /** Of nodes whose parent was read. */
   readonly #places = new Map<string, string>();
-  readonly #records = new Map<string, readonly PlacedNode[]>();
+  /** Not decoded: of most records one node is read. */
+  readonly #records = new Map<string, readonly string[]>();
 
   constructor(store: Pick<Store, "get">, reference: StoreReference) {
     this.#store = store;
@@ -89,19 +90,19 @@ export class SparseNodes {
   }
 
   #readAt(place: string): PlacedNode {
-    const node = this.#record(place)?.[Number.parseInt(place.slice(place.lastIndexOf("/") + 1), RADIX)];
-    if (node === undefined) throw corrupt();
-    return node;
+    const text = this.#record(place)?.[Number.parseInt(place.slice(place.lastIndexOf("/") + 1), RADIX)];
+    if (text === undefined) throw corrupt();
+    return decode(text);
   }
 
-  #record(place: string): readonly PlacedNode[] | undefined {
+  #record(place: string): readonly string[] | undefined {
     const name = place.slice(0, place.lastIndexOf("/"));
     const known = this.#records.get(name);
     if (known !== undefined) return known;
     const [size = 0, part = 0] = name.split("/").map((text) => Number.parseInt(text, RADIX));
     const found = this.#store.get<string>(keyIn("nullifier_nodes", this.#reference, size, part));
     if (found === undefined) return undefined;
-    const nodes = found.value.split(",").map(decode);
+    const nodes = found.value.split(",");
     this.#records.set(name, nodes);
     return nodes;
   }

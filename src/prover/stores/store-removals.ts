@@ -2,7 +2,7 @@
 import { PagedRemovals, type PagedRemovalsDependencies } from "../paged-removals.js";
 import { PARTS_OF_STORE, keyIn } from "./store-records.js";
 
-export class StoreRemovals extends PagedRemovals {
+export class StoreRemovals extends PagedRemovals<(typeof PARTS_OF_STORE)[number]> {
   constructor(dependencies: PagedRemovalsDependencies) {
     super(
       {
