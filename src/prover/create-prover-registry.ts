@@ -255,17 +255,8 @@ export function createProverRegistry(
   const downloads = new ProverFiles({ ...parts, access, artifacts, imports, ...made });
   const service = new ProverService(serviceLimits(options), {
     ...{ store, repository, artifacts, vault, catalog, origins, stores, proofs, watch, clock, queue, analyses },
-    ...{
-      files,
-      imports,
-      strings,
-      downloads,
-      access,
-      places,
-      proofRemovals,
-      ceremonies: ceremonies.registration,
-      ...chained,
-    },
+    ...{ files, imports, strings, downloads, access, places, proofRemovals },
+    ...{ ceremonies: ceremonies.registration, ...chained },
     requireTenant: dependencies.requireTenant,
   });
   const attesting = createReceipts(options.receiptIssuer ?? UNNAMED_ISSUER, dependencies, { ...parts, ...made });
