@@ -231,8 +231,7 @@ export function createProverRegistry(
   const source = options.source ?? SOURCE_LIMITS;
   const catalog = createCatalog(options, dependencies, { builtIns, sourceLimits: source });
   const { stores, removals } = openProofStores(dependencies, turnOf);
-  const proofRemovals = new ProofRemovals(dependencies);
-  proofRemovals.register(turnOf);
+  const proofRemovals = registeredProofRemovals(dependencies, turnOf);
   const pins = new KeyPins({ vault, catalog });
   const powers = new PowersRecords({ store });
   const files = usedFiles(artifacts, { repository, powers });
@@ -256,8 +255,7 @@ export function createProverRegistry(
   const service = new ProverService(serviceLimits(options), {
     ...{ store, repository, artifacts, vault, catalog, origins, stores, proofs, watch, clock, queue, analyses },
     ...{ files, imports, strings, downloads, access, places, proofRemovals },
-    ...{ ceremonies: ceremonies.registration, ...chained },
-    requireTenant: dependencies.requireTenant,
+    ...{ ceremonies: ceremonies.registration, ...chained, requireTenant: dependencies.requireTenant },
   });
   const attesting = createReceipts(options.receiptIssuer ?? UNNAMED_ISSUER, dependencies, { ...parts, ...made });
   const reading = new StoresService({ ...trees, stores, access, places });
@@ -267,8 +265,7 @@ export function createProverRegistry(
     ...{ service, sharing, stores: reading, crossChecks: attesting.crossChecks, hasProvers: () => repository.hasAny() },
     handlers: proverHandlers({
       ...{ ...handled, ...closed, stores: storeHandlers(reading, labelling), sharing: sharingHandlers(sharing) },
-      verifiers: verifierHandlers(chained.verifiers),
-      requireTenant: dependencies.requireTenant,
+      ...{ verifiers: verifierHandlers(chained.verifiers), requireTenant: dependencies.requireTenant },
     }),
     bodyLimits: proverBodyLimits(
       { source, uploadBytesMax, powersBytesMax: options.powersUploadBytesMax ?? POWERS_BYTES_MAX },
@@ -276,12 +273,20 @@ export function createProverRegistry(
     ),
     removeOrphans: async () => {
       await published.uploads.start();
-      await removals.resume();
-      await proofRemovals.resume();
+      for (const each of [removals, proofRemovals]) await each.resume();
       return await removeOrphans(artifacts, { repository, powers });
     },
     ...{ imports, ceremonies: ceremonies.sweep, verifierDisagreements: () => chained.onChain.disagreements },
   };
+}
+
+function registeredProofRemovals(
+  dependencies: ProverRegistryDependencies,
+  turnOf: (subject: Subject) => string,
+): ProofRemovals {
+  const removals = new ProofRemovals(dependencies);
+  removals.register(turnOf);
+  return removals;
 }
 
 /** Verifiers on chain, of parts that were built before. */

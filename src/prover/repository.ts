@@ -329,8 +329,8 @@ export class ProverRepository {
 
   /**
    * Prepares the deletion of a prover with its labels, its grants and the records of its verifiers, and with the owner's
-   * compiled circuit when no other of its provers uses it. The stores are deleted by `ProofStores.prepareRelease`, the
-   * proof records by `ProofRemovals.prepareDeletion`.
+   * compiled circuit when no other of its provers uses it. The stores are deleted by `ProofStores.prepareRelease`,
+   * the proof records by `ProofRemovals.prepareDeletion`.
    */
   deletion(record: StoreRecord<StoredProver>): StoreCommit {
     const { id, build } = record.value;

@@ -30,8 +30,8 @@ export class ProofRemovals extends PagedRemovals<(typeof TABLES)[number]> {
   }
 
   /**
-   * Prepares the deletion of what the owner of a prover has proved with it, for the commit that deletes the prover. Call
-   * `wake` after it.
+   * Prepares the deletion of what the owner of a prover has proved with it, for the commit that deletes the prover.
+   * Call `wake` after it.
    */
   prepareDeletion(owner: Subject, id: string): StoreCommit {
     const found = this.#store.range(prefixOf("proof", { owner, id }), { limit: DELETED_AT_ONCE_MAX + 1 });
