@@ -211,7 +211,7 @@ function headerParameters(route: RouteSpec): JsonObject[] {
           },
         ]
       : []),
-    ...(answersOf(route)[202] === undefined
+    ...(answersOf(route)[202] === undefined && route.waits !== true
       ? []
       : [{ name: "Prefer", in: "header", required: false, description: preferText(route), schema: text }]),
   ];

@@ -150,10 +150,12 @@ export interface RouteSpec {
   /** Answers of the handler by status. */
   readonly responses: { readonly [status: number]: ResponseSpec };
   /**
-   * The answer 202 to `Prefer: respond-async` (RFC 7240 section 4.1), with the job that goes on. Apart from `responses`,
-   * so that callers who do not ask for it have no other answer to expect.
+   * The answer 202 to `Prefer: respond-async` (RFC 7240 section 4.1), with the job that goes on. Apart from
+   * `responses`, so that callers who do not ask for it have no other answer to expect.
    */
   readonly respondsAsync?: ResponseSpec;
+  /** Heeds `Prefer: wait=N` though it never answers 202: it reads what changes by itself. */
+  readonly waits?: true;
   /** Failures of this route beyond those that every route may answer. */
   readonly errors?: readonly ErrorCode[];
   /** A body, and the first answer of `responses` to it on a new server; a test compares both with a real server. */

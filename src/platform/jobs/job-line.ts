@@ -74,7 +74,9 @@ export class JobLine {
 
   /** Adds a job that was just queued. */
   announce(job: Job): void {
-    if (this.#isRead && !this.#places.has(job.id)) this.#add(job, { isFirst: hasBegun(job) });
+    if (!this.#isRead || this.#places.has(job.id)) return;
+    this.#add(job, { isFirst: hasBegun(job) });
+    this.#giveWay?.check();
   }
 
   /** Takes a job out that was deleted. */
