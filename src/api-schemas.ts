@@ -143,6 +143,7 @@ import {
   VerifierRegistryContract,
   OnChainAnswer,
 } from "./prover/on-chain/verifier-schemas.js";
+import { Job, JobDetail } from "./prover/proof-jobs/proof-job-schemas.js";
 import { ReceiptKeySet, ReceiptKey } from "./prover/receipts/receipt-schemas.js";
 import { RevokeSigningKey } from "./prover/receipts/signing-key-schemas.js";
 import { TreeHeadKey, TreeHeadKeySet } from "./prover/stores/head-key-schemas.js";
@@ -353,6 +354,8 @@ export const apiSchemas = {
   ProveResult,
   Note,
   ProverArtifact,
+  Job,
+  JobDetail,
   ProverGrant,
   CreateProverGrant,
   SharedProver,

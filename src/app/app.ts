@@ -133,6 +133,7 @@ function runnable(parts: AppParts): Pick<App, "start" | "stop"> {
       await parts.provers.removeOrphans();
       await parts.provers.imports.start();
       await parts.provers.ceremonies.start();
+      await parts.provers.proofJobs.sweep.start();
       identityParts.keys.startWatching();
       identityParts.idTokenKeys.startWatching();
       await parts.jobs.start();
@@ -151,6 +152,7 @@ function runnable(parts: AppParts): Pick<App, "start" | "stop"> {
       metricsServer?.stop();
       parts.provers.imports.stop();
       parts.provers.ceremonies.stop();
+      parts.provers.proofJobs.sweep.stop();
       identityParts.keys.stopWatching();
       identityParts.idTokenKeys.stopWatching();
       await identityParts.identity.services.outbox.stop();

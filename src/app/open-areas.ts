@@ -270,6 +270,7 @@ function createProvers(
       zkeyBytesPerOwnerMax: config.zkey_max_mb * MIB,
       powersUploadBytesMax: config.ptau_upload_max_mb * MIB,
       ...(config.ptau_dir === undefined ? {} : { powersFolder: config.ptau_dir }),
+      proveThreads: config.prove_threads,
       makesDevelopmentStrings: config.mode === "development",
       receiptIssuer: { issuer: config.issuer, version: serverVersion() },
     },

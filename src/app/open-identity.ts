@@ -32,7 +32,7 @@ export interface OpenIdentityDependencies {
   readonly log: Log;
   readonly events: Events;
   readonly vault: VaultService;
-  readonly provers: Pick<ProverRegistry, "service" | "sharing">;
+  readonly provers: Pick<ProverRegistry, "service" | "sharing" | "proofJobs">;
   /** Emitted when an owner is deleted, before its provers and vaults are: for areas that are built after identity. */
   readonly ownerDeleted: Signal<Subject>;
   /** Look-ups of what bodies name by id, also in areas that are built after identity. */
@@ -126,9 +126,10 @@ async function firstVault(vault: VaultService, owner: Subject, name: string): Pr
 }
 
 async function purgeProvers(
-  { service, sharing }: Pick<ProverRegistry, "service" | "sharing">,
+  { service, sharing, proofJobs }: Pick<ProverRegistry, "service" | "sharing" | "proofJobs">,
   owner: Subject,
 ): Promise<void> {
+  await proofJobs.jobs.purge(owner);
   await deleteAll(
     () => service.list(owner, PURGE_PAGE).body,
     (id) => service.delete(owner, id),

@@ -11,14 +11,11 @@ import type { Clock } from "../platform/clock.js";
 import type { HandlersFor } from "../platform/contract/route.js";
 import type { Events } from "../platform/events/events.js";
 import type { Jobs } from "../platform/jobs/jobs.js";
-import type { JobRunner } from "../platform/jobs/job-runner.js";
-import type { Job } from "../platform/jobs/job.js";
 import type { Log } from "../platform/log.js";
 import { PACKAGE_ROOT } from "../platform/files/package-root.js";
 import type { ResidentBytes } from "./compute/resident-bytes.js";
 import type { Artifacts } from "../platform/store/artifacts.js";
 import type { VaultService } from "../vault/service.js";
-import type { StrictEnd } from "./analysis/analyses.js";
 import { analysisQueue, registerAnalyses } from "./analysis/analysis-jobs.js";
 import type { CircuitAnalyzer } from "./compute/analysis-task.js";
 import type { Store } from "../platform/store/store.js";
@@ -41,6 +38,9 @@ import { KeyPins } from "./provisioning/key-pins.js";
 import { ProverFiles } from "./prover-files.js";
 import { Proofs } from "./proofs/proofs.js";
 import { ProofRemovals } from "./proofs/proof-removals.js";
+import { ProofPace } from "./proofs/proof-pace.js";
+import { ProveRequests } from "./proofs/prove-requests.js";
+import { createProofJobs, type ProofJobLimits, type ProofJobsPart } from "./proof-jobs/create-proof-jobs.js";
 import { mergeCommits } from "../platform/store/commits.js";
 import { ContractCodes, type CompileContract } from "./assurance/contract-code.js";
 import { CrossChecks } from "./assurance/cross-checks.js";
@@ -60,7 +60,12 @@ import { createVerifiers } from "./on-chain/create-verifiers.js";
 import { verifierHandlers } from "./on-chain/verifier-handlers.js";
 import { VerifierQueue } from "./on-chain/verifier-queue.js";
 import { VerifierContracts } from "./proofs/verifier-contracts.js";
-import { PROVISIONING_PHASES } from "./provisioning/prover-steps.js";
+import {
+  provisioningQueue,
+  registerProvisioning,
+  strictEnd,
+  type ProvisioningJobsOptions,
+} from "./provisioning/provisioning-jobs.js";
 import { Provisioning, type ProvisioningDependencies } from "./provisioning/provisioning.js";
 import { ReferenceStrings } from "./provisioning/reference-strings.js";
 import { createReferenceStrings } from "./reference-strings/create-reference-strings.js";
@@ -79,21 +84,18 @@ import { storeHandlers } from "./stores/store-handlers.js";
 import { StoresService } from "./stores/stores-service.js";
 import { proverVault } from "./vault-port.js";
 
-interface ProverRegistryOptions {
+interface ProverRegistryOptions extends ProvisioningJobsOptions {
+  /** Threads that prove: as many jobs make proofs at a time. 1 unless given. */
+  readonly proveThreads?: number;
+  /** Jobs that one owner, and that all owners, may have waiting. Those of the service unless given. */
+  readonly proofJobLimits?: Omit<ProofJobLimits, "concurrency">;
   /** Other names of providers, as `alias:provider,alias:provider`. */
   readonly providerAliases: string;
-  /**
-   * Provers that are provisioned at a time: one that loops for its whole time limit must not stop the others. 2 unless
-   * given.
-   */
-  readonly provisioningConcurrency?: number;
   /**
    * Memory of an open key from which on a circuit is provisioned in a line of its own, one at a time. 256 MiB unless
    * given.
    */
   readonly largeBytes?: number;
-  /** How long one owner may provision more than its share while another's prover waits. 2 s unless given. */
-  readonly provisioningGiveWayMs?: number;
   /** Provers of one owner in provisioning, 2 that run and 20 that wait. 22 unless given. */
   readonly pendingPerOwnerMax?: number;
   /** Provers of all owners in provisioning. 500 unless given. */
@@ -169,6 +171,8 @@ export interface ProverRegistry {
   readonly ceremonies: Pick<CeremonySweep, "start" | "stop" | "sweep">;
   /** Returns how often a verifier contract disagreed with this server, or had other code, since the start. */
   readonly verifierDisagreements: () => number;
+  /** Proofs that are made as jobs; the sweep runs while the server does. */
+  readonly proofJobs: ProofJobsPart;
 }
 
 const SOURCE_LIMITS: SourceLimits = {
@@ -188,14 +192,8 @@ const UPLOADS: Omit<UploadLimits, "bytesPerOwnerMax" | "fileBytesMax"> = {
   openMax: 256,
   idleMs: 3_600_000,
 };
-const PROVISION_JOB = "provision_prover";
-/** Goes on with the jobs of large circuits, one at a time: each takes the memory and all cores for itself. */
-const PROVISION_LARGE_JOB = "provision_large_prover";
-const CONCURRENCY = 2;
 /** About 2^17 constraints with Groth16, 2^16 gates with PLONK, 2^15 with FFLONK: some ten seconds of setup. */
 const LARGE_BYTES = 256 * 2 ** 20;
-/** Small circuits take about as long; of a larger one that gives way, at most this much and one step are lost. */
-const GIVE_WAY_MS = 2_000;
 const PENDING_PER_OWNER_MAX = 22;
 const PENDING_MAX = 500;
 /** Verification takes milliseconds; a caller that has waited this long for a thread gets an answer instead. */
@@ -226,7 +224,8 @@ export function createProverRegistry(
   const { store, artifacts, resident, events, clock, log } = dependencies;
   const turnOf = dependencies.turnOf ?? formatSubject;
   const vault = proverVault(dependencies.vault);
-  const repository = new ProverRepository({ store });
+  const pace = new ProofPace({ threads: threadsOf(options) }, dependencies);
+  const repository = new ProverRepository({ store, pace });
   const builtIns = new BuiltInCircuits({ folder: join(PACKAGE_ROOT, "circuits") });
   const source = options.source ?? SOURCE_LIMITS;
   const catalog = createCatalog(options, dependencies, { builtIns, sourceLimits: source });
@@ -239,12 +238,9 @@ export function createProverRegistry(
   const watch = new StatusWatch();
   const { access, places, labelling, sharing } = createUse({ store, repository, catalog, vault, stores, clock });
   const trees = createProofStores({ ...dependencies, vault, stores, repository, catalog, access, places, turnOf });
-  const proofs = new Proofs(
-    { proveDeadlineMs: PROVE_DEADLINE_MS, verifyDeadlineMs: VERIFY_DEADLINE_MS },
-    { repository, access, places, stores, ...trees, catalog, artifacts, turnOf, resident, pins, vault, events, clock },
-  );
   const uploadBytesMax = options.uploadBytesMax ?? UPLOAD_BYTES_MAX;
   const parts = { repository, files, catalog, builtIns, pins, strings, vault, watch, turnOf, powers };
+  const proofs = createProofs({ ...parts, ...trees, access, places, stores, artifacts, resident, events, clock, pace });
   const bounded = { ...options, uploadBytesMax };
   const { queue, analyses, ceremonies, ...provisioned } = createProvisioning(bounded, dependencies, parts);
   const imports = createImports({ ...parts, store, artifacts, events, clock, log, queue }, uploadBytesMax);
@@ -259,12 +255,13 @@ export function createProverRegistry(
   });
   const attesting = createReceipts(options.receiptIssuer ?? UNNAMED_ISSUER, dependencies, { ...parts, ...made });
   const reading = new StoresService({ ...trees, stores, access, places });
+  const given = { ...parts, access, places, labelling, pace, proofs, provers: service, receipts: attesting.receipts };
+  const { proofJobs, ...proving } = createProving(options, dependencies, given);
   const handled = { ...attesting, provers: service, labelling, ceremonies, referenceStrings: published.handlers };
-  const closed = createClosedInputs(dependencies, { repository, access, labelling });
   return {
     ...{ service, sharing, stores: reading, crossChecks: attesting.crossChecks, hasProvers: () => repository.hasAny() },
     handlers: proverHandlers({
-      ...{ ...handled, ...closed, stores: storeHandlers(reading, labelling), sharing: sharingHandlers(sharing) },
+      ...{ ...handled, ...proving, stores: storeHandlers(reading, labelling), sharing: sharingHandlers(sharing) },
       ...{ verifiers: verifierHandlers(chained.verifiers), requireTenant: dependencies.requireTenant },
     }),
     bodyLimits: proverBodyLimits(
@@ -276,7 +273,7 @@ export function createProverRegistry(
       for (const each of [removals, proofRemovals]) await each.resume();
       return await removeOrphans(artifacts, { repository, powers });
     },
-    ...{ imports, ceremonies: ceremonies.sweep, verifierDisagreements: () => chained.onChain.disagreements },
+    ...{ imports, ceremonies: ceremonies.sweep, proofJobs, verifierDisagreements: () => chained.onChain.disagreements },
   };
 }
 
@@ -287,6 +284,33 @@ function registeredProofRemovals(
   const removals = new ProofRemovals(dependencies);
   removals.register(turnOf);
   return removals;
+}
+
+/** Threads that prove. */
+function threadsOf({ proveThreads = 1 }: ProverRegistryOptions): number {
+  return proveThreads;
+}
+
+function createProofs(parts: ConstructorParameters<typeof Proofs>[1]): Proofs {
+  return new Proofs({ proveDeadlineMs: PROVE_DEADLINE_MS, verifyDeadlineMs: VERIFY_DEADLINE_MS }, parts);
+}
+
+/** Requests for proofs, answered at once or as jobs. */
+function createProving(
+  options: ProverRegistryOptions,
+  dependencies: ProverRegistryDependencies,
+  parts: Parameters<typeof createClosedInputs>[1] &
+    Omit<ConstructorParameters<typeof ProveRequests>[0], "closedInputs"> &
+    Pick<Parameters<typeof createProofJobs>[1], "vault" | "access" | "places" | "pace" | "turnOf">,
+): ReturnType<typeof createClosedInputs> & {
+  readonly proofJobs: ProofJobsPart;
+  readonly proving: { readonly jobs: ProofJobsPart["jobs"]; readonly requests: ProveRequests };
+} {
+  const closed = createClosedInputs(dependencies, parts);
+  const requests = new ProveRequests({ ...parts, ...closed });
+  const limits = { concurrency: threadsOf(options), ...options.proofJobLimits };
+  const proofJobs = createProofJobs(limits, { ...dependencies, ...parts, requests });
+  return { ...closed, proofJobs, proving: { jobs: proofJobs.jobs, requests } };
 }
 
 /** Verifiers on chain, of parts that were built before. */
@@ -453,7 +477,7 @@ function createProvisioning(
   );
   const findPowers: PowersRecords["findChecked"] = (sha256) => parts.powers.findChecked(sha256);
   const ceremonies = createCeremonies(options, { ...ceremony, turnOf, provisioning, findPowers });
-  registerJobs(jobs, options, { provisioning, watch, turnOf });
+  registerProvisioning(jobs, options, { provisioning, watch, turnOf });
   if (analyzer !== undefined)
     registerAnalyses(jobs, {
       ...{ repository, artifacts, files, analyzer, builtIns, events, clock, watch, turnOf },
@@ -501,89 +525,6 @@ function openReferenceStrings(
     { store, repository, artifacts, compute, published, clock, log },
   );
   return { strings, ...others };
-}
-
-/** A job has the id of its prover, so that either leads to the other. It begins in the first line. */
-function registerJobs(
-  jobs: Jobs,
-  options: ProverRegistryOptions,
-  {
-    provisioning,
-    watch,
-    turnOf,
-  }: {
-    readonly provisioning: Provisioning;
-    readonly watch: StatusWatch;
-    readonly turnOf: (subject: Subject) => string;
-  },
-): void {
-  const runnerOf = (kind: string): JobRunner => ({
-    ownerOf: (job) => turnOf(ownerOf(job)),
-    run: async (job, context) => {
-      await provisioning.run(ownerOf(job), job.id, {
-        signal: context.signal,
-        commit: async (phase, commit) => {
-          await context.setPhase(phase, commit);
-        },
-        progress: (share) => {
-          context.progress(share);
-        },
-        ...(kind === PROVISION_LARGE_JOB
-          ? {}
-          : {
-              moveToLargeLine: async () => {
-                await context.moveTo(PROVISION_LARGE_JOB);
-              },
-            }),
-      });
-    },
-    onFailed: (job, fault) => provisioning.failure(ownerOf(job), job.id, fault),
-  });
-  jobs.register(PROVISION_JOB, {
-    ...runnerOf(PROVISION_JOB),
-    concurrency: options.provisioningConcurrency ?? CONCURRENCY,
-    giveWayMs: options.provisioningGiveWayMs ?? GIVE_WAY_MS,
-  });
-  jobs.register(PROVISION_LARGE_JOB, runnerOf(PROVISION_LARGE_JOB));
-  jobs.subscribe(({ job, progress }) => {
-    if (job.kind !== PROVISION_JOB && job.kind !== PROVISION_LARGE_JOB) return;
-    if (progress === undefined) {
-      watch.notify(job.id);
-      // The store may be closing; the next start removes what stays.
-      provisioning.removeFailed(job.id).catch(() => undefined);
-    } else watch.setShare(job.id, progress);
-  });
-}
-
-function strictEnd(queue: ProvisioningQueue, provisioning: Provisioning): StrictEnd {
-  return {
-    provision: (owner, proverId) => queue.prepare(owner, proverId),
-    fail: (owner, proverId, reason) => provisioning.failure(owner, proverId, reason),
-  };
-}
-
-function provisioningQueue(jobs: Jobs): ProvisioningQueue {
-  return {
-    prepare: (owner, proverId) =>
-      jobs.enqueueCommit({
-        id: proverId,
-        kind: PROVISION_JOB,
-        subject_key: ["prover", owner.kind, owner.id, proverId],
-        phase: PROVISIONING_PHASES[0],
-        input: { kind: owner.kind, id: owner.id },
-      }).commit,
-    wake: () => {
-      jobs.wake();
-    },
-    cancel: async (proverId) => {
-      await jobs.cancel(proverId);
-    },
-  };
-}
-
-/** The input is what `provisioningQueue` queued. */
-function ownerOf(job: Job): Subject {
-  return job.input as unknown as Subject;
 }
 
 async function removeOrphans(

@@ -4,7 +4,6 @@ import { requireUnchanged } from "../platform/contract/client-names.js";
 import { requireSaidOwner, type RequireTenant } from "../platform/auth/said-owner.js";
 import type { BodyLimitsOf, HandlersFor } from "../platform/contract/route.js";
 import type { CeremoniesPart } from "./ceremonies/create-ceremonies.js";
-import type { ClosedInputs } from "./closed-inputs/closed-inputs.js";
 import type { InputKeys } from "./closed-inputs/input-keys.js";
 import type { Labelling } from "./labels/labelling.js";
 import { createLimits, witnessLimits, type proverRoutes } from "./routes.js";
@@ -12,7 +11,8 @@ import type { Prover } from "./schemas.js";
 import type { receiptRoutes } from "./receipts/receipt-routes.js";
 import type { AttestationRequest, Receipts, RequestAttestation } from "./receipts/receipts.js";
 import type { verifierRoutes } from "./on-chain/verifier-routes.js";
-import type { SpentKey } from "./stores/pending-append.js";
+import { proofJobHandlers, proveReply, type ProofJobHandlersDependencies } from "./proof-jobs/proof-job-handlers.js";
+import { spentKeys } from "./stores/spent-keys.js";
 import type { storeRoutes } from "./stores/store-routes.js";
 import type { sharingRoutes } from "./sharing/sharing-routes.js";
 import type { referenceStringRoutes } from "./reference-strings/reference-string-routes.js";
@@ -72,7 +72,7 @@ export function proverHandlers(dependencies: {
   readonly receiptRoutes: HandlersFor<typeof receiptRoutes>;
   readonly receipts: Receipts;
   readonly ceremonies: Pick<CeremoniesPart, "handlers">;
-  readonly closedInputs: ClosedInputs;
+  readonly proving: Omit<ProofJobHandlersDependencies, "labelling">;
   readonly inputKeys: InputKeys;
   readonly requireTenant: RequireTenant;
 }): HandlersFor<typeof proverRoutes> {
@@ -85,6 +85,7 @@ export function proverHandlers(dependencies: {
     ...dependencies.verifiers,
     ...dependencies.inputKeys.handlers(),
     ...dependencies.stores,
+    ...proofJobHandlers({ ...dependencies.proving, labelling }),
     listProvers: ({ principal, query }) => ({ status: 200, ...provers.list(principal.subject, query) }),
     createProver: async ({ principal, body, preferWaitSec, signal }) => {
       requireSaidOwner(principal, body, requireTenant);
@@ -130,32 +131,11 @@ function readingHandlers(
 function proofHandlers(
   provers: ProverService,
   labelling: Labelling,
-  { receipts, closedInputs }: { readonly receipts: Receipts; readonly closedInputs: ClosedInputs },
+  { receipts, ...others }: Pick<Parameters<typeof proverHandlers>[0], "receipts" | "proving">,
 ): Pick<HandlersFor<typeof proverRoutes>, "prove" | "proveFile" | "verify" | "listProofs" | "getProof" | "getNote"> {
+  const proving = { ...others.proving, labelling };
   return {
-    // The API's member `witness` holds the inputs; everywhere else a witness is the full assignment.
-    prove: async (request) => {
-      const { principal, params, query, body, signal, requestId } = request;
-      const id = labelling.idOf(principal.subject, params.id);
-      provers.requireSaid(principal, id, body ?? {});
-      const attest = attestation(receipts, body ?? {}, { principal, requestId, reference: params.id, signal });
-      const spent = spentKeys();
-      const made = await provers.prove(principal.subject, id, {
-        inputs: body?.witness,
-        closed: closedInputs.read(request, id, body ?? {}),
-        ...(body?.witness_file === undefined ? {} : { witnessFile: Buffer.from(body.witness_file, "base64") }),
-        ...(body?.meta === undefined ? {} : { meta: body.meta }),
-        format: query.format,
-        signal,
-        ...(attest === undefined ? {} : { attest }),
-        spend: { nullifier: body?.nullifier, spends: body?.spends, mayCreate: true, onSpent: spent.take },
-      });
-      return {
-        status: 201,
-        body: { ...made, ...spent.answer(), ...attest?.answer() },
-        headers: { Location: `/api/v1/provers/${id}/proofs/${made.id}` },
-      };
-    },
+    prove: async (request) => await proveReply(proving, request),
     proveFile: async ({ principal: { subject }, params, query: { format }, body, signal }) => {
       const id = labelling.idOf(subject, params.id);
       const made = await provers.proveFile(subject, id, { body, format, signal });
@@ -221,20 +201,6 @@ function attestation(
   const { receipt: wantsReceipt = false, assurance } = wanted;
   if (!wantsReceipt && assurance !== "triple") return undefined;
   return receipts.begin({ ...request, caller: principal.subject, wantsReceipt, assurance });
-}
-
-/** Takes what a request has spent, for its answer. */
-function spentKeys(): {
-  readonly take: (spent: readonly SpentKey[]) => void;
-  readonly answer: () => { readonly spent?: SpentKey[] };
-} {
-  let taken: SpentKey[] | undefined;
-  return {
-    take: (spent) => {
-      taken = [...spent];
-    },
-    answer: () => (taken === undefined ? {} : { spent: taken }),
-  };
 }
 
 function artifactHandlers(

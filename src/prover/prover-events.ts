@@ -5,6 +5,7 @@
 import type { Subject } from "../platform/auth/principal.js";
 import type { EventDraft } from "../platform/events/events.js";
 import type { ProverStatus } from "./provisioning/lifecycle.js";
+import type { StoredProofJob } from "./proof-jobs/proof-job-records.js";
 import type { StoredProver } from "./repository.js";
 import type { ProofRecord } from "./schemas.js";
 
@@ -84,6 +85,18 @@ export function verifierDisagreed(
 ): EventDraft[] {
   const payload = { verifier_id: verifierId, prover_id: proverId, network_id: networkId, code };
   return [{ subject: "privacy.prover.verifier.disagreement", payload, audience: [owner] }];
+}
+
+/** Returns the event of a job that has come to its end, without what it proved. */
+export function proofJobEnded({
+  owner,
+  state,
+  failure,
+  ...job
+}: Pick<StoredProofJob, "id" | "owner" | "prover_id" | "batch_id" | "proof_id" | "state" | "failure">): EventDraft {
+  const { id, prover_id, batch_id, proof_id } = job;
+  const payload = { job_id: id, prover_id, batch_id, status: state, proof_id, code: failure?.code ?? null };
+  return { subject: `privacy.prover.job.${state}`, payload, audience: [owner] };
 }
 
 /** Returns the event of a new proof, which is a note in the prover's store; without its inputs and public signals. */

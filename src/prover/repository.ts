@@ -11,6 +11,7 @@ import { isWaitingForFiles } from "./imports/import-files.js";
 import { isFinished } from "./provisioning/lifecycle.js";
 import { ProverLabels, hasMeta } from "./labels/labels.js";
 import { VerifierRecords, type StoredPlan } from "./on-chain/verifier-records.js";
+import { paceDeletion, type ProofPace } from "./proofs/proof-pace.js";
 import { GrantRecords } from "./sharing/grants.js";
 import type { ProverAnalysis } from "./analysis/analysis-schemas.js";
 import type { ProofFilters, ProverDiagnostic, ProofRecord, Prover, ProverFilters, UniversalSetup } from "./schemas.js";
@@ -123,6 +124,7 @@ export type StoredProver = Omit<
   | "pending_tags"
   | "meta"
   | "nullifier"
+  | "estimated_ms"
 > & {
   readonly options?: Prover["options"];
   readonly setup?: Prover["setup"];
@@ -175,12 +177,15 @@ export class ProverRepository {
   readonly grants: GrantRecords;
   readonly verifiers: VerifierRecords;
   readonly #store: Store;
+  readonly #pace: Pick<ProofPace, "estimateMs"> | undefined;
   readonly #provers: Table<StoredProver, "owner" | "pending" | "waiting" | "circuit" | "exported", never>;
   readonly #proofs: Table<StoredProof, "prover", never>;
   readonly #analyses: Table<StoredAnalysis, never, never>;
 
-  constructor(dependencies: { readonly store: Store }) {
+  /** @param dependencies.pace of proofs on this server; unknown unless given */
+  constructor(dependencies: { readonly store: Store; readonly pace?: Pick<ProofPace, "estimateMs"> }) {
     this.#store = dependencies.store;
+    this.#pace = dependencies.pace;
     this.labels = new ProverLabels(dependencies);
     this.grants = new GrantRecords(dependencies);
     this.verifiers = new VerifierRecords(dependencies);
@@ -251,6 +256,7 @@ export class ProverRepository {
       nullifier: prover.nullifier ?? null,
       source_hash: prover.source_hash ?? null,
       strict: build.is_strict ?? false,
+      estimated_ms: this.#pace?.estimateMs(stored) ?? null,
       analysis: analysisOnWire(this.findAnalysis(build.owner, prover.id)?.value),
     };
   }
@@ -328,9 +334,9 @@ export class ProverRepository {
   }
 
   /**
-   * Prepares the deletion of a prover with its labels, its grants and the records of its verifiers, and with the owner's
-   * compiled circuit when no other of its provers uses it. The stores are deleted by `ProofStores.prepareRelease`,
-   * the proof records by `ProofRemovals.prepareDeletion`.
+   * Prepares the deletion of a prover with its labels, its grants and the records of its verifiers, and with the
+   * owner's compiled circuit when no other of its provers uses it. The stores are deleted by
+   * `ProofStores.prepareRelease`, the proof records by `ProofRemovals.prepareDeletion`.
    */
   deletion(record: StoreRecord<StoredProver>): StoreCommit {
     const { id, build } = record.value;
@@ -344,6 +350,7 @@ export class ProverRepository {
       this.labels.deletion(record.value),
       this.grants.deletionOfProver(build.owner, id),
       this.verifiers.deletionOfProver(build.owner, id),
+      paceDeletion(record.value),
       {
         deletes: [
           ...(analysis === undefined ? [] : analysisUses(analysis.value).map((put) => put.key)),

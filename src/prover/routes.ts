@@ -5,6 +5,8 @@ import { SOURCE_BYTES_MAX, SOURCE_FILES_MAX } from "../engine/circuit/source-lim
 import { CircuitAnalysis } from "./analysis/analysis-schemas.js";
 import { ceremonyRoutes } from "./ceremonies/ceremony-routes.js";
 import { UpdateProver } from "./labels/label-schemas.js";
+import { proofJobRoutes } from "./proof-jobs/proof-job-routes.js";
+import { Job, ProveJobQuery } from "./proof-jobs/proof-job-schemas.js";
 import { receiptRoutes } from "./receipts/receipt-routes.js";
 import { verifierRoutes } from "./on-chain/verifier-routes.js";
 import { inputKeyRoutes } from "./closed-inputs/input-key-routes.js";
@@ -112,6 +114,7 @@ export const proverRoutes = {
   ...verifierRoutes,
   ...inputKeyRoutes,
   ...storeRoutes,
+  ...proofJobRoutes,
   listProvers: defineRoute({
     id: "listProvers",
     area: "prover",
@@ -286,9 +289,9 @@ export const proverRoutes = {
     needsUnsealed: true,
     creates: true,
     description:
-      "Inputs that name secrets or keys of vaults need the permission to read or to use them, `secret_read` or `vault_use`. Such inputs, and those in `witness_jwe`, are opened in the proving thread only; which secrets and keys were used is in the audit log. A secret is no public input unless it is given with `reveal: true`.",
+      "Inputs that name secrets or keys of vaults need the permission to read or to use them, `secret_read` or `vault_use`. Such inputs, and those in `witness_jwe`, are opened in the proving thread only; which secrets and keys were used is in the audit log. A secret is no public input unless it is given with `reveal: true`. With `Prefer: respond-async` the answer is 202 with a job, which Location names, once the inputs lie sealed on disk; with `respond-async, wait=N` only if the proof takes longer than N seconds.",
     params: ProverParams,
-    query: ProveQuery,
+    query: ProveJobQuery,
     body: ProveBody,
     bodyOptional: true,
     bodyBytesMax: WITNESS_BODY_BYTES_MAX,
@@ -297,7 +300,9 @@ export const proverRoutes = {
     deadlineMs: PROVE_DEADLINE_MS,
     errorMembers: { proof: null },
     responses: { 201: { description: "The proof; Location names its record", schema: ProveResult } },
+    respondsAsync: { description: "The job that makes the proof; Location names it", schema: Job },
     errors: [
+      "too_many_requests",
       "not_found",
       "forbidden",
       "prover_not_provisioned",

@@ -133,6 +133,12 @@ export const Prover = Type.Object(
     ),
     strict: Type.Boolean({ description: "provisioning waited for an analysis that accuses no output" }),
     analysis: nullable(ProverAnalysis),
+    estimated_ms: nullable(
+      Type.Integer({
+        minimum: 1,
+        description: "of a proof on this server, by those made so far; null before the first",
+      }),
+    ),
     ...LABELS,
   },
   { description: "a prover" },
@@ -318,8 +324,9 @@ export const ProveBody = closed({
   ...SPENDING,
   ...SAID_PROVER,
 });
+export type ProveBody = Static<typeof ProveBody>;
 export type SaidProver = Omit<
-  Static<typeof ProveBody>,
+  ProveBody,
   "witness" | "witness_file" | "witness_jwe" | "meta" | "receipt" | keyof typeof WANTED_MEMBERS | keyof typeof SPENDING
 >;
 export const ProveQuery = closed({

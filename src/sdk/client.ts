@@ -39,6 +39,7 @@ type Method<R extends RouteSpec> =
 
 export type Client<R extends Routes> = { readonly [Name in keyof R]: Method<R[Name]> };
 
+const ACCEPTED = 202;
 const PARTIAL_CONTENT = 206;
 
 /**
@@ -60,7 +61,9 @@ export function createClient<const R extends Routes>(options: TransportOptions, 
 async function call(transport: Transport, route: RouteSpec, input?: LooseRequest & CallOptions): Promise<unknown> {
   const response = await transport.send({ ...input, method: route.method, path: route.path }, input);
   // A part of a file is answered as the file is.
-  const spec = route.responses[response.status === PARTIAL_CONTENT ? 200 : response.status];
+  const spec =
+    route.responses[response.status === PARTIAL_CONTENT ? 200 : response.status] ??
+    (response.status === ACCEPTED ? route.respondsAsync : undefined);
   if (spec === undefined) throw new Error(`${route.id} answered ${String(response.status)}, which it does not declare`);
   const base = {
     status: response.status,

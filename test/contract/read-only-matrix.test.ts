@@ -44,6 +44,8 @@ const ANSWERS: Readonly<Record<string, readonly [number, string?]>> = {
   createOrganizationUser: [204],
   unseal: [403, "seal_key_rejected"],
   seal: [403, "seal_key_rejected"],
+  // Each of its items says that there is no room.
+  proveBatch: [200],
   proveFile: [422, "witness_missing"],
   uploadProverArtifact: [409, "upload_not_expected"],
   deriveKey: [400, "spec_cannot_derive"],

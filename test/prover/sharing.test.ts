@@ -129,6 +129,7 @@ describe("each route of a shared prover", () => {
     ["cancelCeremony", () => ({}), 404, 404, 404],
     ["getSharedProver", () => ({}), 200, 200, 200],
     ["prove", () => ({ body: { witness: INPUTS } }), 201, 403, 403],
+    ["proveBatch", () => ({ body: { batch: [{ witness: INPUTS }] } }), 200, 403, 403],
     ["proveFile", () => ({ body: { bytes: 0 } }), 422, 403, 403],
     ["createProverInputKey", () => ({}), 404, 404, 404],
     ["listProverInputKeys", () => ({}), 200, 403, 403],

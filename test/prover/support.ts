@@ -71,6 +71,8 @@ export interface TestRegistryOptions {
   readonly largeBytes?: number;
   readonly pendingPerOwnerMax?: number;
   readonly pendingMax?: number;
+  readonly proveThreads?: number;
+  readonly proofJobLimits?: { readonly partsPerOwnerMax?: number; readonly partsMax?: number };
   readonly source?: SourceLimits;
   readonly uploadBytesMax?: number;
   readonly powersUploadBytesMax?: number;
@@ -174,6 +176,8 @@ function registryOptions(options: TestRegistryOptions): Parameters<typeof create
     ...(pendingPerOwnerMax === undefined ? {} : { pendingPerOwnerMax }),
     ...(pendingMax === undefined ? {} : { pendingMax }),
     ...(options.largeBytes === undefined ? {} : { largeBytes: options.largeBytes }),
+    ...(options.proveThreads === undefined ? {} : { proveThreads: options.proveThreads }),
+    ...(options.proofJobLimits === undefined ? {} : { proofJobLimits: options.proofJobLimits }),
     ...(options.source === undefined ? {} : { source: options.source }),
     ...(options.uploadBytesMax === undefined ? {} : { uploadBytesMax: options.uploadBytesMax }),
     ...(options.powersUploadBytesMax === undefined ? {} : { powersUploadBytesMax: options.powersUploadBytesMax }),

@@ -69,6 +69,10 @@ export async function newTenant({ server, anvil }: Ground, email: string): Promi
     name: "cubic",
   });
   await api.prove({ params: { id: prover }, body: { witness: { X: "3", Y: "35" }, receipt: true } });
+  // Answered as a job, which has an id as a proof has.
+  const asked = { params: { id: prover }, body: { witness: { X: "3", Y: "35" } } };
+  const job = (await api.prove({ ...asked, headers: { Prefer: "respond-async" } })).body.id;
+  await api.getJob({ params: { id: job }, preferWaitSec: 300 });
   const receiptKey = (await api.listReceiptKeys({ params: { id: prover } })).body[0]!.kid;
   const proof = (await api.listProofs({ params: { id: prover } })).body[0]!.id;
   const stores = (await api.getProver({ params: { id: prover } })).body;
@@ -136,6 +140,7 @@ export async function newTenant({ server, anvil }: Ground, email: string): Promi
     "provers:kid": receiptKey,
     "provers:verifier_id": verifier,
     "shared_provers:id": sharedProver,
+    "jobs:id": job,
     "provers:index": "0",
     "provers:invitation_id": randomUUID(),
     "provers:participant_id": randomUUID(),

@@ -154,6 +154,15 @@ export class FairQueue<Item> {
     return ahead;
   }
 
+  /** Returns how much waiting work begins before this, at most: its owner's before it, and as many of each other. */
+  aheadOfPlace(place: Place<Item>): number {
+    let own = 0;
+    for (let link = (place as Link<Item>).previous; link !== undefined; link = link.previous) own += 1;
+    let ahead = own;
+    for (const [other, { length }] of this.#lines) if (other !== place.owner) ahead += Math.min(length, own + 1);
+    return ahead;
+  }
+
   /**
    * Returns the owner with the most running work when that is more than its share: at least two more than an owner has
    * that waits. Undefined when nobody is wronged.

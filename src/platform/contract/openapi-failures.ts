@@ -7,7 +7,7 @@ import { ERROR_STATUS, type ErrorCode } from "../errors.js";
 import { HEAD_BYTES_MAX, HEAD_FIELDS_MAX } from "./head-limits.js";
 import { pascalCase, type Json, type JsonObject } from "./openapi-components.js";
 import { headers } from "./openapi-headers.js";
-import type { RouteSpec } from "./route.js";
+import { answersOf, type RouteSpec } from "./route.js";
 
 const JSON_MEDIA = "application/json";
 /** Answered before anything is known of the request, so it is no JSON. */
@@ -74,7 +74,7 @@ function failureName(status: number, codes: readonly ErrorCode[]): string {
 
 function ownCodes(route: RouteSpec): [status: number, codes: ErrorCode[]][] {
   const common = commonCodes(route);
-  const declared = new Set(Object.keys(route.responses).map(Number));
+  const declared = new Set(Object.keys(answersOf(route)).map(Number));
   const own = new Set<number>((route.errors ?? []).filter((code) => !common.includes(code)).map(statusOf));
   return byStatus(errorCodes(route).filter((code) => !isOAuthError(route, code))).filter(
     ([status]) => own.has(status) && !declared.has(status),

@@ -6,7 +6,7 @@ import { pascalCase, SharedParts, SharedSchemas, type Json, type JsonObject } fr
 import { failures, type PlaceFailure } from "./openapi-failures.js";
 import { HEADERS, headers } from "./openapi-headers.js";
 import { readableForm } from "./readable-form.js";
-import type { Area, FilesBody, ResponseSpec, RouteSpec } from "./route.js";
+import { answersOf, type Area, type FilesBody, type ResponseSpec, type RouteSpec } from "./route.js";
 import { ErrorBody } from "./schemas.js";
 import { queryObject } from "./validate.js";
 
@@ -211,18 +211,15 @@ function headerParameters(route: RouteSpec): JsonObject[] {
           },
         ]
       : []),
-    ...(route.responses[202] === undefined
+    ...(answersOf(route)[202] === undefined && route.waits !== true
       ? []
-      : [
-          {
-            name: "Prefer",
-            in: "header",
-            required: false,
-            description: "`wait=N`: wait up to N seconds for the end of the work",
-            schema: text,
-          },
-        ]),
+      : [{ name: "Prefer", in: "header", required: false, description: preferText(route), schema: text }]),
   ];
+}
+
+function preferText({ respondsAsync }: RouteSpec): string {
+  const wait = "`wait=N`: wait up to N seconds for the end of the work";
+  return respondsAsync === undefined ? wait : `\`respond-async\`: answer 202 and go on as a job; with it, ${wait}`;
 }
 
 function requestBody(route: RouteSpec, body: TSchema, placing: Placing): JsonObject {
@@ -282,7 +279,7 @@ function bodyDescription({ anyCase, sendsBack }: RouteSpec): string {
 
 function successes(route: RouteSpec, placing: Placing): JsonObject {
   const answers: Record<string, Json> = {};
-  for (const [status, spec] of Object.entries(route.responses)) {
+  for (const [status, spec] of Object.entries(answersOf(route))) {
     answers[status] = {
       description: spec.description,
       ...ifAny("headers", successHeaders(route, Number(status), spec)),
@@ -298,9 +295,9 @@ function successes(route: RouteSpec, placing: Placing): JsonObject {
 }
 
 /** Such as `DeriveKeyAnswer`; with the status where the answers of several have bodies. */
-function answerName({ id, responses }: RouteSpec, status: string): string {
-  const bodies = Object.values(responses).filter(({ schema }) => schema !== undefined);
-  return `${pascalCase(id)}Answer${bodies.length > 1 ? status : ""}`;
+function answerName(route: RouteSpec, status: string): string {
+  const bodies = Object.values(answersOf(route)).filter(({ schema }) => schema !== undefined);
+  return `${pascalCase(route.id)}Answer${bodies.length > 1 ? status : ""}`;
 }
 
 /** @param body its schema, or a reference to it, and an example */

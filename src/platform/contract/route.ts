@@ -149,6 +149,13 @@ export interface RouteSpec {
   readonly oauthErrors?: OAuthErrors;
   /** Answers of the handler by status. */
   readonly responses: { readonly [status: number]: ResponseSpec };
+  /**
+   * The answer 202 to `Prefer: respond-async` (RFC 7240 section 4.1), with the job that goes on. Apart from
+   * `responses`, so that callers who do not ask for it have no other answer to expect.
+   */
+  readonly respondsAsync?: ResponseSpec;
+  /** Heeds `Prefer: wait=N` though it never answers 202: it reads what changes by itself. */
+  readonly waits?: true;
   /** Failures of this route beyond those that every route may answer. */
   readonly errors?: readonly ErrorCode[];
   /** A body, and the first answer of `responses` to it on a new server; a test compares both with a real server. */
@@ -183,6 +190,11 @@ export interface RouteSpec {
  */
 export function defineRoute<const R extends RouteSpec>(route: R): R {
   return route;
+}
+
+/** Returns all answers of a route by status, also those that only some callers ask for. */
+export function answersOf({ responses, respondsAsync }: RouteSpec): RouteSpec["responses"] {
+  return respondsAsync === undefined ? responses : { ...responses, 202: respondsAsync };
 }
 
 type StaticOr<S, Fallback> = S extends TSchema ? Static<S> : Fallback;
@@ -241,6 +253,8 @@ interface RequestMembers<R extends RouteSpec> {
   readonly address: string;
   /** Seconds of `Prefer: wait=N`, 0 when absent. */
   readonly preferWaitSec: number;
+  /** Whether the client sent `Prefer: respond-async`; only routes with `respondsAsync` may heed it. */
+  readonly prefersAsync?: boolean;
   /** The Last-Event-ID header as sent, with which an EventSource continues after an interruption. */
   readonly lastEventId?: string | undefined;
 }
@@ -272,9 +286,14 @@ type PayloadOf<S> = S extends { file: string }
 type TotalOf<R extends RouteSpec> = R["list"] extends true ? { readonly total: number } : unknown;
 
 /** What a handler may return: exactly the statuses and bodies that its route declares. */
-export type ReplyOf<R extends RouteSpec> = {
-  [S in keyof R["responses"] & number]: { readonly status: S } & ReplyBase & PayloadOf<R["responses"][S]> & TotalOf<R>;
-}[keyof R["responses"] & number];
+export type ReplyOf<R extends RouteSpec> =
+  | {
+      [S in keyof R["responses"] & number]: { readonly status: S } & ReplyBase &
+        PayloadOf<R["responses"][S]> &
+        TotalOf<R>;
+    }[keyof R["responses"] & number]
+  | AsyncReplyOf<R["respondsAsync"]>;
+type AsyncReplyOf<S> = S extends ResponseSpec ? { readonly status: 202 } & ReplyBase & PayloadOf<S> : never;
 
 /** Handler of a route. It fails by throwing an AppError. */
 export type Handler<R extends RouteSpec> = (request: HandlerRequest<R>) => ReplyOf<R> | Promise<ReplyOf<R>>;

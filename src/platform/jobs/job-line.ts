@@ -21,6 +21,9 @@ interface QueuedJob {
   readonly sinceMs: number;
 }
 
+/** Weight of the newest job in the average of their durations: about the last ten count. */
+const EWMA_SHARE = 0.2;
+
 interface JobLineDependencies {
   readonly clock: Clock;
   /** Aborts the job of the owner that was started last, so that it waits for its turn again. */
@@ -36,6 +39,10 @@ export class JobLine {
   #running = 0;
   #started = 0;
   #waitMs = 0;
+  /** Of the jobs that have ended; undefined before the first. */
+  #averageMs: number | undefined;
+  /** Whether all that is queued is in the line, as far as this process knows. */
+  #isRead = false;
 
   constructor(runner: JobRunner, { clock, endYoungest }: JobLineDependencies) {
     this.#runner = runner;
@@ -55,6 +62,47 @@ export class JobLine {
     return this.#running < (this.#runner.concurrency ?? 1);
   }
 
+  /** True when the store need not be read: every job is announced, and none has come otherwise since it was read. */
+  get isKnown(): boolean {
+    return this.#isRead && this.#runner.isAnnounced === true;
+  }
+
+  /** Has the store read again before the next job is started. */
+  forget(): void {
+    this.#isRead = false;
+  }
+
+  /** Adds a job that was just queued. */
+  announce(job: Job): void {
+    if (!this.#isRead || this.#places.has(job.id)) return;
+    this.#add(job, { isFirst: hasBegun(job) });
+    this.#giveWay?.check();
+  }
+
+  /** Takes a job out that was deleted. */
+  remove(id: string): void {
+    const place = this.#places.get(id);
+    if (place === undefined) return;
+    this.#queue.remove(place);
+    this.#places.delete(id);
+  }
+
+  /** Returns how many jobs begin before a queued one; undefined for one that is not in the line. */
+  aheadOf(id: string): number | undefined {
+    const place = this.#places.get(id);
+    return place === undefined ? undefined : this.#queue.aheadOfPlace(place);
+  }
+
+  /** Returns how long the work before a new job takes, or before a queued one, by the time that jobs took so far. */
+  expectedWaitMs(jobsAhead: number): number {
+    return ((jobsAhead + this.#running) * (this.#averageMs ?? 0)) / (this.#runner.concurrency ?? 1);
+  }
+
+  /** Returns how many jobs of all owners would begin before a new one of this owner. */
+  aheadOfOwner(owner: string): number {
+    return this.#queue.aheadOf(owner);
+  }
+
   /** True when a newly queued job may matter: it can start, or the owner of running jobs can give way. */
   get isWorthReading(): boolean {
     return this.hasRoom || (this.#giveWay !== undefined && this.#running > this.#queue.ownersRunning);
@@ -62,6 +110,7 @@ export class JobLine {
 
   /** Takes over what the store has: `queued` are all jobs of the kind that may be started, oldest first. */
   refresh(queued: readonly Job[]): void {
+    this.#isRead = true;
     const ids = new Set(queued.map(({ id }) => id));
     for (const [id, place] of this.#places)
       if (!ids.has(id)) {
@@ -89,8 +138,9 @@ export class JobLine {
   }
 
   /** Counts a job as ended, however it ended. */
-  ended(owner: string): void {
+  ended(owner: string, ranMs: number): void {
     this.#running -= 1;
+    this.#averageMs = this.#averageMs === undefined ? ranMs : this.#averageMs + EWMA_SHARE * (ranMs - this.#averageMs);
     this.#queue.release(owner);
     this.#giveWay?.check();
   }

@@ -16,7 +16,17 @@ export interface JobEvent {
   readonly progress?: number;
 }
 
+/** Who holds the leases of this process, and which other holders are alive. */
+export interface JobHolder {
+  /** The incarnation of this node: new with each start of its process. */
+  readonly incarnation: string;
+  /** Whether another incarnation still runs its jobs: those of a dead one are queued again. */
+  readonly isAlive: (incarnation: string) => boolean;
+}
+
 export interface JobRecordsDependencies {
+  /** Of a node among others; without it no other process shares the store. */
+  readonly holder?: JobHolder;
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
@@ -33,12 +43,13 @@ export class JobRecords {
   readonly #log: Log;
   readonly #table: JobTable;
   readonly #listeners = new Set<(event: JobEvent) => void>();
-  readonly #bootId = newId();
+  readonly #holder: JobHolder;
 
   constructor(dependencies: JobRecordsDependencies) {
     this.#store = dependencies.store;
     this.#clock = dependencies.clock;
     this.#log = dependencies.log;
+    this.#holder = dependencies.holder ?? { incarnation: newId(), isAlive: () => false };
     this.#table = jobTable(dependencies.store);
   }
 
@@ -69,12 +80,12 @@ export class JobRecords {
 
   /** True when this process holds the lease of the job. */
   isLeased(job: Job): boolean {
-    return job.state === "running" && job.boot_id === this.#bootId;
+    return job.state === "running" && job.boot_id === this.#holder.incarnation;
   }
 
   /** Marks a queued job as running in this process, and counts the attempt. Throws StoreConflict. */
   async lease(record: StoreRecord<Job>, commit?: StoreCommit): Promise<Job> {
-    const change = { state: "running", boot_id: this.#bootId, attempt: record.value.attempt + 1 } as const;
+    const change = { state: "running", boot_id: this.#holder.incarnation, attempt: record.value.attempt + 1 } as const;
     return await this.update(record, change, commit);
   }
 
@@ -96,6 +107,15 @@ export class JobRecords {
     this.notify({ job: next });
   }
 
+  /**
+   * Prepares the deletion of a job with what ends it; nothing when it is gone. It conflicts when the job was changed
+   * since, such as by another process that took it over.
+   */
+  ending(id: string): StoreCommit {
+    const record = this.get(id);
+    return record === undefined ? {} : this.#table.deleteCommit(record);
+  }
+
   /** Deletes a job; a missing one is fine. */
   async delete(id: string): Promise<void> {
     await retryOnConflict(async () => {
@@ -104,17 +124,21 @@ export class JobRecords {
     });
   }
 
-  /** Queues the jobs of a kind that an earlier process left running. The cut off attempt is not counted. */
+  /** Queues the jobs of a kind whose holders have ended without them. The cut off attempt is not counted. */
   async requeueCutOff(kind: string, commit?: StoreCommit): Promise<void> {
     for (const { value } of this.#table.records("state", ["running", kind])) {
       await retryOnConflict(async () => {
         const record = this.get(value.id);
-        if (record?.value.state !== "running" || this.isLeased(record.value)) return;
+        if (record?.value.state !== "running" || this.#isHeld(record.value)) return;
         const { attempt, cut_offs } = record.value;
         const change = { state: "queued", boot_id: null, attempt: attempt - 1, cut_offs: cut_offs + 1 } as const;
         await this.update(record, change, commit);
       });
     }
+  }
+
+  #isHeld(job: Job): boolean {
+    return this.isLeased(job) || (job.boot_id !== null && this.#holder.isAlive(job.boot_id));
   }
 
   /** Deletes jobs that finished more than a day ago. */

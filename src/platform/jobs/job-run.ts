@@ -44,6 +44,7 @@ export class JobRun {
   readonly #with: JobRunDependencies;
   readonly #abort = new AbortController();
   #isMoved = false;
+  #hasEnding = false;
 
   constructor(id: string, options: JobRunOptions, dependencies: JobRunDependencies) {
     this.#id = id;
@@ -130,6 +131,11 @@ export class JobRun {
         await this.#records.move(this.#leasedRecord(), kind);
         this.#isMoved = true;
       },
+      ending: () => {
+        this.#leasedRecord();
+        this.#hasEnding = true;
+        return this.#records.ending(this.#id);
+      },
       progress: (fraction) => {
         this.#records.notify({ job: latest.job, progress: Math.min(1, Math.max(0, fraction)) });
       },
@@ -150,6 +156,7 @@ export class JobRun {
   async #settle(thrown: { error: unknown } | undefined): Promise<JobState | "gone"> {
     for (;;) {
       const record = this.#records.get(this.#id);
+      if (record === undefined && this.#hasEnding && !this.#abort.signal.aborted) return "done";
       if (record === undefined || !this.#records.isLeased(record.value)) return this.#isMoved ? "queued" : "gone";
       try {
         return await this.#settleOnce(record, thrown);

@@ -20,6 +20,12 @@ export interface JobContext {
    * @throws StoreConflict as `setPhase`
    */
   moveTo(kind: string): Promise<void>;
+  /**
+   * Returns what ends the job, for a commit of the runner's own: the job's record is deleted in the commit that makes
+   * its result true. The commit conflicts when the lease is lost. Called for each try; the run must end after the commit.
+   * @throws the signal's reason when the run was aborted, or the lease is lost
+   */
+  ending(): StoreCommit;
   /** Reports to listeners the completed share of the phase, from 0 to 1. Not stored. */
   progress(fraction: number): void;
 }
@@ -43,6 +49,11 @@ export interface JobRunner {
    * aborted and queued again; an owner's only running job never is. Without it no job gives way.
    */
   readonly giveWayMs?: number;
+  /**
+   * Whether each new job is told by `Jobs.announce`, so that a queue of thousands is read at the start only, and not
+   * whenever a job ends.
+   */
+  readonly isAnnounced?: boolean;
 }
 
 /** Thrown by a runner when the job can never succeed. The text is sent to the client. */

@@ -33,7 +33,10 @@ export interface Job {
   /** How often the end of the process cut it off in the current phase. */
   readonly cut_offs: number;
   readonly state: JobState;
-  /** The process that runs it; null while it is not running. */
+  /**
+   * Who runs it: the incarnation of a node, new with each start of its process, so that it names the node and the run
+   * of it; null while it is not running.
+   */
   readonly boot_id: string | null;
   readonly updated_at: string;
   /** When another kind's runner handed it over; absent where none did. */

@@ -76,6 +76,32 @@ export class Jobs {
     this.#kinds.set(kind, { runner, line: new JobLine(runner, { clock: this.#clock, endYoungest }) });
   }
 
+  /** Adds a job to its line that was just queued, and starts it if there is room; for kinds that are announced. */
+  announce(...queued: readonly Job[]): void {
+    for (const job of queued) this.#kinds.get(job.kind)?.line.announce(job);
+    this.wake();
+  }
+
+  /** Returns what ends a job, for the caller's own commit; call `cancel` after it. See `JobContext.ending`. */
+  ending(id: string): StoreCommit {
+    return this.#records.ending(id);
+  }
+
+  /**
+   * Returns how many jobs begin before a queued one, and when it may begin; undefined for one that does not wait here.
+   */
+  placeOf(job: Job): { readonly ahead: number; readonly waitMs: number } | undefined {
+    const line = this.#kinds.get(job.kind)?.line;
+    const ahead = line?.aheadOf(job.id);
+    return line === undefined || ahead === undefined ? undefined : { ahead, waitMs: line.expectedWaitMs(ahead) };
+  }
+
+  /** Returns how long the jobs take that run or wait before a new one of this owner. */
+  expectedWaitMs(kind: string, owner: string): number {
+    const line = this.#kinds.get(kind)?.line;
+    return line === undefined ? 0 : line.expectedWaitMs(line.aheadOfOwner(owner));
+  }
+
   /** Calls the listener for every change of state, phase and progress. Returns a function that ends it. */
   subscribe(listener: (event: JobEvent) => void): () => void {
     return this.#records.subscribe(listener);
@@ -96,9 +122,11 @@ export class Jobs {
     if (!this.#isStarted || this.#stopping !== undefined) return;
     for (const [kind, { runner, line }] of this.#kinds) {
       if (!line.isWorthReading) continue;
-      // Jobs that are being leased are still queued.
-      const queued = this.#records.queued(kind);
-      line.refresh(queued.filter(({ id }) => !this.#running.has(id) && !this.#delayed.has(id)));
+      if (!line.isKnown) {
+        // Jobs that are being leased are still queued.
+        const queued = this.#records.queued(kind);
+        line.refresh(queued.filter(({ id }) => !this.#running.has(id) && !this.#delayed.has(id)));
+      }
       while (line.hasRoom) {
         const next = line.next();
         if (next === undefined) break;
@@ -119,6 +147,7 @@ export class Jobs {
     const running = this.#running.get(id);
     running?.run.abort("the job was cancelled");
     this.#endDelay(id);
+    for (const { line } of this.#kinds.values()) line.remove(id);
     await this.#records.delete(id);
     await running?.settled;
   }
@@ -159,6 +188,7 @@ export class Jobs {
         this.#delay(id, delayMs);
       },
     });
+    const startedMs = this.#clock.monotonicMs();
     const settled = run
       .perform()
       .catch((error: unknown) => {
@@ -168,7 +198,9 @@ export class Jobs {
       })
       .finally(() => {
         this.#running.delete(id);
-        this.#kinds.get(kind)?.line.ended(owner);
+        const line = this.#kinds.get(kind)?.line;
+        line?.ended(owner, this.#clock.monotonicMs() - startedMs);
+        if (this.#records.get(id)?.value.state === "queued") line?.forget();
         this.wake();
       });
     this.#running.set(id, { id, owner, kind, run, isGivingWay: false, settled });
@@ -180,6 +212,7 @@ export class Jobs {
     if (this.#stopping !== undefined) return;
     const timer = setTimeout(() => {
       this.#delayed.delete(id);
+      for (const { line } of this.#kinds.values()) line.forget();
       this.wake();
     }, delayMs);
     timer.unref();

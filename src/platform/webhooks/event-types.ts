@@ -23,6 +23,7 @@ const ROWS: readonly Row[] = [
   // Every proof is kept as a note.
   ["privacy.prover.notification.*.*.note.deposited", () => "proof.created"],
   ["privacy.prover.notification.*.*.note.*", (words) => `note.${last(words)}`],
+  ["privacy.prover.job.*", (words) => `job.${last(words)}`],
   ["privacy.prover.ceremony.*", (words) => `ceremony.${last(words)}`],
   ["privacy.prover.verifier.*", (words) => `verifier.${last(words)}`],
   ["privacy.prover.assurance.*", (words) => `assurance.${last(words)}`],

@@ -1,6 +1,7 @@
 /** What `Proofs` tells of a decision, and whom: the port of receipts and of further verifiers. */
 import type { ReadyProver } from "../providers/provider.js";
 import type { StoredProver } from "../repository.js";
+import type { Checker } from "../receipts/receipt-schemas.js";
 import type { Admission } from "../sharing/prover-access.js";
 
 /** A proof that was made or verified, and by what. */
@@ -61,6 +62,8 @@ export interface Attestation {
    * @throws AppError `assurance_disagreement` when another verifier says something else
    */
   confirm(decision: Decision): Promise<void>;
+  /** Returns what the answer tells of `confirm`; called before anything is stored. */
+  confirmed(): { readonly checked_by?: Checker[] };
   /**
    * Called after everything is on disk, of a batch for each slice in order; undefined stands for an item that was not
    * decided. Never throws an AppError when something is kept: what is done stays done, and its answer says instead why

@@ -12,7 +12,7 @@ import type { Meta } from "../labels/label-schemas.js";
 import { noteDeposited, noteNullified } from "../prover-events.js";
 import type { ProverRepository } from "../repository.js";
 import type { Note, ProofRecord } from "../schemas.js";
-import type { Place, Places } from "../sharing/places.js";
+import type { Places } from "../sharing/places.js";
 import type { Admission, ProverAccess } from "../sharing/prover-access.js";
 import type { Appended, PendingAppend } from "../stores/pending-append.js";
 import type { ProofStores } from "../stores/proof-stores.js";
@@ -21,6 +21,8 @@ import type { StoreAppends } from "../stores/store-appends.js";
 import type { StoredNote } from "../stores/store-records.js";
 import type { ProverVault } from "../vault-port.js";
 import type { NotePlace } from "./attestation.js";
+import { CallerEncryption } from "./caller-encryption.js";
+import type { KeptAlong, MadeProof } from "./kept-along.js";
 import { hashProof, hashStatement, noteDigest, noteNullifier } from "./public-inputs.js";
 
 export interface ProofKeepingDependencies {
@@ -49,6 +51,9 @@ export interface KeptProof extends Proven {
   readonly meta: Meta;
   readonly origin: ProofRecord["origin"];
   readonly timings: ProofRecord["timings"];
+  /** Further forms of the proof, for what is kept along. */
+  readonly forms?: Pick<MadeProof, "snarkjs" | "solidity" | "checked_by">;
+  readonly along?: KeptAlong | undefined;
 }
 
 /** The content of a note, encrypted as JSON. */
@@ -58,13 +63,13 @@ interface NoteContent {
   readonly public_signals: readonly string[];
 }
 
-type OwnPlace = Pick<Place, "vault_id" | "note_key_id" | "note_store_id">;
-
 export class ProofKeeping {
   readonly #with: ProofKeepingDependencies;
+  readonly #encryption: CallerEncryption;
 
   constructor(dependencies: ProofKeepingDependencies) {
     this.#with = dependencies;
+    this.#encryption = new CallerEncryption(dependencies);
   }
 
   /**
@@ -81,7 +86,13 @@ export class ProofKeeping {
     const proofHash = hashProof(proven.proof);
     const statementHash = hashStatement(prover.id, proven.verifyingKeySha256, proven.publicSignals);
     const content: NoteContent = { prover_id: prover.id, proof: proven.proof, public_signals: proven.publicSignals };
-    const { place, ciphertext } = await this.#encrypt(caller, admission, Buffer.from(JSON.stringify(content)));
+    const { place, ciphertexts } = await this.#encryption.encrypt(
+      caller,
+      admission,
+      [Buffer.from(JSON.stringify(content))],
+      ({ note_store_id }) => noteContext(note_store_id, prover.id),
+    );
+    const [ciphertext = ""] = ciphertexts;
     const record: Omit<ProofRecord, "note_index"> = {
       id: newId(),
       created_at: isoTimestamp(this.#with.clock.nowMs()),
@@ -94,18 +105,21 @@ export class ProofKeeping {
       meta: proven.meta,
       timings: proven.timings,
     };
+    await proven.along?.prepare({ proof: proven.proof, ...record, ...proven.forms });
     const { noteIndex, spent } = await this.#append(caller, admission, proven, {
+      along: proven.along,
       note: {
         store: { owner: caller, id: place.note_store_id },
         digest: noteDigest(statementHash, proofHash),
         ...{ statementHash, proofHash },
         record: { prover_id: prover.id, vault_id: place.vault_id, key_id: place.note_key_id, ciphertext },
       },
-      records: ({ noteIndex: index = 0 }) => {
+      records: ({ noteIndex: index = 0, spent: keys }) => {
         const kept = { ...record, note_index: index };
         return mergeCommits(
           this.#with.repository.insertProof(caller, kept),
           this.#with.events.commitOf([noteDeposited(caller, kept)]),
+          proven.along?.commit({ noteIndex: index, spent: keys }) ?? {},
         );
       },
     });
@@ -126,7 +140,7 @@ export class ProofKeeping {
     caller: Subject,
     admission: Admission,
     { plan, onSpent, publicSignals, verifyingKeySha256 }: Proven,
-    { records, ...kept }: Pick<PendingAppend, "note" | "records">,
+    { records, along, ...kept }: Pick<PendingAppend, "note" | "records"> & { readonly along?: KeptAlong | undefined },
   ): Promise<Appended> {
     const { prover, checks } = admission;
     const statementHash = hashStatement(prover.id, verifyingKeySha256, publicSignals);
@@ -136,7 +150,10 @@ export class ProofKeeping {
       ...kept,
       spends,
       // Nothing is written for a prover that was deleted meanwhile, nor for one whose right has ended.
-      checks,
+      checks: () => {
+        along?.read();
+        return checks();
+      },
       records: (places) => mergeCommits(records(places), spends.length === 0 ? {} : nullified),
     });
     if (spends.length > 0) onSpent?.(appended.spent);
@@ -194,29 +211,6 @@ export class ProofKeeping {
     if (place !== undefined) return place.note_store_id;
     const { prover, isOwner } = this.#with.access.require(caller, id, "prove");
     return isOwner ? prover.note_store_id : undefined;
-  }
-
-  /** Encrypts a note with the caller's own key for this prover, in the caller's own place. */
-  async #encrypt(
-    caller: Subject,
-    { prover, isOwner, checks }: Admission,
-    note: Uint8Array,
-  ): Promise<{ readonly place: OwnPlace; readonly ciphertext: string }> {
-    const encrypt = async (place: OwnPlace): Promise<{ place: OwnPlace; ciphertext: string }> => {
-      const key = { vaultId: place.vault_id, keyId: place.note_key_id };
-      const context = noteContext(place.note_store_id, prover.id);
-      return { place, ciphertext: await this.#with.vault.encrypt(caller, key, note, context) };
-    };
-    const { vault_id, note_store_id, build } = prover;
-    if (isOwner) return await encrypt({ vault_id, note_store_id, note_key_id: build.note_key_id });
-    const place = await this.#with.places.open(caller, prover, { checks });
-    try {
-      return await encrypt(place);
-    } catch (error) {
-      // The caller has deleted the key or its vault; the owner's notes have a vault that is the prover's own.
-      if (!(error instanceof AppError) || error.code !== "not_found") throw error;
-      return await encrypt(await this.#with.places.open(caller, prover, { checks, lostKey: place.note_key_id }));
-    }
   }
 }
 

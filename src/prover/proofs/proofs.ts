@@ -26,7 +26,9 @@ import type { Appended } from "../stores/pending-append.js";
 import type { SpendPlan, SpendRequest, Spends } from "../stores/spending.js";
 import type { AgreeingContract, Attestation, Decision, NotePlace } from "./attestation.js";
 import { readClaim } from "./claims.js";
+import type { KeptAlong } from "./kept-along.js";
 import { ProofKeeping, type KeptProof, type ProofKeepingDependencies, type Proven } from "./proof-keeping.js";
+import type { ProofPace } from "./proof-pace.js";
 import { WitnessFiles } from "./witness-files.js";
 
 /** What of a verified proof is on disk. */
@@ -52,6 +54,8 @@ interface ProofsDependencies extends ProofKeepingDependencies {
   readonly turnOf: (subject: Subject) => string;
   readonly resident: ResidentBytes;
   readonly pins: KeyPins;
+  /** Told how long each proof took. */
+  readonly pace: Pick<ProofPace, "measure">;
 }
 
 /** What a caller wants proven. */
@@ -60,6 +64,10 @@ interface ProofRequest extends Omit<ProveRequest, "closed" | "references">, Atte
   readonly spend?: SpendRequest;
   readonly meta?: Meta;
   readonly signal: AbortSignal;
+  /** Time for the proof itself, waiting for a thread included; that of a request unless given. */
+  readonly deadlineMs?: number;
+  /** What is kept in the proof's own commit. */
+  readonly along?: KeptAlong;
 }
 
 /** What the items of a batch may spend, and who is told of each. */
@@ -118,18 +126,12 @@ export class Proofs {
    *   `prover_verifies_only`, `decryption_failed`, `note_double_spend`, and what closed inputs, pools, vault and
    *   store throw
    */
-  async prove(
-    caller: Subject,
-    id: string,
-    { signal, meta: said, closed, attest, spend = { mayCreate: true }, ...request }: ProofRequest,
-  ): Promise<ProveResult> {
-    const admission = this.#admit(caller, id, "prove");
+  async prove(caller: Subject, id: string, asked: ProofRequest): Promise<ProveResult> {
+    const { signal, meta: said, closed, attest, along, deadlineMs, spend = { mayCreate: true }, ...request } = asked;
+    const admission = this.admit(caller, id, asked);
     const { prover } = admission;
     const turn = this.#with.turnOf(caller);
     const meta = boundedMeta(said);
-    this.#requireForm(prover, request.format);
-    if (isVerifierOnly(prover)) throw verifiesOnly();
-    requireOneWitness({ ...request, closed });
     const [provingKeySha256, verifyingKeySha256] = await Promise.all([
       this.#with.pins.read(prover, "proving_key", turn),
       this.#with.pins.read(prover, "verifying_key", turn),
@@ -141,17 +143,20 @@ export class Proofs {
       throw invalidMember("witness", `provers of ${provider.name} take no closed inputs`);
     const ready = this.#ready(prover, pinned);
     const plan = await this.#with.spending.plan(caller, admission, spend, { built: ready, isVerified: false });
-    const options = { owner: turn, signal, deadlineMs: this.#options.proveDeadlineMs };
+    const options = { owner: turn, signal, deadlineMs: deadlineMs ?? this.#options.proveDeadlineMs };
     const result = await withClosed(closed, admission, async (part) => {
       return await provider.prove(ready, { ...request, ...part }, options);
     });
     if (!result.ok) throw admission.isOwner ? taskError(result) : taskError(withoutSource(result));
     const { proof, publicSignals, timings } = result.value;
+    this.#with.pace.measure(prover, timings.witnessMs + timings.proveMs + timings.checkMs);
     const keys = { verifyingKeySha256, provingKeySha256 };
     const decision: Decision = { action: "prove", result: true, admission, ready, proof, publicSignals, ...keys };
     await attest?.confirm(decision);
+    const forms = formsOf(result.value, prover.proving_scheme);
     const { record, spent } = await this.#keeping.store(caller, admission, {
       ...{ proof, meta, publicSignals, verifyingKeySha256, plan, onSpent: spend.onSpent },
+      ...{ along, forms: { ...forms, ...attest?.confirmed() } },
       origin: "prove",
       timings: {
         witness_ms: round(timings.witnessMs),
@@ -161,7 +166,33 @@ export class Proofs {
     });
     const note = this.#keeping.noteAt(caller, id, record.note_index);
     await attest?.sign([{ ...decision, spent }], { isAnything: true, note });
-    return { proof, ...record, ...formsOf(result.value, prover.proving_scheme) };
+    return { proof, ...record, ...forms };
+  }
+
+  /**
+   * Returns the caller's right to make a proof that is asked for, as far as it shows before anything is computed.
+   * @throws AppError as `prove`
+   */
+  admit(
+    caller: Subject,
+    id: string,
+    { meta, format, ...request }: Pick<ProofRequest, "inputs" | "witnessFile" | "closed" | "meta" | "format">,
+  ): Admission {
+    const admission = this.requireProver(caller, id);
+    boundedMeta(meta);
+    this.#requireForm(admission.prover, format);
+    requireOneWitness(request);
+    return admission;
+  }
+
+  /**
+   * Returns the caller's right to prove with a prover.
+   * @throws AppError `not_found`, `forbidden`, `prover_not_provisioned`, `prover_verifies_only`
+   */
+  requireProver(caller: Subject, id: string): Admission {
+    const admission = this.#admit(caller, id, "prove");
+    if (isVerifierOnly(admission.prover)) throw verifiesOnly();
+    return admission;
   }
 
   /**

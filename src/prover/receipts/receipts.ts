@@ -112,8 +112,12 @@ export class RequestAttestation implements Attestation {
 
   /** Returns the members of the answer that the request asked for. */
   answer(): Attested {
-    const checked = this.#request.assurance === "triple" ? { checked_by: [...this.#checkedBy] } : {};
-    return { ...this.receiptOf(0), ...checked };
+    return { ...this.receiptOf(0), ...this.confirmed() };
+  }
+
+  /** See Attestation.confirmed. */
+  confirmed(): Pick<Attested, "checked_by"> {
+    return this.#request.assurance === "triple" ? { checked_by: [...this.#checkedBy] } : {};
   }
 
   /** Returns the receipt of an item of a batch, or why it has none. */

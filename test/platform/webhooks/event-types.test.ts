@@ -14,6 +14,7 @@ describe("types of events", () => {
     ["privacy.prover.analysis.complete", {}, "prover.analyzed"],
     [`privacy.prover.notification.${ID}.${OTHER}.note.deposited`, {}, "proof.created"],
     [`privacy.prover.notification.${ID}.${OTHER}.note.nullified`, {}, "note.nullified"],
+    ["privacy.prover.job.succeeded", {}, "job.succeeded"],
     ["privacy.prover.ceremony.contribution", {}, "ceremony.contribution"],
     ["privacy.prover.verifier.disagreement", {}, "verifier.disagreement"],
     ["privacy.prover.assurance.disagreement", {}, "assurance.disagreement"],

@@ -30,8 +30,14 @@ export async function reboot(test: TestRegistry, options: TestRegistryOptions = 
 /**
  * A store that dies at the n-th commit: before it is written, or after it, with the answer lost. Nothing is written
  * from then on.
+ * @param tables commits that put nothing into these are not counted, and are written
  */
-export function dyingStore(at: number, when: "before" | "after", died: () => void): (store: Store) => Store {
+export function dyingStore(
+  at: number,
+  when: "before" | "after",
+  died: () => void,
+  tables: readonly string[] = ["job", "prover"],
+): (store: Store) => Store {
   let count = 0;
   return (store) => ({
     get: (key) => store.get(key),
@@ -39,8 +45,8 @@ export function dyingStore(at: number, when: "before" | "after", died: () => voi
     count: (prefix) => store.count(prefix),
     close: () => store.close(),
     commit: async (commit: StoreCommit) => {
-      const isProvisioning = commit.puts?.some(({ key }) => key[0] === "job" || key[0] === "prover") === true;
-      if (!isProvisioning) {
+      const isCounted = commit.puts?.some(({ key }) => tables.includes(String(key[0]))) === true;
+      if (!isCounted) {
         await store.commit(commit);
         return;
       }

@@ -548,7 +548,7 @@ describe("receipts of a shared prover", () => {
     await sharing.grant(OWNER, id, { application_id: guest.id });
     const request = { principal: principalOf(guest), params: { id }, query: {}, signal: never, requestId: "r" };
     const made = await handlers.prove({ ...request, body: { witness: INPUTS, receipt: true } } as never);
-    const receipt = receiptIn(made.body);
+    const receipt = receiptIn(made.body as ProveResult);
     const claims = await checkedByJose(receipt, await keySet());
     expect(claims).toMatchObject({ circuit: { source_sha256: null }, prover: { id }, request_id: "r" });
     expect(claims.note?.store_id).not.toBe(registry.provers.get(OWNER, id).note_store_id);

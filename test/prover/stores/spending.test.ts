@@ -328,6 +328,7 @@ describe("a batch", () => {
         attest: {
           begin: async () => await Promise.resolve(),
           confirm: async () => await Promise.resolve(),
+          confirmed: () => ({}),
           sign: async () => {
             await test.registry.sharing.revoke(owner, shared.id, grant);
           },

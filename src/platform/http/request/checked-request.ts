@@ -4,7 +4,7 @@ import type { SentBack } from "../../contract/client-names.js";
 import type { CompiledRoute } from "../compiled-route.js";
 import type { Exchange } from "./exchange.js";
 import { WAIT_SEC_MAX } from "../limits/limits.js";
-import { bearerToken, preferredWaitSec } from "./request-head.js";
+import { bearerToken, preferredWaitSec, prefersAsync } from "./request-head.js";
 
 /** What the earlier stages made of the request. */
 export interface CheckedInput {
@@ -58,6 +58,10 @@ export class CheckedRequest implements Omit<CheckedInput, "sentBack" | "repeated
       Math.min(WAIT_SEC_MAX, Math.floor(deadlineMs / 1000) - WAIT_MARGIN_SEC),
     );
     this.#exchange = exchange;
+  }
+
+  get prefersAsync(): boolean {
+    return prefersAsync(this.#exchange.head);
   }
 
   get signal(): AbortSignal {

@@ -171,6 +171,11 @@ export function saneRequestId(head: RequestHead): string | undefined {
   return given !== undefined && /^[A-Za-z0-9._:-]{1,64}$/.test(given) ? given : undefined;
 }
 
+/** Returns whether the client sent `Prefer: respond-async` (RFC 7240 section 4.1). */
+export function prefersAsync({ headers }: RequestHead): boolean {
+  return headers.prefer !== undefined && /(?:^|[,;])\s*respond-async\s*(?:$|[,;])/i.test(headers.prefer);
+}
+
 /** Returns the seconds of `Prefer: wait=N` (RFC 7240 section 4.3), at most `maxSec`; 0 when absent or malformed. */
 export function preferredWaitSec(head: RequestHead, maxSec: number): number {
   if (head.headers.prefer === undefined) return 0;

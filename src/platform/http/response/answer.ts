@@ -37,7 +37,7 @@ const EVERY_ANSWER: readonly (readonly [string, string])[] = [
   ],
   ["Access-Control-Allow-Methods", "GET, POST, PUT, DELETE, OPTIONS"],
   ["Access-Control-Allow-Origin", "*"],
-  ["Access-Control-Expose-Headers", "Link, Location, Retry-After, X-Total-Results-Count"],
+  ["Access-Control-Expose-Headers", "Link, Location, Preference-Applied, Retry-After, X-Total-Results-Count"],
   ["X-Content-Type-Options", "nosniff"],
 ];
 /**

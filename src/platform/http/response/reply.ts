@@ -1,7 +1,7 @@
 /** Turns a reply into an answer: JSON, bytes, a stored file, a stream or nothing; adds the headers of lists. */
 import { assert } from "../../errors.js";
 import { JsonText } from "../../json/json-text.js";
-import type { AnyReply } from "../../contract/route.js";
+import { answersOf, type AnyReply } from "../../contract/route.js";
 import type { QueryPair } from "../../contract/query.js";
 import { JSON_TYPE, type Answer } from "./answer.js";
 import type { CompiledRoute } from "../compiled-route.js";
@@ -32,7 +32,7 @@ export function replyAnswer(
   list: ListRequest,
 ): Answer | Promise<Answer> {
   const { route, noStore } = compiled;
-  const spec = route.responses[reply.status];
+  const spec = answersOf(route)[reply.status];
   assert(spec !== undefined, "a handler answers a status that its route declares");
   const headers = reply.headers === undefined ? [] : Object.entries(reply.headers);
   if (reply.file !== undefined) {

@@ -20,7 +20,7 @@ const CORS = {
     "Accept, Accept-Encoding, Authorization, Cache-Control, Content-Length, Content-Type, Idempotency-Key, Origin, User-Agent, X-CSRF-Token, X-Requested-With",
   "access-control-allow-methods": "GET, POST, PUT, DELETE, OPTIONS",
   "access-control-allow-origin": "*",
-  "access-control-expose-headers": "Link, Location, Retry-After, X-Total-Results-Count",
+  "access-control-expose-headers": "Link, Location, Preference-Applied, Retry-After, X-Total-Results-Count",
 };
 
 describe("headers of every answer", () => {

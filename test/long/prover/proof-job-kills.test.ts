@@ -1,0 +1,77 @@
+/** Kill -9 of a whole server while it makes jobs: each one that was accepted is made, and its proof is kept once. */
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, expect, it } from "vitest";
+import { ApiError } from "../../../src/sdk/errors.js";
+import { seededRandom } from "../../support/seeded.js";
+import { provisioned, startServer, type Api, type TestServer } from "../../support/server.js";
+import { newFolder } from "../../support/temporary-folder.js";
+
+const ROUNDS = 8;
+const JOBS_A_ROUND = 24;
+/** About what a server needs for all jobs of a round. */
+const KILL_AFTER_MS = 600;
+/** Without it the issuer would be the address, and tokens would end with the first server. */
+const ENV = { PROOFWRIGHT_ISSUER: "https://jobs.example.com", PROOFWRIGHT_MODE: "development" };
+
+const folder = newFolder("job-kills");
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Asks for jobs until the server is gone; returns the ids that were answered. */
+async function askUntilKilled(api: Api, prover: string, round: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (let index = 0; index < JOBS_A_ROUND; index += 1) {
+    const x = BigInt(round * JOBS_A_ROUND + index + 1);
+    const body = { witness: { X: String(x), Y: String(x ** 3n + x + 5n) }, receipt: index % 3 === 0 };
+    try {
+      const headers = { Prefer: "respond-async" };
+      ids.push((await api.prove({ params: { id: prover }, body, headers })).body.id);
+    } catch (error) {
+      // A refusal of the running server would be a fault; a connection that broke is the kill.
+      if (error instanceof ApiError) throw error;
+      break;
+    }
+  }
+  return ids;
+}
+
+it(`makes every accepted job over ${String(ROUNDS)} kills, and keeps each proof once`, async () => {
+  const random = seededRandom();
+  const dataDir = join(folder, "data");
+  let server: TestServer = await startServer({ dataDir, env: ENV });
+  try {
+    const { token } = await server.newUser();
+    const prover = await provisioned(server.as(token), {
+      ...{ identifier: "cubic", proving_scheme: "groth16", curve: "BN254", name: "kills" },
+    });
+    const accepted: string[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const killed = new Promise<void>((resolve) => {
+        setTimeout(resolve, random.below(KILL_AFTER_MS));
+      }).then(async () => await server.end("SIGKILL"));
+      accepted.push(...(await askUntilKilled(server.as(token), prover, round)));
+      await killed;
+      server = await startServer({ dataDir, env: ENV });
+    }
+    const api = server.as(token);
+    const proofs: (string | null)[] = [];
+    for (const id of accepted) {
+      const { body: job } = await api.getJob({ params: { id }, preferWaitSec: 300 });
+      expect(job, `seed ${String(random.seed)}`).toMatchObject({ status: "succeeded", error: null });
+      expect(job.result?.id).toBe(job.proof_id);
+      proofs.push(job.proof_id);
+    }
+    expect(accepted.length).toBeGreaterThan(0);
+    expect(new Set(proofs).size).toBe(accepted.length);
+    // A job whose answer the kill cut off is made as well.
+    const { total } = await api.listJobs({ query: { status: "succeeded", rpp: 1 } });
+    const kept = await api.listProofs({ params: { id: prover }, query: { rpp: 1 } });
+    expect(kept.total).toBe(total);
+    expect(total).toBeGreaterThanOrEqual(accepted.length);
+    expect((await api.listJobs({ query: { status: "failed", rpp: 1 } })).total).toBe(0);
+  } finally {
+    await server.dispose();
+  }
+});
