@@ -22,7 +22,8 @@ export interface JobContext {
   moveTo(kind: string): Promise<void>;
   /**
    * Returns what ends the job, for a commit of the runner's own: the job's record is deleted in the commit that makes
-   * its result true. The commit conflicts when the lease is lost. Called for each try; the run must end after the commit.
+   * its result true. The commit conflicts when the lease is lost. Called for each try; the run must end after the
+   * commit.
    * @throws the signal's reason when the run was aborted, or the lease is lost
    */
   ending(): StoreCommit;
