@@ -228,6 +228,7 @@ describe("lists", () => {
         "curve",
         "description",
         "errors",
+        "estimated_ms",
         "id",
         "identifier",
         "meta",
