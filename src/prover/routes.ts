@@ -199,6 +199,8 @@ export const proverRoutes = {
         meta: {},
         compiler: "circom2 0.2.23",
         strict: false,
+        // Measured with the first proof.
+        estimated_ms: null,
         analysis: null,
       },
     },
