@@ -42,6 +42,14 @@ export function escapeHtml(text: string): string {
     .replaceAll("'", "&#39;");
 }
 
+/**
+ * Returns a name that strangers chose, escaped and isolated: characters that turn the direction of a text cannot
+ * reorder the sentence in which it stands (Unicode Standard Annex 9).
+ */
+export function nameHtml(name: string): string {
+  return `<bdi>${escapeHtml(name)}</bdi>`;
+}
+
 /** Returns the host of an address, as a person reads it; of a private scheme the scheme. */
 export function hostOf(uri: string): string {
   const { protocol, host } = new URL(uri);

@@ -3,7 +3,7 @@
  * request, so that the server keeps nothing until the user has logged in.
  */
 import type { AuthorizeInput } from "../oauth/oauth-schemas.js";
-import { credentialFields, escapeHtml, hostOf, htmlPage, warningLine, type HtmlPage } from "./html-page.js";
+import { credentialFields, escapeHtml, hostOf, htmlPage, nameHtml, warningLine, type HtmlPage } from "./html-page.js";
 
 export interface LoginPageInput {
   readonly applicationName: string;
@@ -38,7 +38,7 @@ export function loginPage(input: LoginPageInput): HtmlPage {
     title: "Log in",
     formTargets: [redirectUri],
     body: [
-      `<p><strong>${escapeHtml(applicationName)}</strong> wants to act for you. Afterwards you go to ${escapeHtml(hostOf(redirectUri))}.</p>${scopeLine(input.scopes)}`,
+      `<p><strong>${nameHtml(applicationName)}</strong> wants to act for you. Afterwards you go to ${escapeHtml(hostOf(redirectUri))}.</p>${scopeLine(input.scopes)}`,
       warningLine(message),
       `<form method="post" action="authorize">${hidden.join("")}`,
       credentialFields(request.login_hint),

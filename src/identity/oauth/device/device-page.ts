@@ -1,5 +1,5 @@
 /** The pages on which a user enters a device's code, logs in and decides. */
-import { credentialFields, escapeHtml, htmlPage, warningLine, type HtmlPage } from "../../login/html-page.js";
+import { credentialFields, escapeHtml, htmlPage, nameHtml, warningLine, type HtmlPage } from "../../login/html-page.js";
 import { scopeLine } from "../../login/login-page.js";
 
 const TITLE = "Connect a device";
@@ -30,7 +30,7 @@ export function decisionPage(input: {
   return htmlPage({
     title: TITLE,
     body: [
-      `<p><strong>${escapeHtml(input.applicationName)}</strong> wants to act for you on a device that shows the code <strong>${code}</strong>.</p>${scopeLine(input.scopes)}`,
+      `<p><strong>${nameHtml(input.applicationName)}</strong> wants to act for you on a device that shows the code <strong>${code}</strong>.</p>${scopeLine(input.scopes)}`,
       '<p class="warn">Go on only if you started this yourself and the device is in front of you. Whoever sent you a code or a link would get access to your account.</p>',
       warningLine(input.message),
       `<form method="post" action="device"><input type="hidden" name="user_code" value="${code}">`,
