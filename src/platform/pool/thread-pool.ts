@@ -160,11 +160,23 @@ export class ThreadPool {
       execArgv: THREAD_FLAGS,
       closeTimeout: 5_000,
     });
-    // A thread that dies rejects its own task. The listener only logs, but without one 'error' would end the process.
-    piscina.on("error", () => {
-      this.#log.warn("worker thread failed", { lane: name });
+    // A thread that dies rejects its own task; this tells of those without one. Without a listener 'error' would end
+    // the process.
+    piscina.on("error", (error) => {
+      this.#log.warn("worker thread failed", { lane: name, error });
+      if (piscina.threads.length === 0) this.#replace(piscina);
     });
     return piscina;
+  }
+
+  /**
+   * Gives up threads that all failed while they started, which Piscina does not start again: what waits for them fails
+   * at once, and the next task starts new ones.
+   */
+  #replace(failed: Piscina<unknown, unknown>): void {
+    if (this.#piscina !== failed) return;
+    this.#piscina = undefined;
+    void failed.destroy();
   }
 
   async #attempt<Value>(
@@ -172,11 +184,13 @@ export class ThreadPool {
     signal: AbortSignal | undefined,
     { mayRetry }: { readonly mayRetry: boolean },
   ): Promise<Value> {
+    const piscina = (this.#piscina ??= this.#start());
     try {
-      return (await (this.#piscina ??= this.#start()).run(message, signal === undefined ? {} : { signal })) as Value;
+      return (await piscina.run(message, signal === undefined ? {} : { signal })) as Value;
     } catch (error) {
       if (signal?.aborted === true) throw error;
       if (this.#stopping) throw stopping(error);
+      if (piscina.threads.length === 0) this.#replace(piscina);
       this.#log.error("task lost with its thread", { lane: this.#options.name, error });
       if (mayRetry) return await this.#attempt<Value>(message, signal, { mayRetry: false });
       throw new AppError("internal_error", { message: `${this.#options.name}: the worker failed`, cause: error });

@@ -1,3 +1,5 @@
+import { copyFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
 import { AppError } from "../../../src/platform/errors.js";
@@ -8,6 +10,7 @@ import {
   type RunOptions,
   type ThreadPoolOptions,
 } from "../../../src/platform/pool/thread-pool.js";
+import { newFolder, removeFolder } from "../../support/temporary-folder.js";
 
 const entry = fileURLToPath(new URL("../../support/pool-fixture.worker.mjs", import.meta.url));
 const open: ThreadPool[] = [];
@@ -57,6 +60,26 @@ describe("thread pool", () => {
     expect([pool.threads, pool.isStarted]).toEqual([2, false]);
     await pool.run({ act: "echo" });
     expect([pool.threads, pool.isStarted]).toEqual([2, true]);
+  });
+
+  it.each([
+    ["its entry is missing", undefined],
+    ["its entry throws", "throw new Error('not installed whole');"],
+  ])("fails at once while %s, and works when it is there", async (_name, code) => {
+    const folder = newFolder("pool");
+    const late = join(folder, "late.mjs");
+    if (code !== undefined) writeFileSync(late, code);
+    try {
+      const pool = createPool({ entry: late });
+      for (const retryOnCrash of [true, false])
+        expect(await codeOf(pool.run({ act: "echo" }, { retryOnCrash }))).toBe("internal_error");
+      // The thread ends after its task was answered.
+      await expect.poll(() => pool.isStarted).toBe(false);
+      copyFileSync(entry, late);
+      expect(await pool.run({ act: "echo" })).toHaveProperty("threadId");
+    } finally {
+      removeFolder(folder);
+    }
   });
 
   it("refuses every task after it was stopped without having started", async () => {
