@@ -4,6 +4,8 @@
  */
 import { SealedCredentials } from "../chain/sealed-credentials.js";
 import type { IdentityServices } from "../identity/services.js";
+import { PERMISSIONS, holdsAll } from "../platform/auth/permissions.js";
+import type { Subject } from "../platform/auth/principal.js";
 import { AllowList } from "../platform/net/address-rules.js";
 import { createEgressGuard } from "../platform/net/egress-guard.js";
 import type { SigningSecrets } from "../platform/webhooks/webhook-secrets.js";
@@ -15,7 +17,10 @@ import type { Platform } from "./open-platform.js";
 /** Makes webhooks. Nothing runs before `start`. */
 export function openWebhooks(
   { config, audit, events, clock, log }: Platform,
-  { vault, identity }: { readonly vault: VaultService; readonly identity: Pick<IdentityServices, "ownerNotices"> },
+  {
+    vault,
+    identity,
+  }: { readonly vault: VaultService; readonly identity: Pick<IdentityServices, "ownerNotices" | "access"> },
 ): WebhookParts {
   const store = audit.vaultStore;
   const { egressAllow, egressPorts } = egressRules(config);
@@ -29,6 +34,7 @@ export function openWebhooks(
     ),
     egress,
     tellOwner: (owner, notice) => identity.ownerNotices.webhookDisabled(owner, notice),
+    mayListen: (owner) => mayListen(identity, owner),
     clock,
     log,
   });
@@ -39,4 +45,10 @@ export function openWebhooks(
       egress.close();
     },
   };
+}
+
+/** A user who may not log in hears nothing either, as with its access tokens. */
+function mayListen({ access }: Pick<IdentityServices, "access">, owner: Subject): boolean {
+  const needed = PERMISSIONS.subscribe | (owner.kind === "user" ? PERMISSIONS.authenticate : 0);
+  return holdsAll(access.permissionsOf(owner) ?? 0, needed);
 }

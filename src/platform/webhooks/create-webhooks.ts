@@ -21,6 +21,8 @@ export interface CreateWebhooksDependencies {
   readonly secrets: WebhookSecrets;
   readonly egress: Egress;
   readonly tellOwner: TellOwner;
+  /** True while a subject may hear events, as at GET /events. */
+  readonly mayListen: (owner: Subject) => boolean;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -42,16 +44,20 @@ export interface WebhookParts {
 
 /** Makes the parts. Nothing runs before `start`. */
 export function createWebhooks(dependencies: CreateWebhooksDependencies): WebhookParts {
-  const { store, events, egress, secrets, tellOwner, clock, log } = dependencies;
+  const { store, events, egress, secrets, tellOwner, mayListen, clock, log } = dependencies;
   const records = new WebhookRecords({ store });
   const disabling = new WebhookDisabling({ records, events, tellOwner, clock, log });
   const deliverer = new Deliverer({ records, secrets, egress, disabling, clock, log });
   const onQueued = (owner: Subject): void => deliverer.wakeOwner(owner);
   const feed = new EventFeed({
-    ...{ store, records, events, onQueued, clock, log },
+    ...{ store, records, events, onQueued, mayListen, clock, log },
     onFull: async (webhook) => {
       const message = `${String(WAITING_MAX)} messages wait for it; see why its deliveries fail`;
       await disabling.disable(webhook, { code: "webhook_backlog_full", message });
+    },
+    onForbidden: async (webhook) => {
+      const message = "its owner lacks the permission `subscribe`; have it granted, then enable the webhook";
+      await disabling.disable(webhook, { code: "webhook_not_permitted", message });
     },
   });
   const service = new Webhooks({ records, secrets, egress, lastEvent: () => events.head(), onQueued, clock });

@@ -22,6 +22,10 @@ export interface EventFeedDependencies {
   readonly onQueued: (owner: Subject) => void;
   /** Ends a webhook for which too many messages wait. */
   readonly onFull: (webhook: WebhookRow) => Promise<void>;
+  /** True while an owner may hear events: its permissions may have been taken after it made webhooks. */
+  readonly mayListen: (owner: Subject) => boolean;
+  /** Ends a webhook whose owner may not. */
+  readonly onForbidden: (webhook: WebhookRow) => Promise<void>;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -140,7 +144,7 @@ export class EventFeed {
     for (const event of page) {
       const type = eventTypeOf(event);
       for (const webhook of this.#listening(event, type)) {
-        if (!(await this.#hasRoom(webhook.value, waiting))) continue;
+        if (!(await this.#isPermitted(webhook.value)) || !(await this.#hasRoom(webhook.value, waiting))) continue;
         commits.push(this.#deliveryOf(event, type, webhook));
         owners.set(formatSubject(webhook.value.owner), webhook.value.owner);
       }
@@ -148,6 +152,13 @@ export class EventFeed {
       if (commits.length >= DELIVERIES_PER_COMMIT) break;
     }
     return { commits, owners: owners.values(), upTo };
+  }
+
+  /** Returns false, and ends the webhook, when its owner may hear no events. */
+  async #isPermitted(webhook: WebhookRow): Promise<boolean> {
+    if (this.#with.mayListen(webhook.owner)) return true;
+    await this.#with.onForbidden(webhook);
+    return false;
   }
 
   /** Counts one message more for a webhook. Returns false, and ends the webhook, when too many wait. */

@@ -32,8 +32,8 @@ const DESCRIPTION = [
   ],
   [
     "The server disables a webhook that answers 410, one whose message failed for 3 days without another having arrived,",
-    "and one for which 5,000 messages wait. It then publishes `webhook.disabled` and writes a mail. While the vault is",
-    "sealed messages wait, because the secrets are in it.",
+    "one for which 5,000 messages wait, and at the next event one whose owner has lost the permission `subscribe`. It then",
+    "publishes `webhook.disabled` and writes a mail. While the vault is sealed messages wait, because the secrets are in it.",
   ],
 ]
   .map((lines) => lines.join(" "))

@@ -105,6 +105,7 @@ function open(): WebhookParts {
       { vault: vault.vault, store },
     ),
     tellOwner: () => undefined,
+    mayListen: () => true,
   });
 }
 

@@ -36,6 +36,7 @@ let log: ReturnType<typeof recordedLog>;
 let guard: EgressGuard;
 let hooks: WebhookParts;
 let events: EventLog;
+let forbidden: Set<string>;
 let mails: Parameters<TellOwner>[1][];
 let owner: Subject;
 let other: Subject;
@@ -64,6 +65,7 @@ beforeEach(async () => {
   received = [];
   answer = { status: 204 };
   mails = [];
+  forbidden = new Set();
   vault = await openTestVault({ isOnThisThread: true });
   store = vault.store as Store & AppendFeed;
   log = recordedLog();
@@ -91,6 +93,7 @@ function open(): void {
       { vault: vault.vault, store },
     ),
     tellOwner: (_owner, notice) => mails.push(notice),
+    mayListen: ({ id }) => !forbidden.has(id),
   });
 }
 
@@ -247,6 +250,21 @@ describe("a message that is not taken", () => {
         .sort(),
     ).toEqual(["delivered", "failed"]);
     expect(hooks.service.get(owner, id).enabled).toBe(true);
+  });
+
+  it("ends the webhook of an owner who may no longer hear events, and of nobody else", async () => {
+    const { id } = await hooks.service.create(owner, { url });
+    await hooks.service.create(other, { url: `${url}/other` });
+    forbidden.add(owner.id);
+    await publish("provers.a.status", { secret: "of nobody's concern" }, [owner, other]);
+    await hooks.idle();
+    expect(received.map(({ path }) => path)).toEqual(["/other"]);
+    expect(deliveries(id)).toEqual([]);
+    expect(hooks.service.get(owner, id)).toMatchObject({
+      enabled: false,
+      disabled_reason: { code: "webhook_not_permitted" },
+    });
+    expect(mails).toMatchObject([{ id, reason: expect.stringContaining("`subscribe`") as string }]);
   });
 
   it("ends the webhook at once when the receiver says that it is gone", async () => {
