@@ -79,6 +79,11 @@ export interface Table<T extends TableRow, I extends string, U extends string> {
    * hold. `next` is the place from which to go on; undefined at the end.
    */
   walk(index: I, options: { readonly after?: StoreKey | undefined; readonly limit: number }): Walk<T>;
+  /**
+   * Returns the first record of each group under a prefix: those of a group have the same first `parts` parts of their
+   * key in the index, ids as a rule. It leaps from group to group, whatever their lengths.
+   */
+  firstOfEach(index: I, prefix: StoreKey, parts: number): StoreRecord<T>[];
   /** Returns the number of records of an index under a prefix. */
   count(index: I, prefix: StoreKey): number;
   /** The commit conflicts when the key or a unique key is taken; `uniqueOf(conflict.key)` tells which. */
@@ -100,6 +105,9 @@ export function defineTable<T extends TableRow, I extends string = never, U exte
 ): Table<T, I, U> {
   return new StoreTable<T, I, U>(options, dependencies.store);
 }
+
+/** The last of all texts that stand in keys: they sort by code point. */
+const BEHIND_ALL = "\u{10ffff}";
 
 class StoreTable<T extends TableRow, I extends string, U extends string> implements Table<T, I, U> {
   readonly #options: TableOptions<T, I, U>;
@@ -145,6 +153,18 @@ class StoreTable<T extends TableRow, I extends string, U extends string> impleme
     });
     const next = entries.length < limit ? undefined : entries.at(-1)?.key;
     return { rows: entries.map((entry) => this.#follow(entry).value), next };
+  }
+
+  firstOfEach(index: I, prefix: StoreKey, parts: number): StoreRecord<T>[] {
+    const found: StoreRecord<T>[] = [];
+    const key = this.#indexKey(index, prefix);
+    let after: StoreKey | undefined;
+    for (;;) {
+      const [entry] = this.#store.range<StoreKey>(key, { limit: 1, ...(after === undefined ? {} : { after }) });
+      if (entry === undefined) return found;
+      found.push(this.#follow(entry));
+      after = [...entry.key.slice(0, 1 + parts), BEHIND_ALL];
+    }
   }
 
   count(index: I, prefix: StoreKey): number {

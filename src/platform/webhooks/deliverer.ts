@@ -2,14 +2,14 @@
  * Sends deliveries that are due. An attempt begins with a commit that moves the delivery's next attempt beyond it: so
  * no two nodes send it at once, and one that a crash cut off is sent again. There is no queue in memory.
  */
-import { formatSubject as nameOf, ownerKey, type Subject } from "../auth/principal.js";
+import { formatSubject as nameOf, type Subject } from "../auth/principal.js";
 import { isoTimestamp, type Clock } from "../clock.js";
 import { AppError } from "../errors.js";
 import { failureFields } from "../events/event-log.js";
 import type { Log } from "../log.js";
 import type { Egress } from "../net/egress.js";
 import { retryOnConflict } from "../store/commits.js";
-import { StoreConflict, type StoreKey, type StoreRecord } from "../store/store.js";
+import { StoreConflict, type StoreRecord } from "../store/store.js";
 import { pauseMs, retryAfterMs } from "./delivery-schedule.js";
 import { signatureHeaders } from "./signature.js";
 import type { WebhookDisabling } from "./webhook-disabling.js";
@@ -85,21 +85,20 @@ export class Deliverer {
 
   /** Starts what is due, as far as there is room. */
   wake(): void {
-    this.#startDue([]);
+    this.#startDue(undefined);
   }
 
   /** Starts what is due of one owner, as far as there is room. */
   wakeOwner(owner: Subject): void {
-    this.#startDue(ownerKey(owner));
+    this.#startDue(owner);
   }
 
-  #startDue(owners: StoreKey): void {
+  #startDue(owner: Subject | undefined): void {
     const { records, secrets, log } = this.#with;
     if (this.#stopping.signal.aborted || !secrets.isUnsealed) return;
     try {
       this.#isFull = false;
-      const webhooks = records.webhooks.records("owner", owners).map(({ value }) => value);
-      this.#startInTurn(byOwner(webhooks));
+      this.#startInTurn(byOwner(records.waiting(owner)));
     } catch (error) {
       log.error("due messages of webhooks cannot be read; the next round tries again", failureFields(error));
     }

@@ -46,6 +46,8 @@ export interface DeliveryRow extends WebhookPlace {
 
 /** Ended deliveries of a webhook that are kept. */
 const ENDED_KEPT_MAX = 500;
+/** Parts of the key of a webhook: its owner's kind and id, and its own id. */
+const PLACE_PARTS = 3;
 /** Records that one commit drops beyond those that are kept. */
 const DROPPED_MAX = 20;
 
@@ -119,6 +121,13 @@ export class WebhookRecords {
   /** Number of deliveries of a webhook that wait. */
   countWaiting(place: WebhookPlace): number {
     return this.deliveries.count("due", placeKey(place));
+  }
+
+  /** The webhooks for which deliveries wait, of one owner or of all. */
+  waiting(owner: Subject | undefined): WebhookRow[] {
+    const prefix = owner === undefined ? [] : ownerKey(owner);
+    const soonest = this.deliveries.firstOfEach("due", prefix, PLACE_PARTS);
+    return soonest.flatMap(({ value }) => this.webhooks.get(placeKey(value))?.value ?? []);
   }
 
   /** The deliveries of a webhook whose next attempt is the soonest. */

@@ -67,6 +67,35 @@ describe("a table", () => {
     expect(vaults.count("owner", ["user"])).toBe(6);
   });
 
+  it("finds the first record of each group, at one read a group", async () => {
+    expect(vaults.firstOfEach("owner", [], 2)).toEqual([]);
+    for (const owner of ["bob", "alice", "alicé", "alice b", "\u{1f600}"])
+      for (const id of ["2", "1", "3"]) await insert(vault(`${id} ${owner}`, { owner, name: `${owner} ${id}` }));
+    let reads = 0;
+    const counted = defineTable<Vault, "owner">(
+      {
+        name: "vault",
+        key: (record) => ["user", record.owner, record.id],
+        indexes: { owner: (record) => ["user", record.owner] },
+      },
+      {
+        store: {
+          get: (key) => store.get(key),
+          count: (prefix) => store.count(prefix),
+          range: (prefix, options) => {
+            reads += 1;
+            return store.range(prefix, options);
+          },
+        },
+      },
+    );
+    const owners = counted.firstOfEach("owner", [], 2).map(({ value }) => value.id);
+    expect(owners).toEqual(["1 alice", "1 alice b", "1 alicé", "1 bob", "1 \u{1f600}"]);
+    expect(reads).toBe(owners.length + 1);
+    expect(counted.firstOfEach("owner", ["user", "alice"], 2).map(({ value }) => value.id)).toEqual(["1 alice"]);
+    expect(counted.firstOfEach("owner", ["user", "carol"], 2)).toEqual([]);
+  });
+
   it("filters before it counts and pages", async () => {
     for (const id of ["1", "2", "3", "4"])
       await insert(vault(id, { name: Number(id) % 2 === 0 ? `even ${id}` : `odd ${id}` }));
