@@ -81,6 +81,32 @@ export class ProvisioningError extends Error {
   }
 }
 
+/** A proof that was asked for as a job did not come about. */
+export class JobError extends Error {
+  override readonly name = "JobError";
+  /** What prove would have answered; `cancelled` or `expired` where the job ended otherwise. */
+  readonly code: string;
+  readonly jobId: string;
+  readonly status: string;
+  readonly errors: readonly ApiErrorEntry[];
+
+  constructor(job: {
+    readonly id: string;
+    readonly status: string;
+    readonly error: {
+      readonly code: string;
+      readonly message: string;
+      readonly errors: readonly ApiErrorEntry[];
+    } | null;
+  }) {
+    super(job.error?.message ?? `the job is ${job.status}`);
+    this.code = job.error?.code ?? job.status;
+    this.jobId = job.id;
+    this.status = job.status;
+    this.errors = job.error?.errors ?? [];
+  }
+}
+
 /** A transaction failed, or another one took its nonce. */
 export class TransactionError extends Error {
   override readonly name = "TransactionError";

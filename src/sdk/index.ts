@@ -4,6 +4,7 @@ export type { ProofwrightOptions, SealKey } from "./proofwright.js";
 export {
   ApiError,
   ConnectionError,
+  JobError,
   ProvisioningError,
   StreamEndedError,
   TimeoutError,
@@ -15,6 +16,7 @@ export type { FullAnswer } from "./calls.js";
 export type { Page, PageChoice, Pages } from "./pages.js";
 export type { AnswerAt, BodyAt, Endpoint, FileBody, InputAt, JsonEndpoint } from "./endpoints.js";
 export type { ServerEvent, StreamOptions } from "./events.js";
+export type { JobBatch, JobOptions, JobWait } from "./resources/job-calls.js";
 export type { ProveOptions, ProvisioningWait, TransactionWait } from "./resources/long-work.js";
 export type * from "./types.js";
 export { verifyProof } from "./verify-proof.js";

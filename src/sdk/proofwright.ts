@@ -20,6 +20,7 @@ import {
   tokenCalls,
   userCalls,
 } from "./resources/identity-calls.js";
+import { jobCalls } from "./resources/job-calls.js";
 import { miningCalls, provingCalls } from "./resources/long-work.js";
 import { proverCalls, proverFileCalls, proverSharingCalls, verifierCalls } from "./resources/prover-calls.js";
 import { ceremonyCalls, referenceStringCalls, sharedProverCalls, storeCalls } from "./resources/prover-part-calls.js";
@@ -44,6 +45,7 @@ const RETRIES = 3;
  */
 export class Proofwright {
   readonly provers;
+  readonly jobs;
   readonly sharedProvers;
   readonly stores;
   readonly referenceStrings;
@@ -81,6 +83,7 @@ export class Proofwright {
       ...proverSharingCalls(calls),
       ...verifierCalls(calls),
     };
+    this.jobs = jobCalls(calls);
     this.sharedProvers = sharedProverCalls(calls);
     this.stores = storeCalls(calls);
     this.referenceStrings = referenceStringCalls(calls);

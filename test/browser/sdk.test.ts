@@ -43,6 +43,7 @@ it("proves and verifies from a page, on the server and offline", async () => {
   await expect.poll(async () => await browser.run("typeof globalThis.run")).toBe("function");
   const found = await browser.run(`globalThis.run(${JSON.stringify(server.url)})`);
   expect(found).toMatchObject({
+    provenAsJobs: ["7", "15", "constraints_unsatisfied"],
     ...{ status: "provisioned", verified: true, verifiedOffline: true, otherStatementOffline: false },
     ...{ receiptAction: "prove", storeProofHolds: true, names: ["my cubic"], refusal: "not_found" },
   });

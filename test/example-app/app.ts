@@ -8,6 +8,7 @@ import { ApiError, Proofwright, verifyProof, verifyReceipt, verifyStoreProof, ty
 export interface Findings {
   readonly status: Prover["status"];
   readonly steps: readonly string[];
+  readonly provenAsJobs: readonly string[];
   readonly verified: boolean;
   readonly verifiedOffline: boolean;
   readonly otherStatementOffline: boolean;
@@ -32,6 +33,10 @@ export async function run(baseUrl: string): Promise<Findings> {
 
   const inputs = { witness: { X: "3", Y: "35" }, receipt: true };
   const made = await proofwright.provers.prove(id, inputs, { format: "snarkjs" });
+  const witnesses = [{ witness: { X: "2", Y: "15" } }, { witness: { X: "2", Y: "16" } }];
+  const provenAsJobs = [(await proofwright.jobs.prove(id, { witness: { X: "1", Y: "7" } })).public_signals.join()];
+  for await (const job of proofwright.jobs.results(await proofwright.jobs.startBatch(id, witnesses)))
+    provenAsJobs.push(job.result?.public_signals.join() ?? job.error?.code ?? job.status);
   const verified = await proofwright.provers.verify(id, { proof: made.proof, witness: { Y: "35" } });
 
   const file = await proofwright.provers.artifact(id, "verifying_key.json");
@@ -67,6 +72,7 @@ export async function run(baseUrl: string): Promise<Findings> {
   return {
     status: prover.status,
     steps,
+    provenAsJobs,
     verified: verified.result,
     verifiedOffline: verifyProof(claim),
     otherStatementOffline: verifyProof({ ...claim, publicSignals: ["36"] }),

@@ -86,7 +86,7 @@ export function miningCalls(calls: Calls) {
 }
 
 /** Returns a function that calls the listener when what `keyOf` picks differs from the last time. */
-function onChange<T>(keyOf: (value: T) => unknown[], listener?: (value: T) => void): (value: T) => void {
+export function onChange<T>(keyOf: (value: T) => unknown[], listener?: (value: T) => void): (value: T) => void {
   let last: string | undefined;
   return (value) => {
     const key = JSON.stringify(keyOf(value));

@@ -80,6 +80,7 @@ describe("the packed package", () => {
     const { stdout } = await run(process.execPath, ["main.js", server.url], { cwd: packed.app });
     const found = JSON.parse(stdout) as Record<string, unknown>;
     expect(found).toMatchObject({
+      provenAsJobs: ["7", "15", "constraints_unsatisfied"],
       ...{ status: "provisioned", verified: true, verifiedOffline: true, otherStatementOffline: false },
       ...{ receiptAction: "prove", storeProofHolds: true, names: ["my cubic"], refusal: "not_found" },
     });
