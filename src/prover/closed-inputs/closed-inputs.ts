@@ -170,6 +170,8 @@ export class ClosedInputs {
       const isUnknown = error instanceof AppError && ["not_found", "spec_cannot_decrypt"].includes(error.code);
       if (value.kind === "content_key" && isUnknown)
         throw invalidMember(TOKEN_MEMBER, `${TOKEN_MEMBER}: \`kid\` of its header names no input key of this prover`);
+      if (value.kind === "content_key" && error instanceof AppError && error.code === "key_type_mismatch")
+        throw invalidMember(TOKEN_MEMBER, `${TOKEN_MEMBER}: \`epk\` of its header is not on the curve of its \`kid\``);
       throw error;
     }
   }

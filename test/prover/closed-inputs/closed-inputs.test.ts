@@ -2,7 +2,7 @@
  * Inputs that the main thread never reads: tokens as `jose` alone makes them, secrets and signatures of vaults, who may
  * use them, what is recorded, and what no error says.
  */
-import { randomBytes, randomUUID } from "node:crypto";
+import { createCipheriv, randomBytes, randomUUID, webcrypto } from "node:crypto";
 import { CompactEncrypt, importJWK, type CompactJWEHeaderParameters } from "jose";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import type { ProveMessage, ProveValue, TaskResult } from "../../../src/engine/protocol.js";
@@ -48,6 +48,7 @@ let id: string;
 let vaultId: string;
 let otherId: string;
 let key: InputKey;
+let p256Key: InputKey;
 
 beforeAll(async () => {
   test = await openTestRegistry({ compute });
@@ -55,6 +56,7 @@ beforeAll(async () => {
   ({ id: otherId } = await provision(test.provers, owner));
   await test.registry.sharing.grant(owner, id, { application_id: grantee.id });
   key = (await call("createProverInputKey", owner, id)).body as InputKey;
+  p256Key = (await call("createProverInputKey", owner, id, { crv: "P-256" })).body as InputKey;
 });
 afterAll(async () => {
   await test.close();
@@ -110,15 +112,30 @@ const base64url = (value: unknown): string => Buffer.from(JSON.stringify(value))
 const headerOf = (jwe: string): Record<string, unknown> =>
   JSON.parse(Buffer.from(jwe.split(".")[0] ?? "", "base64url").toString()) as Record<string, unknown>;
 
+/** Keys of one moment have no order among them. */
+async function published(caller: Subject): Promise<InputKey[]> {
+  const { keys } = (await call("listProverInputKeys", caller, id)).body as { keys: InputKey[] };
+  return keys.toSorted((a, b) => a.crv.localeCompare(b.crv));
+}
+
 async function secret(value: string, where = vaultId): Promise<string> {
   return (await test.vault.vault.createSecret(owner, where, { name: "s", type: "t", value })).id;
 }
 
 describe("a token", () => {
-  it("of jose is proved with both algorithms, again and by those who may prove", async () => {
-    for (const alg of ["ECDH-ES", "ECDH-ES+A256KW"]) {
-      const made = await prove({ witness_jwe: await token(inputs(), { alg }) });
+  it("of jose is proved with both algorithms and both curves, again and by those who may prove", async () => {
+    expect(key).toMatchObject({ kty: "OKP", crv: "X25519", alg: "ECDH-ES+A256KW" });
+    expect(p256Key).toMatchObject({ kty: "EC", crv: "P-256", alg: "ECDH-ES+A256KW" });
+    for (const [alg, jwk] of [
+      ["ECDH-ES", key],
+      ["ECDH-ES+A256KW", key],
+      ["ECDH-ES", p256Key],
+      ["ECDH-ES+A256KW", p256Key],
+    ] as const) {
+      const before = test.uses.length;
+      const made = await prove({ witness_jwe: await token(inputs(), { alg }, jwk) });
       expect(made.public_signals).toEqual([Y]);
+      expect(test.uses.slice(before).map(({ detail }) => detail)).toEqual([{ uses: [`key/${vaultId}/${jwk.kid}`] }]);
       expect(await test.provers.verify(principalOf(owner), id, { item: made, store: false, signal: never })).toBe(true);
     }
     const named = await new CompactEncrypt(Buffer.from(inputs()))
@@ -131,26 +148,125 @@ describe("a token", () => {
   });
 
   it("is read with the keys that are published to whoever may prove", async () => {
-    const { body } = await call("listProverInputKeys", grantee, id);
-    expect(body).toEqual({ keys: [key] });
+    expect(await published(grantee)).toEqual([p256Key, key]);
     expect((await call("listProverInputKeys", owner, otherId)).body).toEqual({ keys: [] });
     expect((await failureOf(async () => await call("listProverInputKeys", subject(), id))).code).toBe("not_found");
     expect((await failureOf(async () => await call("createProverInputKey", grantee, id))).code).toBe("not_found");
   });
 
   it("is not read with another key of the vault, which is not published", async () => {
-    const other = await test.vault.vault.createKey(owner, vaultId, { spec: "C25519", name: "inputs" });
-    const jwk: InputKey = {
-      ...key,
-      kid: other.id,
-      x: Buffer.from(other.public_key!.slice(2), "hex").toString("base64url"),
-    };
-    expect((await call("listProverInputKeys", grantee, id)).body).toEqual({ keys: [key] });
-    expect(said(await refusal({ witness_jwe: await token(inputs(), {}, jwk) }))).toContain(
-      "names no input key of this prover",
-    );
-    await test.vault.vault.deleteKey(owner, vaultId, other.id);
+    const part = (bytes: Buffer): string => bytes.toString("base64url");
+    for (const spec of ["C25519", "P-256-ECDH", "P-256"]) {
+      const other = await test.vault.vault.createKey(owner, vaultId, { spec, name: "inputs" });
+      const raw = Buffer.from(other.public_key!.slice(2), "hex");
+      const [x, y] = [part(raw.subarray(1, 33)), part(raw.subarray(33))];
+      const jwk = (
+        spec === "C25519" ? { ...key, kid: other.id, x: part(raw) } : { ...p256Key, kid: other.id, x, y }
+      ) as InputKey;
+      expect(await published(grantee)).toEqual([p256Key, key]);
+      expect(said(await refusal({ witness_jwe: await token(inputs(), {}, jwk) })), spec).toContain(
+        "names no input key of this prover",
+      );
+      await test.vault.vault.deleteKey(owner, vaultId, other.id);
+    }
   });
+
+  it("of WebCrypto alone is proved: ECDH, Concat KDF and A256GCM as RFC 7518 has them", async () => {
+    const { subtle } = webcrypto;
+    const curve = { name: "ECDH", namedCurve: "P-256" };
+    const sender = await subtle.generateKey(curve, true, ["deriveBits"]);
+    const { kty, crv, x, y } = await subtle.exportKey("jwk", sender.publicKey);
+    const { alg: _alg, use: _use, ...recipientKey } = p256Key;
+    const header = { alg: "ECDH-ES", enc: "A256GCM", kid: p256Key.kid, aud: id, epk: { kty, crv, x, y } };
+    const recipient = await subtle.importKey("jwk", recipientKey, curve, true, []);
+    const secret = await subtle.deriveBits({ name: "ECDH", public: recipient }, sender.privateKey, 256);
+    const u32 = (value: number): Buffer => Buffer.from([0, 0, value >> 8, value & 255]);
+    const algorithm = Buffer.from("A256GCM");
+    const info = [u32(1), Buffer.from(secret), u32(algorithm.length), algorithm, u32(0), u32(0), u32(256)];
+    const contentKey = await subtle.digest("SHA-256", Buffer.concat(info));
+    const [protectedHeader, nonce] = [base64url(header), randomBytes(12)];
+    const cipher = createCipheriv("aes-256-gcm", Buffer.from(contentKey), nonce).setAAD(Buffer.from(protectedHeader));
+    const ciphertext = Buffer.concat([cipher.update(inputs()), cipher.final()]);
+    const parts = [nonce, ciphertext, cipher.getAuthTag()].map((bytes) => bytes.toString("base64url"));
+    const made = await prove({ witness_jwe: [protectedHeader, "", ...parts].join(".") });
+    expect(made.public_signals).toEqual([Y]);
+  });
+
+  it("with a sender's key of another curve than its own, or none of its curve, is not opened", async () => {
+    const [onP256, onX25519] = [await token(inputs(), {}, p256Key), await token(inputs())];
+    for (const [jwe, kid] of [
+      [onP256, key.kid],
+      [onX25519, p256Key.kid],
+    ] as const) {
+      const error = await refusal({ witness_jwe: changed(jwe, 0, base64url({ ...headerOf(jwe), kid })) });
+      expect(error.code).toBe("invalid_request");
+      expect(said(error)).toContain("`epk` of its header is not on the curve of its `kid`");
+    }
+    const epk = headerOf(onP256)["epk"] as { readonly x: string; readonly y: string };
+    const part = (value: bigint): string =>
+      Buffer.from(value.toString(16).padStart(64, "0"), "hex").toString("base64url");
+    const offCurve = [
+      { ...epk, y: epk.x },
+      { ...epk, x: part(0n), y: part(0n) },
+      { ...epk, x: part((1n << 256n) - 1n) },
+      // The base point of secp256k1.
+      {
+        ...epk,
+        x: part(0x79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798n),
+        y: part(0x483ada7726a3c4655da4fbfc0e1108a8fd17b448a68554199c47d08ffb10d4b8n),
+      },
+    ];
+    for (const one of offCurve) {
+      const error = await refusal({ witness_jwe: changed(onP256, 0, base64url({ ...headerOf(onP256), epk: one })) });
+      expect(error.code, JSON.stringify(one)).toBe("decryption_failed");
+      said(error);
+    }
+    const { y: _y, ...halved } = epk;
+    for (const one of [
+      halved,
+      { ...epk, y: epk.y.slice(0, -2) },
+      { ...epk, x: `AA${epk.x}` },
+      { ...epk, crv: "P-384" },
+      { ...epk, kty: "OKP" },
+      { ...epk, crv: "X25519" },
+      { ...epk, crv: "secp256k1" },
+      { ...epk, d: epk.x },
+      null,
+      "epk",
+    ]) {
+      const error = await refusal({ witness_jwe: changed(onP256, 0, base64url({ ...headerOf(onP256), epk: one })) });
+      expect(error.code, JSON.stringify(one)).toBe("invalid_request");
+      expect(said(error)).toContain("`epk`");
+    }
+  });
+
+  it("to another P-256 key of the prover, and one of another prover, is not opened by this one", async () => {
+    const second = (await call("createProverInputKey", owner, id, { crv: "P-256" })).body as InputKey;
+    const jwe = await token(inputs(), {}, second);
+    const moved = changed(jwe, 0, base64url({ ...headerOf(jwe), kid: p256Key.kid }));
+    expect((await refusal({ witness_jwe: moved })).code).toBe("decryption_failed");
+    await test.vault.vault.deleteKey(owner, vaultId, second.kid);
+    expect(said(await refusal({ witness_jwe: jwe }))).toContain("names no input key of this prover");
+  });
+
+  it.each(["ECDH-ES", "ECDH-ES+A256KW"])(
+    "of %s that was cut in any part is refused without what is in it",
+    async (alg) => {
+      for (const jwk of [key, p256Key]) {
+        const jwe = await token(inputs(), { alg }, jwk);
+        for (const [part, text] of jwe.split(".").entries())
+          for (const length of [0, 4, text.length - 4].filter((at) => at >= 0 && at < text.length)) {
+            const error = await refusal({ witness_jwe: changed(jwe, part, text.slice(0, length)) });
+            expect(["invalid_request", "decryption_failed"], `${String(part)} ${String(length)}`).toContain(error.code);
+            said(error);
+          }
+        for (const count of [1, 2, 3, 4])
+          expect((await refusal({ witness_jwe: jwe.split(".").slice(0, count).join(".") })).code).toBe(
+            "invalid_request",
+          );
+      }
+    },
+  );
 
   it("to a key that was disabled or deleted is not opened, and one to another key of the prover is", async () => {
     const second = (await call("createProverInputKey", owner, id)).body as InputKey;
@@ -170,8 +286,13 @@ describe("a token", () => {
     expect((await refusal({ witness_jwe: forged }, owner, otherId)).code).toBe("decryption_failed");
   });
 
-  it.each(["ECDH-ES", "ECDH-ES+A256KW"])("of %s that was changed in any part is refused in one way", async (alg) => {
-    const jwe = await token(inputs(), { alg });
+  it.each([
+    ["ECDH-ES", "X25519"],
+    ["ECDH-ES+A256KW", "X25519"],
+    ["ECDH-ES", "P-256"],
+    ["ECDH-ES+A256KW", "P-256"],
+  ])("of %s with %s that was changed in any part is refused in one way", async (alg, crv) => {
+    const jwe = await token(inputs(), { alg }, crv === "P-256" ? p256Key : key);
     const parts = jwe.split(".");
     const flipped = (part: number): string => {
       const bytes = Buffer.from(parts[part] ?? "", "base64url");
