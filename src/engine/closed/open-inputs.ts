@@ -21,6 +21,12 @@ interface SignatureInputs {
 }
 
 const ENCRYPTED = "witness_jwe";
+/**
+ * Whoever has a prover's public key can write a token, and who sends it on cannot read it. With references in it, its
+ * writer would sign with the keys and compute with the secrets of its sender.
+ */
+const REFERENCES_REFUSED =
+  "encrypted inputs name values of vaults ($secret, $sign), which is refused: who wrote them would use the vaults of who sends them. Send inputs that name values of vaults as witness: it holds ids and no values";
 /** As many as a body with inputs may have (prover/routes.ts): they become objects of some fifty bytes each. */
 const CONTENT_TOKENS_MAX = 400_000;
 const CONTENT_DEPTH_MAX = 64;
@@ -120,8 +126,7 @@ function decrypted(encrypted: EncryptedInputs, boxes: readonly Uint8Array[], rec
     const inputs = parseJson(content);
     if (inputs === undefined) return refused(ENCRYPTED, "the encrypted inputs are not JSON");
     const found = findReferences({ inputs });
-    if (!found.ok || found.references.length > 0)
-      return refused(ENCRYPTED, "encrypted inputs cannot name values of a vault: who asks could not be checked");
+    if (!found.ok || found.references.length > 0) return refused(ENCRYPTED, REFERENCES_REFUSED);
     return { ok: true, inputs };
   } finally {
     key.fill(0);

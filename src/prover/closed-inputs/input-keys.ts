@@ -1,6 +1,7 @@
 /**
  * The keys to which inputs of a prover are encrypted: keys of its vault that were made here, and no others that its
- * owner has there. Whoever may prove gets the public keys; the owner makes them, and disables or deletes them as other keys of the vault.
+ * owner has there. Whoever may prove gets the public keys; the owner makes them, and disables or deletes them as other
+ * keys of the vault.
  */
 import type { Subject } from "../../platform/auth/principal.js";
 import type { HandlersFor } from "../../platform/contract/route.js";

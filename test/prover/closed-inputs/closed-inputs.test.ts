@@ -376,6 +376,28 @@ describe("a token", () => {
     said(wrong);
   });
 
+  it("that names values of vaults is refused by what it does, and nothing of it is used", async () => {
+    const secretId = await secret(String(X));
+    const signer = await test.vault.vault.createKey(owner, vaultId, { spec: "babyJubJub", name: "k" });
+    const sign = { $sign: signer.id, message: 1 };
+    const contents = [
+      { X: { $secret: secretId }, Y },
+      { X: { ...sign, part: "S" }, Y },
+      { X: { $secret: secretId, vault_id: vaultId, reveal: true }, Y: { $sign: signer.id, canary: String(X) } },
+      { X: { $secret: `canary${String(X)}` }, Y },
+      { a: [[{ deep: sign }]] },
+      sign,
+    ];
+    for (const content of contents) {
+      const before = test.uses.length;
+      const error = await refusal({ witness_jwe: await token(JSON.stringify(content)) });
+      expect(error).toMatchObject({ code: "witness_invalid", details: [{ path: "witness_jwe" }] });
+      expect(error.message).toContain("($secret, $sign), which is refused");
+      for (const id of [secretId, signer.id]) expect(said(error)).not.toContain(id);
+      expect(test.uses.slice(before).map(({ detail }) => detail)).toEqual([{ uses: [`key/${vaultId}/${key.kid}`] }]);
+    }
+  });
+
   it("comes alone", async () => {
     const jwe = await token(inputs());
     expect((await refusal({ witness_jwe: jwe, witness: { X: "3", Y: "35" } })).code).toBe("invalid_request");
