@@ -5,7 +5,6 @@
 import { createCipheriv, randomBytes, randomUUID, webcrypto } from "node:crypto";
 import { CompactEncrypt, importJWK, type CompactJWEHeaderParameters } from "jose";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import type { ProveMessage, ProveValue, TaskResult } from "../../../src/engine/protocol.js";
 import { permissionBits, type PermissionName } from "../../../src/platform/auth/permissions.js";
 import type { Principal, Subject } from "../../../src/platform/auth/principal.js";
 import type { AnyHandler } from "../../../src/platform/contract/route.js";
@@ -14,22 +13,8 @@ import { newId } from "../../../src/platform/ids.js";
 import type { InputKey } from "../../../src/prover/closed-inputs/input-key-schemas.js";
 import type { ProveResult } from "../../../src/prover/schemas.js";
 import { PHRASE, subject } from "../../vault/support.js";
-import { LocalCompute } from "../local-compute.js";
 import { failureOf, never, openTestRegistry, principalOf, provision, type TestRegistry } from "../support.js";
-
-/** Keeps what crosses to the proving thread, and lets a test do something before. */
-class WatchedCompute extends LocalCompute {
-  readonly messages: string[] = [];
-  before: (() => Promise<void>) | undefined;
-
-  override async prove(message: ProveMessage): Promise<TaskResult<ProveValue>> {
-    this.messages.push(JSON.stringify({ inputs: message.inputs, closed: message.closed }));
-    const { before } = this;
-    this.before = undefined;
-    await before?.();
-    return await super.prove(message);
-  }
-}
+import { WatchedCompute } from "./watched-compute.js";
 
 const FIELD_ORDER = 21888242871839275222246405745257275088548364400416034343698204186575808495617n;
 const X = BigInt(`0x${randomBytes(31).toString("hex")}`);
@@ -398,10 +383,65 @@ describe("a token", () => {
     }
   });
 
-  it("comes alone", async () => {
-    const jwe = await token(inputs());
-    expect((await refusal({ witness_jwe: jwe, witness: { X: "3", Y: "35" } })).code).toBe("invalid_request");
-    expect((await refusal({ witness_jwe: jwe, witness_file: "AAAA" })).code).toBe("invalid_request");
+  it("comes beside other inputs, which may name values of the sender's vaults", async () => {
+    const [secretId, signer] = [
+      await secret(String(X)),
+      await test.vault.vault.createKey(owner, vaultId, { spec: "babyJubJub", name: "k" }),
+    ];
+    const onlyY = await token(JSON.stringify({ Y }), {}, p256Key);
+    const before = test.uses.length;
+    const made = await prove({ witness_jwe: onlyY, witness: { X: { $secret: secretId } } });
+    expect(made.public_signals).toEqual([Y]);
+    // Both uses are one entry, from before either leaves the vault.
+    expect(test.uses.slice(before).map(({ detail, outcome }) => [outcome, detail])).toEqual([
+      ["ok", { uses: [`key/${vaultId}/${p256Key.kid}`, `secret/${vaultId}/${secretId}`] }],
+    ]);
+    const onlyX = await token(JSON.stringify({ X: String(X) }));
+    expect((await prove({ witness_jwe: onlyX, witness: { Y } })).public_signals).toEqual([Y]);
+    const { id: prover, vault_id: place } = await provision(test.provers, owner, { source: PARTS });
+    const jwk = (await call("createProverInputKey", owner, prover)).body as InputKey;
+    const part = (name: string): object => ({ $sign: signer.id, vault_id: vaultId, message: 7, part: name });
+    const witness = { key: part("PublicKey"), r: part("R8"), s: part("S") };
+    const message = await token(JSON.stringify({ m: "7" }), { aud: prover }, jwk);
+    const signed = await prove({ witness_jwe: message, witness }, owner, prover);
+    expect(signed.public_signals[1]).toBe("7");
+    expect(test.uses.at(-1)?.detail).toEqual({ uses: [`key/${place}/${jwk.kid}`, `key/${vaultId}/${signer.id}`] });
+    for (const sent of compute.messages) expect(sent).not.toContain(String(X));
+  });
+
+  it("beside other inputs asks for the same rights, and is changed by none of them", async () => {
+    const secretId = await secret(String(X));
+    const onlyY = await token(JSON.stringify({ Y }));
+    const body = { witness_jwe: onlyY, witness: { X: { $secret: secretId } } };
+    const before = test.uses.length;
+    expect((await refusal(body, principalOf(owner, permissionBits(["create", "read"])))).code).toBe("forbidden");
+    // Another's token beside a reference does not open the prover owner's vault to its sender.
+    expect((await refusal(body, grantee)).code).toBe("invalid_request");
+    const named = { ...body, witness: { X: { $secret: secretId, vault_id: vaultId } } };
+    expect((await refusal(named, grantee)).code).toBe("not_found");
+    expect(test.uses.slice(before).every(({ outcome }) => outcome === "refused")).toBe(true);
+    const open = { witness_jwe: await token(JSON.stringify({ X: String(X) })), witness: { Y: { $secret: secretId } } };
+    expect(await refusal(open)).toMatchObject({ code: "witness_invalid", details: [{ path: "Y" }] });
+    for (const witness of [{ X: "3" }, { Y }, { X: "3", Y: "35" }, { canary: "1" }, [], { __proto__: null, X: [] }]) {
+      const error = await refusal({ witness_jwe: await token(inputs()), witness });
+      expect(error.code, JSON.stringify(witness)).toBe("witness_invalid");
+      said(error);
+    }
+    // Nor under another name of the same values.
+    const list = await provision(test.provers, owner, {
+      source:
+        "pragma circom 2.1.6; template L() { signal input a[2]; signal output b; b <== a[0] * a[1]; } component main = L();",
+    });
+    const jwk = (await call("createProverInputKey", owner, list.id)).body as InputKey;
+    const whole = await token(JSON.stringify({ a: ["2", "3"] }), { aud: list.id }, jwk);
+    for (const witness of [{ "a[0]": "5" }, { "a[0]": "5", "a[1]": "5" }, { a: ["5", "5"] }])
+      expect((await refusal({ witness_jwe: whole, witness }, owner, list.id)).code).toBe("witness_invalid");
+    for (const content of ["[]", "null", JSON.stringify(String(X))]) {
+      const error = await refusal({ witness_jwe: await token(content), witness: { Y } });
+      expect(error.code, content).toBe("witness_invalid");
+      said(error);
+    }
+    expect((await refusal({ witness_jwe: await token(inputs()), witness_file: "AAAA" })).code).toBe("invalid_request");
   });
 });
 
