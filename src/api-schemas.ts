@@ -132,7 +132,7 @@ import {
   TakenLease,
   UploadState,
 } from "./prover/ceremonies/ceremony-schemas.js";
-import { InputKey, InputKeys } from "./prover/closed-inputs/input-key-schemas.js";
+import { CreateInputKey, InputKey, InputKeys } from "./prover/closed-inputs/input-key-schemas.js";
 import { ImportRequest } from "./prover/imports/import-schemas.js";
 import { Meta, UpdateProver } from "./prover/labels/label-schemas.js";
 import {
@@ -324,6 +324,7 @@ export const apiSchemas = {
   JoinedCeremony,
   TakenLease,
   UploadState,
+  CreateInputKey,
   InputKey,
   InputKeys,
   ImportRequest,

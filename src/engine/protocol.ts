@@ -66,7 +66,7 @@ export interface EncryptedInputs {
 export interface ClosedInputs {
   /** Where the thread asks for the values (process/closed-channel.ts). */
   readonly channel: string;
-  /** Where it is absent, the inputs name values of vaults. */
+  /** Where it is absent, the inputs name values of vaults; beside it they may. */
   readonly encrypted?: EncryptedInputs;
 }
 

@@ -236,7 +236,8 @@ export function createProverRegistry(
   const files = usedFiles(artifacts, { repository, powers });
   const { strings, ...published } = openReferenceStrings(options, dependencies, { repository, powers, files });
   const watch = new StatusWatch();
-  const { access, places, labelling, sharing } = createUse({ store, repository, catalog, vault, stores, clock });
+  const kept = { store, repository, catalog, vault, stores, proofRemovals, clock };
+  const { access, places, labelling, sharing } = createUse(kept);
   const trees = createProofStores({ ...dependencies, vault, stores, repository, catalog, access, places, turnOf });
   const uploadBytesMax = options.uploadBytesMax ?? UPLOAD_BYTES_MAX;
   const parts = { repository, files, catalog, builtIns, pins, strings, vault, watch, turnOf, powers };
@@ -404,10 +405,11 @@ function createReceipts(
 }
 
 /** What provers are called, and who may use them. */
-function createUse(parts: ConstructorParameters<typeof Labelling>[0] & ConstructorParameters<typeof Places>[0]): Pick<
-  ProverRegistry,
-  "sharing"
-> & {
+function createUse(
+  parts: ConstructorParameters<typeof Labelling>[0] &
+    ConstructorParameters<typeof Places>[0] &
+    Omit<ConstructorParameters<typeof SharedProvers>[0], "access" | "places">,
+): Pick<ProverRegistry, "sharing"> & {
   readonly access: ProverAccess;
   readonly places: Places;
   readonly labelling: Labelling;

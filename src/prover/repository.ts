@@ -361,13 +361,6 @@ export class ProverRepository {
     );
   }
 
-  /** Prepares the deletion of what a subject has proved with a prover. */
-  proofsDeletion(owner: Subject, proverId: string): StoreCommit {
-    return {
-      deletePrefixes: [TABLES.proof, `${TABLES.proof}#prover`].map((table) => [table, ...proverKey(owner, proverId)]),
-    };
-  }
-
   /** Finds the record of a proof. */
   findProof(owner: Subject, proverId: string, proofId: string): ProofRecord | undefined {
     const found = this.#proofs.get([...proverKey(owner, proverId), proofId]);

@@ -315,7 +315,7 @@ export const ProveBody = closed({
       maxLength: WITNESS_FILE_CHARACTERS_MAX,
       pattern: "^[\\w-]+\\.[\\w-]*\\.[\\w-]+\\.[\\w-]*\\.[\\w-]+$",
       description:
-        "the JSON of `witness` as a compact JSON Web Encryption, in place of `witness`: ECDH-ES or ECDH-ES+A256KW with X25519, A256GCM, to a key of GET /provers/:id/input_keys named by `kid`, with the prover's id as `aud` in the protected header. It may be sent again",
+        "the JSON of `witness`, or of the inputs that are not in `witness`, as a compact JSON Web Encryption: ECDH-ES or ECDH-ES+A256KW with X25519 or P-256, A256GCM, to a key of GET /provers/:id/input_keys named by `kid`, with the prover's id as `aud` in the protected header. It may be sent again",
     }),
   ),
   meta: Type.Optional(Meta),

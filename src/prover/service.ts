@@ -382,14 +382,12 @@ export class ProverService {
 
   /** Returns one page of the caller's proof records of a prover, oldest first; filters compare for equality. */
   listProofs(caller: Subject, id: string, query: ProofFilters & Page): Listed<ProofRecord> {
-    this.#requireRecords(caller, id);
-    return this.#with.repository.listProofs(caller, id, query);
+    return this.#hasRecords(caller, id) ? this.#with.repository.listProofs(caller, id, query) : { body: [], total: 0 };
   }
 
   /** @throws AppError `not_found` when the prover or the record does not exist */
   getProof(caller: Subject, id: string, proofId: string): ProofRecord {
-    this.#requireRecords(caller, id);
-    const found = this.#with.repository.findProof(caller, id, proofId);
+    const found = this.#hasRecords(caller, id) ? this.#with.repository.findProof(caller, id, proofId) : undefined;
     if (found === undefined) throw notFound("proof");
     return found;
   }
@@ -547,9 +545,13 @@ export class ProverService {
       await this.#with.files.removeUnused(sha256);
   }
 
-  /** Who has proved with another's prover keeps the records when the right has ended. */
-  #requireRecords(caller: Subject, id: string): void {
-    if (this.#with.places.find(caller, id) === undefined) this.#with.access.require(caller, id, "prove");
+  /**
+   * Returns whether the caller may have proved with the prover. Who has with another's keeps the records when the right
+   * has ended; who has given them up finds none, also while they are still being removed.
+   * @throws AppError `not_found`, `forbidden` when the caller has neither records nor the right to make some
+   */
+  #hasRecords(caller: Subject, id: string): boolean {
+    return this.#with.places.find(caller, id) !== undefined || this.#with.access.require(caller, id, "prove").isOwner;
   }
 
   #find(owner: Subject, id: string): StoreRecord<StoredProver> {

@@ -3,11 +3,12 @@
  * inputs that came encrypted. They are opened in the vault's threads and leave them sealed to the key of one proving
  * thread.
  */
-import type { KeyAgreementHeader } from "../crypto/jwe/content-key.js";
+import type { JweCurve, KeyAgreementHeader } from "../crypto/jwe/content-key.js";
 import type { Subject } from "../platform/auth/principal.js";
 import { AppError, notFound } from "../platform/errors.js";
 import { BABY_JUBJUB } from "./key-specs/baby-jubjub.js";
 import { C25519 } from "./key-specs/c25519.js";
+import { P256_ECDH } from "./key-specs/p256-ecdh.js";
 import { keySpecNamed } from "./key-specs/table.js";
 import { keyDisabled, requireForCallers } from "./keys/key-records.js";
 import type { VaultRepository } from "./repository.js";
@@ -35,6 +36,9 @@ export type HandedValue =
       readonly header: KeyAgreementHeader;
     };
 
+/** Specs of the keys to which inputs may be encrypted, by the curve that their tokens name. */
+const INPUT_KEY_SPECS: Readonly<Record<JweCurve, string>> = { X25519: C25519, "P-256": P256_ECDH };
+
 interface HandedValuesDependencies {
   readonly repository: VaultRepository;
   readonly seal: VaultSeal;
@@ -56,7 +60,7 @@ export class HandedValues {
   /**
    * Requires that the owner's vault has what the value needs, as it would be needed to read or to sign it.
    * @throws vault_sealed, `not_found`, `deletion_planned`, `key_disabled`, `key_server_only`,
-   *   `spec_cannot_sign`, `spec_cannot_decrypt`
+   *   `spec_cannot_sign`, `spec_cannot_decrypt`, `key_type_mismatch` for a token on another curve than its key
    */
   require(owner: Subject, value: HandedValue): void {
     this.#seal.requireUnsealed();
@@ -85,17 +89,29 @@ export class HandedValues {
     return await this.#seal.run("hand_signature", { ...message, message: value.message, worker }, value.id);
   }
 
-  #findKey(owner: Subject, { kind, vaultId, id }: Exclude<HandedValue, { readonly kind: "secret" }>): KeyInVault {
-    const found = this.#repository.findKeyInVault(owner, vaultId, id);
+  #findKey(owner: Subject, value: Exclude<HandedValue, { readonly kind: "secret" }>): KeyInVault {
+    const found = this.#repository.findKeyInVault(owner, value.vaultId, value.id);
     requireForCallers(found.key.record.value);
     const { spec, isDisabled } = found.key.reference;
-    if (kind === "signature" && spec !== BABY_JUBJUB)
+    if (value.kind === "signature" && spec !== BABY_JUBJUB)
       throw new AppError("spec_cannot_sign", { message: `only keys of the spec ${BABY_JUBJUB} sign for circuits` });
-    if (kind === "content_key" && spec !== C25519)
-      throw new AppError("spec_cannot_decrypt", { message: `inputs are encrypted to keys of the spec ${C25519}` });
-    // The vault's other keys are for messages that were never meant for a proof.
-    if (kind === "content_key" && found.key.record.value.input_key !== true) throw notFound("key");
+    if (value.kind === "content_key") requireInputKey(found, value.header.curve);
     if (isDisabled === true) throw keyDisabled();
     return found;
   }
+}
+
+function requireInputKey({ key }: KeyInVault, curve: JweCurve): void {
+  const { spec } = key.reference;
+  const specs = Object.values(INPUT_KEY_SPECS);
+  if (!specs.includes(spec))
+    throw new AppError("spec_cannot_decrypt", {
+      message: `inputs are encrypted to keys of the specs ${specs.join(" and ")}`,
+    });
+  // The vault's other keys are for messages that were never meant for a proof.
+  if (key.record.value.input_key !== true) throw notFound("key");
+  if (spec !== INPUT_KEY_SPECS[curve])
+    throw new AppError("key_type_mismatch", {
+      message: `the token's key agreement is on ${curve}, and the key is of the spec ${spec}`,
+    });
 }

@@ -8,13 +8,16 @@ import { createDecipheriv, createHash } from "node:crypto";
 /** Ways to the content key that are taken. */
 export const JWE_ALGORITHMS = ["ECDH-ES", "ECDH-ES+A256KW"] as const;
 export type JweAlgorithm = (typeof JWE_ALGORITHMS)[number];
+/** Curves of the key agreement (RFC 7518, section 6.2.1.1; RFC 8037, section 2). */
+export type JweCurve = "X25519" | "P-256";
 /** The one cipher of contents (RFC 7518, section 5.3). */
 export const JWE_ENCRYPTION = "A256GCM";
 
 /** What a token says of how its content key is found. */
 export interface KeyAgreementHeader {
   readonly algorithm: JweAlgorithm;
-  /** The sender's X25519 key for this token, 32 bytes. */
+  readonly curve: JweCurve;
+  /** The sender's key for this token: 32 bytes of X25519, or a point of P-256 as 4 || x(32) || y(32). */
   readonly ephemeralKey: Uint8Array;
   /** Bytes of `apu` and `apv`; empty where absent. */
   readonly partyU: Uint8Array;
@@ -32,7 +35,7 @@ const KEY_WRAP_IV = Buffer.alloc(8, 0xa6);
 /**
  * Returns the content key, 32 bytes, which the caller wipes; undefined when the encrypted key was wrapped with another,
  * or is there where none belongs.
- * @param secret of X25519, 32 bytes
+ * @param secret of the key agreement, 32 bytes
  */
 export function contentKeyOf(secret: Uint8Array, header: KeyAgreementHeader): Uint8Array | undefined {
   const { algorithm, partyU, partyV, encryptedKey } = header;

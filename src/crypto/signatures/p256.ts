@@ -1,9 +1,9 @@
 /**
- * ECDSA on P-256 with SHA-256 (FIPS 186-5, section 6; ES256 of RFC 7518, section 3.4) by OpenSSL. Signatures are
- * r(32) || s(32), big-endian.
+ * P-256 by OpenSSL: ECDSA with SHA-256 (FIPS 186-5, section 6; ES256 of RFC 7518, section 3.4), whose signatures are
+ * r(32) || s(32), big-endian, and key agreement (ECDH of SP 800-56A, section 5.7.1.2).
  */
-import { generateKeyPairSync, sign, verify, type KeyObject } from "node:crypto";
-import { rawPublicKey } from "./der-keys.js";
+import { diffieHellman, generateKeyPairSync, sign, verify, type KeyObject } from "node:crypto";
+import { publicKeyOfRaw, rawPublicKey } from "./der-keys.js";
 
 const SIGNATURE_BYTES = 64;
 const ENCODING = "ieee-p1363";
@@ -36,4 +36,15 @@ export function verifyP256(publicKey: KeyObject, message: Uint8Array, signature:
     signature.length === SIGNATURE_BYTES &&
     verify("sha256", message, { key: publicKey, dsaEncoding: ENCODING }, signature)
   );
+}
+
+/**
+ * Returns the 32-byte secret shared with a peer: the x coordinate of the product. Undefined when the peer's key is no
+ * 65-byte uncompressed point of the curve, because the product with a point of another curve tells of the private key.
+ * The curve's order is prime, so that its points have no low-order ones among them. The secret is not a key: derive one
+ * from it, then wipe it.
+ */
+export function p256SharedSecret(privateKey: KeyObject, peer: Uint8Array): Uint8Array | undefined {
+  const publicKey = publicKeyOfRaw("p256", peer);
+  return publicKey === undefined ? undefined : diffieHellman({ privateKey, publicKey });
 }

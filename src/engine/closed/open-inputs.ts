@@ -21,6 +21,12 @@ interface SignatureInputs {
 }
 
 const ENCRYPTED = "witness_jwe";
+/**
+ * Whoever has a prover's public key can write a token, and who sends it on cannot read it. With references in it, its
+ * writer would sign with the keys and compute with the secrets of its sender.
+ */
+const REFERENCES_REFUSED =
+  "encrypted inputs name values of vaults ($secret, $sign), which is refused: who wrote them would use the vaults of who sends them. Send inputs that name values of vaults beside them, in witness: it holds ids and no values";
 /** As many as a body with inputs may have (prover/routes.ts): they become objects of some fifty bytes each. */
 const CONTENT_TOKENS_MAX = 400_000;
 const CONTENT_DEPTH_MAX = 64;
@@ -28,7 +34,7 @@ const [COMMA, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x2c, 0x5b,
 
 /**
  * Returns the inputs with all their values.
- * @param inputs parsed JSON of the task's message, which is changed; not read where the inputs came encrypted
+ * @param inputs parsed JSON of the task's message, which is changed; undefined where all came encrypted
  */
 export async function openClosedInputs(closed: ClosedInputs, inputs: unknown): Promise<OpenedInputs> {
   const recipient = newBoxRecipient();
@@ -36,13 +42,33 @@ export async function openClosedInputs(closed: ClosedInputs, inputs: unknown): P
   if (boxes === undefined)
     return { ok: false, code: "internal_error", message: "the vault gave no values for the inputs" };
   try {
-    return closed.encrypted === undefined
-      ? withValues(inputs, boxes, recipient)
-      : decrypted(closed.encrypted, boxes, recipient);
+    if (closed.encrypted === undefined) return withValues(inputs, boxes, recipient);
+    const [keyBox = new Uint8Array(), ...valueBoxes] = boxes;
+    const sealed = decrypted(closed.encrypted, keyBox, recipient);
+    if (!sealed.ok || inputs === undefined) return sealed;
+    const named = withValues(inputs, valueBoxes, recipient);
+    return named.ok ? joined(named.inputs, sealed.inputs) : named;
   } catch (error) {
     if (error instanceof AuthenticationFailure) return notDecrypted();
     return { ok: false, code: "internal_error", message: "the closed inputs could not be opened" };
   }
+}
+
+/**
+ * Returns named and encrypted inputs as one. None is in both: who wrote the encrypted ones has decided on them, and who
+ * sends them cannot change them.
+ */
+function joined(named: unknown, sealed: unknown): OpenedInputs {
+  if (!isObject(named)) return refused("witness", "beside witness_jwe, witness is an object of the other inputs");
+  if (!isObject(sealed)) return refused(ENCRYPTED, "beside witness, the encrypted inputs are an object of inputs");
+  if (Object.keys(sealed).some((name) => Object.hasOwn(named, name)))
+    return refused(ENCRYPTED, "an input is in witness and in the encrypted inputs: give each once");
+  // An assignment would not make `__proto__` a member.
+  return { ok: true, inputs: Object.fromEntries([...Object.entries(named), ...Object.entries(sealed)]) };
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function withValues(inputs: unknown, boxes: readonly Uint8Array[], recipient: BoxRecipient): OpenedInputs {
@@ -109,10 +135,10 @@ function partOf(signature: SignatureInputs, part: Extract<VaultReference, { kind
 }
 
 /** The inputs as the content of a JSON Web Encryption (RFC 7516, section 5.2, steps 14 to 17). */
-function decrypted(encrypted: EncryptedInputs, boxes: readonly Uint8Array[], recipient: BoxRecipient): OpenedInputs {
+function decrypted(encrypted: EncryptedInputs, keyBox: Uint8Array, recipient: BoxRecipient): OpenedInputs {
   const { header, nonce, ciphertext, tag } = encrypted;
   const sealed = Buffer.concat([fromBase64url(ciphertext), fromBase64url(tag)]);
-  const key = recipient.open(boxes[0] ?? new Uint8Array(), "content_key");
+  const key = recipient.open(keyBox, "content_key");
   let content: Uint8Array | undefined;
   try {
     content = openAes256Gcm({ key, nonce: fromBase64url(nonce), aad: Buffer.from(header, "ascii") }, sealed);
@@ -120,8 +146,7 @@ function decrypted(encrypted: EncryptedInputs, boxes: readonly Uint8Array[], rec
     const inputs = parseJson(content);
     if (inputs === undefined) return refused(ENCRYPTED, "the encrypted inputs are not JSON");
     const found = findReferences({ inputs });
-    if (!found.ok || found.references.length > 0)
-      return refused(ENCRYPTED, "encrypted inputs cannot name values of a vault: who asks could not be checked");
+    if (!found.ok || found.references.length > 0) return refused(ENCRYPTED, REFERENCES_REFUSED);
     return { ok: true, inputs };
   } finally {
     key.fill(0);

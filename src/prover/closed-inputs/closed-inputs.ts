@@ -35,7 +35,7 @@ interface ForProver {
 
 /** Closed inputs of one request. */
 export interface ClosedRequest {
-  /** Whether they are all of the inputs, so that there are no others. */
+  /** Whether some of the inputs, or all, came encrypted. */
   readonly isToken: boolean;
   /** What they name, for checks against the circuit. */
   readonly references: readonly VaultReference[];
@@ -84,42 +84,32 @@ export class ClosedInputs {
     proverId: string,
     body: { readonly witness?: unknown; readonly witness_jwe?: string | undefined },
   ): ClosedRequest | undefined {
-    if (body.witness_jwe !== undefined) {
-      if (body.witness !== undefined)
-        throw invalidMember(TOKEN_MEMBER, `give either witness or ${TOKEN_MEMBER}, not both`);
-      return this.#token(asked, readToken(body.witness_jwe, proverId));
-    }
+    const token = body.witness_jwe === undefined ? undefined : readToken(body.witness_jwe, proverId);
     const found = findReferences({ inputs: body.witness });
     if (!found.ok)
       throw new AppError("witness_invalid", {
         message: found.details[0]?.message ?? "the inputs name values of vaults in a wrong form",
         details: found.details,
       });
-    if (found.references.length === 0) return undefined;
-    requirePermissions(asked.principal, found.references);
-    return this.#references(asked, found.references);
+    const { references } = found;
+    if (token === undefined && references.length === 0) return undefined;
+    requirePermissions(asked.principal, references);
+    return this.#request(asked, token, references);
   }
 
-  #token(asked: Asked, { keyId, agreement, content }: ReadToken): ClosedRequest {
+  /** The token's key comes first, then the values in their order, as the proving thread takes them. */
+  #request(asked: Asked, token: ReadToken | undefined, references: readonly VaultReference[]): ClosedRequest {
     return {
-      isToken: true,
-      references: [],
-      begin: async ({ prover }) => {
-        const value = { kind: "content_key", vaultId: prover.vault_id, id: keyId, header: agreement } as const;
-        const work = { asked, proverId: prover.id, uses: [{ owner: prover.build.owner, value }] };
-        return await this.#begin(work, { encrypted: content });
-      },
-    };
-  }
-
-  #references(asked: Asked, references: readonly VaultReference[]): ClosedRequest {
-    return {
-      isToken: false,
+      isToken: token !== undefined,
       references,
       begin: async ({ prover, isOwner }) => {
         const own = isOwner ? prover.vault_id : undefined;
-        const uses = distinctReferences(references).map((reference) => useOf(asked.principal, reference, own));
-        return await this.#begin({ asked, proverId: prover.id, uses }, {});
+        const uses = [
+          ...(token === undefined ? [] : [keyUseOf(token, prover)]),
+          ...distinctReferences(references).map((reference) => useOf(asked.principal, reference, own)),
+        ];
+        const message = token === undefined ? {} : { encrypted: token.content };
+        return await this.#begin({ asked, proverId: prover.id, uses }, message);
       },
     };
   }
@@ -170,6 +160,8 @@ export class ClosedInputs {
       const isUnknown = error instanceof AppError && ["not_found", "spec_cannot_decrypt"].includes(error.code);
       if (value.kind === "content_key" && isUnknown)
         throw invalidMember(TOKEN_MEMBER, `${TOKEN_MEMBER}: \`kid\` of its header names no input key of this prover`);
+      if (value.kind === "content_key" && error instanceof AppError && error.code === "key_type_mismatch")
+        throw invalidMember(TOKEN_MEMBER, `${TOKEN_MEMBER}: \`epk\` of its header is not on the curve of its \`kid\``);
       throw error;
     }
   }
@@ -179,6 +171,11 @@ interface Work {
   readonly asked: Asked;
   readonly proverId: string;
   readonly uses: readonly Use[];
+}
+
+/** The key is the prover owner's, whoever sends the token. */
+function keyUseOf({ keyId, agreement }: ReadToken, { vault_id: vaultId, build }: ForProver["prover"]): Use {
+  return { owner: build.owner, value: { kind: "content_key", vaultId, id: keyId, header: agreement } };
 }
 
 function useOf({ subject }: Principal, reference: VaultReference, proverVault: string | undefined): Use {

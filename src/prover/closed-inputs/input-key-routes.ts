@@ -1,7 +1,7 @@
 /** The routes of keys to which inputs of a prover are encrypted, as plain values. */
 import { defineRoute } from "../../platform/contract/route.js";
 import { ProverIdParams, ProverParams } from "../schemas.js";
-import { InputKey, InputKeys } from "./input-key-schemas.js";
+import { CreateInputKey, InputKey, InputKeys } from "./input-key-schemas.js";
 
 export const inputKeyRoutes = {
   createProverInputKey: defineRoute({
@@ -14,8 +14,10 @@ export const inputKeyRoutes = {
     needsUnsealed: true,
     creates: true,
     description:
-      "A C25519 key in the vault of an own prover, which `witness_jwe` of prove names by `kid`. Another one takes the place of none: tokens to the older keys are opened until those keys are disabled or deleted in the vault.",
+      "A key for key agreement in the vault of an own prover, on X25519 or P-256, which `witness_jwe` of prove names by `kid`. Another one takes the place of none: tokens to the older keys are opened until those keys are disabled or deleted in the vault.",
     params: ProverIdParams,
+    body: CreateInputKey,
+    bodyOptional: true,
     responses: { 201: { description: "The public key", schema: InputKey } },
     errors: ["not_found", "conflict", "vault_sealed"],
   }),

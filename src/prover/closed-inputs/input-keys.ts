@@ -1,7 +1,7 @@
 /**
- * The keys to which inputs of a prover are encrypted: C25519 keys of its vault that were made here, and no others that
- * its owner has there. Whoever may prove gets the public
- * keys; the owner makes them, and disables or deletes them as other keys of the vault.
+ * The keys to which inputs of a prover are encrypted: keys of its vault that were made here, and no others that its
+ * owner has there. Whoever may prove gets the public keys; the owner makes them, and disables or deletes them as other
+ * keys of the vault.
  */
 import type { Subject } from "../../platform/auth/principal.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
@@ -11,7 +11,7 @@ import type { Labelling } from "../labels/labelling.js";
 import type { ProverRepository } from "../repository.js";
 import type { ProverAccess } from "../sharing/prover-access.js";
 import type { inputKeyRoutes } from "./input-key-routes.js";
-import type { InputKey } from "./input-key-schemas.js";
+import type { CreateInputKey, InputKey } from "./input-key-schemas.js";
 
 interface InputKeysDependencies {
   readonly repository: Pick<ProverRepository, "find">;
@@ -20,7 +20,10 @@ interface InputKeysDependencies {
   readonly vault: Pick<VaultService, "createKey" | "listKeys" | "publicKeys">;
 }
 
-const SPEC = "C25519";
+/** Specs of the vault, by the curve. */
+const SPECS = { X25519: "C25519", "P-256": "P-256-ECDH" } as const;
+/** Keys are published with one of the two algorithms; tokens of the other are taken as well. */
+const USE = { use: "enc", alg: "ECDH-ES+A256KW" } as const;
 /** One at a time is enough; the others are of tokens that are still on their way. */
 const KEYS_MAX = 16;
 const PAGE_KEYS = 100;
@@ -36,7 +39,7 @@ export class InputKeys {
    * Makes a key in the vault of an own prover.
    * @throws AppError `not_found`, `conflict` when there are many, `vault_sealed`
    */
-  async create(owner: Subject, id: string): Promise<InputKey> {
+  async create(owner: Subject, id: string, { crv = "X25519" }: CreateInputKey = {}): Promise<InputKey> {
     const prover = this.#with.repository.find(owner, id)?.value;
     if (prover === undefined) throw notFound("prover");
     const { vault_id: vaultId } = prover;
@@ -44,10 +47,14 @@ export class InputKeys {
       throw new AppError("conflict", {
         message: `the prover has ${String(KEYS_MAX)} input keys: delete one in its vault before you make another`,
       });
-    const input = { type: "asymmetric", usage: "sign/verify", spec: SPEC, name: "inputs" } as const;
+    const input = { type: "asymmetric", usage: "sign/verify", spec: SPECS[crv], name: "inputs" } as const;
     const key = await this.#with.vault.createKey(owner, vaultId, input, { isForInputs: true });
-    assert(key.public_key !== undefined, "a C25519 key has a public key");
-    return inputKey(key.id, Buffer.from(key.public_key.slice(2), "hex").toString("base64url"));
+    assert(key.public_key !== undefined, "a key for key agreement has a public key");
+    const bytes = Buffer.from(key.public_key.slice(2), "hex");
+    if (crv === "X25519") return inputKey({ kid: key.id, crv, x: bytes.toString("base64url") });
+    // 4 || x(32) || y(32) (SEC 1, section 2.3.3).
+    const [x, y] = [bytes.subarray(1, 33), bytes.subarray(33)].map((part) => part.toString("base64url"));
+    return inputKey({ kid: key.id, crv, x: x ?? "", y: y ?? "" });
   }
 
   /**
@@ -61,8 +68,11 @@ export class InputKeys {
     const ids = this.#idsOf(owner, prover.vault_id);
     for (let page = 1; ; page += 1) {
       const { body, total } = await this.#with.vault.publicKeys.jwks(owner, prover.vault_id, { page, rpp: PAGE_KEYS });
-      for (const { crv, kid, x } of body.keys)
-        if (crv === "X25519" && kid !== undefined && x !== undefined && ids.has(kid)) keys.push(inputKey(kid, x));
+      for (const { kid, crv, x, y } of body.keys) {
+        if (kid === undefined || x === undefined || !ids.has(kid)) continue;
+        if (crv === "X25519") keys.push(inputKey({ kid, crv, x }));
+        else if (crv === "P-256" && y !== undefined) keys.push(inputKey({ kid, crv, x, y }));
+      }
       if (page * PAGE_KEYS >= total) return keys;
     }
   }
@@ -70,19 +80,21 @@ export class InputKeys {
   /** Returns the ids of the keys that are for inputs, disabled ones too. */
   #idsOf(owner: Subject, vaultId: string): ReadonlySet<string> {
     const ids = new Set<string>();
-    for (let page = 1; ; page += 1) {
-      const { body, total } = this.#with.vault.listKeys(owner, vaultId, { page, rpp: PAGE_KEYS, spec: SPEC });
-      for (const { id, input_key: isForInputs } of body) if (isForInputs === true) ids.add(id);
-      if (page * PAGE_KEYS >= total) return ids;
-    }
+    for (const spec of Object.values(SPECS))
+      for (let page = 1, total = 1; (page - 1) * PAGE_KEYS < total; page += 1) {
+        const listed = this.#with.vault.listKeys(owner, vaultId, { page, rpp: PAGE_KEYS, spec });
+        total = listed.total;
+        for (const { id, input_key: isForInputs } of listed.body) if (isForInputs === true) ids.add(id);
+      }
+    return ids;
   }
 
   /** Returns the handlers of the routes in input-key-routes.ts. */
   handlers(): HandlersFor<typeof inputKeyRoutes> {
     return {
-      createProverInputKey: async ({ principal, params }) => ({
+      createProverInputKey: async ({ principal, params, body }) => ({
         status: 201,
-        body: await this.create(principal.subject, params.id),
+        body: await this.create(principal.subject, params.id, body),
       }),
       listProverInputKeys: async ({ principal: { subject }, params }) => ({
         status: 200,
@@ -92,6 +104,10 @@ export class InputKeys {
   }
 }
 
-function inputKey(kid: string, x: string): InputKey {
-  return { kid, kty: "OKP", crv: "X25519", x, use: "enc", alg: "ECDH-ES+A256KW" };
+type PublicPart =
+  | { readonly kid: string; readonly crv: "X25519"; readonly x: string }
+  | { readonly kid: string; readonly crv: "P-256"; readonly x: string; readonly y: string };
+
+function inputKey(key: PublicPart): InputKey {
+  return key.crv === "X25519" ? { ...key, kty: "OKP", ...USE } : { ...key, kty: "EC", ...USE };
 }

@@ -1,7 +1,7 @@
 /**
  * Reads a JSON Web Encryption in compact form (RFC 7516, section 3.1) as far as the main thread does: its header, which
- * is public, and where its parts are. What it may be is narrow: ECDH-ES with X25519 and A256GCM, to a key of the
- * prover, whose id is in the protected header as `aud` (RFC 7519, section 5.3).
+ * is public, and where its parts are. What it may be is narrow: ECDH-ES with X25519 or P-256 and A256GCM, to a key of
+ * the prover, whose id is in the protected header as `aud` (RFC 7519, section 5.3).
  */
 import {
   JWE_ALGORITHMS,
@@ -28,7 +28,10 @@ const HEADER_CHARS_MAX = 4096;
 const HEADER_LIMITS = { depthMax: 4, tokensMax: 64, keyBytesMax: 64, numberBytesMax: 20 };
 /** Longest `apu` and `apv`, in bytes: names of two parties. */
 const PARTY_BYTES_MAX = 256;
-const PUBLIC_KEY_BYTES = 32;
+/** Of an X25519 key, and of each coordinate on P-256. */
+const COORDINATE_BYTES = 32;
+/** Before the coordinates of a point that has both (SEC 1, section 2.3.3). */
+const UNCOMPRESSED = 0x04;
 const WRAPPED_KEY_BYTES = 40;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
@@ -56,7 +59,7 @@ export function readToken(token: string, proverId: string): ReadToken {
     keyId: kid,
     agreement: {
       algorithm,
-      ephemeralKey: ephemeralKeyOf(said["epk"]),
+      ...ephemeralKeyOf(said["epk"]),
       partyU: partyOf(said, "apu"),
       partyV: partyOf(said, "apv"),
       encryptedKey: bytesOf(encryptedKey, "its encrypted key", algorithm === "ECDH-ES" ? 0 : WRAPPED_KEY_BYTES),
@@ -81,11 +84,20 @@ function algorithmOf({ alg, enc }: Readonly<Record<string, unknown>>): JweAlgori
   return algorithm;
 }
 
-function ephemeralKeyOf(epk: unknown): Uint8Array {
-  const { kty, crv, x, d } = (typeof epk === "object" && epk !== null ? epk : {}) as Readonly<Record<string, unknown>>;
-  if (kty !== "OKP" || crv !== "X25519" || typeof x !== "string" || d !== undefined)
-    throw refused("`epk` of its header is no public X25519 key");
-  return bytesOf(x, "`epk` of its header", PUBLIC_KEY_BYTES);
+/** Whether a point is on its curve, the vault's thread finds out. */
+function ephemeralKeyOf(epk: unknown): Pick<KeyAgreementHeader, "curve" | "ephemeralKey"> {
+  const { kty, crv, x, y, d } = (typeof epk === "object" && epk !== null ? epk : {}) as Readonly<
+    Record<string, unknown>
+  >;
+  if (typeof x === "string" && d === undefined) {
+    if (kty === "OKP" && crv === "X25519" && y === undefined)
+      return { curve: crv, ephemeralKey: bytesOf(x, "`epk` of its header", COORDINATE_BYTES) };
+    if (kty === "EC" && crv === "P-256" && typeof y === "string") {
+      const [first, second] = [x, y].map((text) => bytesOf(text, "`epk` of its header", COORDINATE_BYTES));
+      return { curve: crv, ephemeralKey: Uint8Array.of(UNCOMPRESSED, ...(first ?? []), ...(second ?? [])) };
+    }
+  }
+  throw refused("`epk` of its header is no public key of X25519 or P-256");
 }
 
 function partyOf(said: Readonly<Record<string, unknown>>, name: "apu" | "apv"): Uint8Array {

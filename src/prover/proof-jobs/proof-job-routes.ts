@@ -46,8 +46,8 @@ export const proofJobRoutes = {
     responses: { 200: { description: "The proofs, or why an item has none", schema: ProveBatchResult } },
     respondsAsync: { description: "The jobs, or why an item has none", schema: ProveBatchJobs },
     errors: [
-      ...(["not_found", "forbidden", "prover_not_provisioned", "prover_verifies_only", "vault_sealed"] as const),
-      ...(["too_many_requests", "overloaded", "deadline_exceeded", "storage_full"] as const),
+      ...(["not_found", "forbidden", "prover_not_provisioned", "prover_verifies_only", "prover_busy"] as const),
+      ...(["vault_sealed", "too_many_requests", "overloaded", "deadline_exceeded", "storage_full"] as const),
     ],
     example: { body: { batch: [{ witness: { X: "3", Y: "35" } }, { witness: { X: "2", Y: "15" } }] } },
   }),

@@ -449,16 +449,16 @@ export class Proofs {
   }
 }
 
-/** The inputs come in one of three forms. */
+/** The inputs come named, encrypted, or some so and some so; or in their place a whole witness. */
 function requireOneWitness({
   inputs,
   witnessFile,
   closed,
 }: Pick<ProofRequest, "inputs" | "witnessFile" | "closed">): void {
-  const given = [inputs, witnessFile, closed?.isToken === true ? closed : undefined].filter((one) => one !== undefined);
-  if (given.length === 0) throw witnessMissing("witness required for proof generation");
-  if (given.length > 1)
-    throw invalidMember("witness_file", "give one of witness, witness_file and witness_jwe, not several");
+  const hasInputs = inputs !== undefined || closed?.isToken === true;
+  if (!hasInputs && witnessFile === undefined) throw witnessMissing("witness required for proof generation");
+  if (hasInputs && witnessFile !== undefined)
+    throw invalidMember("witness_file", "give either witness_file, or witness and witness_jwe");
 }
 
 /**

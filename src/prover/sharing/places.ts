@@ -8,6 +8,7 @@ import { AppError } from "../../platform/errors.js";
 import { mergeCommits, retryOnConflict } from "../../platform/store/commits.js";
 import type { Store, StoreCheck, StoreCommit, StoreKey, StoreRecord } from "../../platform/store/store.js";
 import type { Catalog } from "../catalog.js";
+import type { ProofRemovals } from "../proofs/proof-removals.js";
 import type { ProofStores } from "../stores/proof-stores.js";
 import type { StoredProver } from "../repository.js";
 import type { ProverVault } from "../vault-port.js";
@@ -25,6 +26,7 @@ interface PlacesDependencies {
   readonly store: Store;
   readonly vault: ProverVault;
   readonly stores: ProofStores;
+  readonly proofRemovals: Pick<ProofRemovals, "isPending" | "notPending">;
   readonly catalog: Pick<Catalog, "systemOf">;
   readonly clock: Clock;
 }
@@ -55,7 +57,8 @@ export class Places {
    * in the same vault, which may hold other things of the subject's, and with a new vault where that is gone, too.
    * @param options.checks of the subject's right to the prover, as `Admission.checks`
    * @param options.lostKey the note key that turned out to be deleted, or its vault
-   * @throws AppError `not_found` when the right has ended, `vault_sealed`, and what vault and store throw
+   * @throws AppError `not_found` when the right has ended, `prover_busy` while proofs that the subject has given up are
+   *   still being removed, which would take new ones with them, `vault_sealed`, and what vault and store throw
    */
   async open(
     subject: Subject,
@@ -66,6 +69,7 @@ export class Places {
     return await retryOnConflict(async () => {
       const found = this.find(subject, id);
       if (found !== undefined && found.value.note_key_id !== lostKey) return found.value;
+      this.#requireRemoved(subject, id);
       const { vaultId, noteKeyId, commit } = await this.#prepareKey(subject, prover, found?.value.vault_id);
       const curve = this.#with.catalog.systemOf(prover).noteCurve;
       const stores = this.#with.stores.prepare(subject, {
@@ -83,12 +87,23 @@ export class Places {
       const key = placeKey(subject, id);
       await this.#with.store.commit(
         mergeCommits(commit, stores.commit, {
-          checks: [{ key, version: found?.version ?? "absent" }, ...checks()],
+          checks: [
+            { key, version: found?.version ?? "absent" },
+            this.#with.proofRemovals.notPending({ owner: subject, id }),
+            ...checks(),
+          ],
           puts: [{ key, value: place }],
         }),
       );
       return place;
     });
+  }
+
+  #requireRemoved(owner: Subject, id: string): void {
+    if (this.#with.proofRemovals.isPending({ owner, id }))
+      throw new AppError("prover_busy", {
+        message: "the proofs that were made before this prover was given up are still being removed; try again",
+      });
   }
 
   /** Prepares a note key: in the vault that the place has, if it is there, else with a vault. */

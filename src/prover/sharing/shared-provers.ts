@@ -12,6 +12,7 @@ import type { Page } from "../../platform/store/tables.js";
 import type { Listed, ProverRepository, StoredProver } from "../repository.js";
 import type { ProverVault } from "../vault-port.js";
 import type { Grantee, StoredGrant } from "./grants.js";
+import type { ProofRemovals } from "../proofs/proof-removals.js";
 import type { Places } from "./places.js";
 import type { ProverAccess } from "./prover-access.js";
 import type { ProofStores } from "../stores/proof-stores.js";
@@ -23,6 +24,7 @@ interface SharedProversDependencies {
   readonly access: ProverAccess;
   readonly places: Places;
   readonly stores: Pick<ProofStores, "wakeRemovals">;
+  readonly proofRemovals: Pick<ProofRemovals, "prepareDeletion" | "wake">;
   readonly vault: Pick<ProverVault, "forget">;
   readonly clock: Clock;
 }
@@ -99,11 +101,11 @@ export class SharedProvers {
   }
 
   /**
-   * Deletes the grant to the caller, and all that it has made with the prover.
+   * Deletes the grant to the caller, and all that it has made with the prover; many records go behind the answer.
    * @throws AppError `not_found` when there is neither, `prover_busy` when its store keeps changing
    */
   async leave(caller: Subject, id: string): Promise<void> {
-    const { store, stores, repository, places, vault } = this.#with;
+    const { store, stores, repository, places, vault, proofRemovals } = this.#with;
     for (let tries = 0; tries < LEAVE_TRIES_MAX; tries += 1) {
       const grant = repository.grants.find(caller, id);
       const place = places.find(caller, id);
@@ -114,7 +116,7 @@ export class SharedProvers {
             grant === undefined ? {} : repository.grants.deletion(grant),
             place === undefined
               ? {}
-              : mergeCommits(places.deletion(caller, id, place), repository.proofsDeletion(caller, id)),
+              : mergeCommits(places.deletion(caller, id, place), proofRemovals.prepareDeletion(caller, id)),
           ),
         );
       } catch (error) {
@@ -124,6 +126,7 @@ export class SharedProvers {
       if (place !== undefined) {
         await vault.forget(place.value.vault_id);
         stores.wakeRemovals();
+        proofRemovals.wake();
       }
       return;
     }

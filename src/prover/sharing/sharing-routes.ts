@@ -84,7 +84,7 @@ export const sharingRoutes = {
     auth: { permissions: ["delete"] },
     needsUnsealed: true,
     description:
-      "Deletes the grant to the caller, and the caller's proofs, notes and vault for this prover, which also remain when a grant or the prover is deleted.",
+      "Deletes the grant to the caller, and the caller's proofs, notes and vault for this prover, which also remain when a grant or the prover is deleted. They are gone with the answer; many records are removed behind it, and until then a new grant lets nothing be proved: 409 `prover_busy`.",
     params: IdParams,
     responses: { 204: { description: "Deleted" } },
     errors: ["not_found", "prover_busy"],

@@ -97,8 +97,8 @@ export function proverSharingCalls(calls: Calls) {
     inputKeys: (id: string, options?: CallOptions) =>
       calls.json("GET /api/v1/provers/:id/input_keys", { params: { id } }, options),
     /** Makes a key to which inputs may be encrypted. */
-    createInputKey: (id: string, options?: CallOptions) =>
-      calls.json("POST /api/v1/provers/:id/input_keys", { params: { id } }, options),
+    createInputKey: (id: string, body: BodyAt<"POST /api/v1/provers/:id/input_keys"> = {}, options?: CallOptions) =>
+      calls.json("POST /api/v1/provers/:id/input_keys", { params: { id }, body }, options),
   };
 }
 

@@ -9,6 +9,7 @@ import { chaCha20 } from "./chacha20.js";
 import { ed25519, ed25519Nkey } from "./ed25519.js";
 import type { KeySpec } from "./key-spec.js";
 import { p256 } from "./p256.js";
+import { p256Ecdh } from "./p256-ecdh.js";
 import { rsa2048, rsa3072, rsa4096 } from "./rsa.js";
 import { secp256k1 } from "./secp256k1.js";
 
@@ -24,6 +25,7 @@ const KEY_SPECS: readonly KeySpec[] = [
   rsa4096,
   secp256k1,
   p256,
+  p256Ecdh,
   bls12381,
   bip39,
 ];

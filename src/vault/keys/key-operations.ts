@@ -129,7 +129,7 @@ export class KeyOperations {
   }
 
   /**
-   * Agrees on a key with the holder of another X25519 key.
+   * Agrees on a key with the holder of another key of the same curve.
    * @throws spec_cannot_agree, `key_disabled`, `not_found`, `public_key_invalid`
    */
   agree(call: KeyCall, input: WithRefusedItems<AgreeInput>): Promise<Agreed | JsonText<BatchJson<Agreed>>> {

@@ -148,7 +148,10 @@ export const RewrapBody = itemOrBatch(
 );
 const AGREE_MEMBERS = {
   public_key: Type.Optional(
-    Type.String({ maxLength: PUBLIC_KEY_CHARACTERS_MAX, description: "the peer's X25519 key, 32 bytes as hex" }),
+    Type.String({
+      maxLength: PUBLIC_KEY_CHARACTERS_MAX,
+      description: "the peer's key as hex: 32 bytes of X25519, or an uncompressed point of P-256, 65 bytes",
+    }),
   ),
   context: Type.Optional(
     Type.String({

@@ -68,7 +68,7 @@ const OPERATIONS: Readonly<Record<Exclude<KeyOperation, "decrypt" | "rewrap">, O
       if (shared === undefined)
         throw invalidMember(
           "public_key",
-          "`public_key` is not an X25519 key that can be used for key agreement",
+          "`public_key` is no key of the vault key's curve that can be used for key agreement",
           "public_key_invalid",
         );
       return { shared_key: toHex(shared) };

@@ -2,10 +2,9 @@
  * Inputs that the main thread never reads: tokens as `jose` alone makes them, secrets and signatures of vaults, who may
  * use them, what is recorded, and what no error says.
  */
-import { randomBytes, randomUUID } from "node:crypto";
+import { createCipheriv, randomBytes, randomUUID, webcrypto } from "node:crypto";
 import { CompactEncrypt, importJWK, type CompactJWEHeaderParameters } from "jose";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import type { ProveMessage, ProveValue, TaskResult } from "../../../src/engine/protocol.js";
 import { permissionBits, type PermissionName } from "../../../src/platform/auth/permissions.js";
 import type { Principal, Subject } from "../../../src/platform/auth/principal.js";
 import type { AnyHandler } from "../../../src/platform/contract/route.js";
@@ -14,22 +13,8 @@ import { newId } from "../../../src/platform/ids.js";
 import type { InputKey } from "../../../src/prover/closed-inputs/input-key-schemas.js";
 import type { ProveResult } from "../../../src/prover/schemas.js";
 import { PHRASE, subject } from "../../vault/support.js";
-import { LocalCompute } from "../local-compute.js";
 import { failureOf, never, openTestRegistry, principalOf, provision, type TestRegistry } from "../support.js";
-
-/** Keeps what crosses to the proving thread, and lets a test do something before. */
-class WatchedCompute extends LocalCompute {
-  readonly messages: string[] = [];
-  before: (() => Promise<void>) | undefined;
-
-  override async prove(message: ProveMessage): Promise<TaskResult<ProveValue>> {
-    this.messages.push(JSON.stringify({ inputs: message.inputs, closed: message.closed }));
-    const { before } = this;
-    this.before = undefined;
-    await before?.();
-    return await super.prove(message);
-  }
-}
+import { WatchedCompute } from "./watched-compute.js";
 
 const FIELD_ORDER = 21888242871839275222246405745257275088548364400416034343698204186575808495617n;
 const X = BigInt(`0x${randomBytes(31).toString("hex")}`);
@@ -48,6 +33,7 @@ let id: string;
 let vaultId: string;
 let otherId: string;
 let key: InputKey;
+let p256Key: InputKey;
 
 beforeAll(async () => {
   test = await openTestRegistry({ compute });
@@ -55,6 +41,7 @@ beforeAll(async () => {
   ({ id: otherId } = await provision(test.provers, owner));
   await test.registry.sharing.grant(owner, id, { application_id: grantee.id });
   key = (await call("createProverInputKey", owner, id)).body as InputKey;
+  p256Key = (await call("createProverInputKey", owner, id, { crv: "P-256" })).body as InputKey;
 });
 afterAll(async () => {
   await test.close();
@@ -110,15 +97,30 @@ const base64url = (value: unknown): string => Buffer.from(JSON.stringify(value))
 const headerOf = (jwe: string): Record<string, unknown> =>
   JSON.parse(Buffer.from(jwe.split(".")[0] ?? "", "base64url").toString()) as Record<string, unknown>;
 
+/** Keys of one moment have no order among them. */
+async function published(caller: Subject): Promise<InputKey[]> {
+  const { keys } = (await call("listProverInputKeys", caller, id)).body as { keys: InputKey[] };
+  return keys.toSorted((a, b) => a.crv.localeCompare(b.crv));
+}
+
 async function secret(value: string, where = vaultId): Promise<string> {
   return (await test.vault.vault.createSecret(owner, where, { name: "s", type: "t", value })).id;
 }
 
 describe("a token", () => {
-  it("of jose is proved with both algorithms, again and by those who may prove", async () => {
-    for (const alg of ["ECDH-ES", "ECDH-ES+A256KW"]) {
-      const made = await prove({ witness_jwe: await token(inputs(), { alg }) });
+  it("of jose is proved with both algorithms and both curves, again and by those who may prove", async () => {
+    expect(key).toMatchObject({ kty: "OKP", crv: "X25519", alg: "ECDH-ES+A256KW" });
+    expect(p256Key).toMatchObject({ kty: "EC", crv: "P-256", alg: "ECDH-ES+A256KW" });
+    for (const [alg, jwk] of [
+      ["ECDH-ES", key],
+      ["ECDH-ES+A256KW", key],
+      ["ECDH-ES", p256Key],
+      ["ECDH-ES+A256KW", p256Key],
+    ] as const) {
+      const before = test.uses.length;
+      const made = await prove({ witness_jwe: await token(inputs(), { alg }, jwk) });
       expect(made.public_signals).toEqual([Y]);
+      expect(test.uses.slice(before).map(({ detail }) => detail)).toEqual([{ uses: [`key/${vaultId}/${jwk.kid}`] }]);
       expect(await test.provers.verify(principalOf(owner), id, { item: made, store: false, signal: never })).toBe(true);
     }
     const named = await new CompactEncrypt(Buffer.from(inputs()))
@@ -131,26 +133,125 @@ describe("a token", () => {
   });
 
   it("is read with the keys that are published to whoever may prove", async () => {
-    const { body } = await call("listProverInputKeys", grantee, id);
-    expect(body).toEqual({ keys: [key] });
+    expect(await published(grantee)).toEqual([p256Key, key]);
     expect((await call("listProverInputKeys", owner, otherId)).body).toEqual({ keys: [] });
     expect((await failureOf(async () => await call("listProverInputKeys", subject(), id))).code).toBe("not_found");
     expect((await failureOf(async () => await call("createProverInputKey", grantee, id))).code).toBe("not_found");
   });
 
   it("is not read with another key of the vault, which is not published", async () => {
-    const other = await test.vault.vault.createKey(owner, vaultId, { spec: "C25519", name: "inputs" });
-    const jwk: InputKey = {
-      ...key,
-      kid: other.id,
-      x: Buffer.from(other.public_key!.slice(2), "hex").toString("base64url"),
-    };
-    expect((await call("listProverInputKeys", grantee, id)).body).toEqual({ keys: [key] });
-    expect(said(await refusal({ witness_jwe: await token(inputs(), {}, jwk) }))).toContain(
-      "names no input key of this prover",
-    );
-    await test.vault.vault.deleteKey(owner, vaultId, other.id);
+    const part = (bytes: Buffer): string => bytes.toString("base64url");
+    for (const spec of ["C25519", "P-256-ECDH", "P-256"]) {
+      const other = await test.vault.vault.createKey(owner, vaultId, { spec, name: "inputs" });
+      const raw = Buffer.from(other.public_key!.slice(2), "hex");
+      const [x, y] = [part(raw.subarray(1, 33)), part(raw.subarray(33))];
+      const jwk = (
+        spec === "C25519" ? { ...key, kid: other.id, x: part(raw) } : { ...p256Key, kid: other.id, x, y }
+      ) as InputKey;
+      expect(await published(grantee)).toEqual([p256Key, key]);
+      expect(said(await refusal({ witness_jwe: await token(inputs(), {}, jwk) })), spec).toContain(
+        "names no input key of this prover",
+      );
+      await test.vault.vault.deleteKey(owner, vaultId, other.id);
+    }
   });
+
+  it("of WebCrypto alone is proved: ECDH, Concat KDF and A256GCM as RFC 7518 has them", async () => {
+    const { subtle } = webcrypto;
+    const curve = { name: "ECDH", namedCurve: "P-256" };
+    const sender = await subtle.generateKey(curve, true, ["deriveBits"]);
+    const { kty, crv, x, y } = await subtle.exportKey("jwk", sender.publicKey);
+    const { alg: _alg, use: _use, ...recipientKey } = p256Key;
+    const header = { alg: "ECDH-ES", enc: "A256GCM", kid: p256Key.kid, aud: id, epk: { kty, crv, x, y } };
+    const recipient = await subtle.importKey("jwk", recipientKey, curve, true, []);
+    const secret = await subtle.deriveBits({ name: "ECDH", public: recipient }, sender.privateKey, 256);
+    const u32 = (value: number): Buffer => Buffer.from([0, 0, value >> 8, value & 255]);
+    const algorithm = Buffer.from("A256GCM");
+    const info = [u32(1), Buffer.from(secret), u32(algorithm.length), algorithm, u32(0), u32(0), u32(256)];
+    const contentKey = await subtle.digest("SHA-256", Buffer.concat(info));
+    const [protectedHeader, nonce] = [base64url(header), randomBytes(12)];
+    const cipher = createCipheriv("aes-256-gcm", Buffer.from(contentKey), nonce).setAAD(Buffer.from(protectedHeader));
+    const ciphertext = Buffer.concat([cipher.update(inputs()), cipher.final()]);
+    const parts = [nonce, ciphertext, cipher.getAuthTag()].map((bytes) => bytes.toString("base64url"));
+    const made = await prove({ witness_jwe: [protectedHeader, "", ...parts].join(".") });
+    expect(made.public_signals).toEqual([Y]);
+  });
+
+  it("with a sender's key of another curve than its own, or none of its curve, is not opened", async () => {
+    const [onP256, onX25519] = [await token(inputs(), {}, p256Key), await token(inputs())];
+    for (const [jwe, kid] of [
+      [onP256, key.kid],
+      [onX25519, p256Key.kid],
+    ] as const) {
+      const error = await refusal({ witness_jwe: changed(jwe, 0, base64url({ ...headerOf(jwe), kid })) });
+      expect(error.code).toBe("invalid_request");
+      expect(said(error)).toContain("`epk` of its header is not on the curve of its `kid`");
+    }
+    const epk = headerOf(onP256)["epk"] as { readonly x: string; readonly y: string };
+    const part = (value: bigint): string =>
+      Buffer.from(value.toString(16).padStart(64, "0"), "hex").toString("base64url");
+    const offCurve = [
+      { ...epk, y: epk.x },
+      { ...epk, x: part(0n), y: part(0n) },
+      { ...epk, x: part((1n << 256n) - 1n) },
+      // The base point of secp256k1.
+      {
+        ...epk,
+        x: part(0x79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798n),
+        y: part(0x483ada7726a3c4655da4fbfc0e1108a8fd17b448a68554199c47d08ffb10d4b8n),
+      },
+    ];
+    for (const one of offCurve) {
+      const error = await refusal({ witness_jwe: changed(onP256, 0, base64url({ ...headerOf(onP256), epk: one })) });
+      expect(error.code, JSON.stringify(one)).toBe("decryption_failed");
+      said(error);
+    }
+    const { y: _y, ...halved } = epk;
+    for (const one of [
+      halved,
+      { ...epk, y: epk.y.slice(0, -2) },
+      { ...epk, x: `AA${epk.x}` },
+      { ...epk, crv: "P-384" },
+      { ...epk, kty: "OKP" },
+      { ...epk, crv: "X25519" },
+      { ...epk, crv: "secp256k1" },
+      { ...epk, d: epk.x },
+      null,
+      "epk",
+    ]) {
+      const error = await refusal({ witness_jwe: changed(onP256, 0, base64url({ ...headerOf(onP256), epk: one })) });
+      expect(error.code, JSON.stringify(one)).toBe("invalid_request");
+      expect(said(error)).toContain("`epk`");
+    }
+  });
+
+  it("to another P-256 key of the prover, and one of another prover, is not opened by this one", async () => {
+    const second = (await call("createProverInputKey", owner, id, { crv: "P-256" })).body as InputKey;
+    const jwe = await token(inputs(), {}, second);
+    const moved = changed(jwe, 0, base64url({ ...headerOf(jwe), kid: p256Key.kid }));
+    expect((await refusal({ witness_jwe: moved })).code).toBe("decryption_failed");
+    await test.vault.vault.deleteKey(owner, vaultId, second.kid);
+    expect(said(await refusal({ witness_jwe: jwe }))).toContain("names no input key of this prover");
+  });
+
+  it.each(["ECDH-ES", "ECDH-ES+A256KW"])(
+    "of %s that was cut in any part is refused without what is in it",
+    async (alg) => {
+      for (const jwk of [key, p256Key]) {
+        const jwe = await token(inputs(), { alg }, jwk);
+        for (const [part, text] of jwe.split(".").entries())
+          for (const length of [0, 4, text.length - 4].filter((at) => at >= 0 && at < text.length)) {
+            const error = await refusal({ witness_jwe: changed(jwe, part, text.slice(0, length)) });
+            expect(["invalid_request", "decryption_failed"], `${String(part)} ${String(length)}`).toContain(error.code);
+            said(error);
+          }
+        for (const count of [1, 2, 3, 4])
+          expect((await refusal({ witness_jwe: jwe.split(".").slice(0, count).join(".") })).code).toBe(
+            "invalid_request",
+          );
+      }
+    },
+  );
 
   it("to a key that was disabled or deleted is not opened, and one to another key of the prover is", async () => {
     const second = (await call("createProverInputKey", owner, id)).body as InputKey;
@@ -170,8 +271,13 @@ describe("a token", () => {
     expect((await refusal({ witness_jwe: forged }, owner, otherId)).code).toBe("decryption_failed");
   });
 
-  it.each(["ECDH-ES", "ECDH-ES+A256KW"])("of %s that was changed in any part is refused in one way", async (alg) => {
-    const jwe = await token(inputs(), { alg });
+  it.each([
+    ["ECDH-ES", "X25519"],
+    ["ECDH-ES+A256KW", "X25519"],
+    ["ECDH-ES", "P-256"],
+    ["ECDH-ES+A256KW", "P-256"],
+  ])("of %s with %s that was changed in any part is refused in one way", async (alg, crv) => {
+    const jwe = await token(inputs(), { alg }, crv === "P-256" ? p256Key : key);
     const parts = jwe.split(".");
     const flipped = (part: number): string => {
       const bytes = Buffer.from(parts[part] ?? "", "base64url");
@@ -255,10 +361,87 @@ describe("a token", () => {
     said(wrong);
   });
 
-  it("comes alone", async () => {
-    const jwe = await token(inputs());
-    expect((await refusal({ witness_jwe: jwe, witness: { X: "3", Y: "35" } })).code).toBe("invalid_request");
-    expect((await refusal({ witness_jwe: jwe, witness_file: "AAAA" })).code).toBe("invalid_request");
+  it("that names values of vaults is refused by what it does, and nothing of it is used", async () => {
+    const secretId = await secret(String(X));
+    const signer = await test.vault.vault.createKey(owner, vaultId, { spec: "babyJubJub", name: "k" });
+    const sign = { $sign: signer.id, message: 1 };
+    const contents = [
+      { X: { $secret: secretId }, Y },
+      { X: { ...sign, part: "S" }, Y },
+      { X: { $secret: secretId, vault_id: vaultId, reveal: true }, Y: { $sign: signer.id, canary: String(X) } },
+      { X: { $secret: `canary${String(X)}` }, Y },
+      { a: [[{ deep: sign }]] },
+      sign,
+    ];
+    for (const content of contents) {
+      const before = test.uses.length;
+      const error = await refusal({ witness_jwe: await token(JSON.stringify(content)) });
+      expect(error).toMatchObject({ code: "witness_invalid", details: [{ path: "witness_jwe" }] });
+      expect(error.message).toContain("($secret, $sign), which is refused");
+      for (const id of [secretId, signer.id]) expect(said(error)).not.toContain(id);
+      expect(test.uses.slice(before).map(({ detail }) => detail)).toEqual([{ uses: [`key/${vaultId}/${key.kid}`] }]);
+    }
+  });
+
+  it("comes beside other inputs, which may name values of the sender's vaults", async () => {
+    const [secretId, signer] = [
+      await secret(String(X)),
+      await test.vault.vault.createKey(owner, vaultId, { spec: "babyJubJub", name: "k" }),
+    ];
+    const onlyY = await token(JSON.stringify({ Y }), {}, p256Key);
+    const before = test.uses.length;
+    const made = await prove({ witness_jwe: onlyY, witness: { X: { $secret: secretId } } });
+    expect(made.public_signals).toEqual([Y]);
+    // Both uses are one entry, from before either leaves the vault.
+    expect(test.uses.slice(before).map(({ detail, outcome }) => [outcome, detail])).toEqual([
+      ["ok", { uses: [`key/${vaultId}/${p256Key.kid}`, `secret/${vaultId}/${secretId}`] }],
+    ]);
+    const onlyX = await token(JSON.stringify({ X: String(X) }));
+    expect((await prove({ witness_jwe: onlyX, witness: { Y } })).public_signals).toEqual([Y]);
+    const { id: prover, vault_id: place } = await provision(test.provers, owner, { source: PARTS });
+    const jwk = (await call("createProverInputKey", owner, prover)).body as InputKey;
+    const part = (name: string): object => ({ $sign: signer.id, vault_id: vaultId, message: 7, part: name });
+    const witness = { key: part("PublicKey"), r: part("R8"), s: part("S") };
+    const message = await token(JSON.stringify({ m: "7" }), { aud: prover }, jwk);
+    const signed = await prove({ witness_jwe: message, witness }, owner, prover);
+    expect(signed.public_signals[1]).toBe("7");
+    expect(test.uses.at(-1)?.detail).toEqual({ uses: [`key/${place}/${jwk.kid}`, `key/${vaultId}/${signer.id}`] });
+    for (const sent of compute.messages) expect(sent).not.toContain(String(X));
+  });
+
+  it("beside other inputs asks for the same rights, and is changed by none of them", async () => {
+    const secretId = await secret(String(X));
+    const onlyY = await token(JSON.stringify({ Y }));
+    const body = { witness_jwe: onlyY, witness: { X: { $secret: secretId } } };
+    const before = test.uses.length;
+    expect((await refusal(body, principalOf(owner, permissionBits(["create", "read"])))).code).toBe("forbidden");
+    // Another's token beside a reference does not open the prover owner's vault to its sender.
+    expect((await refusal(body, grantee)).code).toBe("invalid_request");
+    const named = { ...body, witness: { X: { $secret: secretId, vault_id: vaultId } } };
+    expect((await refusal(named, grantee)).code).toBe("not_found");
+    expect(test.uses.slice(before).every(({ outcome }) => outcome === "refused")).toBe(true);
+    const open = { witness_jwe: await token(JSON.stringify({ X: String(X) })), witness: { Y: { $secret: secretId } } };
+    expect(await refusal(open)).toMatchObject({ code: "witness_invalid", details: [{ path: "Y" }] });
+    for (const witness of [{ X: "3" }, { Y }, { X: "3", Y: "35" }, { canary: "1" }, [], { __proto__: null, X: [] }]) {
+      const error = await refusal({ witness_jwe: await token(inputs()), witness });
+      expect(error.code, JSON.stringify(witness)).toBe("witness_invalid");
+      said(error);
+    }
+    // Nor under another name of the same values.
+    const list = await provision(test.provers, owner, {
+      source:
+        "pragma circom 2.1.6; template L() { signal input a[2]; signal output b; b <== a[0] * a[1]; } component main = L();",
+    });
+    const jwk = (await call("createProverInputKey", owner, list.id)).body as InputKey;
+    const whole = await token(JSON.stringify({ a: ["2", "3"] }), { aud: list.id }, jwk);
+    for (const witness of [{ "a[0]": "5" }, { "a[0]": "5", "a[1]": "5" }, { a: ["5", "5"] }])
+      expect((await refusal({ witness_jwe: whole, witness }, owner, list.id)).code).toBe("witness_invalid");
+    for (const content of ["[]", "null", JSON.stringify(String(X))]) {
+      const error = await refusal({ witness_jwe: await token(content), witness: { Y } });
+      expect(error.code, content).toBe("witness_invalid");
+      said(error);
+    }
+    expect((await refusal({ witness_jwe: await token(inputs()), witness_file: "AAAA" })).code).toBe("invalid_request");
   });
 });
 

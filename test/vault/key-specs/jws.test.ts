@@ -135,6 +135,7 @@ describe("JOSE", () => {
       "P-256",
       "secp256k1",
       "C25519",
+      "P-256-ECDH",
       "RSA-2048",
       "babyJubJub",
       "BLS12-381",
@@ -145,6 +146,7 @@ describe("JOSE", () => {
     const answer = await server.call("GET", `/api/v1/vaults/${vault}/jwks.json`);
     const { keys } = answer.body as unknown as { keys: Record<string, string>[] };
     expect(keys.map((key) => `${key["kty"]} ${key["crv"] ?? ""} ${key["use"]}`).sort()).toEqual([
+      "EC P-256 enc",
       "EC P-256 sig",
       "EC secp256k1 sig",
       "OKP Ed25519 sig",
