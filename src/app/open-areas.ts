@@ -19,6 +19,8 @@ import { parseCompileOwners } from "../prover/compute/compile-allowances.js";
 import { serverVersion } from "../platform/service/server-version.js";
 import { openNativeCircom } from "../prover/compute/native-circom.js";
 import { openSandbox, type Sandbox } from "../platform/pool/sandbox.js";
+import { AllowList } from "../platform/net/address-rules.js";
+import { createEgressGuard } from "../platform/net/egress-guard.js";
 import { References } from "../platform/references.js";
 import { StartError } from "../platform/start-error.js";
 import { ComputePools } from "../prover/compute/compute-pools.js";
@@ -28,13 +30,14 @@ import { ProcessCeremonies } from "../prover/compute/ceremony-task.js";
 import { PooledCompute } from "../prover/compute/pooled-compute.js";
 import { checkPowersInProcess } from "../prover/compute/powers-of-tau-task.js";
 import { MemoryBudget } from "../platform/concurrency/memory-budget.js";
+import { GithubIdentities } from "../prover/ceremonies/statements/github-identities.js";
 import { ResidentBytes } from "../prover/compute/resident-bytes.js";
 import { createProverRegistry, type ProverRegistry } from "../prover/create-prover-registry.js";
 import { createVault, type Vault } from "../vault/create-vault.js";
 import { checkSealSettings } from "../vault/seal/providers/select-provider.js";
 import { admitSealStart } from "../vault/seal/start-mode.js";
 import type { WebhookParts } from "../platform/webhooks/create-webhooks.js";
-import { openChain } from "./open-chain.js";
+import { egressRules, openChain } from "./open-chain.js";
 import { openWebhooks } from "./open-webhooks.js";
 import { KernelForm } from "./kernel-form.js";
 import { openIdentity, type IdentityParts } from "./open-identity.js";
@@ -236,6 +239,14 @@ interface ProverParts {
   readonly turnOf: (owner: Subject) => string;
 }
 
+/** Who is asked for the keys of contributors; nobody where the setting is empty. */
+function githubIdentities(config: Config, clock: Platform["clock"]): GithubIdentities | undefined {
+  if (config.github_url === "") return undefined;
+  const { egressAllow, egressPorts } = egressRules(config);
+  const egress = createEgressGuard({ allow: new AllowList(egressAllow), ports: egressPorts });
+  return new GithubIdentities({ url: config.github_url }, { egress, clock });
+}
+
 function createProvers(
   { config, audit, artifacts, jobs, events, clock, log, providers }: Platform,
   { pools, tasks, vault, requireTenant, turnOf, compiler, contracts }: ProverParts,
@@ -279,6 +290,7 @@ function createProvers(
       ...(analyzer === undefined ? {} : { analyzer }),
       ...(providers === undefined ? {} : { providers }),
       ceremonyCompute: new ProcessCeremonies({ tasks, memory, log }),
+      github: githubIdentities(config, clock),
       checkPowers: async (path, options) => await checkPowersInProcess(tasks, path, options),
       ...crossCheckParts(audit, tasks),
       ...{ requireTenant, turnOf },

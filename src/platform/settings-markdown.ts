@@ -102,7 +102,7 @@ export const SETTING_GROUPS: readonly { readonly title: string; readonly names: 
   },
   {
     title: "Chain and connectors",
-    names: ["egress_allow", "egress_ports", "network_urls", "docker_host", "docker_images"],
+    names: ["egress_allow", "egress_ports", "network_urls", "docker_host", "docker_images", "github_url"],
   },
   {
     title: "Seal key",

@@ -403,6 +403,14 @@ export const SETTINGS = {
     default: "443,4222,5001,5432,6379,8088,8545,8546,9200,27017",
     description: "ports of public hosts that users may name as nodes and peers, comma separated",
   }),
+  github_url: setting({
+    env: "PROOFWRIGHT_GITHUB_URL",
+    flag: "github-url",
+    schema: Type.String({ pattern: "^(https?://[^/?#@\\s]+/?)?$", maxLength: 300 }),
+    default: "https://github.com",
+    description:
+      "where contributors of ceremonies have the SSH keys by which they say who they are, at /NAME.keys; a host of the own network must also be listed in PROOFWRIGHT_EGRESS_ALLOW; empty: nobody is asked, and their names stay claims",
+  }),
   network_urls: setting({
     env: "PROOFWRIGHT_NETWORK_URLS",
     flag: "network-urls",

@@ -24,6 +24,7 @@ import { CeremonyRecords } from "./ceremonies/ceremony-records.js";
 import type { CeremonySweep } from "./ceremonies/ceremony-sweep.js";
 import { createCeremonies, type CeremoniesPart } from "./ceremonies/create-ceremonies.js";
 import { FirstKeys } from "./ceremonies/first-keys.js";
+import type { GithubIdentities } from "./ceremonies/statements/github-identities.js";
 import { ClosedInputs } from "./closed-inputs/closed-inputs.js";
 import { InputKeys } from "./closed-inputs/input-keys.js";
 import { CircuitOrigins } from "./circuit-origins.js";
@@ -126,6 +127,8 @@ interface ProverRegistryDependencies {
   readonly resident: ResidentBytes;
   readonly compute: ProverCompute;
   readonly ceremonyCompute: CeremonyCompute;
+  /** Asked whose SSH key signed a contribution; nobody is without it. */
+  readonly github?: Pick<GithubIdentities, "requirePublished"> | undefined;
   /** Those of the table unless given. */
   readonly providers?: readonly ProviderFactory[];
   /** Checks a powers-of-tau file in a process of its own. */

@@ -18,6 +18,7 @@ import { loadKernelPairing } from "../../src/engine/kernels/pairing/pairing.js";
 import { checkPowersOfTau } from "../../src/engine/powers-of-tau/check-powers.js";
 import { openRangeFile } from "../../src/engine/powers-of-tau/range-file.js";
 import type { CompileContract } from "../../src/prover/assurance/contract-code.js";
+import type { GithubIdentities } from "../../src/prover/ceremonies/statements/github-identities.js";
 import { createProverRegistry, type ProverRegistry } from "../../src/prover/create-prover-registry.js";
 import type { CircuitAnalyzer } from "../../src/prover/compute/analysis-task.js";
 import type { CeremonyCompute } from "../../src/prover/compute/ceremony-compute.js";
@@ -54,6 +55,8 @@ export interface TestRegistryOptions {
   readonly folder?: string;
   readonly compute?: ProverCompute;
   readonly ceremonyCompute?: CeremonyCompute;
+  /** Nobody is asked for contributors' keys without it. */
+  readonly github?: Pick<GithubIdentities, "requirePublished">;
   /** A subject's own name by default. */
   readonly turnOf?: (subject: Subject) => string;
   readonly clock?: Clock;
@@ -115,6 +118,7 @@ export async function openTestRegistry(options: TestRegistryOptions = {}): Promi
     vault: vault.vault,
     compute: options.compute ?? new LocalCompute(),
     ceremonyCompute: options.ceremonyCompute ?? new LocalCeremonies(),
+    github: options.github,
     ...(options.turnOf === undefined ? {} : { turnOf: options.turnOf }),
     ...(options.analyzer === undefined ? {} : { analyzer: options.analyzer }),
     ...(options.compileContract === undefined ? {} : { compileContract: options.compileContract }),

@@ -10,7 +10,8 @@ and nowhere else. Stopped while it waits, it goes on where it was when it is sta
   --name=NAME               published as the contributor's name
   --invitation-file=FILE    the token of an invitation, where the ceremony is not open to all
   --entropy-file=FILE       bytes that are mixed into the secret, beside the system's random numbers
-  --ssh-key=FILE            signs by this key (ssh-keygen -Y sign); --github=NAME says whose it is
+  --ssh-key=FILE            signs by this key (ssh-keygen -Y sign); --github=NAME says whose it is, which the
+                            server compares with https://github.com/NAME.keys
   --ethereum-key-file=FILE  signs by this key, 64 hex digits, as a wallet signs a message
   --ed25519-key-file=FILE   signs by this seed, 64 hex digits
   --vault-key=URL           signs by a vault's key at https://HOST/api/v1/vaults/ID/keys/ID, which stays there: Ed25519, P-256,

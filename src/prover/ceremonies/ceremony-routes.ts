@@ -240,11 +240,14 @@ const contributorRoutes = {
     path: "/api/v1/ceremonies/:id/contributions/:index/statement",
     summary: "Sign a contribution",
     auth: "public",
-    description: `${TOKEN}The contributor's signature of the contribution's \`statement_text\`, once; it becomes part of the transcript.`,
+    description: `${TOKEN}The contributor's signature of the contribution's \`statement_text\`, once; it becomes part of the transcript. An SSH key whose \`github\` is named must be among the keys that GitHub publishes for that name.`,
     params: ContributionParams,
     body: StatementBody,
     responses: { 200: { description: "The contribution", schema: CeremonyContribution } },
-    errors: ["not_found", "ceremony_closed", "statement_invalid", "conflict"],
+    errors: [
+      ...(["not_found", "ceremony_closed", "statement_invalid", "conflict", "egress_refused"] as const),
+      ...(["egress_timeout", "egress_unreachable", "egress_answer_too_large", "too_many_requests"] as const),
+    ],
     example: { body: { kind: "ed25519", public_key: "00".repeat(32), signature: "00".repeat(64) } },
   }),
   getCeremonyFile: defineRoute({

@@ -98,7 +98,7 @@ const SshStatement = {
     nullable(
       Type.String({
         pattern: "^[A-Za-z0-9](-?[A-Za-z0-9]){0,38}$",
-        description: "whose key it is said to be; compare it with the published keys",
+        description: "whose key it is said to be; the server asks GitHub for the published keys, unless told not to",
       }),
     ),
   ),
@@ -123,7 +123,12 @@ export type StatementBody = Static<typeof StatementBody>;
 const Statement = Type.Union(
   [
     Type.Object({ ...EthereumStatement, ...Signature }),
-    Type.Object({ ...SshStatement, ...Signature }),
+    Type.Object({
+      ...{ ...SshStatement, ...Signature },
+      github_checked_at: Type.Optional(
+        nullable(Type.String({ ...Timestamp, description: "when GitHub published the key under this name" })),
+      ),
+    }),
     Type.Object({ ...KeyStatement, ...Signature }),
     Type.Object({ ...PointStatement, ...Signature }),
   ],

@@ -3,7 +3,7 @@ import { settleTurns, isAccepting } from "./turns.js";
 import type { StoredProver } from "../repository.js";
 import type { StoredCeremony, StoredContribution, StoredParticipant } from "./ceremony-records.js";
 import type { Ceremony, CeremonyContribution, Standing } from "./ceremony-schemas.js";
-import { statementText } from "./statements.js";
+import { statementText } from "./statements/statements.js";
 
 interface Seen {
   readonly ceremony: StoredCeremony;

@@ -12,17 +12,24 @@ import type { Log } from "../../platform/log.js";
 import { Lane } from "../../platform/pool/lane.js";
 import type { ArtifactReference, Artifacts } from "../../platform/store/artifacts.js";
 import { mergeCommits, retryOnConflict } from "../../platform/store/commits.js";
-import type { Store } from "../../platform/store/store.js";
+import type { Store, StoreRecord } from "../../platform/store/store.js";
 import type { CeremonyCompute, CheckedContribution } from "../compute/ceremony-compute.js";
 import { Uploads, type FinishedUpload, type UploadKey } from "../imports/uploads.js";
 import { ceremonyEvent } from "../prover-events.js";
 import type { SourceFiles } from "../provisioning/source-files.js";
 import type { CeremonyAccess } from "./ceremony-access.js";
-import type { CeremonyPlace, CeremonyRecords, StoredCeremony, StoredParticipant } from "./ceremony-records.js";
-import type { CeremonyContribution, StatementBody, UploadState } from "./ceremony-schemas.js";
+import type {
+  CeremonyPlace,
+  CeremonyRecords,
+  StoredCeremony,
+  StoredContribution,
+  StoredParticipant,
+} from "./ceremony-records.js";
+import type { CeremonyContribution, Statement, StatementBody, UploadState } from "./ceremony-schemas.js";
 import { contributionOnWire } from "./ceremony-view.js";
+import type { GithubIdentities } from "./statements/github-identities.js";
 import { notYourTurn, requireState } from "./refusals.js";
-import { statementText, verifiedStatement } from "./statements.js";
+import { githubClaimOf, statementText, verifiedStatement } from "./statements/statements.js";
 import { holdLease, leaveQueue, refuseUpload, settleTurns } from "./turns.js";
 import { uploadBytesMax } from "./upload-limit.js";
 
@@ -38,6 +45,8 @@ export interface ContributionsDependencies {
   readonly log: Log;
   /** The name under which an owner's work waits for its turn. */
   readonly turnOf: (owner: StoredCeremony["owner"]) => string;
+  /** Asked for the keys of those who say who they are on GitHub; their names stay claims without it. */
+  readonly github?: Pick<GithubIdentities, "requirePublished"> | undefined;
 }
 
 /** What one contribution goes on from. */
@@ -127,28 +136,51 @@ export class Contributions {
   /**
    * Takes the contributor's signature of a contribution.
    * @throws AppError `not_found`, `unauthorized`, `ceremony_closed`, `conflict` where there is one,
-   *   `statement_invalid`
+   *   `statement_invalid`, and as `GithubIdentities.requirePublished`
    */
   async sign(
     id: string,
     bearer: string | undefined,
     { index, body }: { readonly index: number; readonly body: StatementBody },
   ): Promise<CeremonyContribution> {
+    const { statement } = this.#signable(id, bearer, { index, body });
+    const signedBy = await this.#identified(body, statement, `${id}/${String(index)}`);
     return await retryOnConflict(async () => {
-      const { record, participant } = this.#with.access.requireParticipant(id, bearer);
-      const found = this.#with.records.findContribution(record.value, index);
-      if (found?.value.participant_id !== participant.value.id)
-        throw new AppError("not_found", { message: "you have made no contribution of this index" });
-      requireState(record.value, ["open"]);
-      if (found.value.statement !== null)
-        throw new AppError("conflict", { message: "the contribution is signed already" });
-      const statement = verifiedStatement(body, statementText(record.value, found.value));
-      const signed = { ...found.value, statement };
+      const { record, found } = this.#signable(id, bearer, { index, body });
+      const signed = { ...found.value, statement: signedBy };
       // The transcript is written of what is there when the ceremony ends.
       const isOpen = { checks: [{ key: record.key, version: record.version }] };
       await this.#with.store.commit(mergeCommits(isOpen, this.#with.records.updateContribution(found, signed)));
       return contributionOnWire(record.value, signed);
     });
+  }
+
+  /** Finds the contribution that a statement is about, and verifies the signature. */
+  #signable(
+    id: string,
+    bearer: string | undefined,
+    { index, body }: { readonly index: number; readonly body: StatementBody },
+  ): {
+    readonly record: StoreRecord<StoredCeremony>;
+    readonly found: StoreRecord<StoredContribution>;
+    readonly statement: Statement;
+  } {
+    const { record, participant } = this.#with.access.requireParticipant(id, bearer);
+    const found = this.#with.records.findContribution(record.value, index);
+    if (found?.value.participant_id !== participant.value.id)
+      throw new AppError("not_found", { message: "you have made no contribution of this index" });
+    requireState(record.value, ["open"]);
+    if (found.value.statement !== null)
+      throw new AppError("conflict", { message: "the contribution is signed already" });
+    return { record, found, statement: verifiedStatement(body, statementText(record.value, found.value)) };
+  }
+
+  /** A signature shows who has the key; whose key it is, GitHub says. It is asked last, for who has contributed. */
+  async #identified(body: StatementBody, statement: Statement, contribution: string): Promise<Statement> {
+    const claim = githubClaimOf(body);
+    if (claim === undefined || statement.kind !== "ssh" || this.#with.github === undefined) return statement;
+    await this.#with.github.requirePublished({ ...claim, contribution });
+    return { ...statement, github_checked_at: isoTimestamp(this.#with.clock.nowMs()) };
   }
 
   /** @param requireTurn throws what ended the turn of an upload that was dropped meanwhile */

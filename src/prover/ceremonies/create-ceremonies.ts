@@ -23,7 +23,7 @@ import { Participants } from "./participants.js";
 type Given = Pick<CeremoniesDependencies, "watch" | "clock" | "events"> &
   Pick<ContributionsDependencies, "artifacts" | "log" | "store" | "turnOf"> &
   Pick<ConstructorParameters<typeof CeremonyEndings>[0], "files" | "findPowers"> &
-  Pick<ContributionsDependencies, "files">;
+  Pick<ContributionsDependencies, "files" | "github">;
 
 interface CreateCeremoniesDependencies extends Given {
   readonly records: CeremonyRecords;

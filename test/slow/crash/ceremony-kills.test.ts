@@ -1,11 +1,15 @@
 /**
- * A ceremony of five on a server that is killed between any two steps, and once in the midst of an upload: nothing is
- * lost, nothing forks, and snarkjs accepts the key.
+ * A ceremony of five on a server that is killed between any two steps, and in the midst of each upload and each check:
+ * nothing is lost, nothing forks, and snarkjs and we accept the key.
  */
+import { generateKeyPairSync, sign } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { makePowersOfTau } from "../../../bench/full-powers-of-tau.js";
+import { verifyCeremony } from "../../../src/engine/groth16/ceremony/verify-ceremony.js";
+import { readTranscriptDocument } from "../../../src/engine/groth16/ceremony/transcript-document.js";
+import { rangeOfBytes } from "../../../src/engine/powers-of-tau/range-file.js";
 import type {
   CeremonyContribution,
   PublicCeremony,
@@ -72,6 +76,24 @@ async function file(path: string, bearer: string): Promise<Uint8Array> {
   return new Uint8Array(await response.arrayBuffer());
 }
 
+/** Asks for the lease out of turn. */
+async function requireRefusedLease(path: string, bearer: string): Promise<void> {
+  await expect(send("POST", `${path}/lease`, bearer)).rejects.toThrow("ceremony_not_your_turn");
+}
+
+/** Signs what the contributor of an index has contributed. */
+async function signContribution(path: string, bearer: string, index: number): Promise<string> {
+  const { contributions } = await send<PublicCeremony>("GET", path, bearer);
+  const text = contributions.find((each) => each.index === index)!.statement_text;
+  const { publicKey, privateKey } = generateKeyPairSync("ed25519");
+  const signature = sign(null, Buffer.from(text), privateKey).toString("hex");
+  await send("POST", `${path}/contributions/${String(index)}/statement`, bearer, {
+    ...{ kind: "ed25519", signature },
+    public_key: publicKey.export({ format: "der", type: "spki" }).subarray(-32).toString("hex"),
+  });
+  return signature;
+}
+
 /** Sends half of the file and is cut off by the end of the server. */
 async function beginUpload(path: string, bearer: string, key: Uint8Array): Promise<void> {
   const half = Math.floor(key.length / 2);
@@ -95,6 +117,28 @@ async function sendUntilThere(
   }
 }
 
+/** Verifies the published files by `snarkjs zkey verify`, and by all of our own checks. */
+async function requireAccepted(path: string): Promise<void> {
+  const names = ["proving_key.zkey", "initial_key.zkey", "circuit.r1cs", "ceremony-transcript.json"];
+  const files = await Promise.all(names.map(async (name) => await file(`${path}/files/${name}`, token)));
+  const [key, first, r1cs, transcript] = files as [Uint8Array, Uint8Array, Uint8Array, Uint8Array];
+  expect(await verifyBySnarkjs({ key, r1cs, powers: readFileSync(join(folder, "powers.ptau")) })).toBe(true);
+  const findings = await verifyCeremony(
+    readTranscriptDocument(Buffer.from(transcript).toString("utf8")),
+    {
+      ...{ zkey: rangeOfBytes(key), initialKey: rangeOfBytes(first), r1cs: rangeOfBytes(r1cs) },
+      powersOfTau: rangeOfBytes(powers),
+    },
+    {
+      checks: [
+        ...(["key_file", "chain", "contributions", "beacon", "statements"] as const),
+        ...(["initial_key", "circuit", "phase1", "key_follows"] as const),
+      ],
+    },
+  );
+  expect(findings.filter(({ verdict }) => verdict !== "holds")).toEqual([]);
+}
+
 it("ends with the key of its contributors, whenever its server is killed", async () => {
   const { id } = await send<{ id: string }>("POST", "/provers", token, {
     ...{ identifier: "cubic", proving_scheme: "groth16", curve: "BN254", setup: "ceremony" },
@@ -103,17 +147,26 @@ it("ends with the key of its contributors, whenever its server is killed", async
   await kill();
   const path = `/ceremonies/${id}`;
   const state = async (): Promise<PublicCeremony> => await send("GET", path, token);
+  const enter = async (name: string) => await send<{ token: string }>("POST", `${path}/join`, token, { name });
   await eventually(async () => {
     expect((await state()).state).toBe("open");
   });
-  const hashes: string[] = [];
-  for (const [name, contribute] of CONTRIBUTORS) {
-    const joined = await send<{ token: string }>("POST", `${path}/join`, token, { name });
+  await kill();
+  const [hashes, signatures]: [string[], string[]] = [[], []];
+  let joined = await enter(CONTRIBUTORS[0][0]);
+  for (const [i, [name, contribute]] of CONTRIBUTORS.entries()) {
     await kill();
     const lease = await send<TakenLease>("POST", `${path}/lease`, joined.token);
     expect(lease.index).toBe(hashes.length + 1);
     await kill();
-    const key = await contribute(await file(`${path}/key`, joined.token), name);
+    // The next one waits meanwhile.
+    const next = await enter(CONTRIBUTORS[i + 1]?.[0] ?? "Eve");
+    await kill();
+    await requireRefusedLease(path, next.token);
+    const before = await file(`${path}/key`, joined.token);
+    await kill();
+    expect(await file(`${path}/key`, joined.token)).toEqual(before);
+    const key = await contribute(before, name);
     await beginUpload(`${path}/contribution`, joined.token, key);
     await kill();
     // Cut off while it is checked, or just after: sent again until it is there.
@@ -128,7 +181,13 @@ it("ends with the key of its contributors, whenever its server is killed", async
     });
     hashes.push((await state()).contributions.at(-1)!.hash);
     await kill();
+    // Whoever has contributed has no second turn, and what was taken is what others go on from.
+    await requireRefusedLease(path, joined.token);
+    expect(await file(`${path}/key`, next.token)).toEqual(key);
+    signatures.push(await signContribution(path, joined.token, i + 1));
+    joined = next;
   }
+  await kill();
   await send("POST", `/provers/${id}/ceremony/beacon`, token, { value: "5a".repeat(32) });
   await kill();
   await eventually(
@@ -137,16 +196,14 @@ it("ends with the key of its contributors, whenever its server is killed", async
     },
     { timeoutMs: 120_000 },
   );
+  await kill();
   const ended = await state();
-  expect(ended.contributions.map(({ hash }) => hash).slice(0, -1)).toEqual(hashes);
+  const people = ended.contributions.slice(0, -1);
+  expect(people.map(({ hash }) => hash)).toEqual(hashes);
+  expect(people.map(({ statement }) => statement?.signature)).toEqual(signatures);
   expect(new Set(hashes).size).toBe(CONTRIBUTORS.length);
-  const [key, r1cs] = await Promise.all(
-    ["proving_key.zkey", "circuit.r1cs"].map(async (name) => await file(`${path}/files/${name}`, token)),
-  );
-  expect(await verifyBySnarkjs({ key: key!, r1cs: r1cs!, powers: readFileSync(join(folder, "powers.ptau")) })).toBe(
-    true,
-  );
+  await requireAccepted(path);
   const made = await send<{ proof: string }>("POST", `/provers/${id}/prove`, token, { witness: { X: "3", Y: "35" } });
   const claim = { proof: made.proof, witness: { Y: "35" } };
   expect(await send("POST", `/provers/${id}/verify`, token, claim)).toMatchObject({ result: true });
-}, 600_000);
+}, 900_000);

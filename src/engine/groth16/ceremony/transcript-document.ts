@@ -50,6 +50,7 @@ const Statement = Type.Union(
           description: "armored, of `ssh-keygen -Y sign -n proofwright-ceremony`",
         }),
         github: Type.Optional(orNull(Type.String({ maxLength: 40, description: "whose key it is said to be" }))),
+        github_checked_at: Type.Optional(orNull(Time)),
       },
       "signed by an SSH key, such as those at https://github.com/NAME.keys",
     ),

@@ -1,5 +1,5 @@
 /** The offline check of a ceremony: what holds, and each thing that somebody might have changed. */
-import { createHash, generateKeyPairSync, sign, type KeyObject } from "node:crypto";
+import { createHash, generateKeyPairSync, sign } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
 import { CeremonyError } from "../../../../src/engine/groth16/ceremony/ceremony-fault.js";
 import { readCeremonyKey } from "../../../../src/engine/groth16/ceremony/ceremony-key.js";
@@ -18,6 +18,7 @@ import { loadReferenceKernels } from "../../../../src/engine/reference/reference
 import { MemoryTarget, contributeOurs, contributeSnarkjs, startCeremony } from "../../../support/ceremonies.js";
 import type { StartedCeremony } from "../../../support/ceremonies.js";
 import { chainFixture, cubicFixture } from "../../../support/groth16-fixtures.js";
+import { signBySsh } from "../../../support/ssh-statements.js";
 
 const POWER = 4;
 const ID = "7a4c1f2e-0000-4000-8000-000000000001";
@@ -36,29 +37,6 @@ async function withBeacon(key: Uint8Array, iterationsLog = 10): Promise<Uint8Arr
   const value = Buffer.from(VALUE, "hex");
   await applyBeacon({ source: rangeOfBytes(key), target }, { name: "drand", value, iterationsLog });
   return target.written;
-}
-
-/** As `ssh-keygen -Y sign -n proofwright-ceremony` does it (OpenSSH, PROTOCOL.sshsig). */
-function signBySsh(text: string, privateKey: KeyObject, publicKey: KeyObject) {
-  const field = (bytes: Uint8Array | string): Buffer => {
-    const length = Buffer.alloc(4);
-    length.writeUInt32BE(Buffer.from(bytes).length);
-    return Buffer.concat([length, Buffer.from(bytes)]);
-  };
-  const raw = publicKey.export({ format: "der", type: "spki" }).subarray(-32);
-  const key = Buffer.concat([field("ssh-ed25519"), field(raw)]);
-  const frame = [field("proofwright-ceremony"), field(""), field("sha512")];
-  const hash = createHash("sha512").update(text).digest();
-  const signature = sign(null, Buffer.concat([Buffer.from("SSHSIG"), ...frame, field(hash)]), privateKey);
-  const signed = field(Buffer.concat([field("ssh-ed25519"), field(signature)]));
-  const version = Buffer.from([0, 0, 0, 1]);
-  const lines = Buffer.concat([Buffer.from("SSHSIG"), version, field(key), ...frame, signed])
-    .toString("base64")
-    .replaceAll(/(.{70})/g, "$1\n");
-  return {
-    ...{ kind: "ssh" as const, text, public_key: `ssh-ed25519 ${key.toString("base64")}` },
-    signature: `-----BEGIN SSH SIGNATURE-----\n${lines}\n-----END SSH SIGNATURE-----\n`,
-  };
 }
 
 describe("the transcript of a ceremony", () => {
