@@ -51,7 +51,7 @@ import {
   NodeLogs,
   NetworkLoadBalancer,
 } from "./chain/networks/network-schemas.js";
-import { Oracle, Bridge } from "./chain/networks/registration-routes.js";
+import { Oracle, Bridge, Prices } from "./chain/networks/registration-routes.js";
 import {
   Quantity,
   CreateTransactionBody,
@@ -82,6 +82,7 @@ import {
   UserInfoForm,
   OAuthApplication,
   OpenIdConfiguration,
+  LegalDocument,
 } from "./identity/oauth/oauth-schemas.js";
 import {
   User,
@@ -94,6 +95,7 @@ import {
   Authenticated,
   CreateTokenBody,
   JwkSet as TokenKeySet,
+  PublishedKey,
 } from "./identity/schemas.js";
 import {
   Invitation,
@@ -112,8 +114,22 @@ import {
   JoinBody,
   AddOrganizationBody,
   UpdateMemberBody,
+  MemberUser,
 } from "./identity/tenants/tenant-schemas.js";
 import { TokenRow, CreatePersonalTokenBody, PersonalToken } from "./identity/tokens/token-schemas.js";
+import { RotatedKey } from "./vault/keys/lifecycle-routes.js";
+import { AuditEntry } from "./platform/audit/audit-routes.js";
+import { BatchItemErrors } from "./platform/contract/schemas.js";
+import {
+  Webhook,
+  WebhookWithSecret,
+  CreateWebhook,
+  UpdateWebhook,
+  Delivery as WebhookDelivery,
+  DeliveryDetail as WebhookDeliveryDetail,
+  Attempt as WebhookAttempt,
+  DisabledReason as WebhookDisabledReason,
+} from "./platform/webhooks/webhook-schemas.js";
 import { ServiceStatus, Liveness, Readiness } from "./platform/service/schemas.js";
 import { ProverAnalysis, CircuitAnalysis } from "./prover/analysis/analysis-schemas.js";
 import {
@@ -131,9 +147,11 @@ import {
   JoinedCeremony,
   TakenLease,
   UploadState,
+  KeyFile as CeremonyKeyFile,
+  Participant as CeremonyParticipant,
 } from "./prover/ceremonies/ceremony-schemas.js";
 import { CreateInputKey, InputKey, InputKeys } from "./prover/closed-inputs/input-key-schemas.js";
-import { ImportRequest } from "./prover/imports/import-schemas.js";
+import { ImportRequest, ImportFile } from "./prover/imports/import-schemas.js";
 import { Meta, UpdateProver } from "./prover/labels/label-schemas.js";
 import {
   CreateVerifier,
@@ -143,8 +161,15 @@ import {
   VerifierRegistryContract,
   OnChainAnswer,
 } from "./prover/on-chain/verifier-schemas.js";
-import { Job, JobDetail } from "./prover/proof-jobs/proof-job-schemas.js";
-import { ReceiptKeySet, ReceiptKey } from "./prover/receipts/receipt-schemas.js";
+import {
+  Job,
+  JobDetail,
+  JobFailure,
+  ProveBatchBody,
+  ProveBatchResult,
+  ProveBatchJobs,
+} from "./prover/proof-jobs/proof-job-schemas.js";
+import { CheckerName as ProofChecker, ReceiptKeySet, ReceiptKey } from "./prover/receipts/receipt-schemas.js";
 import { RevokeSigningKey } from "./prover/receipts/signing-key-schemas.js";
 import { TreeHeadKey, TreeHeadKeySet } from "./prover/stores/head-key-schemas.js";
 import {
@@ -159,6 +184,7 @@ import {
   CreateProver,
   ProveBody,
   VerifyBody,
+  VerifiedItem,
   VerifyResult,
   ProofRecord,
   ProveResult,
@@ -199,6 +225,15 @@ import {
   BlsFastBody,
   Jwks as VaultKeySet,
   Xpub,
+  SignResult,
+  VerifyResult as VerifySignatureResult,
+  CipherResult,
+  AgreeResult,
+  BlsAggregateResult,
+  HdWalletOptions,
+  DeriveOptions,
+  HdAddress,
+  CipherItem,
 } from "./vault/keys/operation-schemas.js";
 import {
   Vault,
@@ -350,6 +385,7 @@ export const apiSchemas = {
   CreateProver,
   ProveBody,
   VerifyBody,
+  VerifiedItem,
   VerifyResult,
   ProofRecord,
   ProveResult,
@@ -399,4 +435,36 @@ export const apiSchemas = {
   CreateSecretBody,
   SealKeyBody,
   SealStatus,
+  SignResult,
+  VerifySignatureResult,
+  CipherResult,
+  AgreeResult,
+  BlsAggregateResult,
+  HdWalletOptions,
+  DeriveOptions,
+  HdAddress,
+  RotatedKey,
+  JobFailure,
+  ProveBatchBody,
+  ProveBatchResult,
+  ProveBatchJobs,
+  CeremonyKeyFile,
+  ImportFile,
+  PublishedKey,
+  MemberUser,
+  LegalDocument,
+  Prices,
+  AuditEntry,
+  BatchItemErrors,
+  Webhook,
+  WebhookWithSecret,
+  CreateWebhook,
+  UpdateWebhook,
+  WebhookDelivery,
+  WebhookDeliveryDetail,
+  WebhookAttempt,
+  WebhookDisabledReason,
+  CeremonyParticipant,
+  ProofChecker,
+  CipherItem,
 } as const;

@@ -214,13 +214,15 @@ const PEM_MEMBERS = {
   fingerprint: Type.String({ description: "the same as `kid`" }),
   public_key: Type.String({ description: "SubjectPublicKeyInfo, PEM" }),
 };
-export const KeyList = Type.Array(
-  Type.Union([
+export const PublishedKey = Type.Union(
+  [
     closed({ ...ED25519_MEMBERS, ...PEM_MEMBERS }),
     closed({ ...P256_MEMBERS, ...PEM_MEMBERS }),
     closed({ ...RSA_MEMBERS, ...PEM_MEMBERS }),
-  ]),
+  ],
+  { description: "A public key, with its PEM" },
 );
+export const PublishedKeyList = Type.Array(PublishedKey);
 
 export type UserJson = Static<typeof User>;
 export type UserDetailJson = Static<typeof UserDetail>;

@@ -6,6 +6,7 @@ import {
   Name,
   SAID_OWNER,
   Timestamp,
+  BatchItemErrors,
   Uuid,
   closed,
   nullable,
@@ -419,14 +420,7 @@ export const VerifyBody = closed({
     Type.String({ ...Uuid, description: "the network whose verifier is asked; needed where there are several" }),
   ),
 });
-const ItemErrors = closed(
-  { errors: Type.Array(closed({ message: Type.String(), code: Type.String(), path: Type.Optional(Type.String()) })) },
-  {
-    description:
-      "the errors of an item that was not verified, such as a malformed one; the results of the others stand",
-  },
-);
-const VerifiedItem = closed({
+export const VerifiedItem = closed({
   result: Type.Boolean(),
   receipt: ATTESTED_MEMBERS.receipt,
   receipt_error: ATTESTED_MEMBERS.receipt_error,
@@ -438,7 +432,7 @@ export const VerifyResult = Type.Object({
   on_chain: Type.Optional(OnChainAnswer),
   spent: Type.Optional(SPENT),
   batch: Type.Optional(
-    Type.Array(Type.Union([VerifiedItem, ItemErrors]), {
+    Type.Array(Type.Union([VerifiedItem, BatchItemErrors]), {
       maxItems: VERIFY_BATCH_ITEMS_MAX,
       description: "present when the request had a batch",
     }),

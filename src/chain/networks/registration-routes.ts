@@ -68,7 +68,7 @@ const RegistrationQuery = closed({ network_id: Type.Optional(Uuid), name: Type.O
 const RegistrationParams = closed({ id: Uuid });
 
 const Usd = Type.Optional(Type.Number({ description: "US dollars; absent when the feed does not answer" }));
-const Prices = closed(
+export const Prices = closed(
   {
     btcusd: Usd,
     ethusd: Usd,

@@ -81,7 +81,7 @@ export const UpdateOrganizationBody = closed({
   metadata: Type.Optional(nullable(FreeObject)),
 });
 
-const MemberUser = closed(
+export const MemberUser = closed(
   {
     id: Uuid,
     created_at: Timestamp,

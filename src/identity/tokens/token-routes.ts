@@ -1,7 +1,7 @@
 /** Route definitions of tokens (create, list, read, revoke) and of the published keys. Plain values; no server code. */
 import { defineRoute } from "../../platform/contract/route.js";
 import { IdParams } from "../../platform/contract/schemas.js";
-import { CreateTokenBody, JwkSet, KeyList, Token } from "../schemas.js";
+import { CreateTokenBody, JwkSet, PublishedKeyList, Token } from "../schemas.js";
 import {
   CreatePersonalTokenBody,
   PersonalToken,
@@ -128,6 +128,6 @@ export const tokenRoutes = {
     path: "/.well-known/keys",
     summary: "The keys of /.well-known/jwks.json as an array, with PEM",
     auth: "public",
-    responses: { 200: { description: "Keys", schema: KeyList } },
+    responses: { 200: { description: "Keys", schema: PublishedKeyList } },
   }),
 } as const;

@@ -7,7 +7,7 @@ import { closed, Timestamp, Uuid } from "../contract/schemas.js";
 export const EXPORT_RECORDS_MAX = 5_000;
 const LIST_ITEMS_MAX = 100;
 
-const AuditEntry = closed({
+export const AuditEntry = closed({
   number: Type.Integer({ description: "place in the log, from 1 without gaps" }),
   at: Timestamp,
   action: Type.String({ description: "operation id, or the name of an action of the service itself" }),

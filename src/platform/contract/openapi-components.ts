@@ -38,12 +38,12 @@ export class SharedSchemas {
     );
   }
 
-  /** Counts a use of a schema. Its parts are counted once, because they move with it. */
+  /** Counts a use of a schema. The parts of a component are counted once, because they move with it. */
   count(schema: JsonObject): void {
     const key = JSON.stringify(schema);
     const uses = this.#uses.get(key) ?? 0;
     this.#uses.set(key, uses + 1);
-    if (uses > 0) return;
+    if (uses > 0 && (!isFrame(schema) || this.#hasName(schema, key))) return;
     mapParts(schema, (part) => {
       this.count(part);
       return part;
@@ -62,7 +62,7 @@ export class SharedSchemas {
 
   /**
    * Returns a reference to the schema of a whole body or answer, under which generated code knows it; of a list, the
-   * list with a reference to its items where they are shared.
+   * list with a reference to its items.
    */
   placeWhole(schema: JsonObject, name: string): JsonObject {
     if (schema["type"] === "array") return this.#placeParts(schema, name);
@@ -83,21 +83,29 @@ export class SharedSchemas {
   }
 
   #placeParts(schema: JsonObject, name: string): JsonObject {
-    return mapParts(schema, (part, place) => this.place(part, `${name}${place}`));
+    return mapParts(schema, (part, place) => {
+      if (place !== undefined) return this.place(part, `${name}${place}`);
+      const isNamed = this.#hasName(part, JSON.stringify(part));
+      return isNamed ? this.place(part, name) : this.#placeParts(part, name);
+    });
   }
 
   #isShared(schema: JsonObject, key: string): boolean {
     if (schema["$ref"] !== undefined) return false;
-    if (schema["title"] !== undefined || this.#given.has(key)) return true;
+    if (this.#hasName(schema, key)) return true;
+    if (isFrame(schema)) return false;
     const least = schema["properties"] === undefined ? PLAIN_CHARACTERS_MIN : SCHEMA_CHARACTERS_MIN;
     return key.length >= least && (this.#uses.get(key) ?? 0) > 1;
   }
 
+  #hasName(schema: JsonObject, key: string): boolean {
+    return schema["title"] !== undefined || this.#given.has(key);
+  }
+
+  /** Refuses to number schemas, because nobody who reads generated code could tell which is which. */
   #freeName(wanted: string): string {
-    for (let number = 1; ; number += 1) {
-      const name = number === 1 ? wanted : `${wanted}${String(number)}`;
-      if (this.components[name] === undefined) return name;
-    }
+    if (this.components[wanted] === undefined) return wanted;
+    throw new Error(`Two schemas would be the component ${wanted}. Name one of them in src/api-schemas.ts.`);
   }
 }
 
@@ -152,9 +160,24 @@ function reference(kind: "schemas" | "parameters" | "responses", name: string): 
   return { $ref: `#/components/${kind}/${name}` };
 }
 
-/** Returns a schema with each schema directly in it replaced; `place` is where that one stands, in PascalCase. */
-function mapParts(schema: JsonObject, map: (part: JsonObject, place: string) => JsonObject): JsonObject {
-  const mapIf = (value: Json, place: string): Json => (isObject(value) ? map(value, place) : value);
+/** Lists and values that may be null read better in their place: what they hold is the component. */
+function isFrame(schema: JsonObject): boolean {
+  return schema["type"] === "array" || onlyOption(schema["anyOf"]) !== undefined;
+}
+
+/** Returns the option beside null, where there is one only. */
+function onlyOption(options: Json): Json {
+  const others = Array.isArray(options) ? (options as readonly JsonObject[]).filter(({ type }) => type !== "null") : [];
+  return others.length === 1 ? others[0] : undefined;
+}
+
+/**
+ * Returns a schema with each schema directly in it replaced.
+ * @param map its second argument is where a part stands, in PascalCase; undefined for one of several options, which has
+ *   no name of its own there
+ */
+function mapParts(schema: JsonObject, map: (part: JsonObject, place: string | undefined) => JsonObject): JsonObject {
+  const mapIf = (value: Json, place: string | undefined): Json => (isObject(value) ? map(value, place) : value);
   return Object.fromEntries(
     Object.entries(schema).map(([keyword, value]): [string, Json] => {
       switch (keyword) {
@@ -167,8 +190,10 @@ function mapParts(schema: JsonObject, map: (part: JsonObject, place: string) => 
           return [keyword, mapIf(value, "Member")];
         case "anyOf":
         case "allOf":
-        case "oneOf":
-          return [keyword, (value as readonly Json[]).map((part, index) => mapIf(part, `Option${String(index + 1)}`))];
+        case "oneOf": {
+          const place = onlyOption(value) === undefined ? undefined : "";
+          return [keyword, (value as readonly Json[]).map((part) => mapIf(part, place))];
+        }
         default:
           return [keyword, value];
       }

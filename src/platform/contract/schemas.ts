@@ -167,6 +167,11 @@ const ErrorDetailSchema = Type.Object({
     ),
   ),
 });
+/** What stands in the place of an item of a batch that failed. */
+export const BatchItemErrors = closed(
+  { errors: Type.Array(closed({ message: Type.String(), code: Type.String(), path: Type.Optional(Type.String()) })) },
+  { description: "why an item of a batch failed; the others are not affected" },
+);
 /** The body of a failure. Some routes add members (`proof: null`, `result: false`). */
 export const ErrorBody = Type.Object(
   { message: Type.String(), errors: Type.Array(ErrorDetailSchema) },

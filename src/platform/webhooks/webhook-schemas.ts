@@ -42,7 +42,7 @@ export const UpdateWebhook = closed({
 });
 export type UpdateWebhookInput = Static<typeof UpdateWebhook>;
 
-const DisabledReason = Type.Object(
+export const DisabledReason = Type.Object(
   { code: Type.String(), message: Type.String(), at: Timestamp },
   { description: "why the server disabled it; null while it is enabled, or disabled by its owner" },
 );
@@ -76,7 +76,7 @@ export type WebhookWithSecretJson = Static<typeof WebhookWithSecret>;
 const State = Type.Union([Type.Literal("pending"), Type.Literal("delivered"), Type.Literal("failed")]);
 export type DeliveryState = Static<typeof State>;
 
-const Attempt = Type.Object({
+export const Attempt = Type.Object({
   at: Timestamp,
   duration_ms: Type.Integer(),
   status: nullable(Type.Integer({ description: "HTTP status; null when there was no answer" })),

@@ -153,7 +153,7 @@ export const CeremonyContribution = Type.Object(
 );
 export type CeremonyContribution = Static<typeof CeremonyContribution>;
 
-const Participant = Type.Object({ participant_id: Uuid, name: Type.String() }, { description: "a participant" });
+export const Participant = Type.Object({ participant_id: Uuid, name: Type.String() }, { description: "a participant" });
 const Lease = Type.Object(
   {
     participant_id: Uuid,
@@ -165,7 +165,7 @@ const Lease = Type.Object(
 );
 
 export const CEREMONY_STATES = ["preparing", "open", "ending", "ended", "failed", "cancelled"] as const;
-const KeyFile = Type.Object({ sha256: Digest, bytes: Bytes }, { description: "a `.zkey` of snarkjs" });
+export const KeyFile = Type.Object({ sha256: Digest, bytes: Bytes }, { description: "a `.zkey` of snarkjs" });
 
 const CEREMONY = {
   id: Type.String({ ...Uuid, description: "UUID of the ceremony, and of its prover" }),

@@ -2,7 +2,7 @@
 import Type, { type Static } from "typebox";
 import { Digest, closed } from "../../platform/contract/schemas.js";
 
-const ImportFile = closed(
+export const ImportFile = closed(
   { sha256: Type.Optional(Digest) },
   {
     description:

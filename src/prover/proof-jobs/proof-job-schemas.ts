@@ -1,6 +1,6 @@
 /** What jobs are on the wire. */
 import Type, { type Static, type TProperties } from "typebox";
-import { IdParams, Timestamp, Uuid, closed, nullable } from "../../platform/contract/schemas.js";
+import { BatchItemErrors, IdParams, Timestamp, Uuid, closed, nullable } from "../../platform/contract/schemas.js";
 import { ProveBody, ProveQuery, ProveResult } from "../schemas.js";
 
 /** Proofs of one batch that are made while the request waits; more become jobs. */
@@ -14,7 +14,7 @@ const JobStatus = Type.Enum(["queued", "running", "succeeded", "failed", "cancel
   description: "expired: not done by its deadline",
 });
 
-const JobFailure = Type.Object(
+export const JobFailure = Type.Object(
   {
     status: Type.Integer({ description: "HTTP status that prove would have answered" }),
     code: Type.String(),
@@ -99,22 +99,14 @@ export const ProveBatchQuery = closed({
   ),
 });
 
-const ItemErrors = Type.Object(
-  {
-    errors: Type.Array(
-      Type.Object({ message: Type.String(), code: Type.String(), path: Type.Optional(Type.String()) }),
-    ),
-  },
-  { description: "why an item has no proof, or no job; the others stand" },
-);
 export const ProveBatchResult = Type.Object(
-  { batch: Type.Array(Type.Union([ProveResult, ItemErrors]), { maxItems: PROVE_BATCH_ITEMS_MAX }) },
+  { batch: Type.Array(Type.Union([ProveResult, BatchItemErrors]), { maxItems: PROVE_BATCH_ITEMS_MAX }) },
   { description: "answers of prove, in the order of the items" },
 );
 export const ProveBatchJobs = Type.Object(
   {
     batch_id: Uuid,
-    batch: Type.Array(Type.Union([Job, ItemErrors]), { maxItems: PROVE_BATCH_ITEMS_MAX }),
+    batch: Type.Array(Type.Union([Job, BatchItemErrors]), { maxItems: PROVE_BATCH_ITEMS_MAX }),
   },
   { description: "the jobs, in the order of the items" },
 );

@@ -28,7 +28,7 @@ const FieldElement = Type.String({ pattern: "^(0|[1-9][0-9]{0,77})$", descriptio
 /** What checks a proof beside the server's own verifier, which is `proofwright`. */
 const CHECKERS = ["proofwright", "noble", "evm", "ffjavascript", "contract"] as const;
 export type Checker = (typeof CHECKERS)[number];
-const CheckerName = Type.Enum([...CHECKERS], {
+export const CheckerName = Type.Enum([...CHECKERS], {
   description:
     "proofwright: the server's verifier; noble: verifiers written on @noble/curves; evm: the Solidity verifier in an EVM; ffjavascript: the server's verifier on ffjavascript's arithmetic, where there is no contract; contract: the verifier contract that `on_chain` names",
 });

@@ -7,7 +7,7 @@ import { Key, KeyParams, Secret, SecretParams, Vault } from "../schemas.js";
 /** Longest recovery window. */
 const RECOVERY_DAYS_MAX = 365;
 
-const RotatedKey = closed({
+export const RotatedKey = closed({
   ...Key.properties,
   generation: Type.Integer({ description: "part of the header of new ciphertexts" }),
 });

@@ -1,6 +1,14 @@
 /** Schemas of operations with keys: signing, verifying, encrypting, agreeing, wallets, key sets. */
 import Type, { type Static, type TObject, type TProperties } from "typebox";
-import { closed, Description, Name, publishedAs, Timestamp, Uuid } from "../../platform/contract/schemas.js";
+import {
+  BatchItemErrors,
+  closed,
+  Description,
+  Name,
+  publishedAs,
+  Timestamp,
+  Uuid,
+} from "../../platform/contract/schemas.js";
 import { CIPHER_MEMBERS, CONTEXT_BYTES_MAX, Key, SPEC_CHARACTERS_MAX, TEXT_CHARACTERS_MAX } from "../schemas.js";
 import { SIGNABLE_OBJECTS } from "./signable-schemas.js";
 
@@ -34,7 +42,7 @@ function oneOf<Values extends string[]>(names: readonly [...Values], description
   return Type.Enum(names, { description });
 }
 
-const HdWalletOptions = closed(
+export const HdWalletOptions = closed(
   {
     hd_derivation_path: Type.Optional(
       Type.String({
@@ -117,14 +125,10 @@ function itemOrBatch<T extends TProperties>(members: T, description: string) {
   );
 }
 
-const ItemErrors = closed(
-  { errors: Type.Array(closed({ message: Type.String(), code: Type.String(), path: Type.Optional(Type.String()) })) },
-  { description: "an item that failed; the others are not affected" },
-);
 function resultOrBatch<T extends TObject>(item: T) {
   return Type.Union([
     item,
-    closed({ batch: Type.Array(Type.Union([item, ItemErrors]), { maxItems: BATCH_ITEMS_MAX }) }),
+    closed({ batch: Type.Array(Type.Union([item, BatchItemErrors]), { maxItems: BATCH_ITEMS_MAX }) }),
   ]);
 }
 
@@ -134,6 +138,7 @@ export const VerifyBody = itemOrBatch(
   { ...SIGN_MEMBERS, signature: Type.Optional(Signature) },
   "A message and its signature",
 );
+export const CipherItem = closed(CIPHER_MEMBERS);
 export const EncryptBody = itemOrBatch(
   CIPHER_MEMBERS,
   "Plaintext in `data` (or `message`), at most 64 KiB; `context` must be given again to decrypt. The nonce is always chosen by the server.",
@@ -161,6 +166,7 @@ const AGREE_MEMBERS = {
   ),
 };
 export const AgreeBody = itemOrBatch(AGREE_MEMBERS, "The peer to agree with");
+export const DeriveOptions = closed({ hdwallet: Type.Optional(HdWalletOptions) });
 const DERIVE_MEMBERS = {
   nonce: Type.Optional(
     Type.Integer({
@@ -182,7 +188,7 @@ const DERIVE_MEMBERS = {
   hd_derivation_path: Type.Optional(
     Type.String({ maxLength: PATH_CHARACTERS_MAX, description: "BIP39: m/44'/60'/0'/0/0 unless given" }),
   ),
-  options: Type.Optional(closed({ hdwallet: Type.Optional(HdWalletOptions) })),
+  options: Type.Optional(DeriveOptions),
 };
 export const DeriveKeyBody = itemOrBatch(
   DERIVE_MEMBERS,
@@ -204,7 +210,7 @@ const DETACHED_MEMBERS = {
 export const VerifyDetachedBody = itemOrBatch(DETACHED_MEMBERS, "A message, its signature and the public key");
 
 const Hex = Type.String({ description: "0x-prefixed hex" });
-const SignResult = closed(
+export const SignResult = closed(
   {
     signature: Type.String({ description: "hex without 0x; secp256k1: r(32) || s(32) || v(1)" }),
     address: Type.Optional(Type.String({ description: "account that signed; BIP39 keys" })),
@@ -231,18 +237,18 @@ const SignResult = closed(
   { description: "A signature" },
 );
 export const SignReply = resultOrBatch(SignResult);
-const VerifyResult = closed({ verified: Type.Boolean() });
+export const VerifyResult = closed({ verified: Type.Boolean() });
 export const VerifyReply = resultOrBatch(VerifyResult);
-export const CipherReply = resultOrBatch(
-  closed({ data: Type.String({ description: "ciphertext as 0x-prefixed hex, or the plaintext" }) }),
-);
-export const AgreeReply = resultOrBatch(
-  closed({
-    shared_key: Type.String({
-      description: "32 bytes as 0x-prefixed hex: HKDF of the shared secret with both public keys and the context",
-    }),
+export const CipherResult = closed({
+  data: Type.String({ description: "ciphertext as 0x-prefixed hex, or the plaintext" }),
+});
+export const CipherReply = resultOrBatch(CipherResult);
+export const AgreeResult = closed({
+  shared_key: Type.String({
+    description: "32 bytes as 0x-prefixed hex: HKDF of the shared secret with both public keys and the context",
   }),
-);
+});
+export const AgreeReply = resultOrBatch(AgreeResult);
 
 const BLS_AGGREGATE_MEMBERS = {
   signatures: Type.Optional(
@@ -254,9 +260,8 @@ const BLS_AGGREGATE_MEMBERS = {
   ),
 };
 export const BlsAggregateBody = itemOrBatch(BLS_AGGREGATE_MEMBERS, "Signatures to add up");
-export const BlsAggregateReply = resultOrBatch(
-  closed({ aggregate_signature: Type.String({ description: "hex without 0x" }) }),
-);
+export const BlsAggregateResult = closed({ aggregate_signature: Type.String({ description: "hex without 0x" }) });
+export const BlsAggregateReply = resultOrBatch(BlsAggregateResult);
 const BLS_VERIFY_MEMBERS = {
   messages: Type.Optional(
     Type.Array(Type.String({ maxLength: BLS_MESSAGE_CHARACTERS_MAX }), {
@@ -328,7 +333,7 @@ export const BlsFastBody = itemOrBatch(
 export const Jwks = closed({
   keys: Type.Array(Type.Object({}, { additionalProperties: true, description: "JSON Web Key (RFC 7517)" })),
 });
-const HdAddress = closed(
+export const HdAddress = closed(
   {
     id: Uuid,
     created_at: Timestamp,
@@ -364,4 +369,4 @@ export type BlsFastInput = Static<typeof BlsFastBody>;
 export type BlsPossessionInput = Static<typeof BlsPossessionBody>;
 export type PossessionJson = Static<typeof Possession>;
 export type HdAddressJson = Static<typeof HdAddress>;
-export type ItemErrorsJson = Static<typeof ItemErrors>;
+export type ItemErrorsJson = Static<typeof BatchItemErrors>;

@@ -7,12 +7,12 @@ import Type, { type TProperties } from "typebox";
 
 const SAFE_INTEGER_MAX = Number.MAX_SAFE_INTEGER;
 
-const Quantity = Type.Union(
+const WholeNumber = Type.Union(
   [
     Type.Integer({ minimum: 0, maximum: SAFE_INTEGER_MAX }),
     Type.String({ pattern: "^(0x[0-9a-fA-F]{1,64}|[0-9]{1,78})$" }),
   ],
-  { title: "Quantity", description: "a whole number: as a number up to 2^53 - 1, as decimal text or as hex text" },
+  { title: "WholeNumber", description: "a whole number: as a number up to 2^53 - 1, as decimal text or as hex text" },
 );
 const Address = Type.String({
   title: "EthereumAddress",
@@ -26,17 +26,17 @@ const AccessList = Type.Array(Type.Object({ address: Address, storage_keys: Type
   title: "AccessList",
   description: "EIP-2930",
 });
-const AUTHORIZATION = { chain_id: Quantity, address: Address, nonce: Quantity };
+const AUTHORIZATION = { chain_id: WholeNumber, address: Address, nonce: WholeNumber };
 const CALL = {
-  chain_id: Quantity,
-  nonce: Quantity,
-  gas: Quantity,
+  chain_id: WholeNumber,
+  nonce: WholeNumber,
+  gas: WholeNumber,
   to: Type.Optional(Address),
-  value: Type.Optional(Quantity),
+  value: Type.Optional(WholeNumber),
   data: Type.Optional(Bytes),
   from: Type.Optional(Address),
 };
-const FEES = { max_fee_per_gas: Quantity, max_priority_fee_per_gas: Type.Optional(Quantity) };
+const FEES = { max_fee_per_gas: WholeNumber, max_priority_fee_per_gas: Type.Optional(WholeNumber) };
 const SPELLINGS =
   "Members may also have the spelling of JSON-RPC (`chainId`, `gasPrice`, `gasLimit`, `input`, `maxFeePerGas`); `from`, if given, must be the key's address. A transaction without `to` creates a contract";
 
@@ -47,12 +47,12 @@ function structure<T extends TProperties>(title: string, members: T, description
 
 const LegacyTransaction = structure(
   "LegacyTransaction",
-  { type: Type.Optional(Type.Enum([0, "legacy"])), ...CALL, gas_price: Quantity },
+  { type: Type.Optional(Type.Enum([0, "legacy"])), ...CALL, gas_price: WholeNumber },
   `Type 0, with replay protection (EIP-155). ${SPELLINGS}.`,
 );
 const AccessListTransaction = structure(
   "AccessListTransaction",
-  { type: Type.Enum([1, "eip2930"]), ...CALL, gas_price: Quantity, access_list: Type.Optional(AccessList) },
+  { type: Type.Enum([1, "eip2930"]), ...CALL, gas_price: WholeNumber, access_list: Type.Optional(AccessList) },
   `Type 1 (EIP-2930). ${SPELLINGS}.`,
 );
 const FeeMarketTransaction = structure(
@@ -68,11 +68,14 @@ const SetCodeTransaction = structure(
     to: Address,
     ...FEES,
     access_list: Type.Optional(AccessList),
-    authorization_list: Type.Array(Type.Object({ ...AUTHORIZATION, y_parity: Quantity, r: Quantity, s: Quantity }), {
-      minItems: 1,
-      maxItems: 100,
-      description: "signed authorizations",
-    }),
+    authorization_list: Type.Array(
+      Type.Object({ ...AUTHORIZATION, y_parity: WholeNumber, r: WholeNumber, s: WholeNumber }),
+      {
+        minItems: 1,
+        maxItems: 100,
+        description: "signed authorizations",
+      },
+    ),
   },
   `Type 4 (EIP-7702). ${SPELLINGS}.`,
 );
@@ -92,7 +95,7 @@ const TypedData = structure(
     domain: Type.Object({
       name: Type.Optional(Type.String()),
       version: Type.Optional(Type.String()),
-      chainId: Type.Optional(Quantity),
+      chainId: Type.Optional(WholeNumber),
       verifyingContract: Type.Optional(Address),
       salt: Type.Optional(Word),
     }),

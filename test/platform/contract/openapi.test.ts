@@ -1,12 +1,13 @@
 /** The OpenAPI document: passes a linter without an error, and says what the routes say. */
 import { createConfig, lintFromString } from "@redocly/openapi-core";
+import Type, { type TSchema } from "typebox";
 import { describe, expect, it } from "vitest";
 import { apiRoutes } from "../../../src/api.js";
 import { apiSchemas } from "../../../src/api-schemas.js";
 import { openApiDocument } from "../../../src/platform/contract/openapi.js";
 import { errorCodes } from "../../../src/platform/contract/openapi-failures.js";
 import { readableForm } from "../../../src/platform/contract/readable-form.js";
-import type { RouteSpec } from "../../../src/platform/contract/route.js";
+import { defineRoute, type RouteSpec } from "../../../src/platform/contract/route.js";
 import { serviceRoutes } from "../../../src/platform/service/routes.js";
 import { testRoutes } from "../http/support.js";
 
@@ -182,6 +183,54 @@ describe("the OpenAPI document", () => {
     const text = JSON.stringify(schemas);
     expect(text).not.toContain('{"const":');
     expect(text).not.toMatch(/"anyOf":\[\{"type":"(string|integer|boolean)"[^{}]*\},\{"type":"null"\}\]/);
+  });
+
+  it("names components and the items of lists so that generated code reads well", () => {
+    const all = documentOf(apiRoutes);
+    const names = Object.keys(all.components["schemas"]!);
+    expect(names.filter((name) => /(Option|Answer|Item|Body)\d+/.test(name))).toEqual([]);
+    const numbered = names.filter((name) => /\d$/.test(name) && names.includes(name.replace(/\d+$/, "")));
+    expect(numbered).toEqual([]);
+    const inPlace = Object.values(all.paths)
+      .flatMap((item) => Object.values(item))
+      .filter(({ responses }) => {
+        const schema = responses["200"]?.content?.["application/json"]?.schema as { items?: object } | undefined;
+        return schema?.items !== undefined && !("$ref" in schema.items);
+      });
+    expect(inPlace.map(({ operationId }) => operationId)).toEqual([]);
+  });
+
+  it("refuses two schemas of one name, and names those in unions, lists and beside null by themselves", () => {
+    const member = (text: string) => Type.Object({ a: Type.String({ description: text.repeat(200) }) });
+    const route = (id: string, answer: TSchema) =>
+      defineRoute({
+        id,
+        area: "service",
+        method: "GET",
+        path: `/${id}`,
+        summary: id,
+        auth: "public",
+        responses: { 200: { description: id, schema: answer } },
+      });
+    const many = (part: TSchema) => Type.Object({ part });
+    const framed = Type.Object({
+      either: Type.Union([member("x"), member("y")]),
+      maybe: Type.Union([member("z"), Type.Null()]),
+      list: Type.Array(member("w")),
+    });
+    const routes = [route("one", framed), route("two", Type.Object({ ...framed.properties, more: Type.String() }))];
+    const { components } = openApiDocument(INFO, routes) as unknown as Document;
+    expect(Object.keys(components["schemas"]!).sort()).toEqual([
+      "Error",
+      "OneAnswer",
+      "OneAnswerEither",
+      "OneAnswerListItem",
+      "OneAnswerMaybe",
+      "TwoAnswer",
+    ]);
+    const titled = (text: string) => ({ ...member(text), title: "Same" });
+    const clash = [route("one", many(titled("x"))), route("two", many(titled("y")))];
+    expect(() => openApiDocument(INFO, clash)).toThrow(/component Same\. Name one of them in src\/api-schemas\.ts/);
   });
 
   it("holds what repeats once, under names that last, and says the same as without references", () => {
