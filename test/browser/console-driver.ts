@@ -70,7 +70,8 @@ export class ConsolePage {
     });
   }
 
-  static async open(browser: Browser, look: Look, url: string): Promise<ConsolePage> {
+  /** @param place path on the server */
+  static async open(browser: Browser, look: Look, url: string, place = "/"): Promise<ConsolePage> {
     const context = await browser.newContext({
       viewport: { width: look.width, height: look.height },
       colorScheme: look.theme,
@@ -78,7 +79,7 @@ export class ConsolePage {
     });
     const page = await context.newPage();
     const own = new ConsolePage(page, look, url);
-    await page.goto(url);
+    await page.goto(url + place);
     return own;
   }
 
