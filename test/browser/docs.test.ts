@@ -52,8 +52,6 @@ describe.each(THEMES)("the documentation, $name", (look) => {
     expect(top).toBeGreaterThan(0);
     expect(top).toBeLessThan(look.height);
     expect(await own.page.locator("body").getAttribute("class")).toContain(`${look.theme}-mode`);
-    // Scalar fades from one theme to the other; a colour on its way is no colour that anybody reads.
-    await own.page.waitForFunction("document.getAnimations().every((each) => !(each instanceof CSSTransition))");
     expect(await own.faults("docs")).toEqual([]);
   });
 

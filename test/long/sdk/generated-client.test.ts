@@ -37,7 +37,7 @@ const prover: Prover = created.data;
 const isReady: boolean = prover.status === "provisioned" && prover.trusted_setup !== "transparent";
 const path = { id: prover.id };
 const made = await api.POST("/api/v1/provers/{id}/prove", { params: { path }, body: { witness: { X: "3", Y: "35" } } });
-const proof = made.data?.proof ?? "";
+const proof = made.data !== undefined && "proof" in made.data ? made.data.proof : "";
 const verify = async (Y: string): Promise<boolean | undefined> =>
   (await api.POST("/api/v1/provers/{id}/verify", { params: { path }, body: { proof, witness: { Y } } })).data?.result;
 const missing = await api.GET("/api/v1/provers/{id}", { params: { path: { id: crypto.randomUUID() } } });
