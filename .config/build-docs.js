@@ -23,7 +23,9 @@ const groups = () => JSON.parse(textOf(`${SOURCES}/guides/pages.json`));
 /** Files from which the documentation is made, from the root. */
 export const docsSources = () => [
   ...groups().flatMap(({ pages }) => Object.values(pages)),
-  ...["code-samples.ts", "start.ts", "reference.css", "guides.css"].map((name) => `${SOURCES}/browser/${name}`),
+  ...["accessible-parts.ts", "code-samples.ts", "start.ts", "reference.css", "guides.css"].map(
+    (name) => `${SOURCES}/browser/${name}`,
+  ),
   ...["calls.ts", "api-calls.ts"].map((name) => `src/console/browser/parts/${name}`),
   ...[`${SOURCES}/guides/pages.json`, ".config/build-docs.js", ".config/compress.js", "package-lock.json"],
 ];
@@ -125,6 +127,8 @@ function rendered(Marked, path, names) {
     gfm: true,
     renderer: {
       html: ({ text }) => escape(text),
+      // A box to tick on paper: as a field it would need a name, and ticking it would do nothing.
+      checkbox: ({ checked }) => (checked ? "☑ " : "☐ "),
       heading({ tokens, depth, text }) {
         const id = slug(text);
         const content = this.parser.parseInline(tokens);

@@ -31,6 +31,15 @@ const FLAGS = [
   "--disable-component-update",
   "--disable-sync",
 ];
+/** Ends when no colour fades any longer: the end of one fade begins those of the parts that inherit from it. */
+const FADES_ENDED = `(async () => {
+  const fades = () => document.getAnimations().filter((each) => each instanceof CSSTransition);
+  const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+  for (let still = 0; still < 10; still = fades().length === 0 ? still + 1 : 0) {
+    await Promise.allSettled(fades().map(({ finished }) => finished));
+    await frame();
+  }
+})()`;
 const WAIT_MS = 120_000;
 
 /** Starts a browser; throws when there is none. */
@@ -70,7 +79,8 @@ export class ConsolePage {
     });
   }
 
-  static async open(browser: Browser, look: Look, url: string): Promise<ConsolePage> {
+  /** @param place path on the server */
+  static async open(browser: Browser, look: Look, url: string, place = "/"): Promise<ConsolePage> {
     const context = await browser.newContext({
       viewport: { width: look.width, height: look.height },
       colorScheme: look.theme,
@@ -78,7 +88,7 @@ export class ConsolePage {
     });
     const page = await context.newPage();
     const own = new ConsolePage(page, look, url);
-    await page.goto(url);
+    await page.goto(url + place);
     return own;
   }
 
@@ -137,6 +147,8 @@ export class ConsolePage {
   async faults(picture: string): Promise<string[]> {
     if (PICTURES !== undefined)
       await this.page.screenshot({ path: join(PICTURES, `console-${picture}-${this.#look.name}.png`), fullPage: true });
+    // A colour that fades into another is no colour that anybody reads.
+    await this.#run<undefined>(FADES_ENDED);
     // The page's policy refuses scripts that are added; the debugger may run them.
     const result = await this.#run<AxeResult>(`${AXE}; axe.run(document, { resultTypes: ["violations"] })`);
     const found = result.violations.flatMap(({ id, nodes }) =>

@@ -3,6 +3,7 @@
  * signs in here gets an access token that lives as long as the page; it is stored nowhere.
  */
 import type { Method } from "../../console/browser/parts/calls.js";
+import { keepAccessible } from "./accessible-parts.js";
 import { typeScriptSample, type Operation } from "./code-samples.js";
 
 interface OpenApi {
@@ -24,7 +25,22 @@ declare const Scalar: { createApiReference(selector: string, configuration: obje
 
 /** All that the page offers beside curl would be code without the SDK. */
 const OTHER_CLIENTS = [
-  ...["c", "clojure", "csharp", "dart", "fsharp", "go", "http", "java", "js", "kotlin", "node", "objc", "ocaml"],
+  ...[
+    "c",
+    "clojure",
+    "csharp",
+    "dart",
+    "fsharp",
+    "go",
+    "http",
+    "java",
+    "js",
+    "julia",
+    "kotlin",
+    "node",
+    "objc",
+    "ocaml",
+  ],
   ...["php", "powershell", "python", "r", "ruby", "rust", "swift"],
 ];
 
@@ -125,6 +141,7 @@ async function start(): Promise<void> {
   if (!answer.ok) throw new Error(`openapi.json could not be read: status ${answer.status}`);
   const api = asShown((await answer.json()) as OpenApi);
   const reference = Scalar.createApiReference("#reference", configurationOf(api, ""));
+  keepAccessible(document.body);
   connectForm((token) => {
     reference.updateConfiguration(configurationOf(api, token));
   });
