@@ -33,7 +33,7 @@ export const JSON_TYPE = "application/json; charset=UTF-8";
 const EVERY_ANSWER: readonly (readonly [string, string])[] = [
   [
     "Access-Control-Allow-Headers",
-    "Accept, Accept-Encoding, Authorization, Cache-Control, Content-Length, Content-Type, Idempotency-Key, Origin, User-Agent, X-CSRF-Token, X-Requested-With",
+    "Accept, Accept-Encoding, Authorization, Cache-Control, Content-Length, Content-Type, Idempotency-Key, Origin, Prefer, User-Agent, X-CSRF-Token, X-Requested-With",
   ],
   ["Access-Control-Allow-Methods", "GET, POST, PUT, DELETE, OPTIONS"],
   ["Access-Control-Allow-Origin", "*"],
