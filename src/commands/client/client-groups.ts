@@ -5,6 +5,7 @@ export const CLIENT_GROUPS: Readonly<Record<string, string>> = {
   whoami: "say who is logged in",
   circuit: "begin, check, deploy and list circuits",
   prove: "make a proof",
+  job: "follow and cancel proofs that are made as jobs",
   verify: "verify a proof",
   artifacts: "download files of provers",
   vault: "make, list and delete vaults",

@@ -5,6 +5,7 @@ import { StartError } from "../../platform/start-error.js";
 import {
   ApiError,
   ConnectionError,
+  JobError,
   ProvisioningError,
   StreamEndedError,
   TimeoutError,
@@ -47,7 +48,8 @@ export async function runClientCommand(args: readonly string[]): Promise<number>
 /** Returns the exit status of a failure; undefined for one that nobody has designed. */
 export function exitStatus(error: unknown): number | undefined {
   if (error instanceof NotSignedInError || error instanceof StreamEndedError) return EXIT.notSignedIn;
-  if (error instanceof ProvisioningError || error instanceof TransactionError) return EXIT.failed;
+  if (error instanceof ProvisioningError || error instanceof TransactionError || error instanceof JobError)
+    return EXIT.failed;
   if (error instanceof ConnectionError || error instanceof TimeoutError) return EXIT.unreachable;
   if (error instanceof ApiError) {
     if (error.status === 401 || error.code === "invalid_grant") return EXIT.notSignedIn;

@@ -27,7 +27,7 @@ export const COMMAND_TABLE: readonly CommandSpec[] = [
 /** Exit statuses of the client's commands. */
 export const EXIT_STATUSES: readonly (readonly [status: number, meaning: string])[] = [
   [0, "done"],
-  [1, "the answer is no: a proof or signature is not valid, a circuit does not compile, a transaction failed"],
+  [1, "the answer is no: a proof or signature is not valid, a circuit does not compile, a transaction or job failed"],
   [2, "wrong use"],
   [3, "the server refuses"],
   [4, "not logged in, or the password is wrong"],

@@ -1,8 +1,10 @@
-/** `proofwright prove`, `verify` and `artifacts pull`. */
+/** `proofwright prove`, `verify`, `job wait` and `artifacts pull`. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { StartError } from "../../platform/start-error.js";
+import { ProgressLine } from "../../progress-line.js";
 import type { Proofwright } from "../../sdk/proofwright.js";
+import type { ProveResult } from "../../sdk/types.js";
 import { parseJson, readTextFile } from "../read-text-file.js";
 import { printResult } from "./print-result.js";
 import { signedIn, type ClientFlags } from "./signed-in.js";
@@ -10,20 +12,49 @@ import { signedIn, type ClientFlags } from "./signed-in.js";
 type ProveBody = Parameters<Proofwright["provers"]["prove"]>[1];
 type VerifyBody = Parameters<Proofwright["provers"]["verify"]>[1];
 
+/** The proof in snarkjs' form beside the server's own. */
+const FORM = { format: "snarkjs" } as const;
+/** A job has a day at most. */
+const WAIT_MS = 86_400_000;
 /** As long as the server's longest body of inputs. */
 const INPUT_BYTES_MAX = 64 * 1024 * 1024;
 /** Names of files that the server gives; none leads out of the folder. */
 const ARTIFACT_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
-interface ProveFlags extends ClientFlags {
-  readonly inputs: string;
+interface OutputFlags extends ClientFlags {
   readonly output?: string;
+}
+
+interface ProveFlags extends OutputFlags {
+  readonly inputs: string;
+  /** Answers at once with a job that makes the proof. */
+  readonly async: boolean;
 }
 
 /** Proves with a file of inputs by signal name. The answer goes to the file --output, or to standard output. */
 export async function runProve(prover: string, flags: ProveFlags): Promise<number> {
   const witness = await readObject<NonNullable<ProveBody["witness"]>>(flags.inputs);
-  const answer = await (await signedIn(flags)).provers.prove(prover, { witness }, { format: "snarkjs" });
+  const client = await signedIn(flags);
+  if (!flags.async) return await writeProof(await client.provers.prove(prover, { witness }, FORM), flags);
+  const job = await client.jobs.start(prover, { witness }, FORM);
+  printResult(flags, job, () => [
+    `The proof is made by the job ${job.id}; \`proofwright job wait ${job.id}\` waits for it.`,
+  ]);
+  return 0;
+}
+
+/** Waits for the proof of a job, which goes where that of prove goes. A signal ends the wait, and not the job. */
+export async function runJobWait(id: string, flags: OutputFlags): Promise<number> {
+  const { jobs } = await signedIn(flags);
+  const proof = process.stderr.isTTY
+    ? await new ProgressLine(process.stderr).step(id, async (report) =>
+        jobs.waitUntilDone(id, { onProgress: ({ progress, status }) => report(progress, status), timeoutMs: WAIT_MS }),
+      )
+    : await jobs.waitUntilDone(id, { timeoutMs: WAIT_MS });
+  return await writeProof(proof, flags);
+}
+
+async function writeProof(answer: ProveResult, flags: OutputFlags): Promise<number> {
   const text = JSON.stringify(answer);
   if (flags.output === undefined) {
     process.stdout.write(`${text}\n`);

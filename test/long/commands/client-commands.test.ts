@@ -182,6 +182,22 @@ describe("a circuit's folder", () => {
     const wrong = file("wrong.json", { a: "3" });
     expect(await run(["prove", deployed.id, `--inputs=${wrong}`])).toMatchObject({ status: 3, output: "" });
 
+    const started = await run([...proving, "--async", "--json"]);
+    expect(started).toMatchObject({ status: 0, errors: "" });
+    const { id: job } = JSON.parse(started.output) as { id: string };
+    const waited = await run(["job", "wait", job]);
+    expect(waited).toMatchObject({ status: 0, errors: "" });
+    expect(JSON.parse(waited.output)).toMatchObject({ public_signals: ["33"] });
+    expect((await run(["job", "list", "--status=succeeded"])).output).toContain(`${job}  `);
+    expect((await run(["job", "show", job, "--json"])).output).toContain('"status":"succeeded"');
+    expect(await run(["job", "cancel", job])).toMatchObject({ status: 0, errors: "" });
+    expect(await run(["job", "show", job])).toMatchObject({ status: 3, output: "" });
+    const unequal = file("unequal.json", { a: "3", b: "11", c: "34" });
+    const doomed = await run(["prove", deployed.id, `--inputs=${unequal}`, "--async", "--json"]);
+    const failed = await run(["job", "wait", (JSON.parse(doomed.output) as { id: string }).id]);
+    expect(failed).toMatchObject({ status: 1, output: "" });
+    expect(failed.errors).toMatch(/^proofwright: .+\n$/);
+
     const to = join(folder, "files");
     const pulled = await run(["artifacts", "pull", deployed.id, "verifying_key.json", `--to=${to}`]);
     expect(pulled).toMatchObject({ status: 0, errors: "" });
