@@ -3,13 +3,13 @@ import { execFile } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { build } from "esbuild";
-import ts from "typescript";
+import { build, transform } from "esbuild";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PACKAGE_ROOT } from "../../../src/platform/files/package-root.js";
 import { packedPackage, type PackedPackage } from "../../support/packed-package.js";
 import { startServer, type TestServer } from "../../support/server.js";
 import { removeFolder } from "../../support/temporary-folder.js";
+import { typeFaults } from "../../support/type-faults.js";
 
 const run = promisify(execFile);
 let packed: PackedPackage;
@@ -27,24 +27,9 @@ afterAll(async () => {
 
 /** Faults that TypeScript finds in files of the app, in its strictest form and with every declaration checked. */
 function faultsOf(...files: string[]): string[] {
-  const options: ts.CompilerOptions = {
-    ...{ strict: true, noEmit: true, skipLibCheck: false, exactOptionalPropertyTypes: true },
-    module: ts.ModuleKind.NodeNext,
-    moduleResolution: ts.ModuleResolutionKind.NodeNext,
-    target: ts.ScriptTarget.ES2022,
-    lib: ["es2023", "dom", "dom.asynciterable", "dom.iterable"].map((name) => `lib.${name}.d.ts`),
-    types: [],
-  };
-  const program = ts.createProgram(
-    files.map((file) => join(packed.app, file)),
-    options,
-  );
-  const own = ts
-    .getPreEmitDiagnostics(program)
-    .filter(({ file: at }) => at === undefined || !at.fileName.includes("/typebox/"));
-  return own.map(
-    ({ file: at, messageText }) => `${at?.fileName ?? ""}: ${ts.flattenDiagnosticMessageText(messageText, "\n")}`,
-  );
+  const lib = ["es2023", "dom", "dom.asynciterable", "dom.iterable"];
+  const faults = typeFaults(packed.app, files, { noEmit: true, skipLibCheck: false, lib, types: [] });
+  return faults.filter((line) => !line.includes("/typebox/"));
 }
 
 /** The program that the README shows. */
@@ -92,11 +77,8 @@ describe("the packed package", () => {
   it("does what the README says", async () => {
     const block = readmeBlock();
     expect(block).toContain('from "proofwright"');
-    const program = ts.transpile(block.replace("http://127.0.0.1:8080", server.url), {
-      module: ts.ModuleKind.ESNext,
-      target: ts.ScriptTarget.ES2022,
-    });
-    writeFileSync(join(packed.app, "readme.mjs"), program);
+    const { code } = await transform(block.replace("http://127.0.0.1:8080", server.url), { loader: "ts" });
+    writeFileSync(join(packed.app, "readme.mjs"), code);
     const { stdout } = await run(process.execPath, ["readme.mjs"], { cwd: packed.app });
     expect(stdout).toContain("{ result: true, offline: true }\n");
     expect(stdout).toContain("100 % ");
@@ -106,8 +88,14 @@ describe("the packed package", () => {
   it("has declarations that hold, with the types of a browser alone too", () => {
     writeFileSync(join(packed.app, "package.json"), JSON.stringify({ type: "module" }));
     writeFileSync(join(packed.app, "readme.ts"), readmeBlock());
+    writeFileSync(
+      join(packed.app, "wrong.ts"),
+      'import { Proofwright } from "proofwright";\nexport const made = new Proofwright(7);\n',
+    );
     // In one program: most of the time goes into the declarations of the package.
-    expect(faultsOf("app.ts", "readme.ts")).toEqual([]);
+    expect(faultsOf("app.ts", "readme.ts", "wrong.ts")).toEqual([
+      expect.stringMatching(/^wrong\.ts\(2,\d+\): error TS2345:/),
+    ]);
   });
 
   it("costs an app only what it uses", async () => {

@@ -1,0 +1,2 @@
+/** A style sheet, which the build takes into the script's own. */
+declare module "*.css";
