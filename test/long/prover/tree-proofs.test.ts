@@ -12,7 +12,8 @@ import type { TestRegistry } from "../../prover/support.js";
 import { hex, MemoryDenseTree, MemorySparseTree } from "../../support/trees.js";
 import { subject } from "../../vault/support.js";
 
-const LEVELS = 32;
+/** Deeper than any path of the tests; a circuit of 32 levels takes four times as long to make. */
+const LEVELS = 8;
 const owner = subject();
 const read = (path: string): string => readFileSync(join(PACKAGE_ROOT, "circuits", path), "utf8");
 const decimal = (text: string): string => BigInt(`0x${text}`).toString();

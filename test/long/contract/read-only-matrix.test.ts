@@ -5,16 +5,16 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { ROUTE_LIST } from "../../src/api.js";
-import { holdsAll, permissionBits } from "../../src/platform/auth/permissions.js";
-import type { RouteSpec } from "../../src/platform/contract/route.js";
-import { ceremonyRoutes } from "../../src/prover/ceremonies/ceremony-routes.js";
-import { openStoreReader } from "../../src/platform/store/lmdb/lmdb-store.js";
-import { startAnvil, type Anvil } from "../support/anvil.js";
-import { textOf } from "../support/response.js";
-import { startServer, type TestServer } from "../support/server.js";
-import { bodyOf, idOf, inWorkableOrder, newTenant, PASSWORD, pathOf, type Tenant } from "../support/tenants.js";
-import { newFolder } from "../support/temporary-folder.js";
+import { ROUTE_LIST } from "../../../src/api.js";
+import { holdsAll, permissionBits } from "../../../src/platform/auth/permissions.js";
+import type { RouteSpec } from "../../../src/platform/contract/route.js";
+import { ceremonyRoutes } from "../../../src/prover/ceremonies/ceremony-routes.js";
+import { openStoreReader } from "../../../src/platform/store/lmdb/lmdb-store.js";
+import { startAnvil, type Anvil } from "../../support/anvil.js";
+import { textOf } from "../../support/response.js";
+import { startServer, type TestServer } from "../../support/server.js";
+import { bodyOf, idOf, inWorkableOrder, newTenant, PASSWORD, pathOf, type Tenant } from "../../support/tenants.js";
+import { newFolder } from "../../support/temporary-folder.js";
 
 /** Without it the issuer would be the address, and tokens would become invalid with the first server. */
 const ENV = { PROOFWRIGHT_ISSUER: "https://read-only.example.com", PROOFWRIGHT_MODE: "development" };

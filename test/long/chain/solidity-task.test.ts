@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import type { SolidityRequest, SolidityResult } from "../../../../src/engine/solidity/compile-solidity.js";
-import { probeSandboxTools } from "../../../../src/platform/pool/process-sandbox.js";
-import { Sandbox } from "../../../../src/platform/pool/sandbox.js";
-import { ProcessTasks, type ProcessTaskLimits } from "../../../../src/platform/pool/process-task.js";
+import type { SolidityRequest, SolidityResult } from "../../../src/engine/solidity/compile-solidity.js";
+import { probeSandboxTools } from "../../../src/platform/pool/process-sandbox.js";
+import { Sandbox } from "../../../src/platform/pool/sandbox.js";
+import { ProcessTasks, type ProcessTaskLimits } from "../../../src/platform/pool/process-task.js";
 import {
   compileSolidityInProcess,
   SOLIDITY_PROCESS_LIMITS,
   type SolidityTaskResult,
-} from "../../../../src/chain/contracts/builds/solidity-task.js";
+} from "../../../src/chain/contracts/builds/solidity-task.js";
 
 // Untrusted Solidity as an attacker would send it. Each source ends in a named failure, none in a crash of the process.
 

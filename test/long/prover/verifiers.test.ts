@@ -10,10 +10,10 @@ import type { ReceiptKeySet } from "../../../src/prover/receipts/receipt-schemas
 import { proverRoutes } from "../../../src/prover/routes.js";
 import type { ProveResult, Prover, VerifyResult } from "../../../src/prover/schemas.js";
 import { verifyReceipt } from "../../../src/verify-receipt.js";
-import { failureOf, never, principalOf, provision, register } from "../support.js";
-import { describeVerifier } from "./scheme-suite.js";
-import { expectMuteStrangerServed } from "./stranger.js";
-import { openChainedRegistry, type ChainedRegistry } from "./support.js";
+import { failureOf, never, principalOf, provision, register } from "../../prover/support.js";
+import { describeVerifier } from "../../prover/on-chain/scheme-suite.js";
+import { expectMuteStrangerServed } from "../../prover/on-chain/stranger.js";
+import { openChainedRegistry, type ChainedRegistry } from "../../prover/on-chain/support.js";
 
 /** Its inputs are not known to the server. */
 const SOURCE =
