@@ -6,6 +6,9 @@ interface ProgressOutput {
   write(text: string): unknown;
 }
 
+/** Takes the share that is done (0 to 1), a short text, and the milliseconds that are probably left, where known. */
+export type ReportStep = (share: number, text: string, remainingMs?: number | null) => void;
+
 const BAR_WIDTH = 24;
 const TITLE_WIDTH = 36;
 
@@ -16,14 +19,16 @@ export class ProgressLine {
     this.#output = output;
   }
 
-  /** Runs one step and prints its title and duration. The work may report the share done (0 to 1) and a short text. */
-  async step<T>(title: string, work: (report: (share: number, text: string) => void) => Promise<T>): Promise<T> {
+  /** Runs one step and prints its title and duration. */
+  async step<T>(title: string, work: (report: ReportStep) => Promise<T>): Promise<T> {
     const startedMs = performance.now();
     let lastText = "";
-    const report = (share: number, text: string): void => {
+    const report: ReportStep = (share, text, remainingMs) => {
       const seconds = ((performance.now() - startedMs) / 1000).toFixed(0);
       if (this.#output.isTTY === true)
-        this.#output.write(`\r\u001b[K  ${title.padEnd(TITLE_WIDTH)} ${bar(share)} ${seconds} s  ${text}`);
+        this.#output.write(
+          `\r\u001b[K  ${title.padEnd(TITLE_WIDTH)} ${bar(share)} ${seconds} s  ${text}${timeLeft(remainingMs)}`,
+        );
       else if (text !== lastText) this.#output.write(`    ${title}: ${text} (${(share * 100).toFixed(0)} %)\n`);
       lastText = text;
     };
@@ -58,6 +63,11 @@ export class ProgressLine {
 function bar(share: number): string {
   const filled = Math.round(Math.min(1, Math.max(0, share)) * BAR_WIDTH);
   return `[${"#".repeat(filled)}${"-".repeat(BAR_WIDTH - filled)}]`;
+}
+
+function timeLeft(ms: number | null | undefined): string {
+  const seconds = Math.round((ms ?? 0) / 1000);
+  return seconds < 1 ? "" : `, about ${String(seconds)} s left`;
 }
 
 function duration(ms: number): string {

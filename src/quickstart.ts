@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { PACKAGE_ROOT } from "./platform/files/package-root.js";
-import { ProgressLine } from "./progress-line.js";
+import { ProgressLine, type ReportStep } from "./progress-line.js";
 import { ProvisioningError, TimeoutError } from "./sdk/errors.js";
 import { Proofwright } from "./sdk/proofwright.js";
 
@@ -91,18 +91,14 @@ async function proveCircuit(api: Proofwright, line: ProgressLine, identifier: st
     throw new QuickstartFailure("a proof was accepted for another public input");
 }
 
-async function provision(
-  api: Proofwright,
-  identifier: string,
-  report: (share: number, text: string) => void,
-): Promise<string> {
+async function provision(api: Proofwright, identifier: string, report: ReportStep): Promise<string> {
   const name = `quickstart ${identifier}`;
   const { id } = await api.provers.create({ identifier, proving_scheme: "groth16", curve: "BN254", name });
   try {
     await api.provers.waitUntilProvisioned(id, {
       timeoutMs: PROVISION_TIMEOUT_MS,
-      onProgress: ({ progress, step }) => {
-        report(progress, step);
+      onProgress: ({ progress, step, remaining_ms }) => {
+        report(progress, step, remaining_ms);
       },
     });
     return id;

@@ -7,17 +7,20 @@ import type { CompileLimits, CompileRequest, CompileResult } from "../src/engine
 import { runProcessEntry } from "../src/engine/process/process-entry.js";
 
 await runProcessEntry(
-  async ({
-    request,
-    limits,
-    compiler,
-  }: {
-    request: CompileRequest;
-    limits: CompileLimits;
-    compiler?: NativeCompiler;
-  }): Promise<CompileResult> =>
+  async (
+    {
+      request,
+      limits,
+      compiler,
+    }: {
+      request: CompileRequest;
+      limits: CompileLimits;
+      compiler?: NativeCompiler;
+    },
+    report,
+  ): Promise<CompileResult> =>
     compiler === undefined
-      ? await compileCircuit(request, limits)
+      ? await compileCircuit(request, limits, report)
       : // The working folder of the process is its private one.
         compileNatively(request, limits, { compiler, folder: process.cwd() }),
 );

@@ -79,6 +79,8 @@ import { BuiltInCircuits, type SourceLimits } from "./provisioning/sources.js";
 import { Imports } from "./imports/imports.js";
 import { Uploads, type UploadLimits } from "./imports/uploads.js";
 import { SourceFiles } from "./provisioning/source-files.js";
+import { placeOf } from "./provisioning/prover-steps.js";
+import { ProvisioningProgress } from "./provisioning/provisioning-progress.js";
 import { StatusWatch } from "./provisioning/status-watch.js";
 import { createProofStores, openProofStores } from "./stores/create-proof-stores.js";
 import { storeHandlers } from "./stores/store-handlers.js";
@@ -238,12 +240,12 @@ export function createProverRegistry(
   const powers = new PowersRecords({ store });
   const files = usedFiles(artifacts, { repository, powers });
   const { strings, ...published } = openReferenceStrings(options, dependencies, { repository, powers, files });
-  const watch = new StatusWatch();
+  const [watch, progress] = [new StatusWatch(), new ProvisioningProgress(clock)];
   const kept = { store, repository, catalog, vault, stores, proofRemovals, clock };
   const { access, places, labelling, sharing } = createUse(kept);
   const trees = createProofStores({ ...dependencies, vault, stores, repository, catalog, access, places, turnOf });
   const uploadBytesMax = options.uploadBytesMax ?? UPLOAD_BYTES_MAX;
-  const parts = { repository, files, catalog, builtIns, pins, strings, vault, watch, turnOf, powers };
+  const parts = { repository, files, catalog, builtIns, pins, strings, vault, watch, progress, turnOf, powers };
   const proofs = createProofs({ ...parts, ...trees, access, places, stores, artifacts, resident, events, clock, pace });
   const bounded = { ...options, uploadBytesMax };
   const { queue, analyses, ceremonies, ...provisioned } = createProvisioning(bounded, dependencies, parts);
@@ -253,8 +255,8 @@ export function createProverRegistry(
   const chained = createChained(dependencies, { ...parts, ...provisioned, ...made, access, proofs });
   const downloads = new ProverFiles({ ...parts, access, artifacts, imports, ...made });
   const service = new ProverService(serviceLimits(options), {
-    ...{ store, repository, artifacts, vault, catalog, origins, stores, proofs, watch, clock, queue, analyses },
-    ...{ files, imports, strings, downloads, access, places, proofRemovals },
+    ...{ store, repository, artifacts, vault, catalog, origins, stores, proofs, clock, queue, analyses },
+    ...{ files, imports, strings, downloads, access, places, proofRemovals, watch, progress },
     ...{ ceremonies: ceremonies.registration, ...chained, requireTenant: dependencies.requireTenant },
   });
   const attesting = createReceipts(options.receiptIssuer ?? UNNAMED_ISSUER, dependencies, { ...parts, ...made });
@@ -441,6 +443,7 @@ interface ProvisioningParts extends Pick<
 > {
   readonly builtIns: BuiltInCircuits;
   readonly watch: StatusWatch;
+  readonly progress: ProvisioningProgress;
   readonly turnOf: (subject: Subject) => string;
   readonly repository: ProverRepository;
   readonly powers: PowersRecords;
@@ -459,7 +462,7 @@ function createProvisioning(
   readonly verifierQueue: VerifierQueue;
 } {
   const { jobs, artifacts, events, clock, log, analyzer, ceremonyCompute } = dependencies;
-  const { repository, files, catalog, builtIns, watch, turnOf } = parts;
+  const { repository, files, catalog, builtIns, watch, progress, turnOf } = parts;
   const records = new CeremonyRecords(dependencies);
   const ceremony = { ...parts, ...dependencies, records, compute: ceremonyCompute };
   const verifierQueue = new VerifierQueue({ records: repository.verifiers, jobs, watch, clock });
@@ -482,7 +485,13 @@ function createProvisioning(
   );
   const findPowers: PowersRecords["findChecked"] = (sha256) => parts.powers.findChecked(sha256);
   const ceremonies = createCeremonies(options, { ...ceremony, turnOf, provisioning, findPowers });
-  registerProvisioning(jobs, options, { provisioning, watch, turnOf });
+  registerProvisioning(jobs, options, {
+    ...{ provisioning, progress, watch, turnOf },
+    placeOf: (owner, proverId) => {
+      const prover = repository.find(owner, proverId)?.value;
+      return prover === undefined ? undefined : placeOf(prover, catalog.systemOf(prover));
+    },
+  });
   if (analyzer !== undefined)
     registerAnalyses(jobs, {
       ...{ repository, artifacts, files, analyzer, builtIns, events, clock, watch, turnOf },

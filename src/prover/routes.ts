@@ -249,6 +249,7 @@ export const proverRoutes = {
         status: "provisioned",
         finished: true,
         progress: 1,
+        remaining_ms: 0,
         step: "ready to prove and verify",
         errors: [],
       },

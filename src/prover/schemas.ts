@@ -152,6 +152,12 @@ export const ProverProgress = Type.Object(
     status: Status,
     finished: Type.Boolean({ description: "the status is final: provisioned or failed" }),
     progress: Type.Number({ minimum: 0, maximum: 1 }),
+    remaining_ms: nullable(
+      Type.Integer({
+        minimum: 0,
+        description: "milliseconds that are probably left; null where nothing can be said, as before the work begins",
+      }),
+    ),
     step: Type.String({ description: "the present step, in words" }),
     errors: Type.Array(ProverDiagnostic),
   },

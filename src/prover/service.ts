@@ -22,7 +22,7 @@ import { bringsKey, type CircuitOrigins } from "./circuit-origins.js";
 import { isWaitingForFiles } from "./imports/import-files.js";
 import type { Imports } from "./imports/imports.js";
 import { givenLabels, type GivenLabels } from "./labels/labels.js";
-import { isFinished, progressOf, stepOf } from "./provisioning/lifecycle.js";
+import { isFinished, stepOf } from "./provisioning/lifecycle.js";
 import { readAnalysis } from "./analysis/analyses.js";
 import type { CircuitAnalysis } from "./analysis/analysis-schemas.js";
 import type { OnChainVerification } from "./on-chain/on-chain-verification.js";
@@ -33,7 +33,7 @@ import type { AgreeingContract, Attestation } from "./proofs/attestation.js";
 import { verifyBatchRequest, type BatchRequest } from "./proofs/batch-request.js";
 import type { Proofs } from "./proofs/proofs.js";
 import type { ProofRemovals } from "./proofs/proof-removals.js";
-import { withCompiled } from "./provisioning/prover-steps.js";
+import { placeOf, withCompiled } from "./provisioning/prover-steps.js";
 import { scopeOf, type AnalysisResult, type Listed, type ProverRepository, type StoredProver } from "./repository.js";
 import {
   type CreateProver,
@@ -55,6 +55,7 @@ import type { ProverAccess } from "./sharing/prover-access.js";
 import type { OfferedSystem } from "./providers/provider.js";
 import type { ReferenceStrings } from "./provisioning/reference-strings.js";
 import type { SourceFiles } from "./provisioning/source-files.js";
+import type { ProvisioningProgress } from "./provisioning/provisioning-progress.js";
 import type { StatusWatch } from "./provisioning/status-watch.js";
 import type { ProofStores, WantedStores } from "./stores/proof-stores.js";
 import type { SpendRequest } from "./stores/spending.js";
@@ -101,6 +102,7 @@ interface ProverServiceDependencies {
   readonly access: ProverAccess;
   readonly places: Places;
   readonly watch: StatusWatch;
+  readonly progress: ProvisioningProgress;
   readonly clock: Clock;
   readonly requireTenant: RequireTenant;
   readonly queue: ProvisioningQueue;
@@ -208,15 +210,11 @@ export class ProverService {
   progress(owner: Subject, id: string): ProverProgress {
     const prover = this.#find(owner, id).value;
     const { status, errors } = prover;
-    const { setup } = this.#with.catalog.systemOf(prover);
-    return {
-      id,
-      status,
-      finished: isFinished(status),
-      progress: progressOf(status, this.#with.watch.shareOf(id), setup),
-      step: stepOf(status, setup),
-      errors,
-    };
+    const place = placeOf(prover, this.#with.catalog.systemOf(prover));
+    const { progress, remainingMs } = this.#with.progress.of(id, place);
+    const isFinal = isFinished(status);
+    const step = stepOf(place);
+    return { id, status, finished: isFinal, progress, remaining_ms: isFinal ? 0 : remainingMs, step, errors };
   }
 
   /**

@@ -118,7 +118,7 @@ async function whenReady(client: Proofwright, { id, name }: Prover): Promise<Pro
   if (!process.stderr.isTTY) return await client.provers.waitUntilProvisioned(id);
   return await new ProgressLine(process.stderr).step(name, async (report) =>
     client.provers.waitUntilProvisioned(id, {
-      onProgress: ({ progress, step }) => report(progress, step),
+      onProgress: ({ progress, step, remaining_ms }) => report(progress, step, remaining_ms),
     }),
   );
 }

@@ -9,6 +9,7 @@ import { boundDiagnostics, LIBRARY_FOLDER, ownError, parseDiagnostics, SOURCE_FO
 import type { Diagnostic } from "./diagnostics.js";
 import { lastWords, panicOf } from "./compiler/compiler-report.js";
 import { reachedFiles, type ReachedFiles } from "./compiler/included-files.js";
+import { CompileProgress } from "./compiler/compile-progress.js";
 import { MemoryFs, MemoryFsLimitError } from "./compiler/memory-fs.js";
 import { runNativeCompiler, type NativeCompiler, type NativeRun } from "./compiler/native-compiler.js";
 import { R1csFormatError, readR1csHeader, type R1csHeader } from "./r1cs.js";
@@ -94,17 +95,20 @@ const TERMINAL_BYTES_MAX = 64 * 1024 * 1024;
 /**
  * Compiles a circuit with constraint analysis on, whose results are warnings. Cost: 0.1 s for a small circuit, about
  * 10 s and 1 GB for 63,000 constraints. Never ends on an endless loop at compile time.
+ * @param onProgress called with the share that is done, 0 to 1, a few times
  * @returns the files, or `source_invalid` with the compiler's errors, or `circuit_too_large` when a limit was reached
  * @example await compileCircuit({ sources: { "main.circom": text }, main: "main.circom", curve: "BN254" })
  */
 export async function compileCircuit(
   request: CompileRequest,
   limits: CompileLimits = DEFAULT_COMPILE_LIMITS,
+  onProgress?: (share: number) => void,
 ): Promise<CompileResult> {
   const problems = checkSources(request);
   if (problems.length > 0) return { ok: false, code: "source_invalid", diagnostics: boundDiagnostics(problems) };
   const toolchain = await loadToolchain(limits.compilerPagesMax);
-  const { files, searched } = layOut(request, toolchain.library, limits);
+  const watcher = onProgress === undefined ? undefined : new CompileProgress(onProgress);
+  const { files, searched } = layOut(request, toolchain.library, limits, watcher);
   const failure = runCompiler(toolchain, files, { request, searched });
   return failure ?? collectOutput(files, request, toolchain, limits);
 }
@@ -151,11 +155,13 @@ function layOut(
   request: CompileRequest,
   library: Toolchain["library"],
   limits: CompileLimits,
+  watcher?: CompileProgress,
 ): { readonly files: MemoryFs; readonly searched: readonly string[] } {
   const files = new MemoryFs({
     bytesMax: limits.outputBytesMax,
     terminalBytesKept: TERMINAL_BYTES_KEPT,
     terminalBytesMax: TERMINAL_BYTES_MAX,
+    ...(watcher === undefined ? {} : { watcher }),
   });
   for (const [path, bytes] of library) files.addFile(`${LIBRARY_FOLDER}/${path}`, bytes);
   const tree = layOutSources(request.sources, (path) => library.has(path));

@@ -30,6 +30,8 @@ interface CompileTaskOptions {
   readonly signal?: AbortSignal;
   /** The operator's own circom, in place of the one in WebAssembly. */
   readonly compiler?: NativeCompiler;
+  /** Called with the share that is done, 0 to 1; the operator's own circom says nothing. */
+  readonly onProgress?: (share: number) => void;
 }
 
 interface CompileMessage {
@@ -107,6 +109,7 @@ export async function compileInProcess(
     limits: processLimits,
     isUntrusted: true,
     ...(options.signal === undefined ? {} : { signal: options.signal }),
+    ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),
   });
   if (outcome.ok) {
     const result = outcome.value;

@@ -158,6 +158,7 @@ export class PooledCompute implements ProverCompute {
           processLimits: compileProcessLimits(given),
           ...(this.#compiler === undefined ? {} : { compiler: withMemory(this.#compiler, memoryMb) }),
           ...signalOf(options),
+          ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),
         });
       },
       isOutOfMemory,

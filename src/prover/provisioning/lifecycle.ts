@@ -31,22 +31,27 @@ const TRANSITIONS: Readonly<Record<ProverStatus, readonly ProverStatus[]>> = {
   failed: [],
 };
 
-/**
- * The progress at which each status begins and ends, 0 to 1, for the status route. Compiling and setup are the long
- * steps.
- */
-const PROGRESS: Readonly<Record<ProverStatus, readonly [number, number]>> = {
-  init: [0, 0],
-  compiling: [0.05, 0.4],
-  compiled: [0.4, 0.4],
-  pending_setup: [0.45, 0.45],
-  running_setup: [0.5, 0.95],
-  deploying_artifacts: [0.95, 0.99],
-  provisioned: [1, 1],
-  failed: [1, 1],
-};
+/** How far a status, or one of its parts, has come when it begins and when it ends, 0 to 1. */
+type Range = readonly [begin: number, end: number];
 
-const PROGRESS_OF_DERIVING = [0.4, 0.95] as const;
+/** What is there of the keys while they are made. */
+export type KeyProgress = "missing" | "unchecked" | "checked";
+
+interface Ranges {
+  readonly compiling: Range;
+  readonly keys: Readonly<Record<KeyProgress, Range>>;
+}
+
+/** By the time that circuits of 30,000 to 90,000 constraints take. */
+const OWN_RANGES: Ranges = {
+  compiling: [0.02, 0.6],
+  keys: { missing: [0.62, 0.86], unchecked: [0.86, 0.97], checked: [0.97, 0.98] },
+};
+/** Polynomials are committed to while the keys are made, and once more while they are checked. */
+const UNIVERSAL_RANGES: Ranges = {
+  compiling: [0.02, 0.2],
+  keys: { missing: [0.22, 0.55], unchecked: [0.55, 0.97], checked: [0.97, 0.98] },
+};
 
 /** The step of each status, in words for people. */
 const STEPS: Readonly<Record<ProverStatus, string>> = {
@@ -74,19 +79,50 @@ export function isFinished(status: ProverStatus): boolean {
  * How a prover's keys are made: by a setup of its circuit's own, or while it is `compiled` from a universal one or from
  * the circuit alone.
  */
-type Setup = "own" | "universal" | "none";
+export type Setup = "own" | "universal" | "none";
+
+/** A prover's place in its provisioning. */
+export interface ProvisioningPlace {
+  readonly status: ProverStatus;
+  /** `own` unless given. */
+  readonly setup?: Setup;
+  /** `missing` unless given. */
+  readonly keys?: KeyProgress;
+}
 
 /**
  * Returns the progress of provisioning, 0 to 1.
- * @param share how much of the status's own work is done, 0 to 1
+ * @param share how much of the work of this place is done, 0 to 1
  */
-export function progressOf(status: ProverStatus, share = 0, setup: Setup = "own"): number {
-  const [begin, end] = derivesKeys(status, setup) ? PROGRESS_OF_DERIVING : PROGRESS[status];
+export function progressOf(place: ProvisioningPlace, share = 0): number {
+  const [begin, end] = rangeOf(place);
   return begin + (end - begin) * Math.min(1, Math.max(0, share));
 }
 
+function rangeOf({ status, setup = "own", keys = "missing" }: ProvisioningPlace): Range {
+  const ranges = setup === "universal" ? UNIVERSAL_RANGES : OWN_RANGES;
+  const [, compiled] = ranges.compiling;
+  switch (status) {
+    case "init":
+      return [0, 0];
+    case "compiling":
+      return ranges.compiling;
+    case "compiled":
+      return derivesKeys(status, setup) ? ranges.keys[keys] : [compiled, compiled];
+    case "pending_setup":
+      return [compiled, compiled];
+    case "running_setup":
+      return ranges.keys[keys];
+    case "deploying_artifacts":
+      return [0.98, 0.99];
+    case "provisioned":
+    case "failed":
+      return [1, 1];
+  }
+}
+
 /** Returns the step in words for people. */
-export function stepOf(status: ProverStatus, setup: Setup = "own"): string {
+export function stepOf({ status, setup = "own" }: ProvisioningPlace): string {
   return derivesKeys(status, setup) ? "deriving the keys and checking them" : STEPS[status];
 }
 

@@ -4,7 +4,7 @@ import type { ArtifactReference } from "../../platform/store/artifacts.js";
 import type { ImportFiles, StoredFile } from "../compute/compute.js";
 import { isVerifierOnly } from "../imports/import-files.js";
 import type { ArtifactName, ArtifactSet, CompiledCircuit, StoredProver } from "../repository.js";
-import { isFinished } from "./lifecycle.js";
+import { isFinished, type ProvisioningPlace, type Setup } from "./lifecycle.js";
 
 /** Steps of provisioning, as its jobs name them. */
 export const PROVISIONING_PHASES = ["compile", "setup", "gates", "keys", "end"] as const;
@@ -28,6 +28,13 @@ export function phaseOf(prover: StoredProver): ProvisioningPhase {
   if (prover.status === "init" || prover.status === "compiling") return "compile";
   if (prover.build.artifacts.proving_key === undefined && !isVerifierOnly(prover)) return "setup";
   return prover.build.gates_passed ? "keys" : "gates";
+}
+
+/** Returns how far a prover with a setup of this kind has come. */
+export function placeOf(prover: StoredProver, { setup }: { readonly setup: Setup }): ProvisioningPlace {
+  const isMissing = prover.build.artifacts.proving_key === undefined && !isVerifierOnly(prover);
+  const keys = isMissing ? "missing" : prover.build.gates_passed ? "checked" : "unchecked";
+  return { status: prover.status, setup, keys };
 }
 
 /** Returns the prover with the results of compiling its circuit. */

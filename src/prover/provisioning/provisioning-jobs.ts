@@ -1,12 +1,14 @@
 /** The durable jobs that provision provers: what queues them, what runs them, and who is told of them. */
 import type { Subject } from "../../platform/auth/principal.js";
 import type { Job } from "../../platform/jobs/job.js";
-import type { JobRunner } from "../../platform/jobs/job-runner.js";
+import type { JobContext, JobRunner } from "../../platform/jobs/job-runner.js";
 import type { Jobs } from "../../platform/jobs/jobs.js";
 import type { StrictEnd } from "../analysis/analyses.js";
 import type { ProvisioningQueue } from "../service.js";
 import { PROVISIONING_PHASES } from "./prover-steps.js";
-import type { Provisioning } from "./provisioning.js";
+import type { Provisioning, ProvisioningLease } from "./provisioning.js";
+import type { ProvisioningPlace } from "./lifecycle.js";
+import type { ProvisioningProgress } from "./provisioning-progress.js";
 import type { StatusWatch } from "./status-watch.js";
 
 export interface ProvisioningJobsOptions {
@@ -26,6 +28,15 @@ const CONCURRENCY = 2;
 /** Small circuits take about as long; of a larger one that gives way, at most this much and one step are lost. */
 const GIVE_WAY_MS = 2_000;
 
+interface ProvisioningJobParts {
+  readonly provisioning: Provisioning;
+  readonly progress: ProvisioningProgress;
+  /** How far a prover has come; undefined where it is gone. */
+  readonly placeOf: (owner: Subject, proverId: string) => ProvisioningPlace | undefined;
+  readonly watch: StatusWatch;
+  readonly turnOf: (subject: Subject) => string;
+}
+
 /**
  * Registers what runs them. A job has the id of its prover, so that either leads to the other. It begins in the first
  * line.
@@ -33,35 +44,35 @@ const GIVE_WAY_MS = 2_000;
 export function registerProvisioning(
   jobs: Jobs,
   options: ProvisioningJobsOptions,
-  {
-    provisioning,
-    watch,
-    turnOf,
-  }: {
-    readonly provisioning: Provisioning;
-    readonly watch: StatusWatch;
-    readonly turnOf: (subject: Subject) => string;
-  },
+  { provisioning, progress, placeOf, watch, turnOf }: ProvisioningJobParts,
 ): void {
+  const leaseOf = (kind: string, job: Job, context: JobContext): ProvisioningLease => ({
+    signal: context.signal,
+    commit: async (phase, commit) => {
+      await context.setPhase(phase, commit);
+      progress.nextStep(job.id);
+    },
+    progress: (share) => {
+      context.progress(share);
+    },
+    ...(kind === PROVISION_LARGE_JOB
+      ? {}
+      : {
+          moveToLargeLine: async () => {
+            await context.moveTo(PROVISION_LARGE_JOB);
+          },
+        }),
+  });
   const runnerOf = (kind: string): JobRunner => ({
     ownerOf: (job) => turnOf(ownerOf(job)),
     run: async (job, context) => {
-      await provisioning.run(ownerOf(job), job.id, {
-        signal: context.signal,
-        commit: async (phase, commit) => {
-          await context.setPhase(phase, commit);
-        },
-        progress: (share) => {
-          context.progress(share);
-        },
-        ...(kind === PROVISION_LARGE_JOB
-          ? {}
-          : {
-              moveToLargeLine: async () => {
-                await context.moveTo(PROVISION_LARGE_JOB);
-              },
-            }),
-      });
+      const place = placeOf(ownerOf(job), job.id);
+      if (place !== undefined) progress.begin(job.id, place);
+      try {
+        await provisioning.run(ownerOf(job), job.id, leaseOf(kind, job, context));
+      } finally {
+        progress.end(job.id);
+      }
     },
     onFailed: (job, fault) => provisioning.failure(ownerOf(job), job.id, fault),
   });
@@ -71,13 +82,13 @@ export function registerProvisioning(
     giveWayMs: options.provisioningGiveWayMs ?? GIVE_WAY_MS,
   });
   jobs.register(PROVISION_LARGE_JOB, runnerOf(PROVISION_LARGE_JOB));
-  jobs.subscribe(({ job, progress }) => {
+  jobs.subscribe(({ job, progress: share }) => {
     if (job.kind !== PROVISION_JOB && job.kind !== PROVISION_LARGE_JOB) return;
-    if (progress === undefined) {
+    if (share === undefined) {
       watch.notify(job.id);
       // The store may be closing; the next start removes what stays.
       provisioning.removeFailed(job.id).catch(() => undefined);
-    } else watch.setShare(job.id, progress);
+    } else progress.report(job.id, share);
   });
 }
 

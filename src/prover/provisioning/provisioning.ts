@@ -73,7 +73,7 @@ export interface ProvisioningDependencies {
 }
 
 /** The lease under which a run works. */
-interface ProvisioningLease {
+export interface ProvisioningLease {
   readonly signal: AbortSignal;
   /**
    * Commits the results of a step together with the name of the next phase. Rejects with StoreConflict, or when the

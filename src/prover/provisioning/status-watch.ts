@@ -1,28 +1,12 @@
-/**
- * Wakes requests of this process that wait for a change of a prover, and holds the progress of its present step.
- * Nothing here is stored.
- */
+/** Wakes requests of this process that wait for a change of a record. Nothing here is stored. */
 
 type Listener = () => void;
 
 export class StatusWatch {
   readonly #listeners = new Map<string, Set<Listener>>();
 
-  readonly #shares = new Map<string, number>();
-
-  /** Sets the share of the present step that is done, 0 to 1; cleared by the next change. */
-  setShare(proverId: string, share: number): void {
-    this.#shares.set(proverId, share);
-  }
-
-  /** The share of the present step that is done, 0 to 1; 0 when nothing was reported. */
-  shareOf(proverId: string): number {
-    return this.#shares.get(proverId) ?? 0;
-  }
-
   /** Wakes the waiting requests; called after a commit that changed or deleted the prover. */
   notify(proverId: string): void {
-    this.#shares.delete(proverId);
     for (const listener of [...(this.#listeners.get(proverId) ?? [])]) listener();
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { compileCircuit } from "../../../src/engine/circuit/compile-circuit.js";
+import { compileCircuit, DEFAULT_COMPILE_LIMITS } from "../../../src/engine/circuit/compile-circuit.js";
 import { DIAGNOSTICS_MAX, SOURCE_BYTES_MAX, SOURCE_FILES_MAX } from "../../../src/engine/circuit/source-limits.js";
 import type { CompileResult } from "../../../src/engine/circuit/compile-circuit.js";
 import { DIAGNOSTICS_CHARS_MAX, parseDiagnostics } from "../../../src/engine/circuit/diagnostics.js";
@@ -22,6 +22,15 @@ describe("compileCircuit", () => {
     const [first, second] = [await compile({ "main.circom": SQUARE }), await compile({ "main.circom": SQUARE })];
     expect(first).toEqual(second);
     expect(constraintsOf(first)).toBe(1);
+  });
+
+  it("tells how far it is, by what the compiler writes", async () => {
+    const shares: number[] = [];
+    const request = { sources: { "main.circom": SQUARE }, main: "main.circom", curve: "BN254" } as const;
+    await compileCircuit(request, DEFAULT_COMPILE_LIMITS, (share) => {
+      shares.push(share);
+    });
+    expect(shares).toEqual([0.45, 0.9, 0.96, 0.99]);
   });
 
   it("finds includes beside the file, below it, above it, and in the shipped library from any folder", async () => {

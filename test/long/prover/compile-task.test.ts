@@ -25,6 +25,24 @@ async function compile(
   return outcome.result;
 }
 
+it("tells how far the compiler is, from its process", async () => {
+  const shares: number[] = [];
+  const source =
+    "template Rounds() { signal input a; signal output b; signal x[40001]; x[0] <== a; for (var i = 0; i < 40000; i++) { x[i + 1] <== x[i] * x[i] + 1; } b <== x[40000]; } component main = Rounds();";
+  const outcome = await compileInProcess(
+    new ProcessTasks(),
+    { sources: { "main.circom": `pragma circom 2.1.0; ${source}` }, main: "main.circom", curve: "BN254" },
+    {
+      processLimits: compileProcessLimits({ memoryMb: 2048, seconds: 60 }),
+      onProgress: (share) => {
+        shares.push(share);
+      },
+    },
+  );
+  expect(outcome).toMatchObject({ settled: true, result: { ok: true } });
+  expect(shares.slice(0, 2)).toEqual([0.45, 0.9]);
+});
+
 it("ends nested templates that double on each level with a named failure", async () => {
   const source =
     "template L(n) { signal input a; signal output b; if (n == 0) { b <== a * a; } else { component c[2]; for (var i = 0; i < 2; i++) { c[i] = L(n - 1); c[i].a <== a + i; } b <== c[0].b * c[1].b; } } component main = L(30);";

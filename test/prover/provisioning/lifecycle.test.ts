@@ -6,8 +6,9 @@ import {
   progressOf,
   stepOf,
 } from "../../../src/prover/provisioning/lifecycle.js";
-import type { ProverStatus } from "../../../src/prover/provisioning/lifecycle.js";
+import type { ProverStatus, ProvisioningPlace } from "../../../src/prover/provisioning/lifecycle.js";
 
+const KEYS = ["missing", "unchecked", "checked"] as const;
 const ALLOWED: readonly (readonly [ProverStatus, ProverStatus])[] = [
   ["init", "compiling"],
   ["init", "compiled"],
@@ -56,14 +57,21 @@ describe("prover lifecycle", () => {
 
   it("gives every step words, and progress that only grows", () => {
     for (const [from, to] of ALLOWED)
-      expect(progressOf(to), `${from} -> ${to}`).toBeGreaterThan(progressOf(from) - 1e-9);
-    for (const [from, to] of ALLOWED)
-      expect(progressOf(to), `end of ${from} -> ${to}`).toBeGreaterThanOrEqual(progressOf(from, 1));
-    expect([progressOf("init"), progressOf("provisioned"), progressOf("running_setup", 7)]).toEqual([
-      0,
-      1,
-      progressOf("running_setup", 1),
-    ]);
-    for (const status of PROVER_STATUSES) expect(stepOf(status)).not.toBe("");
+      expect(progressOf({ status: to }), `${from} -> ${to}`).toBeGreaterThanOrEqual(progressOf({ status: from }, 1));
+    for (const setup of ["own", "universal", "none"] as const) {
+      const status = setup === "own" ? "running_setup" : "compiled";
+      const places: ProvisioningPlace[] = [
+        { status: "init", setup },
+        { status: "compiling", setup },
+        ...KEYS.map((keys) => ({ status, setup, keys }) as const),
+        { status: "deploying_artifacts", setup },
+        { status: "provisioned", setup },
+      ];
+      const ends = places.flatMap((place) => [progressOf(place), progressOf(place, 1)]);
+      expect(ends, setup).toEqual(ends.toSorted((a, b) => a - b));
+    }
+    expect([progressOf({ status: "init" }), progressOf({ status: "provisioned" })]).toEqual([0, 1]);
+    expect(progressOf({ status: "running_setup" }, 7)).toBe(progressOf({ status: "running_setup" }, 1));
+    for (const status of PROVER_STATUSES) expect(stepOf({ status })).not.toBe("");
   });
 });

@@ -35,6 +35,8 @@ export interface ProverStatus {
   readonly status: string;
   readonly finished: boolean;
   readonly progress: number;
+  /** Milliseconds that are probably left. */
+  readonly remaining_ms: number | null;
   readonly step: string;
   readonly errors: readonly Complaint[];
 }

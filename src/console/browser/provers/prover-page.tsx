@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { API } from "../parts/api-calls.js";
 import { Id } from "../parts/copy.js";
 import { CallButton } from "../parts/form.js";
-import { count } from "../parts/format.js";
+import { count, duration } from "../parts/format.js";
 import type { Prover, ProverStatus } from "../parts/records.js";
 import { go } from "../parts/router.js";
 import { Ago, Badge, Facts, Head, Loaded, Panel, Progress, Table, Tabs } from "../parts/ui.js";
@@ -159,6 +159,10 @@ function Figure({ value, word }: { readonly value: number; readonly word: string
 
 const STEPS = ["compiling", "pending_setup", "running_setup", "deploying_artifacts", "provisioned"];
 
+function stepAndTimeLeft({ step, remaining_ms }: ProverStatus): string {
+  return remaining_ms === null || remaining_ms < 1_000 ? step : `${step}, about ${duration(remaining_ms)} left`;
+}
+
 /** Shows how compiling and setting up go on. */
 function Provisioning({ prover, onFinished }: { readonly prover: Prover; readonly onFinished: () => void }) {
   const call = API.proverStatus([prover.id]);
@@ -172,7 +176,7 @@ function Provisioning({ prover, onFinished }: { readonly prover: Prover; readonl
   const at = STEPS.indexOf(status === "compiled" ? "pending_setup" : status);
   return (
     <Panel title="Compiling and setting up">
-      <Progress share={body?.progress ?? 0} label={body?.step ?? "waiting"} />
+      <Progress share={body?.progress ?? 0} label={body === undefined ? "waiting" : stepAndTimeLeft(body)} />
       <ol class="steps">
         {["Compile", "Wait for the setup", "Set up", "Keep the keys", "Ready"].map((title, index) => (
           <li

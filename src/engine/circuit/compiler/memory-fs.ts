@@ -16,6 +16,8 @@ interface MemoryFsOptions {
   readonly terminalBytesKept: number;
   /** Bytes of terminal output after which the compile ends. */
   readonly terminalBytesMax: number;
+  /** Is told what is printed, and of each file that is opened for writing. */
+  readonly watcher?: { printed(text: Uint8Array): void; begun(path: string): void };
 }
 
 interface MemoryFile {
@@ -128,10 +130,12 @@ export class MemoryFs {
   openSync(path: string, flags: number): number {
     if (this.#open.size >= OPEN_FILES_MAX) throw fault("EMFILE");
     const opened = this.#folders.has(path) ? undefined : this.#openFile(path, flags);
-    if (opened !== undefined && (flags & (FLAGS.O_WRONLY | FLAGS.O_RDWR)) === 0) {
+    const isRead = (flags & (FLAGS.O_WRONLY | FLAGS.O_RDWR)) === 0;
+    if (opened !== undefined && isRead) {
       this.#read.add(path);
       this.#lastRead = path;
     }
+    if (!isRead) this.#options.watcher?.begun(path);
     const descriptor = this.#nextDescriptor;
     this.#nextDescriptor += 1;
     this.#open.set(descriptor, { path, file: opened, appends: (flags & FLAGS.O_APPEND) !== 0, position: 0 });
@@ -194,6 +198,7 @@ export class MemoryFs {
     this.#terminalBytes += part.length;
     if (this.#terminalBytes > this.#options.terminalBytesMax)
       throw new MemoryFsLimitError("the compiler printed too much");
+    this.#options.watcher?.printed(part);
     const stream = this.#terminal.get(descriptor) ?? { text: [], kept: 0 };
     const kept = part.slice(0, Math.max(0, this.#options.terminalBytesKept - stream.kept));
     if (kept.length > 0) {
