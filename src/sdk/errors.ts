@@ -107,16 +107,27 @@ export class JobError extends Error {
   }
 }
 
-/** A transaction failed, or another one took its nonce. */
+interface EndedTransaction {
+  readonly id: string;
+  /** `failed`, `replaced` or `cancelled`. */
+  readonly state: string;
+  readonly error: { readonly message: string; readonly code: string } | null;
+}
+
+/** A transaction failed, was cancelled, or another one took its nonce. */
 export class TransactionError extends Error {
   override readonly name = "TransactionError";
+  /** The server's code, or the state where that says all. */
   readonly code: string;
   readonly transactionId: string;
 
-  constructor(transactionId: string, error: { readonly message: string; readonly code: string } | null) {
-    super(error?.message ?? "the transaction failed without a reason");
-    this.code = error?.code ?? "unknown";
-    this.transactionId = transactionId;
+  constructor({ id, state, error }: EndedTransaction) {
+    super(
+      error?.message ??
+        (state === "failed" ? "the transaction failed without a reason" : `the transaction was ${state}`),
+    );
+    this.code = error?.code ?? state;
+    this.transactionId = id;
   }
 }
 

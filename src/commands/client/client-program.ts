@@ -12,8 +12,9 @@ import {
   TransactionError,
 } from "../../sdk/errors.js";
 import { CLIENT_GROUPS } from "./client-groups.js";
-import { COMMON_OPTIONS, CommandInput, wordsOf, type CommandSpec, type OptionSpec } from "./command-spec.js";
+import { COMMON_OPTIONS, wordsOf, type CommandSpec, type OptionSpec } from "./command-spec.js";
 import { COMMAND_TABLE, EXIT_STATUSES } from "./command-table.js";
+import { NameError, withIdsForNames } from "./named-records.js";
 import { withoutControls } from "./print-result.js";
 import { NotSignedInError } from "./signed-in.js";
 
@@ -55,6 +56,7 @@ export function exitStatus(error: unknown): number | undefined {
     if (error.status === 401 || error.code === "invalid_grant") return EXIT.notSignedIn;
     return error.status === 429 || error.status >= 500 ? EXIT.unreachable : EXIT.refused;
   }
+  if (error instanceof NameError) return EXIT.refused;
   if (error instanceof StartError || error instanceof AppError) return EXIT.usage;
   return error instanceof Error && "code" in error && "syscall" in error ? EXIT.usage : undefined;
 }
@@ -69,6 +71,12 @@ function sentenceOf(error: unknown): string {
 function createProgram(settle: (status: number) => void): Command {
   const program = new Command("proofwright").exitOverride();
   program.configureHelp({ showGlobalOptions: false });
+  // As all other sentences begin; the commands below take this over.
+  program.configureOutput({
+    outputError: (text, write) => {
+      write(text.replace(/^error: /, "proofwright: "));
+    },
+  });
   const groups = new Map<string, Command>();
   for (const spec of COMMAND_TABLE) {
     const [first = "", second] = wordsOf(spec);
@@ -76,7 +84,8 @@ function createProgram(settle: (status: number) => void): Command {
       add(program, spec.usage, spec, settle);
       continue;
     }
-    const group = groups.get(first) ?? program.command(first).description(CLIENT_GROUPS[first] ?? "");
+    const group =
+      groups.get(first) ?? withHint(program.command(first).description(CLIENT_GROUPS[first] ?? ""), [first]);
     groups.set(first, group);
     add(group, spec.usage.slice(first.length + 1), spec, settle);
   }
@@ -89,10 +98,16 @@ function add(parent: Command, usage: string, spec: CommandSpec, settle: (status:
     .description(spec.summary)
     .allowExcessArguments(false)
     .addHelpText("after", EXIT_HELP);
+  withHint(command, wordsOf(spec));
   for (const option of [...(spec.options ?? []), ...COMMON_OPTIONS]) command.addOption(optionOf(option));
   command.action(async () => {
-    settle(await spec.run(new CommandInput(command.processedArgs, command.opts())));
+    settle(await spec.run(await withIdsForNames(spec, command.processedArgs, command.opts())));
   });
+}
+
+/** Has the sentence about wrong use followed by where to read on. */
+function withHint(command: Command, words: readonly string[]): Command {
+  return command.showHelpAfterError(`See \`proofwright ${words.join(" ")} --help\`.`);
 }
 
 function optionOf({ flag, summary, isRequired = false, byDefault, values }: OptionSpec): Option {

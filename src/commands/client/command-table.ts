@@ -29,7 +29,7 @@ export const EXIT_STATUSES: readonly (readonly [status: number, meaning: string]
   [0, "done"],
   [1, "the answer is no: a proof or signature is not valid, a circuit does not compile, a transaction or job failed"],
   [2, "wrong use"],
-  [3, "the server refuses"],
+  [3, "the server refuses, or a name is of no record, or of several"],
   [4, "not logged in, or the password is wrong"],
   [5, "the server cannot be reached, or is too busy"],
 ];

@@ -8,7 +8,11 @@ const HEADER = `# The client's commands
 Generated from the table in \`src/commands/client/tables\` by \`npm run docs:commands\`; do not edit.
 
 \`proofwright\` is also a client of a server. \`proofwright login\` begins; \`proofwright COMMAND --help\` says what a command takes, and
-\`proofwright completion bash\` (or \`zsh\`, \`fish\`) prints a script that completes commands in a shell. \`PROVER\` is an id or \`name:tag\`.
+\`proofwright completion bash\` (or \`zsh\`, \`fish\`) prints a script that completes commands in a shell.
+
+Vaults, keys, secrets, networks, contracts and provers are named by their ids or their names, users by their ids or email addresses,
+accounts and contracts also by their addresses on the network, and provers also by \`name:tag\`. Where several records have a name,
+the sentence of the failure lists their ids.
 
 No secret is taken on the command line, where other users of the machine could read it: passwords, the 24 words of a seal key and
 the values of secrets are asked for without showing them, read from a pipe, or from the file that an option names.

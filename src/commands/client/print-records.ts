@@ -1,7 +1,9 @@
 /** Records of the API as lines for people. */
 
-/** Characters of a value in a column; longer ones are cut, and --json has them whole. */
-const CELL_MAX = 60;
+/** Characters of a value in a column, as many as a hash has; longer ones are cut, and --json has them whole. */
+const CELL_MAX = 66;
+/** Characters of a value on a line of its own: a public key is whole, the bytecode of a contract is not. */
+const LINE_MAX = 600;
 
 /** Returns a line for each member of an answer; none where there is nothing to say. */
 export function recordLines(value: unknown): readonly string[] {
@@ -9,7 +11,12 @@ export function recordLines(value: unknown): readonly string[] {
   if (typeof value !== "object") return [textOf(value)];
   const members = Object.entries(value).filter(([, member]) => member !== null && member !== undefined);
   const width = Math.max(0, ...members.map(([name]) => name.length));
-  return members.map(([name, member]) => `${name.padEnd(width)}  ${textOf(member)}`);
+  return members.map(([name, member]) => `${name.padEnd(width)}  ${shortened(textOf(member))}`);
+}
+
+function shortened(text: string): string {
+  if (text.length <= LINE_MAX) return text;
+  return `${text.slice(0, LINE_MAX - 1)}… (${String(text.length)} characters; --json has all)`;
 }
 
 /**

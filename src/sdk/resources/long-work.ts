@@ -79,7 +79,7 @@ export function miningCalls(calls: Calls) {
         },
         wait,
       );
-      if (last.status === "failed") throw new TransactionError(id, last.error);
+      if (last.status === "failed") throw new TransactionError(last);
       return last;
     },
   };

@@ -77,6 +77,14 @@ describe("contract and tx", () => {
     expect(await made(["tx", "watch", transaction])).toMatchObject({ id: transaction, status: "success" });
     expect((await run(["tx", "list", "--limit=1"])).output).toContain("0x");
     expect((await run(["contract", "list"])).output).toContain(id);
+    // What people see is short; machines get all.
+    const shown = await run(["contract", "show", "Counter"]);
+    expect(shown.output.length).toBeLessThan(2_500);
+    const { address } = await made<{ address: string }>(["contract", "show", "Counter"]);
+    expect(await made(["contract", "show", address])).toMatchObject({
+      id,
+      params: { abi: expect.anything() as object },
+    });
     expect(await run(["tx", "list", "--limit=0"])).toMatchObject({ status: 2, output: "" });
   });
 
@@ -92,7 +100,31 @@ describe("contract and tx", () => {
     expect(BigInt((await anvil.request("eth_getBalance", to, "latest")) as string) - before).toBe(5n);
   });
 
-  it("says how a network is", async () => {
+  it("follows, hurries and cancels a transaction that no block takes", async () => {
+    await anvil.request("evm_setAutomine", false);
+    const to = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
+    const from = `--account=${account.address}`;
+    await made(["tx", "send", "--network=local", from, `--to=${to}`, "--wei=7", "--ref=slow", "--no-wait"]);
+    const { hash } = await made<{ hash: string }>(["tx", "show", "slow"]);
+    const bumped = await made<{ hash: string }>(["tx", "bump", "slow"]);
+    expect(bumped.hash).not.toBe(hash);
+    expect(await made(["tx", "cancel", "slow"])).toHaveProperty("cancel_requested_at");
+    const watching = run(["tx", "watch", "slow"]);
+    await anvil.request("evm_setAutomine", true);
+    await anvil.request("evm_mine");
+    const watched = await watching;
+    expect(watched).toMatchObject({ status: 1, output: "" });
+    expect(watched.errors).toContain("proofwright: the transaction was cancelled.\n");
+    expect((await run(["tx", "bump", "slow"])).status).toBe(3);
+  });
+
+  it("says how a network is, and forgets it once nothing is on it", async () => {
+    expect(await made(["account", "show", account.address])).toMatchObject({ id: account.id, network_id: network });
+    expect(await made(["network", "show", "local"])).toMatchObject({ id: network, chain_id: "31337" });
+    expect((await run(["network", "delete", "local"])).errors).toContain("the network still has accounts");
+    const { id } = await made<{ id: string }>(["network", "create", "empty", `--rpc-url=${anvil.url}`]);
+    expect(await run(["network", "delete", "empty"])).toMatchObject({ status: 0, output: "Done.\n" });
+    expect((await run(["network", "list"])).output).not.toContain(id);
     expect((await run(["network", "list"])).output).toContain(network);
     expect(await made(["network", "status", network])).toMatchObject({ chain_id: "31337" });
     expect(await run(["network", "create", "none"])).toMatchObject({ status: 2, output: "" });
@@ -129,6 +161,15 @@ describe("admin", () => {
     expect(await made<object[]>(["admin", "tokens"])).toHaveLength(count);
     expect(await run(["admin", "revoke", token.id])).toMatchObject({ status: 0, output: "Done.\n" });
     await expect(server.as(text).listProvers()).rejects.toMatchObject({ status: 401 });
+  });
+
+  it("deletes a user by email address, or leaves the user alone", async () => {
+    const other = await server.newUser();
+    const refused = await run(["admin", "delete-user", other.email]);
+    expect(refused).toMatchObject({ status: 3, output: "" });
+    const asOther = { ...environment(), PW_TOKEN: other.token };
+    expect(await runClient(["admin", "delete-user", other.email], asOther)).toMatchObject({ status: 0, errors: "" });
+    await expect(other.api.listProvers()).rejects.toMatchObject({ status: 401 });
   });
 
   it("leaves the server to say who may do what", async () => {

@@ -51,6 +51,57 @@ describe("vault", () => {
   });
 });
 
+describe("names", () => {
+  it("stand for ids; an unknown one and an ambiguous one are refused with what helps", async () => {
+    const first = await made(["vault", "create", "twin"]);
+    const second = await made(["vault", "create", "twin"]);
+    expect(JSON.parse((await run(["vault", "show", "payments", "--json"])).output)).toMatchObject({ id: vault });
+    const ambiguous = await run(["vault", "show", "twin"]);
+    expect(ambiguous).toMatchObject({ status: 3, output: "" });
+    for (const { id } of [first, second]) expect(ambiguous.errors).toContain(id);
+    const unknown = await run(["vault", "show", "payment"]);
+    expect(unknown).toMatchObject({ status: 3, output: "" });
+    expect(unknown.errors).toBe(
+      'proofwright: there is no vault "payment"; `proofwright vault list` shows what there is.\n',
+    );
+    // A key is looked for in the vault that stands before it.
+    const { id } = await made(["key", "create", "payments", "ledger", "--spec=Ed25519"]);
+    expect(await made(["key", "show", "payments", "ledger"])).toMatchObject({ id, vault_id: vault });
+    expect(await run(["key", "show", first.id, "ledger"])).toMatchObject({ status: 3, output: "" });
+  });
+});
+
+describe("wrong use", () => {
+  it.each([
+    [["vault", "lst"], "proofwright: unknown command 'lst'\n(Did you mean list?)\nSee `proofwright vault --help`.\n"],
+    [["vault", "show"], "proofwright: missing required argument 'vault'\nSee `proofwright vault show --help`.\n"],
+    [["key", "create", "x", "y"], "proofwright: required option '--spec <spec>' not specified\n"],
+    [["vault", "list", "--all"], "proofwright: unknown option '--all'\n"],
+  ])("%j is told as all failures are, with where to read on", async (args, sentence) => {
+    const outcome = await run(args);
+    expect(outcome).toMatchObject({ status: 2, output: "" });
+    expect(outcome.errors.startsWith(sentence)).toBe(true);
+    expect(outcome.errors).toContain("--help`.\n");
+  });
+});
+
+describe("key", () => {
+  it("gets a new version, is planned to be deleted, and taken back; the vault shows its public keys", async () => {
+    const { id } = await made(["key", "create", vault, "wrapping", "--spec=AES-256-GCM"]);
+    expect(await made(["key", "rotate", vault, "wrapping"])).toMatchObject({ id, generation: 2 });
+    const signing = await made(["key", "create", vault, "planned", "--spec=Ed25519"]);
+    const refused = await run(["key", "rotate", vault, "planned"]);
+    expect(refused).toMatchObject({ status: 3, output: "" });
+    expect(refused.errors).toContain("only symmetric keys can be rotated");
+    expect(await made(["key", "delete", vault, "planned", "--recovery-days=3"])).toHaveProperty("deletes_at");
+    expect(await run(["sign", vault, "planned", "--message=x"])).toMatchObject({ status: 3, output: "" });
+    expect(await made(["key", "restore", vault, "planned"])).not.toHaveProperty("deletes_at");
+    expect(await run(["sign", vault, "planned", "--message=x"])).toMatchObject({ status: 0 });
+    const { output } = await run(["vault", "jwks", vault]);
+    expect((JSON.parse(output) as { keys: { kid: string }[] }).keys.map(({ kid }) => kid)).toContain(signing.id);
+  });
+});
+
 describe("key and sign", () => {
   it("sign a file or a text so that the signature is valid for that message alone", async () => {
     const { id } = await made(["key", "create", vault, "release", "--spec=Ed25519"]);
@@ -110,7 +161,10 @@ describe("secret", () => {
     const copy = await made(["secret", "create", vault, "copy", `--value-file=${output}`]);
     expect((await run(["secret", "read", vault, copy.id])).output).toBe(value);
     expect(await run(["secret", "create", vault, "none"], "\n")).toMatchObject({ status: 2, output: "" });
-    expect(await run(["secret", "delete", vault, copy.id])).toMatchObject({ status: 0 });
+    expect(await made(["secret", "delete", vault, "copy"])).toHaveProperty("deletes_at");
+    expect(await run(["secret", "read", vault, "copy"])).toMatchObject({ status: 3, output: "" });
+    expect(await made(["secret", "restore", vault, "copy"])).not.toHaveProperty("deletes_at");
+    expect((await run(["secret", "read", vault, "copy"])).output).toBe(value);
   });
 });
 

@@ -3,8 +3,8 @@ import type { CommandSpec, OptionSpec } from "../command-spec.js";
 import { LIMIT, answering, limited } from "../command-spec.js";
 import { tableOf } from "../print-records.js";
 
-const NETWORK: OptionSpec = { flag: "--network <network>", summary: "id of the network" };
-const ACCOUNT: OptionSpec = { flag: "--account <account>", summary: "id or address of the account that pays" };
+const NETWORK: OptionSpec = { flag: "--network <network>", summary: "the network" };
+const ACCOUNT: OptionSpec = { flag: "--account <account>", summary: "the account that pays" };
 const VALUE: OptionSpec = { flag: "--wei <amount>", summary: "wei to send along" };
 const NO_WAIT: OptionSpec = { flag: "--no-wait", summary: "do not wait for a block" };
 const ARGUMENTS_FILE: OptionSpec = {
@@ -130,7 +130,7 @@ export const TRANSACTION_COMMANDS: readonly CommandSpec[] = [
     summary: "send a transaction, and wait until it is in a block",
     options: [
       { ...NETWORK, isRequired: true },
-      { flag: "--account <account>", summary: "id of the account that pays", isRequired: true },
+      { flag: "--account <account>", summary: "the account that pays", isRequired: true },
       { flag: "--to <address>", summary: "who gets it", isRequired: true },
       VALUE,
       { flag: "--data <hex>", summary: "its data" },

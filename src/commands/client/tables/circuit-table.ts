@@ -77,7 +77,7 @@ export const CIRCUIT_COMMANDS: readonly CommandSpec[] = [
   ...FOLDERS,
   {
     usage: "prove <prover>",
-    summary: "make a proof; the prover is named by its id or name:tag",
+    summary: "make a proof",
     options: [
       {
         flag: "--inputs <file>",
