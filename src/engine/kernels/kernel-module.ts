@@ -98,7 +98,7 @@ function assemble<E>(
   defineSinglePoint(module, fq, fqInversion, { name: "g1", threeB: [3n * curve.b] });
   defineSinglePoint(module, fq2, fq2Inversion, { name: "g2", threeB: [3n * curve.twistB.c0, 3n * curve.twistB.c1] });
   const rows = definePointMultiples(module, inlineFq, fqInversion, {
-    ...{ name: "g1", endomorphismFactor: curve.endomorphismFactor },
+    ...{ name: "g1", b: curve.b, endomorphismFactor: curve.endomorphismFactor },
   });
   definePointSurvey(module, fq, { name: "g1", b: [curve.b] });
   definePointSurvey(module, fq2, { name: "g2", b: [curve.twistB.c0, curve.twistB.c1] });

@@ -265,9 +265,10 @@ export class FmaArithmetic {
 
   /**
    * column += x * y (or -= with `negate`), exactly: the high part joins a chain that rounds to multiples of a limb, the
-   * low part is what it left.
+   * low part is what it left. A limb that is always 0, as of some constants, adds nothing.
    */
   #multiplyInto(f: FunctionBuilder, column: Column, { a: x, b: y, negate = false }: Product<FactorLimb>): void {
+    if (x.max === 0n || y.max === 0n) return;
     const fused = negate ? f64x2.relaxedNmadd : f64x2.relaxedMadd;
     const max = ceilDiv(x.max * y.max, this.#limb) * this.#limb;
     let chain = column.chains.find((each) => each.max + max <= this.#highRoom);

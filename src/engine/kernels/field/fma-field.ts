@@ -99,12 +99,13 @@ export class FmaField implements PrimeField<FmaElement> {
     return this.rawConstant(f, value * this.radix);
   }
 
-  /** Writes the limbs of the integer, centred around zero, as vector constants. */
+  /** Writes the limbs of the integer, centred around zero, as vector constants, whose size is known. */
   rawConstant(f: FunctionBuilder, value: bigint): FmaElement {
-    return this.arithmetic.stored(
-      this.#reducedLimbs(value).map((limb) => f.let(f64x2.constSplat(limb))),
-      this.reducedMax,
-    );
+    const limbs = this.#reducedLimbs(value).map((limb) => ({
+      local: f.let(f64x2.constSplat(limb)),
+      max: BigInt(Math.abs(limb)),
+    }));
+    return { limbs, max: this.reducedMax };
   }
 
   /** Loads each limb of the lane into both lanes. */
