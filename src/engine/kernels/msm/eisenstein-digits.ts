@@ -21,8 +21,7 @@ export interface EisensteinDigit {
 /** A number of the table: that of the row `left`, or twice the first row's, plus a digit. */
 export interface DigitRow {
   readonly left: number | "twice";
-  /** Of the row `row`, or of twice the first one. */
-  readonly right: Omit<EisensteinDigit, "row"> & { readonly row: number | "twice" };
+  readonly right: EisensteinDigit;
 }
 
 /** How the rows of the table after the first, which is 1, follow from those before. */
@@ -32,10 +31,10 @@ export const DIGIT_ROWS: readonly DigitRow[] = [
   { left: "twice", right: { row: 0, turn: 1, isNegative: true } },
   { left: "twice", right: { row: 0, turn: 2, isNegative: true } },
   { left: "twice", right: { row: 0, turn: 0, isNegative: false } },
-  // 3 - w, 3 - w^2 and 3 - 2 w.
+  // 3 - w, 3 - w^2 and 5 + 2 w.
   { left: 4, right: { row: 0, turn: 1, isNegative: true } },
   { left: 4, right: { row: 0, turn: 2, isNegative: true } },
-  { left: 4, right: { row: "twice", turn: 1, isNegative: true } },
+  { left: 3, right: { row: 1, turn: 0, isNegative: false } },
 ];
 
 type Small = readonly [number, number];
@@ -190,10 +189,9 @@ function movesFrom([a, b]: Small): Int16Array {
 
 function rowValues(): Small[] {
   const values: Small[] = [[1, 0]];
-  const valueOf = (row: number | "twice"): Small => (row === "twice" ? [2, 0] : (values[row] ?? [0, 0]));
   for (const { left, right } of DIGIT_ROWS) {
-    const [a, b] = valueOf(left);
-    const [addedA, addedB] = rotated(valueOf(right.row), right);
+    const [a, b] = left === "twice" ? [2, 0] : (values[left] ?? [0, 0]);
+    const [addedA, addedB] = rotated(values[right.row] ?? [0, 0], right);
     values.push([a + addedA, b + addedB]);
   }
   return values;

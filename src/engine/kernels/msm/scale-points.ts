@@ -107,25 +107,25 @@ export class PointScaler {
     return true;
   }
 
-  /** The rows of `DIGIT_ROWS`, each with the images of its x. The row that changes begins as twice the first one. */
+  /** The first row is the points, the others follow by `DIGIT_ROWS`; the row of the steps is twice the points so long. */
   #fillTable(bytes: number): void {
     const kernels = this.#kernels;
-    const { affine, table, twice, scratch } = this.#at;
-    const [own, ...others] = table;
-    if (own === undefined) throw new Error("the table has no row");
-    kernels.call("g1_row_from_points", affine, own.x[0], own.y, bytes);
-    this.#copy({ x: twice.x[0], y: twice.y }, { x: own.x[0], y: own.y }, bytes);
-    kernels.call("g1_row_double", twice.x[0], twice.y, bytes, scratch);
-    const rowOf = (row: number | "twice"): TableRow => (row === "twice" ? twice : this.#row(row));
-    for (const row of [own, twice]) kernels.call("g1_row_endomorphism", row.x[1], row.x[2], row.x[0], bytes);
-    for (const [i, row] of others.entries()) {
-      const { left, right } = DIGIT_ROWS[i] ?? {};
-      if (left === undefined || right === undefined) throw new Error("the table has a row too many");
-      const [from, added] = [rowOf(left), rowOf(right.row)];
-      const [x] = row.x;
-      this.#copy({ x, y: row.y }, { x: from.x[0], y: from.y }, bytes);
-      kernels.call("g1_row_add", x, row.y, added.x[right.turn], added.y, right.isNegative ? 1 : 0, bytes, scratch);
-      kernels.call("g1_row_endomorphism", row.x[1], row.x[2], x, bytes);
+    const { affine, table, scratch, x, y } = this.#at;
+    for (const [i, row] of table.entries()) {
+      const [rowX, firstImage, secondImage] = row.x;
+      const sum = DIGIT_ROWS[i - 1];
+      if (sum === undefined) {
+        kernels.call("g1_row_from_points", affine, rowX, row.y, bytes);
+        this.#copy({ x, y }, { x: rowX, y: row.y }, bytes);
+        kernels.call("g1_row_double", x, y, bytes, scratch);
+      } else {
+        const { row: right, turn, isNegative } = sum.right;
+        const left = sum.left === "twice" ? { x, y } : { x: this.#row(sum.left).x[0], y: this.#row(sum.left).y };
+        const { x: rightX, y: rightY } = this.#row(right);
+        this.#copy({ x: rowX, y: row.y }, left, bytes);
+        kernels.call("g1_row_add", rowX, row.y, rightX[turn], rightY, isNegative ? 1 : 0, bytes, scratch);
+      }
+      kernels.call("g1_row_endomorphism", firstImage, secondImage, rowX, bytes);
     }
   }
 
@@ -166,8 +166,6 @@ interface Places {
   readonly raw: number;
   readonly affine: number;
   readonly table: readonly TableRow[];
-  /** Twice the first row. */
-  readonly twice: TableRow;
   /** The row that the steps change. */
   readonly x: number;
   readonly y: number;
@@ -185,7 +183,6 @@ function placesOf(kernels: Kernels, start: number): Places {
     raw: arena.take(items * 2 * fq.bytes),
     affine: arena.take(items * g1.pointBytes),
     table: [undefined, ...DIGIT_ROWS].map(row),
-    twice: row(),
     ...{ x: half(), y: half() },
     scratch: arena.take(scratchBytesFor(rows.scratch, items)),
     end: arena.take(0),

@@ -10,7 +10,7 @@
 import { inverse } from "../../field/prime-field.js";
 import { differenceOf, stored } from "./point-batch.js";
 import { everyLane, lanesOf } from "../field/field.js";
-import type { Address, Field, PrimeField } from "../field/field.js";
+import type { Address, PrimeField } from "../field/field.js";
 import type { Inversion } from "../field/inversion.js";
 import type { FunctionBuilder, ModuleBuilder } from "../wasm/wasm-builder.js";
 import type { ScratchBytes } from "../wasm/scratch-bytes.js";
@@ -81,8 +81,9 @@ export function definePointMultiples<E>(
   };
 }
 
-function defineRowConversions<E>(module: ModuleBuilder, field: Field<E>, name: string): void {
+function defineRowConversions<E>(module: ModuleBuilder, field: PrimeField<E>, name: string): void {
   const block = field.blockBytes;
+  const rowMax = rowMaxOf(field);
   const addressesOf = (f: FunctionBuilder, points: Address, at: Address): Address[] =>
     lanesOf(field).map((lane) =>
       f.let(i32.add(i32.add(points, i32.shl(at, i32.const(1))), i32.const(lane * 2 * field.elementBytes))),
@@ -99,9 +100,9 @@ function defineRowConversions<E>(module: ModuleBuilder, field: Field<E>, name: s
   module.defineNamed({ name: `${name}_row_to_points`, params: signed }, (f, { points, x, y, bytes, negative }) => {
     f.for(i32.const(0), bytes, block, (at) => {
       const to = addressesOf(f, points, at);
-      field.store(f, to, 0, field.loadBlock(f, i32.add(x, at), 0, field.reducedMax));
-      const ys = field.loadBlock(f, i32.add(y, at), 0, field.reducedMax);
-      field.store(f, to, field.elementBytes, field.normalize(f, field.applySigns(f, ys, everyLane(field, negative))));
+      field.store(f, to, 0, field.reduce(f, field.loadBlock(f, i32.add(x, at), 0, rowMax)));
+      const ys = field.applySigns(f, field.loadBlock(f, i32.add(y, at), 0, rowMax), everyLane(field, negative));
+      field.store(f, to, field.elementBytes, field.reduce(f, ys));
     });
   });
 }
@@ -127,11 +128,18 @@ interface Pass<E> {
   readonly chain: E;
 }
 
+function rowMaxOf<E>({ productMax, remainderMax, reducedMax, radix }: PrimeField<E>): bigint {
+  const factorMax = ((productMax - remainderMax) * radix) / productMax - reducedMax;
+  return factorMax < productMax ? factorMax : productMax;
+}
+
 class RowEmitter<E> {
   readonly #field: PrimeField<E>;
   readonly #inversion: Inversion;
   readonly #b: bigint;
   readonly #block: number;
+  /** Bound of the coordinates of a row that is doubled: what a reduced one differs by is a factor beside a product. */
+  readonly #rowMax: bigint;
   /** First byte of the scratch behind the inversion's. */
   readonly recordsAt: number;
 
@@ -140,6 +148,7 @@ class RowEmitter<E> {
     this.#inversion = inversion;
     this.#b = b;
     this.#block = field.blockBytes;
+    this.#rowMax = rowMaxOf(field);
     this.recordsAt = this.#block + inversion.scratchBytes;
   }
 
@@ -158,22 +167,22 @@ class RowEmitter<E> {
     const prefixes = f.let(i32.add(scratch, i32.const(this.recordsAt)));
     this.#upwards(f, pass, () => {
       this.#store(f, prefixes, at, chain);
-      field.assign(f, chain, field.mul(f, chain, this.#load(f, y, at)));
+      field.assign(f, chain, field.mul(f, chain, this.#loadRow(f, y, at)));
     });
     this.#invert(f, pass, scratch, (field.prime + 3n) / 2n);
     this.#downwards(f, pass, () => {
       const j = stored(f, field, field.mul(f, chain, this.#load(f, prefixes, at, field.productMax)));
-      const [px, py] = [this.#load(f, x, at), this.#load(f, y, at)];
+      const [px, py] = [this.#loadRow(f, x, at), this.#loadRow(f, y, at)];
       field.assign(f, chain, field.mul(f, chain, py));
       const fall = field.reduce(f, field.sub(f, this.#times(f, field.square(f, j)), fraction(1n, 4n)));
       const doubleX = field.sumOfProducts(f, [{ a: px, b: fall, negate: true }]);
-      this.#store(f, x, at, field.reduce(f, doubleX));
+      this.#store(f, x, at, this.#inRow(f, doubleX));
       const rise = field.reduce(f, this.#times(f, field.sub(f, fraction(5n, 4n), fall)));
       const doubleY = field.sumOfProducts(f, [
         { a: j, b: rise },
         { a: py, b: fraction(1n, 8n) },
       ]);
-      this.#store(f, y, at, field.reduce(f, doubleY));
+      this.#store(f, y, at, this.#inRow(f, doubleY));
     });
   }
 
@@ -189,8 +198,8 @@ class RowEmitter<E> {
     this.#invert(f, pass, scratch);
     this.#downwards(f, pass, () => {
       const inverted = stored(f, field, field.mul(f, chain, this.#load(f, prefixes, at, field.productMax)));
-      field.assign(f, chain, field.mul(f, chain, this.#load(f, differences, at, 2n * field.reducedMax)));
-      const [px, py] = [this.#load(f, x, at), this.#load(f, y, at)];
+      field.assign(f, chain, field.mul(f, chain, this.#load(f, differences, at, this.#differenceMax)));
+      const [px, py] = [this.#loadRow(f, x, at), this.#loadRow(f, y, at)];
       const slope = field.mul(f, differenceOf(f, field, this.#signedY(f, right, at), py), inverted);
       const qx = this.#load(f, right.x, at);
       const sum = field.reduce(f, field.sub(f, field.square(f, slope), field.add(f, px, qx)));
@@ -218,8 +227,8 @@ class RowEmitter<E> {
     const next: Pass<E> = { ...pass, chain: this.#one(f) };
     this.#downwards(f, pass, () => {
       const inverted = stored(f, field, field.mul(f, chain, this.#load(f, prefixes, at, field.productMax)));
-      field.assign(f, chain, field.mul(f, chain, this.#load(f, slopes, at, 2n * field.reducedMax)));
-      const [px, py] = [this.#load(f, x, at), this.#load(f, y, at)];
+      field.assign(f, chain, field.mul(f, chain, this.#load(f, slopes, at, this.#differenceMax)));
+      const [px, py] = [this.#loadRow(f, x, at), this.#loadRow(f, y, at)];
       const rise = differenceOf(f, field, this.#signedY(f, right, at), py);
       const slope = stored(f, field, field.mul(f, rise, inverted));
       this.#store(f, slopes, at, slope);
@@ -233,9 +242,9 @@ class RowEmitter<E> {
     this.#invert(f, next, scratch, 2n);
     this.#upwards(f, next, () => {
       const inverted = stored(f, field, field.mul(f, next.chain, this.#load(f, prefixes, at, field.productMax)));
-      const second = this.#load(f, seconds, at, 2n * field.reducedMax);
+      const second = this.#load(f, seconds, at, this.#differenceMax);
       field.assign(f, next.chain, field.mul(f, next.chain, second));
-      const [px, py] = [this.#load(f, x, at), this.#load(f, y, at)];
+      const [px, py] = [this.#loadRow(f, x, at), this.#loadRow(f, y, at)];
       const slope = this.#load(f, slopes, at, field.productMax);
       // The negative of the slope.
       const fall = field.reduce(f, field.add(f, slope, field.mul(f, py, inverted)));
@@ -253,7 +262,7 @@ class RowEmitter<E> {
     { at, chain }: Pass<E>,
   ): void {
     const field = this.#field;
-    const difference = differenceOf(f, field, this.#load(f, rows.right.x, at), this.#load(f, rows.x, at));
+    const difference = differenceOf(f, field, this.#load(f, rows.right.x, at), this.#loadRow(f, rows.x, at));
     this.#store(f, rows.differences, at, difference);
     this.#store(f, rows.prefixes, at, chain);
     field.assign(f, chain, field.mul(f, chain, difference));
@@ -305,6 +314,22 @@ class RowEmitter<E> {
     let sum = element;
     for (let i = 1n; i < this.#b; i += 1n) sum = this.#field.add(f, sum, element);
     return sum;
+  }
+
+  /** Of a coordinate of a row that is doubled and a reduced one. */
+  get #differenceMax(): bigint {
+    return this.#field.reducedMax + this.#rowMax;
+  }
+
+  #loadRow(f: FunctionBuilder, row: Address, at: Address): E {
+    return this.#load(f, row, at, this.#rowMax);
+  }
+
+  /** A product as a coordinate of a row. */
+  #inRow(f: FunctionBuilder, product: E): E {
+    const variable = this.#field.variable(f, this.#rowMax);
+    this.#field.assign(f, variable, product);
+    return variable;
   }
 
   #load(f: FunctionBuilder, row: Address, at: Address, max = this.#field.reducedMax): E {
