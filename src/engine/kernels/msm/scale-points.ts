@@ -107,7 +107,7 @@ export class PointScaler {
     return true;
   }
 
-  /** The first row is the points, the others follow by `DIGIT_ROWS`; the row of the steps is twice the points so long. */
+  /** The first row is the points, the others follow by `DIGIT_ROWS`; the steps' row is twice the points so long. */
   #fillTable(bytes: number): void {
     const kernels = this.#kernels;
     const { affine, table, scratch, x, y } = this.#at;
