@@ -89,12 +89,13 @@ export class PointScaler {
     const kernels = this.#kernels;
     const { raw, affine, x, y } = this.#at;
     const rawBytes = 2 * kernels.fq.bytes;
-    const { pointBytes, entriesPerStep } = kernels.g1;
+    const { pointBytes } = kernels.g1;
+    const { itemsPerStep } = kernels.rows.scratch;
     for (const [i, place] of places.entries())
       kernels.bytes(raw + i * rawBytes, rawBytes).set(points.subarray(place, place + rawBytes));
     kernels.call("fq_import_foreign", affine, raw, 2 * places.length);
     if (kernels.callOne("g1_survey", affine, places.length) < places.length) return false;
-    const count = Math.ceil(places.length / entriesPerStep) * entriesPerStep;
+    const count = Math.ceil(places.length / itemsPerStep) * itemsPerStep;
     // What fills up the last step is any finite point.
     for (let i = places.length; i < count; i += 1)
       kernels.writePoint(affine + i * pointBytes, generatorCoordinates(kernels.curve, "g1"), raw + i * rawBytes);
@@ -176,7 +177,7 @@ interface Places {
 function placesOf(kernels: Kernels, start: number): Places {
   const { fq, g1, rows } = kernels;
   const arena = new Arena(start, Infinity);
-  const items = POINTS_AT_ONCE + g1.entriesPerStep;
+  const items = POINTS_AT_ONCE + rows.scratch.itemsPerStep;
   const half = () => arena.take((POINTS_AT_ONCE * g1.pointBytes) / 2);
   const row = (): TableRow => ({ x: [half(), half(), half()], y: half() });
   return {
