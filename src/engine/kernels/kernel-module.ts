@@ -6,15 +6,16 @@ import { defineBuckets } from "./msm/buckets.js";
 import { defineConversions } from "./field/conversion.js";
 import { FmaField } from "./field/fma-field.js";
 import { IntegerField } from "./field/integer-field.js";
-import { defineInversion, defineQuadraticInversion } from "./field/inversion.js";
+import { defineFoldedInversion, defineInversion, defineQuadraticInversion } from "./field/inversion.js";
 import type { Inversion } from "./field/inversion.js";
 import { defineTransforms } from "./ntt/ntt.js";
 import { outlinePrime, outlineProducts } from "./field/outlined-field.js";
 import { definePointBatch, foldedScratch } from "./point/point-batch.js";
 import { definePointMultiples } from "./point/point-multiples.js";
-import type { PointMultiples } from "./point/point-multiples.js";
+import type { PointMultiples, PointMultiplesOptions } from "./point/point-multiples.js";
 import { defineSinglePoint } from "./point/point-single.js";
 import { definePointSurvey } from "./point/point-survey.js";
+import { HalfBlockField, WideField } from "./field/wide-field.js";
 import { QuadraticField } from "./field/quadratic-field.js";
 import { defineQuotient } from "./ntt/quotient.js";
 import { defineConstraints } from "./plonk/constraints.js";
@@ -74,15 +75,39 @@ export function kernelModuleName(curve: CurveParameters, kind: KernelKind): stri
 /** Generates the module of a curve, in about 0.15 s; the caller compiles and keeps it. */
 export function buildKernelModule(curve: CurveParameters, kind: KernelKind): KernelModule {
   const module = new ModuleBuilder();
-  return kind === "fma"
-    ? assemble(module, curve, { inlineFq: new FmaField(curve.q, module), inlineFr: new FmaField(curve.r) })
-    : assemble(module, curve, { inlineFq: new IntegerField(curve.q), inlineFr: new IntegerField(curve.r) });
+  if (kind === "integer") {
+    const fields = { inlineFq: new IntegerField(curve.q), inlineFr: new IntegerField(curve.r) };
+    return assemble(module, curve, {
+      ...fields,
+      defineRows: (_narrow, inversion) => definePointMultiples(module, fields.inlineFq, inversion, rowsOf(curve)),
+    });
+  }
+  return assemble(module, curve, {
+    inlineFq: new FmaField(curve.q, module),
+    inlineFr: new FmaField(curve.r),
+    // Two vectors at a time, without V8's flag (wide/): while one waits for its product, the other goes on.
+    defineRows: (narrow, inversion) => {
+      const folded = defineFoldedInversion(module, { half: new HalfBlockField(curve.q), narrow }, inversion, "fq");
+      return definePointMultiples(module, new WideField(curve.q, "interleaved"), folded, rowsOf(curve));
+    },
+  });
+}
+
+function rowsOf({ b, endomorphismFactor }: CurveParameters): PointMultiplesOptions {
+  return { name: "g1", b, endomorphismFactor };
+}
+
+interface ModuleFields<E> {
+  readonly inlineFq: PrimeField<E>;
+  readonly inlineFr: PrimeField<E>;
+  /** Defines the kernels of rows of points, given the base field with outlined products and its inversion. */
+  readonly defineRows: (narrow: PrimeField<E>, inversion: Inversion) => PointMultiples;
 }
 
 function assemble<E>(
   module: ModuleBuilder,
   curve: CurveParameters,
-  { inlineFq, inlineFr }: { readonly inlineFq: PrimeField<E>; readonly inlineFr: PrimeField<E> },
+  { inlineFq, inlineFr, defineRows }: ModuleFields<E>,
 ): KernelModule {
   // Conversions multiply integers beyond the prime, which the outlined products would refuse.
   defineConversions(module, inlineFq, curve.fqBytes, "fq");
@@ -97,9 +122,7 @@ function assemble<E>(
   const g2 = definePointBatch(module, fq2, fq2Inversion, "g2");
   defineSinglePoint(module, fq, fqInversion, { name: "g1", threeB: [3n * curve.b] });
   defineSinglePoint(module, fq2, fq2Inversion, { name: "g2", threeB: [3n * curve.twistB.c0, 3n * curve.twistB.c1] });
-  const rows = definePointMultiples(module, inlineFq, fqInversion, {
-    ...{ name: "g1", endomorphismFactor: curve.endomorphismFactor },
-  });
+  const rows = defineRows(fq, fqInversion);
   definePointSurvey(module, fq, { name: "g1", b: [curve.b] });
   definePointSurvey(module, fq2, { name: "g2", b: [curve.twistB.c0, curve.twistB.c1] });
   defineTransforms(module, inlineFr, "fr");

@@ -14,7 +14,8 @@
  *   that is missing, and what stands on them (quadratic extension, inversion, conversions).
  * - point/: emits batched affine additions (point-batch), single projective ones (point-single) and the test that
  *   points are on their curve (point-survey); point-tree sums many lists of points with them.
- * - msm/: multi-scalar multiplication (msm.ts), multiples of one point (fixed-base.ts), and the bookkeeping that both
+ * - msm/: multi-scalar multiplication (msm.ts), multiples of one point (fixed-base.ts), of many points by one number
+ *   (scale-points.ts, eisenstein-digits.ts; point/point-multiples.ts emits it), and the bookkeeping that the first two
  *   need (buckets emits it, window-plan chooses the window, msm-lists lays out the memory).
  * - ntt/: number-theoretic transforms (domain.ts; ntt.ts emits the layers) and the two ends of Groth16's quotient
  *   (quotient.ts emits them).

@@ -111,6 +111,8 @@ export interface PrimeField<E> extends Field<E> {
   readonly prime: bigint;
   /** Montgomery radix. */
   readonly radix: bigint;
+  /** By how much |product| may exceed |a b| / radix. */
+  readonly remainderMax: bigint;
   /** Bits of one limb of the integer in memory. */
   readonly limbBits: number;
   readonly limbCount: number;

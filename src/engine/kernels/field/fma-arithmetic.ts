@@ -265,15 +265,18 @@ export class FmaArithmetic {
 
   /**
    * column += x * y (or -= with `negate`), exactly: the high part joins a chain that rounds to multiples of a limb, the
-   * low part is what it left.
+   * low part is what it left. A limb that is always 0, as of some constants, adds nothing.
    */
   #multiplyInto(f: FunctionBuilder, column: Column, { a: x, b: y, negate = false }: Product<FactorLimb>): void {
+    if (x.max === 0n || y.max === 0n) return;
     const fused = negate ? f64x2.relaxedNmadd : f64x2.relaxedMadd;
     const max = ceilDiv(x.max * y.max, this.#limb) * this.#limb;
     let chain = column.chains.find((each) => each.max + max <= this.#highRoom);
     if (chain === undefined) {
       if (max > this.#highRoom) throw new Error("a product of limbs is too large to split");
-      chain = { local: c(f, this.#splitter), max: 0n };
+      // The second of two chains starts at the negative: their sum is that of their parts.
+      const start = column.chains.length % 2 === 0 ? this.#splitter : -this.#splitter;
+      chain = { local: c(f, start), max: 0n };
       column.chains.push(chain);
     }
     const before = chain.local;
@@ -322,8 +325,18 @@ export class FmaArithmetic {
   }
 
   #closeChains(f: FunctionBuilder, column: Column): void {
-    for (const chain of column.chains)
-      column.carries.push({ local: f.let(f64x2.sub(chain.local, c(f, this.#splitter))), max: chain.max });
+    for (let i = 0; i < column.chains.length; i += 2) {
+      const chain = at(column.chains, i);
+      const opposite = column.chains[i + 1];
+      column.carries.push({
+        local: f.let(
+          opposite === undefined
+            ? f64x2.sub(chain.local, c(f, this.#splitter))
+            : f64x2.add(chain.local, opposite.local),
+        ),
+        max: chain.max + (opposite?.max ?? 0n),
+      });
+    }
     column.chains = [];
     this.#mergeCarries(f, column);
   }

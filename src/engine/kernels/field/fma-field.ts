@@ -28,6 +28,7 @@ export class FmaField implements PrimeField<FmaElement> {
   readonly elementBytes: number;
   readonly reducedMax: bigint;
   readonly productMax: bigint;
+  readonly remainderMax: bigint;
   protected readonly arithmetic: FmaArithmetic;
   readonly #columns: ColumnPlaces | undefined;
 
@@ -43,6 +44,7 @@ export class FmaField implements PrimeField<FmaElement> {
     this.elementBytes = this.limbCount * 8;
     this.reducedMax = this.arithmetic.reducedMax;
     this.productMax = this.arithmetic.productMax;
+    this.remainderMax = prime / 2n + (prime >> 40n);
   }
 
   /** Bytes of a limb of every lane, once for each limb. */
@@ -99,12 +101,15 @@ export class FmaField implements PrimeField<FmaElement> {
     return this.rawConstant(f, value * this.radix);
   }
 
-  /** Writes the limbs of the integer, centred around zero, as vector constants. */
+  /** Writes the limbs of the integer, centred around zero, as vector constants, whose size is known. */
   rawConstant(f: FunctionBuilder, value: bigint): FmaElement {
-    return this.arithmetic.stored(
-      this.#reducedLimbs(value).map((limb) => f.let(f64x2.constSplat(limb))),
-      this.reducedMax,
-    );
+    const residue = ((value % this.prime) + this.prime) % this.prime;
+    const centred = residue > this.prime / 2n ? residue - this.prime : residue;
+    const limbs = balancedLimbs(centred, this.limbBits, this.limbCount).map((limb) => ({
+      local: f.once(`f64x2 ${String(limb)}`, f64x2.constSplat(Number(limb))),
+      max: limb < 0n ? -limb : limb,
+    }));
+    return { limbs, max: centred < 0n ? -centred : centred };
   }
 
   /** Loads each limb of the lane into both lanes. */
@@ -295,12 +300,6 @@ export class FmaField implements PrimeField<FmaElement> {
       for (let word = 0; word < bytes / 8; word += 1)
         f.run(i64.store(address, gatherBits(digits, { from: word * 64, limbBits: this.limbBits }), 8 * word));
     }
-  }
-
-  #reducedLimbs(value: bigint): number[] {
-    const residue = ((value % this.prime) + this.prime) % this.prime;
-    const centred = residue > this.prime / 2n ? residue - this.prime : residue;
-    return balancedLimbs(centred, this.limbBits, this.limbCount).map(Number);
   }
 
   /** Tells lane by lane, by all bits of it, that an element as for `mayBeZero` is neither 0 nor comes from a mark. */

@@ -52,6 +52,7 @@ export class IntegerField implements PrimeField<IntegerElement> {
   readonly blockBytes: number;
   readonly reducedMax: bigint;
   readonly productMax: bigint;
+  readonly remainderMax: bigint;
   readonly #limb: bigint;
   readonly #mask: bigint;
   readonly #primeLimbs: readonly bigint[];
@@ -76,6 +77,7 @@ export class IntegerField implements PrimeField<IntegerElement> {
     this.#headExtraBits = topBits >= HEAD_BITS_MIN ? 0 : HEAD_BITS - topBits;
     this.reducedMax = prime / 2n + (prime >> 16n);
     this.productMax = prime + (prime >> 2n);
+    this.remainderMax = prime + 2n;
   }
 
   /** Loads from the one address. */

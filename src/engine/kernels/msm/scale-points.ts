@@ -1,8 +1,8 @@
 /**
  * Multiplies many points of G1 by one number: all take the same steps, so that every step is one batch
- * (point/point-multiples.ts). The curve's endomorphism splits the number in two halves (pairing/scalar-halves.ts),
- * which leaves half of the doublings; the digits are signed and odd, of `WINDOW_BITS` bits each. Its time depends on
- * the number: run it only where others cannot measure its time.
+ * (point/point-multiples.ts). The curve's endomorphism makes a number a + b w of half the length of it
+ * (pairing/scalar-halves.ts), which leaves half of the doublings, and an addition for every third or fourth of them
+ * (eisenstein-digits.ts). Its time depends on the number: run it only where others cannot measure its time.
  */
 import { WASM_PAGE_BYTES } from "../../circuit/wasm-memory.js";
 import { generatorCoordinates } from "../../curves/curve-parameters.js";
@@ -10,26 +10,29 @@ import type { CurveParameters } from "../../curves/curve-parameters.js";
 import type { KernelKind } from "../kernel-module.js";
 import { KERNEL_RESERVED_BYTES, loadKernels } from "../kernels.js";
 import type { Kernels } from "../kernels.js";
-import { scalarHalves } from "../pairing/scalar-halves.js";
+import { scalarHalves, shortZero } from "../pairing/scalar-halves.js";
+import { DIGIT_ROWS, cheapestForm, digitValue } from "./eisenstein-digits.js";
+import type { DigitCosts, EisensteinDigit, EisensteinNumber } from "./eisenstein-digits.js";
 import { Arena } from "../wasm/arena.js";
 import { scratchBytesFor } from "../wasm/scratch-bytes.js";
 
 /** Points that go through together: enough to pay for the inversions, few enough for the second-level cache. */
 const POINTS_AT_ONCE = 1024;
-/** Odd digits below 2^4 take a table of eight points; a wider one costs as much as it saves. */
-const WINDOW_BITS = 5;
-const TABLE_SIZE = 2 ** (WINDOW_BITS - 2);
+/**
+ * Products of a step with an addition beside one without, and of one without, a square as three quarters of a product:
+ * point/point-multiples.ts.
+ */
+const COSTS: DigitCosts = { position: 5.8, digit: 4.8 };
+/**
+ * The shortest number that stands for a scalar is taken, and others where its form meets equal points; the cheapest of
+ * nine would save half a hundredth, which finding it costs.
+ */
+const NEIGHBOURS = [0n, 1n, -1n];
 
-/** One step for all points, with the row of the table that it adds. */
+/** One step for all points, with the digit whose multiple it adds. */
 interface Step {
-  readonly kind: "double" | "add" | "double_add";
-  readonly digit: Digit | undefined;
-}
-
-/** An odd number times the points, or times their images under the endomorphism. */
-interface Digit {
-  readonly value: number;
-  readonly half: 0 | 1;
+  readonly kind: "double" | "double_add";
+  readonly digit: EisensteinDigit | undefined;
 }
 
 /** One thread's kernels for multiples by one number. */
@@ -37,7 +40,7 @@ export class PointScaler {
   readonly #kernels: Kernels;
   readonly #at: Places;
   readonly #isNegative: boolean;
-  readonly #first: Digit;
+  readonly #first: EisensteinDigit;
   readonly #steps: readonly Step[];
 
   /**
@@ -55,7 +58,6 @@ export class PointScaler {
     this.#first = first;
     this.#steps = steps;
     this.#isNegative = isNegative;
-    requirePlainSteps(curve, { first, steps, isNegative }, scalar);
   }
 
   /**
@@ -87,12 +89,13 @@ export class PointScaler {
     const kernels = this.#kernels;
     const { raw, affine, x, y } = this.#at;
     const rawBytes = 2 * kernels.fq.bytes;
-    const { pointBytes, entriesPerStep } = kernels.g1;
+    const { pointBytes } = kernels.g1;
+    const { itemsPerStep } = kernels.rows.scratch;
     for (const [i, place] of places.entries())
       kernels.bytes(raw + i * rawBytes, rawBytes).set(points.subarray(place, place + rawBytes));
     kernels.call("fq_import_foreign", affine, raw, 2 * places.length);
     if (kernels.callOne("g1_survey", affine, places.length) < places.length) return false;
-    const count = Math.ceil(places.length / entriesPerStep) * entriesPerStep;
+    const count = Math.ceil(places.length / itemsPerStep) * itemsPerStep;
     // What fills up the last step is any finite point.
     for (let i = places.length; i < count; i += 1)
       kernels.writePoint(affine + i * pointBytes, generatorCoordinates(kernels.curve, "g1"), raw + i * rawBytes);
@@ -105,43 +108,47 @@ export class PointScaler {
     return true;
   }
 
-  /** Row d of the table is 2 d + 1 times the points: x, y, and x of the endomorphism's image. */
+  /** The first row is the points, the others follow by `DIGIT_ROWS`; the steps' row is twice the points so long. */
   #fillTable(bytes: number): void {
     const kernels = this.#kernels;
     const { affine, table, scratch, x, y } = this.#at;
-    const [own] = table;
-    if (own === undefined) throw new Error("the table has no row");
-    kernels.call("g1_row_from_points", affine, own.x, own.y, bytes);
-    this.#copy({ x, y }, own, bytes);
-    kernels.call("g1_row_double", x, y, bytes, scratch);
-    for (const [d, row] of table.entries()) {
-      const before = table[d - 1];
-      if (before !== undefined) {
-        this.#copy(row, before, bytes);
-        kernels.call("g1_row_add", row.x, row.y, x, y, 0, bytes, scratch);
+    for (const [i, row] of table.entries()) {
+      const [rowX, firstImage, secondImage] = row.x;
+      const sum = DIGIT_ROWS[i - 1];
+      if (sum === undefined) {
+        kernels.call("g1_row_from_points", affine, rowX, row.y, bytes);
+        this.#copy({ x, y }, { x: rowX, y: row.y }, bytes);
+        kernels.call("g1_row_double", x, y, bytes, scratch);
+      } else {
+        const { row: right, turn, isNegative } = sum.right;
+        const left = sum.left === "twice" ? { x, y } : { x: this.#row(sum.left).x[0], y: this.#row(sum.left).y };
+        const { x: rightX, y: rightY } = this.#row(right);
+        this.#copy({ x: rowX, y: row.y }, left, bytes);
+        kernels.call("g1_row_add", rowX, row.y, rightX[turn], rightY, isNegative ? 1 : 0, bytes, scratch);
       }
-      kernels.call("g1_row_endomorphism", row.imageX, row.x, bytes);
+      kernels.call("g1_row_endomorphism", firstImage, secondImage, rowX, bytes);
     }
   }
 
   #run(bytes: number): void {
     const kernels = this.#kernels;
     const { x, y, scratch } = this.#at;
-    const first = this.#rowOf(this.#first);
-    this.#copy({ x, y }, first, bytes);
+    const first = this.#row(this.#first.row);
+    this.#copy({ x, y }, { x: first.x[this.#first.turn], y: first.y }, bytes);
     for (const { kind, digit } of this.#steps) {
       if (digit === undefined) kernels.call("g1_row_double", x, y, bytes, scratch);
       else {
-        const right = this.#rowOf(digit);
-        kernels.call(`g1_row_${kind}`, x, y, right.x, right.y, digit.value < 0 ? 1 : 0, bytes, scratch);
+        const right = this.#row(digit.row);
+        const isNegative = digit.isNegative ? 1 : 0;
+        kernels.call(`g1_row_${kind}`, x, y, right.x[digit.turn], right.y, isNegative, bytes, scratch);
       }
     }
   }
 
-  #rowOf({ value, half }: Digit): { readonly x: number; readonly y: number } {
-    const row = this.#at.table[(Math.abs(value) - 1) / 2];
-    if (row === undefined) throw new Error("the table has no such digit");
-    return { x: half === 0 ? row.x : row.imageX, y: row.y };
+  #row(row: number): TableRow {
+    const found = this.#at.table[row];
+    if (found === undefined) throw new Error("the table has no such row");
+    return found;
   }
 
   #copy(to: { readonly x: number; readonly y: number }, from: typeof to, bytes: number): void {
@@ -151,9 +158,9 @@ export class PointScaler {
 }
 
 interface TableRow {
-  readonly x: number;
+  /** Of the points, and of them times w and w^2. */
+  readonly x: readonly [number, number, number];
   readonly y: number;
-  readonly imageX: number;
 }
 
 interface Places {
@@ -170,12 +177,13 @@ interface Places {
 function placesOf(kernels: Kernels, start: number): Places {
   const { fq, g1, rows } = kernels;
   const arena = new Arena(start, Infinity);
-  const items = POINTS_AT_ONCE + g1.entriesPerStep;
+  const items = POINTS_AT_ONCE + rows.scratch.itemsPerStep;
   const half = () => arena.take((POINTS_AT_ONCE * g1.pointBytes) / 2);
+  const row = (): TableRow => ({ x: [half(), half(), half()], y: half() });
   return {
     raw: arena.take(items * 2 * fq.bytes),
     affine: arena.take(items * g1.pointBytes),
-    table: Array.from({ length: TABLE_SIZE }, () => ({ x: half(), y: half(), imageX: half() })),
+    table: [undefined, ...DIGIT_ROWS].map(row),
     ...{ x: half(), y: half() },
     scratch: arena.take(scratchBytesFor(rows.scratch, items)),
     end: arena.take(0),
@@ -183,68 +191,60 @@ function placesOf(kernels: Kernels, start: number): Places {
 }
 
 interface Plan {
-  readonly first: Digit;
+  readonly first: EisensteinDigit;
   readonly steps: readonly Step[];
   /** The digits give the number's negative. */
   readonly isNegative: boolean;
 }
 
-/** The steps that multiply by a number, from its highest digit downwards. */
-function planOf({ r, endomorphismScalar }: CurveParameters, scalar: bigint): Plan {
-  const halves = scalarHalves(r, endomorphismScalar)(scalar).map(signedDigits);
-  const length = Math.max(...halves.map((digits) => digits.length));
-  const columns = Array.from({ length }, (_, i): Digit[] =>
-    halves.flatMap((digits, half) => {
-      const value = digits[length - 1 - i] ?? 0;
-      return value === 0 ? [] : [{ value, half: half === 0 ? 0 : 1 }];
-    }),
-  );
-  const [[first, ...others] = [], ...lower] = columns;
+/** The steps that multiply by a number, from the highest digit downwards. */
+function planOf(curve: CurveParameters, scalar: bigint): Plan {
+  const { r, endomorphismScalar } = curve;
+  const [a, b] = scalarHalves(r, endomorphismScalar)(scalar);
+  // What stands for 0, and times w again.
+  const [zeroA, zeroB] = shortZero(r, endomorphismScalar);
+  for (const i of NEIGHBOURS)
+    for (const k of NEIGHBOURS) {
+      const number: EisensteinNumber = [a + i * zeroA - k * zeroB, b + i * zeroB + k * (zeroA - zeroB)];
+      const plan = stepsOf(cheapestForm(number, COSTS).digits);
+      if (isPlain(curve, plan, scalar)) return plan;
+    }
+  throw new Error("every form of a number leads to a sum of equal points");
+}
+
+function stepsOf([first, ...lower]: readonly (EisensteinDigit | undefined)[]): Plan {
   if (first === undefined) throw new Error("a number above 0 has a highest digit");
   // The row begins as a row of the table, without a sign.
-  const isNegative = first.value < 0;
-  const signed = ({ value, half }: Digit): Digit => ({ value: isNegative ? -value : value, half });
-  const steps: Step[] = others.map((digit) => ({ kind: "add", digit: signed(digit) }));
-  for (const [digit, ...more] of lower) {
-    steps.push(
-      digit === undefined ? { kind: "double", digit: undefined } : { kind: "double_add", digit: signed(digit) },
-    );
-    for (const each of more) steps.push({ kind: "add", digit: signed(each) });
-  }
+  const { isNegative } = first;
+  const signed = (digit: EisensteinDigit): EisensteinDigit => ({
+    ...digit,
+    isNegative: digit.isNegative !== isNegative,
+  });
+  const steps = lower.map((digit): Step =>
+    digit === undefined ? { kind: "double", digit: undefined } : { kind: "double_add", digit: signed(digit) },
+  );
   return { first: signed(first), steps, isNegative };
 }
 
 /**
- * Makes sure that no step meets equal or opposite points, or infinity, which the kernels do not know: that depends on
- * the steps alone, for points of the order r. With halves about as long as the root of r no prefix of the digits can be
- * a small multiple of the order.
+ * Whether the steps give the number, and none meets equal or opposite points, or infinity, which the kernels do not
+ * know: that depends on the steps alone, for points of the order r.
  */
-function requirePlainSteps({ r, endomorphismScalar }: CurveParameters, plan: Plan, scalar: bigint): void {
-  const valueOf = ({ value, half }: Digit): bigint => BigInt(value) * (half === 0 ? 1n : endomorphismScalar);
+function isPlain({ r, endomorphismScalar }: CurveParameters, plan: Plan, scalar: bigint): boolean {
+  const valueOf = (digit: EisensteinDigit): bigint => {
+    const [a, b] = digitValue(digit);
+    return a + b * endomorphismScalar;
+  };
   const areApart = (a: bigint, b: bigint): boolean => (a - b) % r !== 0n && (a + b) % r !== 0n;
   let sum = valueOf(plan.first) % r;
-  for (const { kind, digit } of plan.steps) {
+  for (const { digit } of plan.steps) {
     const added = digit === undefined ? 0n : valueOf(digit);
-    const isPlain = digit === undefined || (areApart(sum, added) && (kind === "add" || areApart(sum + added, sum)));
-    if (!isPlain) throw new Error("the digits of a number lead to a sum of equal points");
-    sum = ((kind === "add" ? sum : 2n * sum) + added) % r;
+    if (digit !== undefined && !(areApart(sum, added) && areApart(sum + added, sum))) return false;
+    sum = (2n * sum + added) % r;
   }
   const result = plan.isNegative ? -sum : sum;
   if ((result - scalar) % r !== 0n) throw new Error("the digits of a number do not give it");
-}
-
-/** Digits of 1, 2, 4, ... that are 0 or odd, of either sign, at most one in `WINDOW_BITS` neighbours; lowest first. */
-function signedDigits(value: bigint): number[] {
-  const size = 2 ** WINDOW_BITS;
-  const sign = value < 0n ? -1 : 1;
-  const digits: number[] = [];
-  for (let rest = value < 0n ? -value : value; rest > 0n; rest >>= 1n) {
-    const low = (rest & 1n) === 0n ? 0 : Number(rest & BigInt(size - 1));
-    const digit = low >= size / 2 ? low - size : low;
-    rest -= BigInt(digit);
-    digits.push(digit === 0 ? 0 : sign * digit);
-  }
-  return digits;
+  return true;
 }
 
 function isFinite(bytes: Uint8Array, from: number, length: number): boolean {

@@ -20,6 +20,11 @@ export function scalarHalves(order: bigint, lambda: bigint): ScalarHalves {
   };
 }
 
+/** Returns a shortest pair (a, b) other than zeros with a + b lambda = 0 modulo the order. */
+export function shortZero(order: bigint, lambda: bigint): readonly [bigint, bigint] {
+  return shortBasis(order, lambda)[0];
+}
+
 type Pair = readonly [bigint, bigint];
 
 /**

@@ -38,7 +38,13 @@ describe.each([
     const small = [lambda + 1n, 2n * lambda + 1n, r - 3n * lambda - 16n, 16n * lambda + 31n].map(
       (value) => (value + 3n * r) % r,
     );
-    for (const scalar of [1n, 2n, 16n, r - 1n, r - 2n, lambda, r - lambda, ...small, below(r), below(r), below(r)]) {
+    // Halves of either sign, as long as they come, and one alone.
+    const half = 1n << BigInt(Math.floor(r.toString(2).length / 2) - 1);
+    const halves = [half + half * lambda, half - half * lambda, -half - half * lambda, half, -half, half * lambda].map(
+      (value) => ((value % r) + r) % r,
+    );
+    const ends = [1n, 2n, 3n, 16n, r - 1n, r - 2n, lambda, r - lambda, r >> 1n, (r >> 1n) + 1n];
+    for (const scalar of [...ends, ...small, ...halves, below(r), below(r), below(r)]) {
       const output = new Uint8Array(points.length);
       const scaler = new PointScaler(curve, scalar, kind);
       scaler.scale(points, output);
