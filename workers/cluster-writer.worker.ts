@@ -6,6 +6,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { ClusterWriter, GROUP_COMMITS_MAX, type WriteOutcome } from "../src/platform/cluster/cluster-writer.js";
 import { groupFailure } from "../src/platform/cluster/commit-failures.js";
 import { databaseAddress } from "../src/platform/cluster/database-address.js";
+import { foldLog } from "../src/platform/cluster/fold-log.js";
 import { joinCluster } from "../src/platform/cluster/join-cluster.js";
 import { LogDatabase } from "../src/platform/cluster/log-database.js";
 import { logKeyOf } from "../src/platform/cluster/log-row.js";
@@ -47,6 +48,7 @@ let isBusy = false;
 let isClosing = false;
 let pauseMs = FOLLOW_MS_MIN;
 let timer: NodeJS.Timeout | undefined;
+let folding: NodeJS.Timeout | undefined;
 
 let writer: ClusterWriter;
 try {
@@ -72,6 +74,7 @@ try {
     wake();
   });
   follow();
+  foldLater(cluster.foldMs);
 } catch (error) {
   const startFailure = startFailureOf(error);
   port.postMessage({ settled: 0, failures: [], state: "ready", startFailure } satisfies WriterReport);
@@ -131,6 +134,17 @@ function follow(): void {
   }, pauseMs);
 }
 
+/** On a connection of its own, beside the commits; what fails is tried again, by this node or another one. */
+function foldLater(foldMs: number): void {
+  folding = setTimeout(() => {
+    void foldLog({ address, logKey })
+      .catch(() => undefined)
+      .then(() => {
+        if (!isClosing) foldLater(foldMs);
+      });
+  }, foldMs);
+}
+
 async function followOnce(): Promise<void> {
   isFollowing = false;
   try {
@@ -158,6 +172,7 @@ function startFailureOf(error: unknown): WriteFailure {
 
 async function close(): Promise<void> {
   clearTimeout(timer);
+  clearTimeout(folding);
   database.disconnect();
   await environment.close();
   port.close();

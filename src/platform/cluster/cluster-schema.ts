@@ -3,7 +3,7 @@
  * row of `pw_head` is its end, and what writers queue at. `pw_record` is the state at the row of `pw_fold`, from which
  * nodes join.
  */
-import type { StoreEnd } from "./log-row.js";
+import type { LogRow, StoreEnd } from "./log-row.js";
 
 /** Statements that make the tables; each may run again. */
 export const CLUSTER_TABLES: readonly string[] = [
@@ -44,6 +44,21 @@ export function headOf(row: SqlRow): LogHead {
     g: Number(row["g"]),
     version: Number(row["version"]),
     ...sumsOf(row),
+    mac: row["mac"] as Buffer,
+  };
+}
+
+/** Reads a row of `pw_log`. */
+export function rowOf(row: SqlRow): LogRow {
+  return {
+    g: Number(row["g"]),
+    node: String(row["node"]),
+    incarnation: String(row["incarnation"]),
+    format: Number(row["format"]),
+    first: Number(row["first"]),
+    version: Number(row["last"]),
+    ...sumsOf(row),
+    body: row["body"] as Buffer,
     mac: row["mac"] as Buffer,
   };
 }

@@ -21,14 +21,18 @@ import {
 } from "../store/lmdb/lmdb-environment.js";
 import { scrubStoreNow } from "../store/lmdb/lmdb-scrub.js";
 import type { ClusterMembership } from "../store/writer-protocol.js";
-import { programSchemaVersion } from "./join-cluster.js";
+import { discardUnfinishedJoin, programSchemaVersion } from "./join-cluster.js";
+
+type Timing = "giveUpMs" | "foldMs";
 
 export interface OpenNodeOptions extends Omit<OpenStoreOptions, "migrations"> {
-  readonly cluster: Omit<ClusterMembership, "giveUpMs"> & Partial<Pick<ClusterMembership, "giveUpMs">>;
+  readonly cluster: Omit<ClusterMembership, Timing> & Partial<Pick<ClusterMembership, Timing>>;
 }
 
 /** About the length of a planned failover of a managed database; requests end later by their own deadlines. */
 const GIVE_UP_MS = 10_000;
+/** A node that joins reads what was written since then from the log. */
+const FOLD_MS = 30_000;
 
 /** The store of a node. */
 export class NodeStore extends LmdbStore {
@@ -53,7 +57,7 @@ export async function openNodeStore(options: OpenNodeOptions, dependencies: Open
   try {
     environment = openEnvironment(options.path);
     prepareReplica(environment);
-    const cluster = { giveUpMs: GIVE_UP_MS, ...options.cluster };
+    const cluster = { giveUpMs: GIVE_UP_MS, foldMs: FOLD_MS, ...options.cluster };
     const queue = { ...queueOptionsOf(options), workerPath: workerPath("cluster-writer.worker"), cluster };
     const release = (): void => {
       lock.release();
@@ -70,6 +74,7 @@ export async function openNodeStore(options: OpenNodeOptions, dependencies: Open
 
 /** A replica is never migrated nor repaired alone: it is thrown away and made anew. */
 function prepareReplica(environment: Environment): void {
+  discardUnfinishedJoin(environment);
   const meta = readMeta(environment);
   if (meta === undefined) {
     transact(environment, () => {

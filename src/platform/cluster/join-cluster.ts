@@ -36,7 +36,7 @@ const NO_TABLE = "42P01";
  */
 export async function joinCluster({ environment, replica, address, logKey }: JoinParts): Promise<void> {
   if (replica.place() !== undefined) return;
-  if (readBinary(environment, JOINING_KEY) === undefined && storedMeta(environment).count > 0)
+  if (storedMeta(environment).count > 0)
     throw new AppError("conflict", {
       message: "the folder holds the store of a single server: a node of a cluster starts with an empty one",
     });
@@ -53,6 +53,11 @@ export async function joinCluster({ environment, replica, address, logKey }: Joi
     client.end().catch(() => undefined);
   }
   environment.resetReadTxn();
+}
+
+/** Empties a folder whose joining was cut off. To be called before it is checked. */
+export function discardUnfinishedJoin(environment: Environment): void {
+  if (readBinary(environment, JOINING_KEY) !== undefined) environment.clearSync();
 }
 
 /** Returns the schema version of this program's records. */

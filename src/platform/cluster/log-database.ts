@@ -4,7 +4,7 @@
  */
 import type pg from "pg";
 import { assert } from "../errors.js";
-import { HEAD_COLUMNS, ROW_COLUMNS, headOf, sumText, sumsOf, type LogHead, type SqlRow } from "./cluster-schema.js";
+import { HEAD_COLUMNS, ROW_COLUMNS, headOf, rowOf, sumText, type LogHead, type SqlRow } from "./cluster-schema.js";
 import type { DatabaseAddress } from "./database-address.js";
 import type { LogRow } from "./log-row.js";
 import { connectDatabase } from "./database-client.js";
@@ -153,18 +153,4 @@ function parametersOf(row: LogRow, { epoch, tagSum }: Continued): unknown[] {
     ...[row.g, row.version, row.count, sumText(row.tagSum), row.mac, sumText(tagSum), epoch],
     ...[row.node, row.incarnation, row.format, row.first, row.body],
   ];
-}
-
-function rowOf(row: SqlRow): LogRow {
-  return {
-    g: Number(row["g"]),
-    node: String(row["node"]),
-    incarnation: String(row["incarnation"]),
-    format: Number(row["format"]),
-    first: Number(row["first"]),
-    version: Number(row["last"]),
-    ...sumsOf(row),
-    body: row["body"] as Buffer,
-    mac: row["mac"] as Buffer,
-  };
 }

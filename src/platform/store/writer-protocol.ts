@@ -25,6 +25,8 @@ export interface ClusterMembership {
   readonly node: string;
   /** How long a commit may look for the database before it fails, in milliseconds. */
   readonly giveUpMs: number;
+  /** How often this node folds the log into the records that others join from, in milliseconds. */
+  readonly foldMs: number;
 }
 
 /**
