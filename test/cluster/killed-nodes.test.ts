@@ -84,7 +84,7 @@ class Node {
   /** Kills it, and waits for the end of what it has printed. */
   async kill(): Promise<void> {
     const child = this.#child;
-    if (child === undefined) return;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const ended = new Promise((resolve) => child.once("close", resolve));
     child.kill("SIGKILL");
     await ended;

@@ -171,6 +171,42 @@ describe("a connection that breaks", () => {
   });
 });
 
+describe("a holder of the head that hangs", () => {
+  it("keeps a commit waiting, also for longer than the lock may take, and fails none", async () => {
+    const cluster = await newCluster();
+    const [{ store }, { store: other }] = [await join(cluster), await join(cluster)];
+    // Whoever was second holds the head for its next groups.
+    await Promise.all(
+      Array.from({ length: 20 }, async (_, index) => {
+        await (index % 2 === 0 ? store : other).commit({ puts: [{ key: ["a", index], value: index }] });
+      }),
+    );
+    const release = await postgres.hold(cluster.database, "SELECT g FROM pw_head FOR UPDATE");
+    const committed = [store, other].map(async (node, index) => {
+      await node.commit({ puts: [{ key: ["b", index], value: index }] });
+    });
+    const waiting = async (): Promise<string> => {
+      const text = `SELECT query_start::text AS at FROM pg_stat_activity WHERE datname = '${cluster.database}'
+        AND wait_event_type = 'Lock' ORDER BY query_start LIMIT 1`;
+      const [row] = await postgres.query(cluster.database, text);
+      return (row?.["at"] as string | undefined) ?? "";
+    };
+    const first = await eventually(async () => {
+      const at = await waiting();
+      expect(at).not.toBe("");
+      return at;
+    });
+    // The first wait has ended by its limit, and the next one has begun.
+    await eventually(async () => {
+      expect(["", first]).not.toContain(await waiting());
+    });
+    await release();
+    await Promise.all(committed);
+    await store.confirm();
+    expect(store.count(["b"])).toBe(2);
+  });
+});
+
 describe("a database that is away", () => {
   it("fails commits and strict reads with `store_unreachable`, serves what the replica has, and goes on by itself", async () => {
     const cluster = await newCluster();

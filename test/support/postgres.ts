@@ -80,6 +80,18 @@ export class Postgres {
     }
   }
 
+  /** Runs a statement in a transaction that stays open. Returns what ends it. */
+  async hold(database: string, text: string): Promise<() => Promise<void>> {
+    const client = new pg.Client({ host: this.socketFolder, port: PORT, user: "proofwright", database });
+    await client.connect();
+    await client.query("BEGIN");
+    await client.query(text);
+    return async () => {
+      await client.query("ROLLBACK");
+      await client.end();
+    };
+  }
+
   /** Ends the server as a crash does: nothing is flushed, the log is recovered at the next start. */
   async crash(): Promise<void> {
     const server = this.#server;

@@ -115,9 +115,15 @@ export class LogDatabase {
   /** Begins a transaction, waits for the head and holds it. `commit` or `rollback` must follow at once. */
   async lockHead(): Promise<LogHead> {
     await this.#query("BEGIN");
-    const [row] = await this.#query(`SELECT ${HEAD_COLUMNS} FROM pw_head WHERE id = 1 FOR UPDATE`);
-    assert(row !== undefined, "a cluster has a head");
-    return headOf(row);
+    try {
+      const [row] = await this.#query(`SELECT ${HEAD_COLUMNS} FROM pw_head WHERE id = 1 FOR UPDATE`);
+      assert(row !== undefined, "a cluster has a head");
+      return headOf(row);
+    } catch (error) {
+      // Whoever holds the head may hang: after the lock's time the transaction has failed, and has to be ended.
+      await this.rollback().catch(() => undefined);
+      throw error;
+    }
   }
 
   /** Adds a row while the head is held, and ends the transaction. Returns and throws as `append`. */
