@@ -7,8 +7,8 @@ import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-/** Folders with suites of their own: minutes and hours, and a browser. */
-const OTHER_SUITES = ["test/long/", "test/slow/", "test/browser/"];
+/** Folders with suites of their own: minutes and hours, a browser, and a PostgreSQL server. */
+const OTHER_SUITES = ["test/long/", "test/slow/", "test/browser/", "test/cluster/"];
 
 /** Packages and modules of Node that only serve to start something; snarkjs keeps its curve in globals of the process. */
 const STARTERS = /^(piscina|snarkjs|ffjavascript|node:(child_process|worker_threads|http|https|net|tls))$/;

@@ -12,6 +12,7 @@ import type { LaneFigures } from "../platform/pool/lane.js";
 import { startTracing, type Tracing } from "../platform/tracing/open-telemetry.js";
 import { serverVersion } from "../platform/service/server-version.js";
 import { Metrics } from "../platform/metrics.js";
+import { PROOF_JOB_KIND } from "../prover/proof-jobs/proof-jobs.js";
 import { openAreas, secretKey, type Areas } from "./open-areas.js";
 import { openPlatform, type AppDependencies, type Platform } from "./open-platform.js";
 import { createServers, type AppParts } from "./servers.js";
@@ -97,10 +98,19 @@ function leavingMark(): AppParts["leaving"] {
   };
 }
 
-/** Everything that waits in turns of the owners, by the name of its lane. */
+/**
+ * Everything that waits in turns of the owners, by the name of its lane. Proofs that wait as jobs have a lane of their
+ * own: `prove` is that of the threads, which they enter when their turn has come.
+ */
 function lanesOf({ pools, vault }: Areas, { jobs }: Platform): Readonly<Record<string, LaneFigures>> {
   const { prompt, bulk } = vault.figures();
-  return { ...pools.figures(), "vault-prompt": prompt, "vault-bulk": bulk, ...jobs.figures() };
+  const { [PROOF_JOB_KIND]: proofJobs, ...otherJobs } = jobs.figures();
+  return {
+    ...pools.figures(),
+    ...{ "vault-prompt": prompt, "vault-bulk": bulk },
+    ...otherJobs,
+    ...(proofJobs === undefined ? {} : { "prove-jobs": proofJobs }),
+  };
 }
 
 function proverOutcomes({ events, provers, metrics }: AppParts): ProverOutcomes {

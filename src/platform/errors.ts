@@ -38,6 +38,10 @@ export const ERROR_STATUS = {
   shutting_down: 503,
   storage_full: 507,
   storage_failed: 503,
+  /** The cluster's database cannot be reached; nothing was written. */
+  store_unreachable: 503,
+  /** The cluster's database went away while it wrote, and has not said whether it has. */
+  outcome_unknown: 503,
   audit_unavailable: 503,
   // Identity
   invalid_credentials: 401,

@@ -29,7 +29,6 @@ const ONE_IMPORTER: readonly (readonly [name: string, importerOrFolder: string])
   ["solc", "src/engine/solidity/compile-solidity.ts"],
   ["@node-rs/argon2", "src/crypto/hashes/password.ts"],
   ["nodemailer", "src/platform/mail/smtp-mail.ts"],
-  ["pg", "src/chain/connectors/drivers/"],
   ["pino", "src/platform/log.ts"],
   ["prom-client", "src/platform/metrics.ts"],
 ];
@@ -55,6 +54,14 @@ describe("direction of imports", () => {
   it.each(ONE_IMPORTER)("imports %s in %s and nowhere else", (name, importer) => {
     const importers = imports.filter(({ to }) => to === name || to.startsWith(`${name}/`)).map(({ from }) => from);
     expect([...new Set(importers)]).toEqual([importer.endsWith("/") ? expect.stringContaining(importer) : importer]);
+  });
+
+  it("imports pg in one driver of connectors and in one client of the cluster's database", () => {
+    const importers = imports.filter(({ to, isTypeOnly }) => to === "pg" && !isTypeOnly).map(({ from }) => from);
+    expect([...new Set(importers)].sort()).toEqual([
+      "src/chain/connectors/drivers/postgres.ts",
+      "src/platform/cluster/database-client.ts",
+    ]);
   });
 
   it("imports ws in one client and in one server", () => {

@@ -77,7 +77,8 @@ describe("a server in development mode", () => {
       expect(Number(value(`proofwright_${name}`))).toBeGreaterThan(0);
     expect(value("proofwright_transactions_open")).toBe("0");
     expect(value("proofwright_event_streams")).toBe("0");
-    expect(value('proofwright_lane_waiting{lane="prove"}')).toBe("0");
+    for (const lane of ["prove", "prove-jobs", "interactive"])
+      expect(value(`proofwright_lane_waiting{lane="${lane}"}`), lane).toBe("0");
     for (const path of ["/status", "/", "/api/v1/provers"]) expect((await fetch(`${url}${path}`)).status).toBe(404);
   });
 

@@ -11,7 +11,8 @@ import { AppError } from "../errors.js";
 
 const FORMAT = 1;
 const HEADER_BYTES = 9;
-const TAG_BYTES = 8;
+/** Bytes of the tag at the end of a record. */
+export const TAG_BYTES = 8;
 
 /** Longest JSON of one record. Larger data are artifacts: files beside the store (artifacts.ts). */
 export const RECORD_BYTES_MAX = 4 * 1024 * 1024;

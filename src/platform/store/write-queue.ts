@@ -5,7 +5,14 @@
  */
 import { Worker } from "node:worker_threads";
 import { AppError, assert } from "../errors.js";
-import type { WriteFailure, WriterOptions, WriterReply, WriterRequest, WriterState } from "./writer-protocol.js";
+import type {
+  WriteFailure,
+  WriterOptions,
+  WriterReply,
+  WriterReport,
+  WriterRequest,
+  WriterState,
+} from "./writer-protocol.js";
 import { StoreConflict } from "./store.js";
 import type { StoreCommit } from "./store.js";
 import { CommitPacker } from "./wire.js";
@@ -53,14 +60,15 @@ export class WriteQueue {
   #state: WriterState = "ready";
   #revision = 0;
   #closed = false;
+  #confirming: { resolve: () => void; reject: (error: Error) => void }[] = [];
   #whenEmpty: (() => void) | undefined;
   #whenReady: { resolve: () => void; reject: (error: Error) => void } | undefined;
 
   constructor(options: WriteQueueOptions, dependencies: WriteQueueDependencies) {
     this.#options = options;
     this.#dependencies = dependencies;
-    const { path, dataBytesMax, reserveBytes, chainKey } = options;
-    const workerData: WriterOptions = { path, dataBytesMax, reserveBytes, chainKey };
+    const { path, dataBytesMax, reserveBytes, chainKey, cluster } = options;
+    const workerData: WriterOptions = { path, dataBytesMax, reserveBytes, chainKey, cluster };
     // The writer gets no environment variables: they may hold keys and passwords.
     this.#worker = new Worker(options.workerPath, { workerData, env: {}, execArgv: [], name: "store-writer" });
     this.#worker.on("message", (reply: WriterReply) => {
@@ -111,6 +119,19 @@ export class WriteQueue {
     });
   }
 
+  /**
+   * Resolves when everything can be read that any node of the cluster had committed at the call.
+   * @throws store_unreachable when the cluster's database does not say how much that is
+   */
+  confirm(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (this.#closed) throw new AppError("shutting_down", { message: "the store is closed", retryAfterSec: 5 });
+      if (this.#state === "failed") throw storageFailed("the store accepts no writes since its disk failed");
+      this.#confirming.push({ resolve, reject });
+      this.#post({ confirm: true });
+    });
+  }
+
   /** Rejects new commits, and waits for the accepted ones and for the end of the thread. */
   async close(): Promise<void> {
     if (this.#closed) return this.#exited;
@@ -154,19 +175,21 @@ export class WriteQueue {
   }
 
   #settle(reply: WriterReply): void {
-    this.#whenReady?.resolve();
+    const report: WriterReport = typeof reply === "number" ? { settled: reply, failures: [], state: "ready" } : reply;
+    if (report.startFailure === undefined) this.#whenReady?.resolve();
+    else {
+      // The thread ends by itself.
+      this.#closed = true;
+      this.#whenReady?.reject(toError(report.startFailure));
+    }
     this.#whenReady = undefined;
-    const {
-      settled: count,
-      failures,
-      state,
-    } = typeof reply === "number" ? { settled: reply, failures: [], state: "ready" as const } : reply;
+    const { settled: count, failures, state, foreign } = report;
     this.#state = state;
     this.#dependencies.onBatch(state);
     const settled = this.#pending.splice(0, count);
     assert(settled.length === count, "the writer settles only what it was given");
-    if (settled.some((pending) => pending.replaces)) this.#revision += 1;
-    const appended = new Set<string>();
+    if (foreign !== undefined || settled.some((pending) => pending.replaces)) this.#revision += 1;
+    const appended = new Set<string>(foreign);
     let failed = 0;
     for (let index = 0; index < count; index += 1) {
       const { bytes, chains, resolve, reject } = settled[index] as Pending;
@@ -182,8 +205,16 @@ export class WriteQueue {
       }
     }
     if (appended.size > 0) this.#dependencies.onAppended(appended);
+    this.#settleConfirms(report);
     if (state === "failed") this.#dependencies.onFatal(storageFailed("the disk of the store failed"));
     if (this.#pending.length === 0) this.#whenEmpty?.();
+  }
+
+  #settleConfirms({ confirmed }: WriterReport): void {
+    if (confirmed === undefined) return;
+    for (const { resolve, reject } of this.#confirming.splice(0, confirmed.requests))
+      if (confirmed.failure === undefined) resolve();
+      else reject(toError(confirmed.failure));
   }
 
   /**
@@ -203,7 +234,7 @@ export class WriteQueue {
     this.#whenReady?.reject(error);
     const wasStarting = this.#whenReady !== undefined;
     this.#whenReady = undefined;
-    for (const { reject } of pending) reject(error);
+    for (const { reject } of [...pending, ...this.#confirming.splice(0)]) reject(error);
     this.#whenEmpty?.();
     if (!wasStarting) this.#dependencies.onFatal(error);
   }
@@ -223,7 +254,11 @@ function toError(failure: WriteFailure): Error {
       return new StoreConflict(failure.key);
     case "storage_failed":
       return storageFailed(failure.message);
+    case "store_unreachable":
+    case "outcome_unknown":
+      return new AppError(failure.code, { message: failure.message, retryAfterSec: 5 });
     case "too_many_records":
+    case "start_refused":
       return new AppError("conflict", { message: failure.message });
     case "internal_error":
       return new Error(`the writer thread failed: ${failure.message}`);

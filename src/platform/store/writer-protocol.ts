@@ -11,6 +11,22 @@ export interface WriterOptions {
   readonly reserveBytes: number;
   /** 32 bytes that link the hash chains of the store; needed for commits with linked appends. */
   readonly chainKey?: Uint8Array | undefined;
+  /** Present in a node of a cluster: where the log is that decides. */
+  readonly cluster?: ClusterMembership | undefined;
+}
+
+/** What makes a process a node of a cluster. */
+export interface ClusterMembership {
+  /** `postgres://` URL of the cluster's database. */
+  readonly databaseUrl: string;
+  /** 32 bytes that no database ever sees. */
+  readonly clusterKey: Uint8Array;
+  /** UUID of this node. */
+  readonly node: string;
+  /** How long a commit may look for the database before it fails, in milliseconds. */
+  readonly giveUpMs: number;
+  /** How often this node folds the log into the records that others join from, in milliseconds. */
+  readonly foldMs: number;
 }
 
 /**
@@ -24,12 +40,23 @@ export type WriterState = "ready" | "full" | "failed";
 export type WriteFailure =
   | { readonly code: "conflict"; readonly key: StoreKey }
   | {
-      readonly code: "data_corrupt" | "storage_full" | "storage_failed" | "too_many_records" | "internal_error";
+      readonly code:
+        | "data_corrupt"
+        | "storage_full"
+        | "storage_failed"
+        | "store_unreachable"
+        | "outcome_unknown"
+        | "too_many_records"
+        | "start_refused"
+        | "internal_error";
       readonly message: string;
     };
 
-/** To the writer thread: packed commits (wire.ts), or the request to end after all earlier commits are written. */
-export type WriterRequest = Uint8Array<ArrayBuffer> | { readonly close: true };
+/**
+ * To the writer thread: packed commits (wire.ts), the request to read everything that any node of the cluster has
+ * committed, or the request to end after all earlier commits are written.
+ */
+export type WriterRequest = Uint8Array<ArrayBuffer> | { readonly confirm: true } | { readonly close: true };
 
 /**
  * From the writer thread. Usually a number: so many commits, oldest first, are applied and on disk, and the writer is
@@ -42,4 +69,10 @@ export interface WriterReport {
   readonly settled: number;
   readonly failures: readonly { readonly index: number; readonly failure: WriteFailure }[];
   readonly state: WriterState;
+  /** Why the writer did not start; it ends then. */
+  readonly startFailure?: WriteFailure;
+  /** Present when rows of other nodes were applied: the logs that grew with them. */
+  readonly foreign?: readonly string[];
+  /** Answers the oldest `confirm` requests: so many, and why it failed. */
+  readonly confirmed?: { readonly requests: number; readonly failure?: WriteFailure };
 }

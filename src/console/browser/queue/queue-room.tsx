@@ -35,7 +35,7 @@ export function QueueRoom() {
   const status = useData<ServiceStatus>(call, TICK_MS);
   const { proofs, rates, state } = useProofs();
   const work = status.body?.work;
-  const waiting = useHistory(work?.lanes["prove"]?.waiting, status.body);
+  const waiting = useHistory(work === undefined ? undefined : waitingProofs(work), status.body);
   const latencies = proofs.flatMap(({ timings }) =>
     timings === null ? [] : timings.witness_ms + timings.prove_ms + timings.check_ms,
   );
@@ -53,7 +53,7 @@ export function QueueRoom() {
               value={`${String(work.lanes["prove"]?.running ?? 0)} of ${String(work.prove_threads)}`}
               word="threads proving"
             />
-            <Figure value={String(work.lanes["prove"]?.waiting ?? 0)} word="proofs waiting" />
+            <Figure value={String(waitingProofs(work))} word="proofs waiting" />
           </>
         )}
         <Figure value={rate.toFixed(1)} word="of your proofs a second" />
@@ -211,4 +211,9 @@ function Latest({ proofs }: { readonly proofs: readonly ProofRecord[] }) {
       />
     </Panel>
   );
+}
+
+/** Proofs of requests wait for a thread, those of jobs for their turn. */
+function waitingProofs({ lanes }: NonNullable<ServiceStatus["work"]>): number {
+  return (lanes["prove"]?.waiting ?? 0) + (lanes["prove-jobs"]?.waiting ?? 0);
 }

@@ -5,8 +5,9 @@
 import { assert } from "../../errors.js";
 import { chainHeadKey, chainRecordKey, NO_PREDECESSOR, type ChainHead, type ChainKey } from "../chain.js";
 import { decodeKey, encodeKey, NUMBER_PART_BYTES, writeNumber } from "../keys.js";
-import { readBinary, type Environment, type StoreMeta } from "./lmdb-environment.js";
 import { decodeRecord, encodeRecord } from "../record.js";
+import type { StoreMeta } from "./lmdb-environment.js";
+import type { RecordSpace } from "./record-space.js";
 
 /** A record for a log, as unpacked from a commit. */
 export interface AppendedRecord {
@@ -40,15 +41,15 @@ export interface LinkedRecord {
 }
 
 export class ChainTails {
-  readonly #environment: Environment;
+  readonly #space: RecordSpace;
   readonly #chainKey: ChainKey | undefined;
   /** By the encoded name of the log. The program defines only a few logs. */
   readonly #tails = new Map<string, Tail>();
   /** Names of the logs by the key of their head. */
   readonly #heads = new Map<string, string>();
 
-  constructor(environment: Environment, chainKey: ChainKey | undefined) {
-    this.#environment = environment;
+  constructor(space: RecordSpace, chainKey: ChainKey | undefined) {
+    this.#space = space;
     this.#chainKey = chainKey;
   }
 
@@ -99,7 +100,7 @@ export class ChainTails {
           ? { number: tail.number }
           : { number: tail.number, mac: tail.mac, key_id: this.#chainKey?.id };
       const record = encodeRecord(tail.headKey, meta.sequence, JSON.stringify(head));
-      void this.#environment.put(tail.headKey, record.bytes);
+      this.#space.put(tail.headKey, record.bytes);
       sum += record.tag;
       tail.storedTag = record.tag;
       tail.isChanged = false;
@@ -113,7 +114,7 @@ export class ChainTails {
     if (cached !== undefined) return cached;
     const chain = String(decodeKey(key)[0]);
     const headKey = encodeKey(chainHeadKey(chain));
-    const bytes = readBinary(this.#environment, headKey);
+    const bytes = this.#space.read(headKey);
     const stored = bytes === undefined ? undefined : decodeRecord(headKey, bytes);
     const head =
       stored === undefined

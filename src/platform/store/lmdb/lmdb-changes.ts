@@ -3,8 +3,8 @@
  * them. Used inside transactions only.
  */
 import type { AppendedRecord, ChainTails } from "./lmdb-chains.js";
-import { readBinary } from "./lmdb-environment.js";
-import type { Environment, StoreMeta } from "./lmdb-environment.js";
+import type { StoreMeta } from "./lmdb-environment.js";
+import type { RecordSpace } from "./record-space.js";
 import { KEY_ROOM_BYTES, writeNumber } from "../keys.js";
 import { decodeRecord, encodeRecord } from "../record.js";
 
@@ -20,14 +20,14 @@ const INDEX_ENTRY = "true";
 const indexKey = Buffer.allocUnsafeSlow(KEY_ROOM_BYTES);
 
 export class ChangeSet {
-  readonly #environment: Environment;
+  readonly #space: RecordSpace;
   readonly #tails: ChainTails;
   readonly #changes = new Map<string, Change>();
   readonly #appends: AppendedRecord[] = [];
 
   /** @param tails the ends of the logs in this transaction; the caller writes their heads */
-  constructor(environment: Environment, tails: ChainTails) {
-    this.#environment = environment;
+  constructor(space: RecordSpace, tails: ChainTails) {
+    this.#space = space;
     this.#tails = tails;
   }
 
@@ -73,7 +73,7 @@ export class ChangeSet {
       if (json !== undefined) {
         sum += this.#put(meta, key, json);
       } else if (oldTag !== undefined) {
-        void this.#environment.remove(key);
+        this.#space.remove(key);
       }
     }
     for (const append of this.#appends) {
@@ -90,13 +90,13 @@ export class ChangeSet {
 
   #put(meta: StoreMeta, key: Buffer, ...json: readonly (string | Uint8Array)[]): bigint {
     const record = encodeRecord(key, meta.sequence, ...json);
-    void this.#environment.put(key, record.bytes);
+    this.#space.put(key, record.bytes);
     meta.count += 1;
     return record.tag;
   }
 
   #current(key: Buffer): { version: number; tag: bigint } | undefined {
-    const bytes = readBinary(this.#environment, key);
+    const bytes = this.#space.read(key);
     return bytes === undefined ? undefined : decodeRecord(key, bytes);
   }
 }

@@ -10,6 +10,7 @@ import { ChangeSet } from "./lmdb-changes.js";
 import { readMeta, transact, writeMeta } from "./lmdb-environment.js";
 import type { Environment, StoreMeta } from "./lmdb-environment.js";
 import { readRange, readRecord } from "./lmdb-reader.js";
+import { transactionSpace } from "./record-space.js";
 import { pendingMigrations } from "../migrations.js";
 import type { Migration, MigrationStore } from "../migrations.js";
 
@@ -51,7 +52,8 @@ export function storedMeta(environment: Environment): StoreMeta {
 /** Returns the operations of a migration inside a transaction. They update `meta`, which must be written at its end. */
 export function migrationStore(environment: Environment, meta: StoreMeta): MigrationStore {
   const change = (key: Parameters<MigrationStore["delete"]>[0], json: Uint8Array | undefined): void => {
-    const changes = new ChangeSet(environment, new ChainTails(environment, undefined));
+    const space = transactionSpace(environment);
+    const changes = new ChangeSet(space, new ChainTails(space, undefined));
     changes.plan(encodeKey(key), json);
     changes.write(meta);
   };

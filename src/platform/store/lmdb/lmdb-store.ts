@@ -26,6 +26,7 @@ import {
 import type { Environment } from "./lmdb-environment.js";
 import { migrate, migrationStore, storedMeta } from "./lmdb-migrate.js";
 import { countKeys, readRange, readRecord } from "./lmdb-reader.js";
+import { transactionSpace } from "./record-space.js";
 import { scrubStore, scrubStoreNow } from "./lmdb-scrub.js";
 import type { IntegrityReport } from "./lmdb-scrub.js";
 import { FIRST_SCHEMA_VERSION, MIGRATIONS } from "../migrations.js";
@@ -41,7 +42,7 @@ import type {
   StoreValue,
 } from "../store.js";
 import { isTraced, traced, type Step } from "../../tracing/steps.js";
-import { WriteQueue } from "../write-queue.js";
+import { WriteQueue, type WriteQueueOptions } from "../write-queue.js";
 import type { WriterState } from "../writer-protocol.js";
 
 export interface OpenStoreOptions {
@@ -109,7 +110,7 @@ export async function openStore(options: OpenStoreOptions, dependencies: OpenSto
   try {
     environment = openEnvironment(options.path);
     await prepare(environment, options, dependencies.log);
-    const store = new LmdbStore(options, {
+    const store = new LmdbStore(queueOptionsOf(options), {
       ...dependencies,
       environment,
       release: () => {
@@ -155,8 +156,9 @@ export async function rewriteStore(
       change({
         ...migrationStore(opened, meta),
         append: ({ chain, value, indexes = [], unlinked = false }) => {
-          const tails = new ChainTails(opened, chainKey);
-          const changes = new ChangeSet(opened, tails);
+          const space = transactionSpace(opened);
+          const tails = new ChainTails(space, chainKey);
+          const changes = new ChangeSet(space, tails);
           changes.append({
             key: encodeKey([chain]),
             json: Buffer.from(JSON.stringify(value)),
@@ -260,65 +262,72 @@ class LmdbReader implements StoreReader {
   }
 }
 
-class LmdbStore extends LmdbReader implements DurableStore {
-  readonly #queue: WriteQueue;
+/** Returns the options of the writer thread of a single server. */
+export function queueOptionsOf(options: OpenStoreOptions): WriteQueueOptions {
+  return {
+    path: options.path,
+    workerPath: workerPath("writer.worker"),
+    dataBytesMax: options.mapBytes ?? DATA_BYTES_MAX,
+    reserveBytes: options.reserveBytes ?? RESERVE_BYTES,
+    queueLengthMax: options.queueLengthMax ?? QUEUE_LENGTH_MAX,
+    chainKey: options.chainKey,
+  };
+}
+
+/** A store whose reads are LMDB's, and whose commits are those of a writer thread. */
+export class LmdbStore extends LmdbReader implements DurableStore {
+  protected readonly queue: WriteQueue;
   readonly #dependencies: OpenStoreDependencies & { readonly release: () => void };
   readonly #listeners = new Map<string, Set<() => void>>();
   #isFatal = false;
   #closing: Promise<void> | undefined;
   /** See Store.revision. Bound, so that wrappers may pass it on as it is. */
-  readonly revision = (): number => this.#queue.revision;
+  readonly revision = (): number => this.queue.revision;
 
   constructor(
-    options: OpenStoreOptions,
+    options: WriteQueueOptions,
     dependencies: OpenStoreDependencies & { environment: Environment; release: () => void },
   ) {
     super(dependencies.environment);
     this.#dependencies = dependencies;
     let last: WriterState = "ready";
-    this.#queue = new WriteQueue(
-      {
-        path: options.path,
-        workerPath: workerPath("writer.worker"),
-        dataBytesMax: options.mapBytes ?? DATA_BYTES_MAX,
-        reserveBytes: options.reserveBytes ?? RESERVE_BYTES,
-        queueLengthMax: options.queueLengthMax ?? QUEUE_LENGTH_MAX,
-        chainKey: options.chainKey,
+    this.queue = new WriteQueue(options, {
+      onBatch: (state) => {
+        // lmdb-js keeps one read snapshot per turn of the event loop; without this, a read after the acknowledgement
+        // would miss the write.
+        this.environment.resetReadTxn();
+        if (state !== last) dependencies.log.warn("store changed state", { state });
+        last = state;
       },
-      {
-        onBatch: (state) => {
-          // lmdb-js keeps one read snapshot per turn of the event loop; without this, a read after the acknowledgement
-          // would miss the write.
-          this.environment.resetReadTxn();
-          if (state !== last) dependencies.log.warn("store changed state", { state });
-          last = state;
-        },
-        onAppended: (chains) => {
-          for (const chain of chains)
-            this.#listeners.get(chain)?.forEach((listener) => {
-              listener();
-            });
-        },
-        onFatal: (error) => {
-          this.#fatal(error);
-        },
+      onAppended: (chains) => {
+        for (const chain of chains)
+          this.#listeners.get(chain)?.forEach((listener) => {
+            listener();
+          });
       },
-    );
+      onFatal: (error) => {
+        this.#fatal(error);
+      },
+    });
   }
 
+  /** See DurableStore. */
   get state(): WriterState {
-    return this.#queue.state;
+    return this.queue.state;
   }
 
+  /** Waits until the writer has opened the store; a large one is checked while it serves. */
   async start(): Promise<void> {
-    await this.#queue.ready();
+    await this.queue.ready();
     if ((readMeta(this.environment)?.count ?? 0) > VERIFY_BEFORE_SERVING_MAX) void this.#verifyWhileServing();
   }
 
+  /** See Store. */
   commit(commit: StoreCommit): Promise<void> {
-    return isTraced() ? traced(COMMIT, () => this.#queue.commit(commit)) : this.#queue.commit(commit);
+    return isTraced() ? traced(COMMIT, () => this.queue.commit(commit)) : this.queue.commit(commit);
   }
 
+  /** See AppendFeed. */
   onAppend(chain: string, listener: () => void): () => void {
     const listeners = this.#listeners.get(chain) ?? new Set();
     this.#listeners.set(chain, listeners.add(listener));
@@ -327,13 +336,14 @@ class LmdbStore extends LmdbReader implements DurableStore {
     };
   }
 
+  /** See Store. */
   override close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
   }
 
   async #close(): Promise<void> {
-    await this.#queue.close();
+    await this.queue.close();
     await super.close();
     this.#dependencies.release();
   }

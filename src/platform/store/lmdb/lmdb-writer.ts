@@ -5,21 +5,19 @@
  */
 import { AppError, assert } from "../../errors.js";
 import { ChainKey } from "../chain.js";
-import { afterPrefix, decodeKey } from "../keys.js";
+import { evaluateCommit } from "./commit-evaluation.js";
 import { ChainTails } from "./lmdb-chains.js";
 import { ChangeSet } from "./lmdb-changes.js";
 import { readMeta, reasonOf, writeMeta } from "./lmdb-environment.js";
 import type { Environment, StoreMeta } from "./lmdb-environment.js";
+import { transactionSpace, type RecordSpace } from "./record-space.js";
 import { systemStorage, type WriterStorage } from "./lmdb-storage.js";
-import { ABSENT, APPEND, CHECK, DELETE, DELETE_PREFIX, PUT } from "../wire.js";
+import { APPEND, DELETE, DELETE_PREFIX, PUT } from "../wire.js";
 import type { PackedCommit } from "../wire.js";
 import type { WriteFailure, WriterOptions, WriterState } from "../writer-protocol.js";
 
 /** Why a commit was not applied; undefined when it is applied and on disk. */
 export type WriteOutcome = WriteFailure | undefined;
-
-/** Records that the deletion of one prefix may remove: about a second of the writer's time. */
-const PREFIX_RECORDS_MAX = 100_000;
 
 /** Pages that a small transaction copies from leaf to root, and of the free list. */
 const TRANSACTION_OVERHEAD_BYTES = 64 * 4096;
@@ -35,6 +33,7 @@ const FULL_CODES: ReadonlySet<unknown> = new Set([27, 28, 122, -30792]);
 
 export class LmdbWriter {
   readonly #environment: Environment;
+  readonly #space: RecordSpace;
   readonly #storage: WriterStorage;
   readonly #options: WriterOptions;
   readonly #chainKey: ChainKey | undefined;
@@ -46,6 +45,7 @@ export class LmdbWriter {
     this.#options = options;
     this.#chainKey = options.chainKey === undefined ? undefined : new ChainKey(options.chainKey);
     this.#environment = dependencies.environment;
+    this.#space = transactionSpace(dependencies.environment);
     this.#storage = dependencies.storage ?? systemStorage(options, dependencies.environment);
   }
 
@@ -110,7 +110,7 @@ export class LmdbWriter {
     let changed = false;
     for (const [index, commit] of commits.entries()) {
       if (outcomes[index] !== undefined) continue;
-      const prepared = this.#prepare(commit, tails);
+      const prepared = evaluateCommit(commit, this.#space, tails);
       if (prepared instanceof ChangeSet) {
         prepared.write(meta);
         changed = changed || prepared.size > 0;
@@ -126,44 +126,7 @@ export class LmdbWriter {
   #readStored(): { meta: StoreMeta; tails: ChainTails } {
     const meta = readMeta(this.#environment);
     assert(meta !== undefined, "an open store has a meta record");
-    return { meta, tails: new ChainTails(this.#environment, this.#chainKey) };
-  }
-
-  /** Only reads, so that a refused commit leaves no trace. */
-  #prepare(commit: PackedCommit, tails: ChainTails): ChangeSet | WriteFailure {
-    const changes = new ChangeSet(this.#environment, tails);
-    try {
-      for (const operation of commit.operations) {
-        if (operation.kind === CHECK) {
-          const current = changes.versionOf(operation.key) ?? ABSENT;
-          if (current !== operation.version) return { code: "conflict", key: decodeKey(operation.key) };
-        } else if (operation.kind === DELETE_PREFIX) {
-          if (!this.#planPrefix(operation.key, changes)) {
-            return {
-              code: "too_many_records",
-              message: `a deletion covers more than ${PREFIX_RECORDS_MAX} records; delete its parts first`,
-            };
-          }
-        } else if (operation.kind === APPEND) {
-          changes.append(operation);
-        } else {
-          changes.plan(operation.key, operation.kind === PUT ? operation.json : undefined);
-        }
-      }
-      return changes;
-    } catch (error) {
-      if (error instanceof AppError && error.code === "data_corrupt")
-        return { code: "data_corrupt", message: error.message };
-      throw error;
-    }
-  }
-
-  #planPrefix(prefix: Buffer, changes: ChangeSet): boolean {
-    const keys = [
-      ...this.#environment.getKeys({ start: prefix, end: afterPrefix(prefix), limit: PREFIX_RECORDS_MAX + 1 }),
-    ];
-    for (const key of keys) changes.plan(Buffer.from(key), undefined);
-    return keys.length <= PREFIX_RECORDS_MAX;
+    return { meta, tails: new ChainTails(this.#space, this.#chainKey) };
   }
 
   #classify(error: unknown): WriteFailure {

@@ -1,0 +1,287 @@
+/**
+ * The one committer and the one applier of a replica, on the writer thread. A group is decided on the replica, becomes
+ * the next row of the cluster's log where no other node was first, is then applied, and only then answered. Where
+ * another node was first, the head is held while the missing rows are applied and the group is decided anew. Whether a
+ * row of unknown fate was written is read from the log, under the head's lock, and never guessed.
+ */
+import { randomUUID, timingSafeEqual } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { AppError, assert } from "../errors.js";
+import type { PackedCommit } from "../store/wire.js";
+import type { WriteFailure, WriterState } from "../store/writer-protocol.js";
+import type { LogHead } from "./cluster-schema.js";
+import { groupFailure, placeFault } from "./commit-failures.js";
+import { DatabaseRefused, type LogDatabase } from "./log-database.js";
+import { ROW_FORMAT, encodeBody, rowDamaged, rowMac, type LogRow, type RowBody } from "./log-row.js";
+import { diverged, type EvaluatedGroup, type Replica, type ReplicaPlace } from "./replica.js";
+
+export type WriteOutcome = WriteFailure | undefined;
+
+export interface ClusterWriterOptions {
+  readonly logKey: Uint8Array;
+  /** UUID of this node. */
+  readonly node: string;
+  /** How long a group may look for the database, in milliseconds. */
+  readonly giveUpMs: number;
+}
+
+export interface ClusterWriterDependencies {
+  readonly replica: Replica;
+  readonly database: LogDatabase;
+  /** Called after each row of another node, when it can be read. */
+  readonly onForeign: (body: RowBody) => void;
+}
+
+/** A group on its way. */
+interface PendingGroup {
+  readonly commits: PackedCommit[];
+  /** Returns further commits that may join it, at most so many. */
+  readonly more: (limit: number) => readonly PackedCommit[];
+  /** The row that the database may have written: it was sent, and nothing came back. */
+  sent: { readonly row: LogRow; readonly outcomes: readonly WriteOutcome[] } | undefined;
+}
+
+/** Commits of one row at most. */
+export const GROUP_COMMITS_MAX = 256;
+/** Groups without a row of another node after which the head is no longer held: otherwise slow nodes would starve. */
+const LOCKED_GROUPS = 3;
+const PAUSE_MS_MIN = 20;
+const PAUSE_MS_MAX = 1_000;
+
+export class ClusterWriter {
+  readonly #options: ClusterWriterOptions;
+  readonly #replica: Replica;
+  readonly #database: LogDatabase;
+  readonly #onForeign: (body: RowBody) => void;
+  /** New with each process, so that a node knows the rows of its present life. */
+  readonly #incarnation = randomUUID();
+  #place: ReplicaPlace;
+  #epoch = 0;
+  /** Code of the last row of this process that came from the log, and not from `#send`. */
+  #lastOwn: Buffer | undefined;
+  /** Groups that still hold the head while they are decided. */
+  #lockedGroups = 0;
+  #state: WriterState = "ready";
+
+  constructor(options: ClusterWriterOptions, { replica, database, onForeign }: ClusterWriterDependencies) {
+    const place = replica.place();
+    assert(place !== undefined, "a node writes after it has joined");
+    this.#options = options;
+    this.#replica = replica;
+    this.#database = database;
+    this.#onForeign = onForeign;
+    this.#place = place;
+  }
+
+  get state(): WriterState {
+    return this.#state;
+  }
+
+  /**
+   * Commits a group.
+   * @param more returns further commits, which may join it while it waits for its turn
+   * @returns one outcome for each commit, those that joined at the end. Never throws.
+   */
+  async commit(
+    commits: readonly PackedCommit[],
+    more: (limit: number) => readonly PackedCommit[],
+  ): Promise<readonly WriteOutcome[]> {
+    if (this.#state === "failed")
+      return commits.map(() => ({
+        code: "storage_failed",
+        message: "this node writes no more until it is started anew",
+      }));
+    const group: PendingGroup = { commits: [...commits], more, sent: undefined };
+    const giveUpAtMs = performance.now() + this.#options.giveUpMs;
+    let error: unknown;
+    for (let tries = 0; tries === 0 || performance.now() < giveUpAtMs; tries += 1) {
+      try {
+        if (error !== undefined) await delay(Math.min(PAUSE_MS_MAX, PAUSE_MS_MIN * 2 ** tries));
+        error = undefined;
+        await this.#connect();
+        const isAlone = this.#lockedGroups === 0 && group.sent === undefined;
+        const outcomes = isAlone ? await this.#tryAlone(group) : await this.#tryLocked(group);
+        if (outcomes !== undefined) return outcomes;
+      } catch (caught) {
+        error = caught;
+        const failure = this.#lastingFailure(caught, group);
+        if (failure !== undefined) return group.commits.map(() => failure);
+      }
+    }
+    const { failure } = groupFailure(error, { isUnknown: group.sent !== undefined });
+    return group.commits.map(() => failure);
+  }
+
+  /** Applies rows of other nodes, a page at most. Returns whether there were any. Throws DatabaseUnreachable. */
+  async follow(): Promise<boolean> {
+    return await this.#guarded(async () => {
+      await this.#connect();
+      return this.#applyAll(await this.#database.rowsAfter(this.#place.g)).length > 0;
+    });
+  }
+
+  /**
+   * Applies everything that any node had committed at the call. Returns the number of its last row.
+   * @throws DatabaseUnreachable
+   */
+  async confirm(): Promise<number> {
+    return await this.#guarded(async () => {
+      await this.#connect();
+      const last = await this.#database.lastNumber();
+      if (last < this.#place.g) throw diverged(this.#place.g);
+      while (this.#place.g < last)
+        if (this.#applyAll(await this.#database.rowsAfter(this.#place.g)).length === 0) throw placeFault(this.#place.g);
+      return last;
+    });
+  }
+
+  /** Decides on what this node has, and asks the database to take it as the next row. Undefined: the head had moved. */
+  async #tryAlone(group: PendingGroup): Promise<readonly WriteOutcome[] | undefined> {
+    const evaluated = this.#replica.evaluate(group.commits);
+    if (evaluated.change === undefined) return evaluated.outcomes;
+    const added = await this.#send(group, evaluated, (row, continued) => this.#database.append(row, continued));
+    if (added) return evaluated.outcomes;
+    this.#lockedGroups = LOCKED_GROUPS;
+    return undefined;
+  }
+
+  /** Decides while no other node can write. Undefined: this node was too far behind, and is not any more. */
+  async #tryLocked(group: PendingGroup): Promise<readonly WriteOutcome[] | undefined> {
+    const head = await this.#database.lockHead();
+    try {
+      this.#requireHead(head);
+      const rows = this.#applyAll(await this.#database.rowsAfter(this.#place.g));
+      const { sent } = group;
+      if (sent !== undefined && this.#lastOwn?.equals(sent.row.mac) === true) {
+        await this.#database.rollback();
+        return sent.outcomes;
+      }
+      if (this.#place.g < head.g) {
+        await this.#database.rollback();
+        await this.confirm();
+        return undefined;
+      }
+      if (!this.#place.mac.equals(head.mac)) throw diverged(head.g);
+      return await this.#commitLocked(group, { isAlone: rows.length === 0 });
+    } catch (error) {
+      await this.#database.rollback().catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /**
+   * Decides at the head, which is held. A row of unknown fate is not in the log, and takes no effect when it comes
+   * late: this one has its number, or a row of another node has.
+   */
+  async #commitLocked(
+    group: PendingGroup,
+    { isAlone }: { readonly isAlone: boolean },
+  ): Promise<readonly WriteOutcome[]> {
+    if (group.sent === undefined) group.commits.push(...group.more(GROUP_COMMITS_MAX - group.commits.length));
+    const evaluated = this.#replica.evaluate(group.commits);
+    if (evaluated.change === undefined) {
+      await this.#database.rollback();
+      return evaluated.outcomes;
+    }
+    const added = await this.#send(group, evaluated, (row, continued) =>
+      this.#database.appendAndCommit(row, continued),
+    );
+    // The head has the place's code, so that only its sum can differ.
+    if (!added) throw diverged(this.#place.g);
+    this.#lockedGroups = isAlone ? this.#lockedGroups - 1 : LOCKED_GROUPS;
+    return evaluated.outcomes;
+  }
+
+  /** Sends a row, and applies it when it is in the log. While nothing comes back, the group keeps it as unknown. */
+  async #send(
+    group: PendingGroup,
+    { change, outcomes }: EvaluatedGroup,
+    append: (row: LogRow, continued: { readonly epoch: number; readonly tagSum: bigint }) => Promise<boolean>,
+  ): Promise<boolean> {
+    assert(change !== undefined, "a row changes something");
+    const row = this.#rowOf(change);
+    const { tagSum } = this.#replica.end();
+    const before = group.sent;
+    group.sent = { row, outcomes };
+    try {
+      const added = await append(row, { epoch: this.#epoch, tagSum });
+      if (added) this.#applyOwn(row);
+      group.sent = undefined;
+      return added;
+    } catch (error) {
+      if (error instanceof DatabaseRefused) group.sent = before;
+      throw error;
+    }
+  }
+
+  #rowOf({ body, first, end }: NonNullable<EvaluatedGroup["change"]>): LogRow {
+    const { node, logKey } = this.#options;
+    const { cluster, g, mac } = this.#place;
+    const row = { ...{ g: g + 1, node, incarnation: this.#incarnation, format: ROW_FORMAT, first }, ...end };
+    const whole = { ...row, body: encodeBody(body) };
+    return { ...whole, mac: rowMac(logKey, whole, { cluster, previous: mac }) };
+  }
+  #applyOwn(row: LogRow): void {
+    const { cluster } = this.#place;
+    this.#replica.apply(row, cluster);
+    this.#place = { cluster, g: row.g, mac: row.mac };
+  }
+
+  /** Applies rows of the log, each after its code was checked, and returns them. */
+  #applyAll(rows: readonly LogRow[]): readonly LogRow[] {
+    for (const row of rows) {
+      const { cluster, g, mac } = this.#place;
+      // Rows are deleted when all nodes have them; a node that was away for longer joins anew.
+      if (row.g !== g + 1) throw placeFault(g);
+      requireKnownFormat(row.format);
+      if (!timingSafeEqual(rowMac(this.#options.logKey, row, { cluster, previous: mac }), row.mac)) throw rowDamaged();
+      const body = this.#replica.apply(row, cluster);
+      this.#place = { cluster, g: row.g, mac: row.mac };
+      if (row.incarnation === this.#incarnation) this.#lastOwn = row.mac;
+      this.#onForeign(body);
+    }
+    return rows;
+  }
+
+  /** Connects, and checks that the log goes on from this node's place: the database may be another one than before. */
+  async #connect(): Promise<void> {
+    if (this.#database.isConnected) return;
+    await this.#database.connect();
+    const head = await this.#database.head();
+    if (head === undefined) throw diverged(this.#place.g);
+    this.#epoch = head.epoch;
+    this.#requireHead(head);
+    const { g, mac } = this.#place;
+    const known = g === head.g ? head.mac : await this.#database.macOf(g);
+    if (g > head.g || (known !== undefined && !known.equals(mac))) throw diverged(g);
+  }
+
+  #requireHead({ cluster, epoch, format }: LogHead): void {
+    requireKnownFormat(format);
+    if (cluster !== this.#place.cluster) throw diverged(this.#place.g);
+    if (epoch !== this.#epoch)
+      throw new AppError("conflict", { message: "the cluster's keys were changed: start this node with the new ones" });
+  }
+
+  /** Returns why a group fails for good; undefined when it may be tried again. */
+  #lastingFailure(error: unknown, group: PendingGroup): WriteFailure | undefined {
+    const { isLasting, isFatal, failure } = groupFailure(error, { isUnknown: group.sent !== undefined });
+    if (isFatal) this.#state = "failed";
+    return isLasting ? failure : undefined;
+  }
+
+  /** Runs what only reads the log; a replica that does not follow it any more writes nothing either. */
+  async #guarded<R>(read: () => Promise<R>): Promise<R> {
+    try {
+      return await read();
+    } catch (error) {
+      if (groupFailure(error, { isUnknown: false }).isFatal) this.#state = "failed";
+      throw error;
+    }
+  }
+}
+
+function requireKnownFormat(format: number): void {
+  if (format > ROW_FORMAT)
+    throw new AppError("conflict", { message: "the cluster was upgraded beyond this program: upgrade this node" });
+}

@@ -1,0 +1,52 @@
+/** What a failure on the way of a group means: whether it may be tried again, and what its callers are told. */
+import { AppError } from "../errors.js";
+import { reasonOf } from "../store/lmdb/lmdb-environment.js";
+import type { WriteFailure } from "../store/writer-protocol.js";
+import { DatabaseRefused, DatabaseUnreachable } from "./log-database.js";
+
+export interface GroupFailure {
+  /** True when another try would end the same way. */
+  readonly isLasting: boolean;
+  /** True when this node can write no more until it is started anew. */
+  readonly isFatal: boolean;
+  readonly failure: WriteFailure;
+}
+
+/** Serialisation, deadlock, a lock or a statement that took too long: the next try may pass. */
+const PASSING: ReadonlySet<string> = new Set(["40001", "40P01", "55P03", "57014"]);
+const DISK_FULL = "53100";
+
+/** Judges a failure. @param known.isUnknown whether the group's row may be in the log */
+export function groupFailure(error: unknown, { isUnknown }: { readonly isUnknown: boolean }): GroupFailure {
+  const judged = judge(error);
+  if (!isUnknown) return judged;
+  const message =
+    "the cluster's database went away while it wrote; whether the commit was written will show when it is back";
+  return { ...judged, failure: { code: "outcome_unknown", message } };
+}
+
+/** Returns the error of a node that was away for longer than the log is kept. */
+export function placeFault(g: number): AppError {
+  return new AppError("data_corrupt", {
+    message: `the cluster's log does not go on from this node's row ${String(g)}, as it was away for too long: start the node with an empty folder`,
+  });
+}
+
+function judge(error: unknown): GroupFailure {
+  if (error instanceof DatabaseRefused) {
+    if (error.code === DISK_FULL) return lasting("storage_full", "the disk of the cluster's database is full");
+    const failure = lasting("storage_failed", `${error.message}; nothing was written`);
+    return { ...failure, isLasting: !PASSING.has(error.code) };
+  }
+  if (error === undefined || error instanceof DatabaseUnreachable) {
+    const message = error?.message ?? "other nodes of the cluster wrote first, for too long";
+    return { isLasting: false, isFatal: false, failure: { code: "store_unreachable", message } };
+  }
+  const message = error instanceof AppError ? error.message : `this node's replica fails (${reasonOf(error)})`;
+  const code = error instanceof AppError && error.code === "data_corrupt" ? "data_corrupt" : "storage_failed";
+  return { ...lasting(code, message), isFatal: true };
+}
+
+function lasting(code: "storage_full" | "storage_failed" | "data_corrupt", message: string): GroupFailure {
+  return { isLasting: true, isFatal: false, failure: { code, message } };
+}

@@ -1,0 +1,41 @@
+/** Connections to the cluster's PostgreSQL, with the limits that keep a hung node from holding the others up. */
+import pg from "pg";
+import type { DatabaseAddress } from "./database-address.js";
+
+const CONNECT_MS_MAX = 5_000;
+const KEEP_ALIVE_MS = 5_000;
+/** Longer than any statement may take in the database: then the connection is dead. */
+const ANSWER_MS_MAX = 35_000;
+
+/**
+ * A node that hangs with the head in hand is ended after 5 s. A commit is on disk when it is answered, whatever the
+ * role's default says; stricter settings of the operator, which wait for standbys, stay.
+ */
+const SESSION = `SELECT set_config('statement_timeout', '30s', false), set_config('lock_timeout', '5s', false),
+  set_config('idle_in_transaction_session_timeout', '5s', false),
+  set_config('default_transaction_isolation', 'read committed', false),
+  set_config('synchronous_commit',
+    CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN 'on'
+      ELSE current_setting('synchronous_commit') END, false)`;
+
+/** Opens a connection. Rejects with what pg says; its messages never contain the password. */
+export async function connectDatabase(address: DatabaseAddress): Promise<pg.Client> {
+  const client = new pg.Client({
+    ...address,
+    application_name: "proofwright",
+    connectionTimeoutMillis: CONNECT_MS_MAX,
+    query_timeout: ANSWER_MS_MAX,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+  });
+  // pg reports a lost connection by an event as well as by the rejected promise; nobody listening ends the process.
+  client.on("error", () => undefined);
+  try {
+    await client.connect();
+    await client.query(SESSION);
+    return client;
+  } catch (error) {
+    void client.end().catch(() => undefined);
+    throw error;
+  }
+}

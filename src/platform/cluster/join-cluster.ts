@@ -1,0 +1,139 @@
+/**
+ * Fills an empty folder with the state of the cluster: the folded records in one snapshot, their count and sum
+ * compared. The log from there on is read by the writer. A folder with a place in the log is left as it is.
+ */
+import type pg from "pg";
+import { AppError } from "../errors.js";
+import { RESERVED_KEY_BYTE } from "../store/keys.js";
+import { readBinary, transact, writeMeta, emptyMeta, type Environment } from "../store/lmdb/lmdb-environment.js";
+import { storedMeta } from "../store/lmdb/lmdb-migrate.js";
+import { decodeRecord, encodeRecord } from "../store/record.js";
+import { FIRST_SCHEMA_VERSION, MIGRATIONS } from "../store/migrations.js";
+import { HEAD_COLUMNS, headOf, sumsOf, type LogHead, type SqlRow } from "./cluster-schema.js";
+import type { DatabaseAddress } from "./database-address.js";
+import { connectDatabase } from "./database-client.js";
+import { DatabaseUnreachable } from "./log-database.js";
+import { ROW_FORMAT, rowDamaged, startMac } from "./log-row.js";
+import type { Replica } from "./replica.js";
+
+export interface JoinParts {
+  readonly environment: Environment;
+  readonly replica: Replica;
+  readonly address: DatabaseAddress;
+  readonly logKey: Uint8Array;
+}
+
+const RECORDS_PAGE = 5_000;
+/** Stands while a folder is being filled: what it has then is thrown away by the next start. */
+const JOINING_KEY = Buffer.of(RESERVED_KEY_BYTE, 0x03);
+const NO_TABLE = "42P01";
+
+/**
+ * Joins unless the folder has joined before.
+ * @throws conflict for the folder of a single server, a database without a cluster, or a cluster of another version
+ * @throws data_corrupt when the records are not those of the log's place, or another cluster key made them
+ * @throws DatabaseUnreachable
+ */
+export async function joinCluster({ environment, replica, address, logKey }: JoinParts): Promise<void> {
+  if (replica.place() !== undefined) return;
+  if (storedMeta(environment).count > 0)
+    throw new AppError("conflict", {
+      message: "the folder holds the store of a single server: a node of a cluster starts with an empty one",
+    });
+  const client = await connectDatabase(address).catch((cause: unknown) => {
+    throw new DatabaseUnreachable("the cluster's database cannot be reached", { cause });
+  });
+  try {
+    await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+    const head = await headOfCluster(client);
+    requireSameVersion(head);
+    await fill(client, { environment, replica, logKey }, head);
+    await client.query("COMMIT");
+  } finally {
+    client.end().catch(() => undefined);
+  }
+  environment.resetReadTxn();
+}
+
+/** Empties a folder whose joining was cut off. To be called before it is checked. */
+export function discardUnfinishedJoin(environment: Environment): void {
+  if (readBinary(environment, JOINING_KEY) !== undefined) environment.clearSync();
+}
+
+/** Returns the schema version of this program's records. */
+export function programSchemaVersion(): number {
+  return MIGRATIONS.at(-1)?.to ?? FIRST_SCHEMA_VERSION;
+}
+
+async function headOfCluster(client: pg.Client): Promise<LogHead> {
+  const { rows } = await client
+    .query<SqlRow>(`SELECT ${HEAD_COLUMNS} FROM pw_head WHERE id = 1`)
+    .catch((error: unknown) => {
+      if ((error as { readonly code?: unknown }).code === NO_TABLE) return { rows: [] };
+      throw error;
+    });
+  const [row] = rows;
+  if (row === undefined)
+    throw new AppError("conflict", { message: "the database has no cluster: make one in it first" });
+  return headOf(row);
+}
+
+function requireSameVersion({ format, schemaVersion }: LogHead): void {
+  const own = programSchemaVersion();
+  if (format <= ROW_FORMAT && schemaVersion === own) return;
+  throw new AppError("conflict", {
+    message: `the cluster has format ${String(format)} and schema version ${String(schemaVersion)}, and this program ${String(ROW_FORMAT)} and ${String(own)}: use the program of the other nodes`,
+  });
+}
+
+async function fill(
+  client: pg.Client,
+  { environment, replica, logKey }: Omit<JoinParts, "address">,
+  { cluster }: LogHead,
+): Promise<void> {
+  const { rows } = await client.query<SqlRow>("SELECT g, version, count, tag_sum, mac FROM pw_fold WHERE id = 1");
+  const [fold] = rows;
+  if (fold === undefined) throw rowDamaged();
+  const end = { version: Number(fold["version"]), ...sumsOf(fold) };
+  const place = { cluster, g: Number(fold["g"]), mac: fold["mac"] as Buffer };
+  if (place.g === 0 && !startMac(logKey, cluster, end).equals(place.mac)) throw rowDamaged();
+  environment.clearSync();
+  transact(environment, () => {
+    writeMeta(environment, emptyMeta(programSchemaVersion()));
+    void environment.put(JOINING_KEY, encodeRecord(JOINING_KEY, 0, "true").bytes);
+  });
+  const filled = await copyRecords(client, environment);
+  if (filled.count !== end.count || filled.tagSum !== end.tagSum) throw rowDamaged();
+  transact(environment, () => {
+    const { version: sequence, count, tagSum } = end;
+    writeMeta(environment, { schema_version: programSchemaVersion(), sequence, count, tag_sum: tagSum });
+    replica.writePlace(place);
+    void environment.remove(JOINING_KEY);
+  });
+}
+
+/** Copies the folded records in key order, each after its tag was checked; returns their count and sum. */
+async function copyRecords(
+  client: pg.Client,
+  environment: Environment,
+): Promise<{ readonly count: number; readonly tagSum: bigint }> {
+  let count = 0;
+  let sum = 0n;
+  let last: Buffer = Buffer.alloc(0);
+  for (;;) {
+    const { rows } = await client.query<{ key: Buffer; value: Buffer }>(
+      `SELECT key, value FROM pw_record WHERE key > $1 ORDER BY key LIMIT ${String(RECORDS_PAGE)}`,
+      [last],
+    );
+    transact(environment, () => {
+      for (const { key, value } of rows) {
+        if ((key[0] ?? RESERVED_KEY_BYTE) === RESERVED_KEY_BYTE) throw rowDamaged();
+        sum += decodeRecord(key, value).tag;
+        void environment.put(key, value);
+      }
+    });
+    count += rows.length;
+    last = rows.at(-1)?.key ?? last;
+    if (rows.length < RECORDS_PAGE) return { count, tagSum: BigInt.asUintN(64, sum) };
+  }
+}

@@ -1,0 +1,141 @@
+/**
+ * A node's copy of the cluster's state in LMDB: it decides groups without writing them, and applies rows of the log in
+ * their order. Beside the records it keeps its place in the log, in the same transactions.
+ */
+import { AppError } from "../errors.js";
+import type { ChainKey } from "../store/chain.js";
+import { RESERVED_KEY_BYTE, decodeKey } from "../store/keys.js";
+import { evaluateCommit } from "../store/lmdb/commit-evaluation.js";
+import { ChainTails } from "../store/lmdb/lmdb-chains.js";
+import { ChangeSet } from "../store/lmdb/lmdb-changes.js";
+import { readBinary, transact, writeMeta, type Environment, type StoreMeta } from "../store/lmdb/lmdb-environment.js";
+import { storedMeta } from "../store/lmdb/lmdb-migrate.js";
+import { OverlaySpace, type RecordChange } from "../store/lmdb/record-space.js";
+import { decodeRecord, encodeRecord, TAG_BYTES } from "../store/record.js";
+import { APPEND, type PackedCommit } from "../store/wire.js";
+import type { WriteFailure } from "../store/writer-protocol.js";
+import { decodeBody, rowDamaged, type LogRow, type RowBody, type StoreEnd } from "./log-row.js";
+
+/** Where a replica stands: the last row that it has applied, and that row's code. */
+export interface ReplicaPlace {
+  readonly cluster: string;
+  readonly g: number;
+  readonly mac: Buffer;
+}
+
+/** What a group of commits would do. */
+export interface EvaluatedGroup {
+  /** One for each commit: undefined, or why it is not applied. */
+  readonly outcomes: readonly (WriteFailure | undefined)[];
+  /** Undefined when nothing is to be written. */
+  readonly change: { readonly body: RowBody; readonly first: number; readonly end: StoreEnd } | undefined;
+}
+
+const PLACE_KEY = Buffer.of(RESERVED_KEY_BYTE, 0x02);
+
+interface StoredPlace {
+  readonly cluster: string;
+  readonly g: number;
+  readonly mac: string;
+}
+
+export class Replica {
+  readonly #environment: Environment;
+  readonly #chainKey: ChainKey | undefined;
+
+  constructor(environment: Environment, chainKey: ChainKey | undefined) {
+    this.#environment = environment;
+    this.#chainKey = chainKey;
+  }
+
+  /** Its place in the log; undefined for a folder that has joined no cluster. */
+  place(): ReplicaPlace | undefined {
+    const bytes = readBinary(this.#environment, PLACE_KEY);
+    if (bytes === undefined) return undefined;
+    const { cluster, g, mac } = JSON.parse(decodeRecord(PLACE_KEY, bytes).json.toString("utf8")) as StoredPlace;
+    return { cluster, g, mac: Buffer.from(mac, "hex") };
+  }
+
+  /** The state that it has. */
+  end(): StoreEnd {
+    return endOf(storedMeta(this.#environment));
+  }
+
+  /** Decides commits in their order, each by itself, as if they were applied now. Writes nothing. */
+  evaluate(commits: readonly PackedCommit[]): EvaluatedGroup {
+    const space = new OverlaySpace(this.#environment);
+    const tails = new ChainTails(space, this.#chainKey);
+    const meta = storedMeta(this.#environment);
+    const first = meta.sequence + 1;
+    const logs = new Set<string>();
+    const outcomes = commits.map((commit) => {
+      const evaluated = evaluateCommit(commit, space, tails);
+      if (!(evaluated instanceof ChangeSet)) return evaluated;
+      evaluated.write(meta);
+      for (const operation of commit.operations)
+        if (operation.kind === APPEND) logs.add(String(decodeKey(operation.key)[0]));
+      return undefined;
+    });
+    tails.write(meta);
+    const { changes } = space;
+    const change = { body: { logs: [...logs], changes }, first, end: endOf(meta) };
+    return { outcomes, change: changes.length === 0 ? undefined : change };
+  }
+
+  /**
+   * Applies the next row, whose code was checked, and returns what it did.
+   * @throws data_corrupt when the state would not be the one that the row's writer had: nothing is applied
+   */
+  apply(row: LogRow, cluster: string): RowBody {
+    const body = decodeBody(row.body);
+    transact(this.#environment, () => {
+      const meta = storedMeta(this.#environment);
+      for (const change of body.changes) this.#applyChange(meta, change);
+      meta.tag_sum = BigInt.asUintN(64, meta.tag_sum);
+      meta.sequence = row.version;
+      if (meta.count !== row.count || meta.tag_sum !== row.tagSum) throw diverged(row.g);
+      writeMeta(this.#environment, meta);
+      this.writePlace({ cluster, g: row.g, mac: row.mac });
+    });
+    // lmdb-js keeps one read snapshot per turn of the event loop.
+    this.#environment.resetReadTxn();
+    return body;
+  }
+
+  /** Writes its place, inside a transaction. */
+  writePlace({ cluster, g, mac }: ReplicaPlace): void {
+    const json = JSON.stringify({ cluster, g, mac: mac.toString("hex") } satisfies StoredPlace);
+    void this.#environment.put(PLACE_KEY, encodeRecord(PLACE_KEY, g, json).bytes);
+  }
+
+  #applyChange(meta: StoreMeta, { key, bytes }: RecordChange): void {
+    const old = readBinary(this.#environment, key);
+    if (old !== undefined) {
+      meta.count -= 1;
+      meta.tag_sum -= tagOf(old);
+    }
+    if (bytes === undefined) {
+      void this.#environment.remove(key);
+      return;
+    }
+    meta.count += 1;
+    meta.tag_sum += tagOf(bytes);
+    void this.#environment.put(key, bytes);
+  }
+}
+
+/** Returns the error of a replica that cannot have the state of the log: it must be thrown away and join anew. */
+export function diverged(g: number): AppError {
+  return new AppError("data_corrupt", {
+    message: `this node's replica differs from the cluster's log at row ${String(g)}: stop the node, keep its folder for inspection, and start it with an empty one`,
+  });
+}
+
+function endOf({ sequence, count, tag_sum }: StoreMeta): StoreEnd {
+  return { version: sequence, count, tagSum: tag_sum };
+}
+
+function tagOf(record: Buffer): bigint {
+  if (record.length < TAG_BYTES) throw rowDamaged();
+  return record.readBigUInt64BE(record.length - TAG_BYTES);
+}

@@ -1,0 +1,80 @@
+/**
+ * Where the records of a commit are read and written while it is decided: the LMDB transaction itself, or changes in
+ * memory over what LMDB has. The second writes nothing, so that a group can be decided before it is known to hold.
+ */
+import { afterPrefix } from "../keys.js";
+import { readBinary, type Environment } from "./lmdb-environment.js";
+
+export interface RecordSpace {
+  /** Returns the stored bytes of a key. Throws `data_corrupt` where they cannot be read. */
+  read(key: Buffer): Buffer | undefined;
+  /** Writes a record. Both buffers may be reused after the call. */
+  put(key: Buffer, bytes: Buffer): void;
+  /** Deletes a record; nothing happens when there is none. */
+  remove(key: Buffer): void;
+  /** Returns the keys that begin with an encoded prefix, at most `limit` of them. */
+  keysOf(prefix: Buffer, limit: number): Buffer[];
+}
+
+/** Returns the space of an open write transaction: what is written is part of it. */
+export function transactionSpace(environment: Environment): RecordSpace {
+  return {
+    read: (key) => readBinary(environment, key),
+    put: (key, bytes) => void environment.put(key, bytes),
+    remove: (key) => void environment.remove(key),
+    keysOf: (prefix, limit) => keysIn(environment, prefix, limit),
+  };
+}
+
+/** A change of one key: the new bytes of its record, or undefined when it is deleted. */
+export interface RecordChange {
+  readonly key: Buffer;
+  readonly bytes: Buffer | undefined;
+}
+
+/** Changes in memory over the last snapshot of LMDB. The caller keeps the snapshot from moving meanwhile. */
+export class OverlaySpace implements RecordSpace {
+  readonly #environment: Environment;
+  readonly #changes = new Map<string, RecordChange>();
+
+  constructor(environment: Environment) {
+    this.#environment = environment;
+  }
+
+  /** The last change of each key. */
+  get changes(): readonly RecordChange[] {
+    return [...this.#changes.values()];
+  }
+
+  /** See RecordSpace. */
+  read(key: Buffer): Buffer | undefined {
+    const change = this.#changes.get(key.toString("latin1"));
+    return change === undefined ? readBinary(this.#environment, key) : change.bytes;
+  }
+
+  /** See RecordSpace. */
+  put(key: Buffer, bytes: Buffer): void {
+    this.#changes.set(key.toString("latin1"), { key: Buffer.from(key), bytes: Buffer.from(bytes) });
+  }
+
+  /** See RecordSpace. */
+  remove(key: Buffer): void {
+    this.#changes.set(key.toString("latin1"), { key: Buffer.from(key), bytes: undefined });
+  }
+
+  /** See RecordSpace. */
+  keysOf(prefix: Buffer, limit: number): Buffer[] {
+    const end = afterPrefix(prefix);
+    const within = this.changes.filter(({ key }) => prefix.compare(key) <= 0 && end.compare(key) > 0);
+    const known = new Set(within.map(({ key }) => key.toString("latin1")));
+    const stored = keysIn(this.#environment, prefix, limit + known.size);
+    const untouched = stored.filter((key) => !known.has(key.toString("latin1")));
+    const written = within.filter(({ bytes }) => bytes !== undefined).map(({ key }) => key);
+    return [...untouched, ...written].slice(0, limit);
+  }
+}
+
+function keysIn(environment: Environment, prefix: Buffer, limit: number): Buffer[] {
+  const keys = environment.getKeys({ start: prefix, end: afterPrefix(prefix), limit });
+  return [...keys].map((key) => Buffer.from(key));
+}
