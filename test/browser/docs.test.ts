@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Browser, Locator } from "playwright-core";
+import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startServer, type TestServer } from "../support/server.js";
 import { ConsolePage, LOOKS, startBrowser } from "./console-driver.js";
@@ -13,6 +13,13 @@ const EMAIL = "ada@example.com";
 const PASSWORD = "a long phrase of my own";
 const DEEP_LINK = "/docs#tag/prover/GET/api/v1/provers";
 const THEMES = LOOKS.filter(({ name }) => name === "light" || name === "dark");
+
+const PHONE = LOOKS.find(({ name }) => name === "phone")!;
+
+/** Pixels by which a page is wider than what shows it. */
+async function widthOver(page: Page): Promise<number> {
+  return await page.evaluate<number>("document.documentElement.scrollWidth - document.documentElement.clientWidth");
+}
 
 let browser: Browser;
 let server: TestServer;
@@ -106,5 +113,44 @@ describe.each(THEMES)("the documentation, $name", (look) => {
 
   it("asks no other host, and nothing on it fails", () => {
     expect(own.complaints).toEqual([]);
+  });
+});
+
+describe("the documentation, on a phone", () => {
+  let own: ConsolePage;
+
+  beforeAll(async () => {
+    own = await ConsolePage.open(browser, PHONE, server.url, DEEP_LINK);
+    await own.page.getByRole("region", { name: "List provers", exact: true }).waitFor();
+  });
+  afterAll(async () => {
+    await own.close();
+  });
+
+  it("fits its width", async () => {
+    expect(await widthOver(own.page)).toBe(0);
+    expect(await own.faults("docs")).toEqual([]);
+  });
+
+  it("has its contents behind a button, and they lead to an operation", async () => {
+    await own.button("Open Menu").click();
+    const contents = own.page.getByRole("complementary", { name: /^Sidebar/ });
+    await contents.waitFor();
+    expect(await own.faults("docs-menu")).toEqual([]);
+    await contents.getByRole("link", { name: /^Register a prover/ }).click();
+    const operation = own.page.getByRole("region", { name: /^Register a prover/ });
+    await operation.waitFor();
+    await contents.waitFor({ state: "hidden" });
+    expect(await widthOver(own.page)).toBe(0);
+  });
+
+  it("leads to guides that fit its width", async () => {
+    await own.page.goto(`${server.url}/docs/guides`);
+    for (const guide of ["Production", "Sizing"]) {
+      await own.page.getByRole("link", { name: guide }).first().click();
+      await own.at(guide);
+      expect(await widthOver(own.page), guide).toBe(0);
+      await own.page.goBack();
+    }
   });
 });
