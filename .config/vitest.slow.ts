@@ -4,9 +4,9 @@ import base from "./vitest.js";
 const { projects: _default, ...shared } = base.test ?? {};
 
 /**
- * The runs of minutes and hours (test/slow), and those with a browser (test/browser) or a
- * PostgreSQL server (test/cluster): one file at a time, with no time
- * limit worth speaking of. The long ones (test/long) run beside each other, with `--file-parallelism`.
+ * The runs of minutes and hours (test/slow), and those with a browser (test/browser) or a PostgreSQL server
+ * (test/cluster): one file at a time, with no time limit worth speaking of. The long ones (test/long) run beside each
+ * other, with `--file-parallelism`.
  */
 export default mergeConfig(
   { test: shared },
