@@ -1,5 +1,6 @@
 /** The first words of the client's commands: what `proofwright --help` lists, without loading the commands. */
 export const CLIENT_GROUPS: Readonly<Record<string, string>> = {
+  signup: "create a user, and log in",
   login: "log in to a server",
   logout: "end the session, and forget its tokens",
   whoami: "say who is logged in",

@@ -1,14 +1,18 @@
-/** `proofwright login`, `logout` and `whoami`. */
+/** `proofwright signup`, `login`, `logout` and `whoami`. */
 import { systemClock } from "../../platform/clock.js";
 import { StartError } from "../../platform/start-error.js";
 import { ApiError } from "../../sdk/errors.js";
 import { Proofwright } from "../../sdk/proofwright.js";
 import { readPhrases } from "../read-phrases.js";
+import { readTextFile } from "../read-text-file.js";
 import { COMMAND_LINE_CLIENT_ID, loginWithBrowser } from "./login/browser-login.js";
 import { printResult } from "./print-result.js";
 import { withProfileLock } from "./profile-lock.js";
 import { PROFILE_DEFAULT, configFolder, readProfiles, requireProfileName, writeProfile } from "./profiles.js";
 import { SERVER_DEFAULT, chosenProfile, requireServerUrl, signedIn, type ClientFlags } from "./signed-in.js";
+
+/** Many times the length of a token. */
+const TOKEN_FILE_BYTES_MAX = 1024 ** 2;
 
 export interface LoginFlags extends ClientFlags {
   /** Logs in with the password of this user; with a browser unless given. */
@@ -18,6 +22,17 @@ export interface LoginFlags extends ClientFlags {
   /** Whether the browser is on another device. */
   readonly isOnOtherDevice: boolean;
   readonly isBrowserOpened: boolean;
+}
+
+export interface SignUpFlags extends ClientFlags {
+  readonly email: string;
+  /** That of the invitation unless given; without one the server asks for it. */
+  readonly firstName?: string;
+  readonly lastName?: string;
+  /** The file `bootstrap-token` of a new installation, whose first administrator this user becomes. */
+  readonly bootstrapFile?: string;
+  /** A file with the token of an invitation. */
+  readonly invitationFile?: string;
 }
 
 interface Login {
@@ -34,30 +49,41 @@ interface Login {
  * @throws StartError for flags that exclude each other
  */
 export async function runLogin(flags: LoginFlags): Promise<number> {
-  const name = flags.profile ?? PROFILE_DEFAULT;
-  requireProfileName(name);
+  requireProfileName(flags.profile ?? PROFILE_DEFAULT);
   const server = requireServerUrl(flags.server ?? process.env.PW_SERVER ?? SERVER_DEFAULT);
   if (flags.email !== undefined && (flags.isOnOtherDevice || flags.clientId !== undefined))
     throw new StartError("--email logs in with a password; --device and --client-id are for the login without it.");
-  const folder = configFolder(process.env);
-  const { profiles } = await readProfiles(folder);
-  const { user, token, clientId } =
+  const login =
     flags.email === undefined ? await loginByClient(server, flags) : await loginByPassword(server, flags.email);
-  const nowMs = systemClock.nowMs();
-  if (Object.hasOwn(profiles, name)) await endSession({ profile: name });
-  await storeProfile(folder, name, {
-    server,
-    email: user.email,
-    user_id: user.id,
-    session_id: token.id,
-    access_token: token.access_token,
-    expires_at_ms: nowMs + token.expires_in * 1000,
-    refresh_token: token.refresh_token ?? null,
-    ...(clientId === undefined ? {} : { client_id: clientId }),
+  await keepLogin(flags, server, login);
+  return 0;
+}
+
+/**
+ * Creates a user with a password from the terminal, not shown and typed twice, or from a pipe; and logs in as it.
+ * @throws ApiError for what the server refuses of the user
+ * @throws ConnectionError when the server cannot be reached
+ * @throws StartError when the passwords differ, or a file cannot be read
+ */
+export async function runSignUp(flags: SignUpFlags): Promise<number> {
+  requireProfileName(flags.profile ?? PROFILE_DEFAULT);
+  const server = requireServerUrl(flags.server ?? process.env.PW_SERVER ?? SERVER_DEFAULT);
+  const token = flags.bootstrapFile && (await readTokenFile(flags.bootstrapFile));
+  const invitation = flags.invitationFile && (await readTokenFile(flags.invitationFile));
+  const password = await readNewPassword(flags.email);
+  await createUser(server, token, {
+    email: flags.email,
+    password,
+    ...(flags.firstName === undefined ? {} : { first_name: flags.firstName }),
+    ...(flags.lastName === undefined ? {} : { last_name: flags.lastName }),
+    ...(invitation === undefined ? {} : { invitation_token: invitation }),
   });
-  printResult(flags, { profile: name, server, user_id: user.id, email: user.email }, () => [
-    `${user.email} is logged in to ${server}${name === PROFILE_DEFAULT ? "" : ` under the profile "${name}"`}.`,
-  ]);
+  const { email } = flags;
+  await keepLogin(
+    flags,
+    server,
+    await new Proofwright({ baseUrl: server }).auth.login({ email, password, scope: "offline_access" }),
+  );
   return 0;
 }
 
@@ -78,6 +104,60 @@ export async function runWhoAmI(flags: ClientFlags): Promise<number> {
     `${user.email} on ${profile.server}, user ${user.id}`,
   ]);
   return 0;
+}
+
+/** @throws StartError when the bootstrap token is none, or none any more */
+async function createUser(
+  server: string,
+  token: string | undefined,
+  body: Parameters<Proofwright["users"]["create"]>[0],
+): Promise<void> {
+  try {
+    await new Proofwright({ baseUrl: server, ...(token === undefined ? {} : { token }) }).users.create(body);
+  } catch (error) {
+    if (token === undefined || !(error instanceof ApiError) || error.status !== 401) throw error;
+    throw new StartError(
+      "the server does not take the token of --bootstrap-file: it has its first administrator, or the token is an old one.",
+    );
+  }
+}
+
+/** Ends the session that the profile had, keeps the new one, and tells whose it is. */
+async function keepLogin(flags: ClientFlags, server: string, { user, token, clientId }: Login): Promise<void> {
+  const name = flags.profile ?? PROFILE_DEFAULT;
+  const folder = configFolder(process.env);
+  const { profiles } = await readProfiles(folder);
+  const nowMs = systemClock.nowMs();
+  if (Object.hasOwn(profiles, name)) await endSession({ profile: name });
+  await storeProfile(folder, name, {
+    server,
+    email: user.email,
+    user_id: user.id,
+    session_id: token.id,
+    access_token: token.access_token,
+    expires_at_ms: nowMs + token.expires_in * 1000,
+    refresh_token: token.refresh_token ?? null,
+    ...(clientId === undefined ? {} : { client_id: clientId }),
+  });
+  printResult(flags, { profile: name, server, user_id: user.id, email: user.email }, () => [
+    `${user.email} is logged in to ${server}${name === PROFILE_DEFAULT ? "" : ` under the profile "${name}"`}.`,
+  ]);
+}
+
+/** @throws StartError when the two passwords typed at a terminal differ */
+async function readNewPassword(email: string): Promise<string> {
+  // A pipe has it once: nobody mistypes there.
+  const prompts = [`Password for ${email}`, ...(process.stdin.isTTY ? ["The same again"] : [])];
+  const phrases = await readPhrases(prompts);
+  const [password = "", again = password] = phrases.map((phrase) => Buffer.from(phrase).toString("utf8"));
+  for (const phrase of phrases) phrase.fill(0);
+  if (password !== again) throw new StartError("the two passwords differ; nothing was created.");
+  return password;
+}
+
+/** Reads the token that a file holds. */
+async function readTokenFile(path: string): Promise<string> {
+  return (await readTextFile(path, TOKEN_FILE_BYTES_MAX)).trim();
 }
 
 async function loginByPassword(server: string, email: string): Promise<Login> {
