@@ -30,7 +30,9 @@ export class RateLimiter {
     const max = options.callersMax ?? CALLERS_MAX;
     this.#perSec = { read: options.readsPerSec, write: options.writesPerSec };
     this.#clock = dependencies.clock;
-    this.#buckets = { read: new LRUCache({ max }), write: new LRUCache({ max }) };
+    // Bounded by size, not by `max`, which would take memory for all callers at the start.
+    const bound = { maxSize: max, sizeCalculation: () => 1 };
+    this.#buckets = { read: new LRUCache(bound), write: new LRUCache(bound) };
   }
 
   /** Counts a request. Returns 0 when the caller may go on, otherwise the seconds to wait. */
