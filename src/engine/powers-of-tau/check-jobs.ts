@@ -13,8 +13,7 @@ import { Arena } from "../kernels/wasm/arena.js";
 import { BN254 } from "../curves/bn254.js";
 import { challengeBytes, hashChallenge } from "./ceremony-challenge.js";
 import type { ChallengeJob } from "./ceremony-challenge.js";
-import { writeWeights } from "./check-weights.js";
-import type { LagrangeCoefficients } from "./check-weights.js";
+import { lagrangeCoefficients, writeWeights } from "./check-weights.js";
 import type { PointSection, RangeFile } from "./file-layout.js";
 
 /** A range of a section whose points are tested and summed. */
@@ -23,22 +22,33 @@ export interface SumJob {
   readonly section: PointSection;
   readonly first: number;
   readonly count: number;
-  /**
-   * "powers" weighs each point and the one after it, and the points by the Lagrange coefficients that `coefficients`
-   * names; "lagrange" weighs each point.
-   */
-  readonly sums: "powers" | "lagrange";
-  readonly coefficients: keyof LagrangeCoefficients | undefined;
+  /** Place of the weight of its first point. */
+  readonly firstWeight: number;
+  /** Whether the points are also weighed by the weights of the points before them. */
+  readonly isShifted: boolean;
+  /** Whether the points are also weighed by the Lagrange coefficients. */
+  readonly isCombined: boolean;
 }
 
-export type CheckJob = SumJob | ChallengeJob;
+/** Computes `coefficients` of the work, for which the jobs of the powers of tauG1 wait; comes before them. */
+export interface CoefficientsJob {
+  readonly kind: "coefficients";
+  /** That of the file. */
+  readonly power: number;
+}
+
+export type CheckJob = SumJob | ChallengeJob | CoefficientsJob;
 
 /** Everything that a thread needs beside its own handle on the file; may be posted to one. */
 export interface CheckWork {
   readonly curve: CurveParameters;
   readonly jobs: readonly CheckJob[];
   readonly seed: Uint8Array;
-  readonly coefficients: LagrangeCoefficients | undefined;
+  /**
+   * Scalars by which the powers of tauG1 give the weighted sum of its Lagrange points, and a 32-bit flag that is 1 once
+   * they are there; undefined without such points.
+   */
+  readonly coefficients: { readonly scalars: SharedArrayBuffer; readonly flag: SharedArrayBuffer } | undefined;
   /** A slot of `SLOT_BYTES` for each job. */
   readonly results: SharedArrayBuffer;
   /** One 32-bit counter: the next job to take. */
@@ -70,19 +80,25 @@ const JOB_POINTS = { g1: 1 << 15, g2: 1 << 14 } as const;
 const WEIGHT_BITS = 128;
 const FIXED_BYTES = 1 << 16;
 
-/** Cuts a section into jobs. */
+/** Cuts the points from `begin` to before `end` of a section into jobs. */
 export function cutSection(
   section: PointSection,
-  sums: Omit<SumJob, "kind" | "section" | "first" | "count">,
+  {
+    begin,
+    end,
+    firstWeight = begin,
+    ...sums
+  }: { readonly begin: number; readonly end: number; readonly firstWeight?: number } & Pick<
+    SumJob,
+    "isShifted" | "isCombined"
+  >,
 ): SumJob[] {
   const size = JOB_POINTS[section.group];
-  return Array.from({ length: Math.ceil(section.count / size) }, (_, i) => ({
-    kind: "sums",
-    section,
-    first: i * size,
-    count: Math.min(size, section.count - i * size),
-    ...sums,
-  }));
+  return Array.from({ length: Math.ceil((end - begin) / size) }, (_, i) => {
+    const first = begin + i * size;
+    const count = Math.min(size, end - first);
+    return { kind: "sums", section, first, count, firstWeight: firstWeight + i * size, ...sums };
+  });
 }
 
 /** Takes jobs until none is left, or until one found a fault; blocks the calling thread. */
@@ -140,8 +156,20 @@ class RangeChecker {
         new Uint32Array(results, slotAt, 1).set([FINDING.sound]);
         return true;
       }
-      return this.#runSums(job, slotAt);
+      if (job.kind === "sums") return this.#runSums(job, slotAt);
+      this.#findCoefficients(job);
+      new Uint32Array(results, slotAt, 1).set([FINDING.sound]);
+      return true;
     });
+  }
+
+  #findCoefficients({ power }: CoefficientsJob): void {
+    const { curve, seed, coefficients } = this.#work;
+    if (coefficients === undefined) return;
+    new Uint8Array(coefficients.scalars).set(lagrangeCoefficients(curve, power, seed));
+    const flag = new Int32Array(coefficients.flag);
+    Atomics.store(flag, 0, 1);
+    Atomics.notify(flag, 0);
   }
 
   #runSums(job: SumJob, slotAt: number): boolean {
@@ -150,7 +178,7 @@ class RangeChecker {
     const { group } = section;
     const head = new Uint32Array(this.#work.results, slotAt, SLOT.points / 4);
     // The point after the range takes part in the shifted sum.
-    const count = Math.min(job.count + (job.sums === "powers" ? 1 : 0), section.count - job.first);
+    const count = job.count + (job.isShifted ? 1 : 0);
     const raw = this.#arena.take(count * section.pointBytes);
     this.#file.read(kernels.bytes(raw, count * section.pointBytes), section.offset + job.first * section.pointBytes);
     const fault = findRawFault(kernels, raw, { count, pointBytes: section.pointBytes });
@@ -168,40 +196,37 @@ class RangeChecker {
       head.set([FINDING.not_on_curve, job.first + off + (isFirst ? 0 : 1)]);
       return false;
     }
-    this.#sum(job, { points, count }, slotAt);
+    this.#sum(job, points, slotAt);
     head[SLOT.finding] = FINDING.sound;
     return true;
   }
 
-  #sum(job: SumJob, { points, count }: { readonly points: number; readonly count: number }, slotAt: number): void {
+  #sum(job: SumJob, points: number, slotAt: number): void {
     const kernels = this.#kernels;
     const { group } = job.section;
     const { bytes } = kernels.fr;
     const scalars = this.#arena.take(job.count * bytes);
     const weights = kernels.bytes(scalars, job.count * bytes);
-    writeWeights(weights, this.#work.seed, { first: job.first, scalarBytes: bytes });
-    if (job.sums === "lagrange") {
-      this.#multiply({ group, points, scalars, count: job.count }, { slotAt, sum: SUM.weighted, withWindows: true });
-      return;
-    }
-    // The last point of the section has none after it.
-    const pairs = count === job.count ? count - 1 : job.count;
-    this.#multiply({ group, points, scalars, count: pairs }, { slotAt, sum: SUM.weighted, withWindows: false });
-    const shifted = points + kernels[group].pointBytes;
-    this.#multiply({ group, points: shifted, scalars, count: pairs }, { slotAt, sum: SUM.shifted, withWindows: true });
-    const coefficients = job.coefficients === undefined ? undefined : this.#work.coefficients?.[job.coefficients];
-    if (coefficients === undefined) return;
-    const own = new Uint8Array(coefficients, job.first * bytes, job.count * bytes);
+    writeWeights(weights, this.#work.seed, { first: job.firstWeight, scalarBytes: bytes });
+    const sumOf = (from: number, sum: number): void => {
+      this.#multiply({ group, points: from, scalars, count: job.count }, { slotAt, sum });
+    };
+    sumOf(points, SUM.weighted);
+    if (job.isShifted) sumOf(points + kernels[group].pointBytes, SUM.shifted);
+    const { coefficients } = this.#work;
+    if (!job.isCombined || coefficients === undefined) return;
+    // Another thread may still compute them.
+    Atomics.wait(new Int32Array(coefficients.flag), 0, 0);
+    const own = new Uint8Array(coefficients.scalars, job.first * bytes, job.count * bytes);
     kernels.bytes(scalars, own.length).set(own);
-    this.#multiply({ group, points, scalars, count: job.count }, { slotAt, sum: SUM.combined, withWindows: false });
+    sumOf(points, SUM.combined);
   }
 
-  /** Computes a sum into its place of the slot, and in G2 the sums of the windows that are all random. */
+  /** Computes a sum into its place of the slot, and in G2 the sums of the weights' windows. */
   #multiply(
     input: { readonly group: "g1" | "g2"; readonly points: number; readonly scalars: number; readonly count: number },
-    place: { readonly slotAt: number; readonly sum: number; readonly withWindows: boolean },
+    place: { readonly slotAt: number; readonly sum: number },
   ): void {
-    if (input.count === 0) return;
     const arena = this.#arena;
     const { group } = input;
     arena.scoped(() => {
@@ -213,7 +238,7 @@ class RangeChecker {
       const sum = arena.take(pointBytes);
       msm.finish(lists, sum);
       this.#export(group, sum, place.slotAt + SLOT.points + place.sum * POINT_BYTES_MAX);
-      if (group === "g1" || !place.withWindows) return;
+      if (group === "g1") return;
       const { windowBits } = msm.windowsOf(lists);
       const targets = Array.from({ length: Math.min(WINDOWS_MAX, Math.floor(WEIGHT_BITS / windowBits)) }, () =>
         arena.take(pointBytes),
@@ -253,15 +278,23 @@ function findRawFault(
     Number((kernels.curve.q >> BigInt(32 * i)) & 0xffffffffn),
   );
   const words = kernels.words(raw, count * perPoint);
+  const last = perCoordinate - 1;
+  const top = prime[last] ?? 0;
   for (let point = 0; point < count; point += 1) {
     let isZero = true;
     for (let at = point * perPoint; at < (point + 1) * perPoint; at += perCoordinate) {
-      let k = perCoordinate - 1;
-      while (k > 0 && words[at + k] === prime[k]) k -= 1;
-      if ((words[at + k] ?? 0) >= (prime[k] ?? 0)) return { finding: FINDING.not_canonical, index: point };
-      for (let j = 0; isZero && j < perCoordinate; j += 1) isZero = words[at + j] === 0;
+      const highest = words[at + last] ?? 0;
+      if (highest >= top && (highest > top || !isBelow(words.subarray(at, at + perCoordinate), prime)))
+        return { finding: FINDING.not_canonical, index: point };
+      isZero &&= highest === 0 && words.subarray(at, at + perCoordinate).every((word) => word === 0);
     }
     if (isZero) return { finding: FINDING.infinity, index: point };
   }
   return undefined;
+}
+
+/** Compares two integers of 32-bit words, the lowest first. */
+function isBelow(words: Uint32Array, bound: Uint32Array): boolean {
+  const at = words.findLastIndex((word, i) => word !== bound[i]);
+  return at >= 0 && (words[at] ?? 0) < (bound[at] ?? 0);
 }

@@ -4,6 +4,7 @@
  * sums then holds for wrong points with probability 2^-128.
  */
 import { createCipheriv } from "node:crypto";
+import { readBigIntLE } from "../field/bytes.js";
 import { power as powerModulo, inverse } from "../field/prime-field.js";
 import { Domain, coefficientPlaces, vectorBytes, writeDomainTables } from "../kernels/ntt/domain.js";
 import { KERNEL_RESERVED_BYTES, loadKernels } from "../kernels/kernels.js";
@@ -47,19 +48,20 @@ export function writeWeights(
   }
 }
 
-/** The scalars by which the powers must be weighted to give the weighted sum of the Lagrange points. */
-export interface LagrangeCoefficients {
-  /** For the levels 0 to power: 2^power scalars. */
-  readonly plain: SharedArrayBuffer;
-  /** With the level above it, as tauG1 has it: 2^(power + 1) scalars. */
-  readonly extended: SharedArrayBuffer;
+/** Returns the weight of place 0. */
+export function firstWeight(seed: Uint8Array): bigint {
+  const scalar = new Uint8Array(WEIGHT_BYTES);
+  writeWeights(scalar, seed, { first: 0, scalarBytes: WEIGHT_BYTES });
+  return readBigIntLE(scalar, 0, WEIGHT_BYTES);
 }
 
 /**
- * Computes them: a Lagrange point of a domain of size m at root^i is 1/m * sum over j of root^(-i j) tau^j, so its
- * weight goes to the powers by one transform for each level. 0.1 s for 2^16 on one thread.
+ * Returns the scalars by which the powers of tauG1 must be weighted to give the weighted sum of its Lagrange points, of
+ * the levels 0 to power + 1: 2^(power + 1) scalars. A Lagrange point of a domain of size m at root^i is 1/m * sum over
+ * j of root^(-i j) tau^j, so its weight goes to the powers by one transform for each level. 0.1 s for 2^16 on one
+ * thread.
  */
-export function lagrangeCoefficients(curve: AnyCurve, power: number, seed: Uint8Array): LagrangeCoefficients {
+export function lagrangeCoefficients(curve: AnyCurve, power: number, seed: Uint8Array): Uint8Array {
   const sizing = loadKernels({ pages: 1, curve });
   const { bytes, elementBytes } = sizing.fr;
   const size = 2 ** (power + 1);
@@ -67,10 +69,8 @@ export function lagrangeCoefficients(curve: AnyCurve, power: number, seed: Uint8
   const pages = Math.ceil((total + FIXED_BYTES) / WASM_PAGE_BYTES);
   const kernels = loadKernels({ pages, curve, preferred: sizing.kind });
   const levels = new Levels(kernels, new Arena(KERNEL_RESERVED_BYTES, pages * WASM_PAGE_BYTES), power + 1);
-  for (let level = 0; level <= power; level += 1) levels.add(level, seed);
-  const plain = levels.export(power);
-  levels.add(power + 1, seed);
-  return { plain, extended: levels.export(power + 1) };
+  for (let level = 0; level <= power + 1; level += 1) levels.add(level, seed);
+  return levels.export(power + 1);
 }
 
 /** Sums the levels' coefficients in a kernel memory. */
@@ -124,13 +124,11 @@ class Levels {
     kernels.call("fr_add_scaled", this.#sum, vector, blocks, factor);
   }
 
-  export(log: number): SharedArrayBuffer {
+  export(log: number): Uint8Array {
     const kernels = this.#kernels;
     const { fr } = kernels;
     const size = 2 ** log;
-    const result = new SharedArrayBuffer(size * fr.bytes);
     kernels.call("fr_export_blocks", this.#scalars, this.#sum, size / fr.lanes);
-    new Uint8Array(result).set(kernels.bytes(this.#scalars, size * fr.bytes));
-    return result;
+    return kernels.bytes(this.#scalars, size * fr.bytes).slice();
   }
 }

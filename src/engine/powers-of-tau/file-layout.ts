@@ -59,7 +59,7 @@ export interface PowersOfTauLayout {
   /** The sections of points that the file has, in the order of `SECTION`. */
   readonly points: readonly PointSection[];
   readonly contributions: { readonly offset: number; readonly size: number };
-  /** Whether it has all four Lagrange sections. */
+  /** Whether it has the four Lagrange sections. */
   readonly isPrepared: boolean;
 }
 
@@ -94,6 +94,13 @@ export function readLayout(file: RangeFile): PowersOfTauLayout {
       );
     return [{ name, ...shape, offset: place.offset, pointBytes }];
   });
+  const prepared = LAGRANGE_SECTIONS.filter((name) => sections.has(SECTION[name]));
+  // What was prepared in part could be checked in part only.
+  if (prepared.length > 0 && prepared.length < LAGRANGE_SECTIONS.length)
+    throw new PowersOfTauError(
+      "section_missing",
+      "the file has some of the four Lagrange sections, and not all of them",
+    );
   const contributions = required(sections, "contributions");
   if (contributions.size > CONTRIBUTIONS_BYTES_MAX)
     throw new PowersOfTauError("section_size", "section contributions is longer than any ceremony's");
@@ -103,7 +110,7 @@ export function readLayout(file: RangeFile): PowersOfTauLayout {
     ceremonyPower,
     points: pointSections,
     contributions,
-    isPrepared: LAGRANGE_SECTIONS.every((name) => sections.has(SECTION[name])),
+    isPrepared: prepared.length > 0,
   };
 }
 

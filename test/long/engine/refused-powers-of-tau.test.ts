@@ -205,6 +205,9 @@ describe("powers-of-tau files that are refused", () => {
         "section_missing",
       );
     const sections = sectionsOf(sound);
+    // Prepared in part: the sections of a prepared file are checked by each other.
+    for (const name of POINT_SECTIONS.filter((each) => each.startsWith("lagrange")))
+      expect(await faultOf(ptauFile(sections.filter(([type]) => type !== SECTION[name])))).toBe("section_missing");
     expect(await faultOf(ptauFile([...sections, ...sections.slice(-1)]))).toBe("section_repeated");
     const header = Buffer.alloc(60);
     header.writeUInt32LE(48, 0);
