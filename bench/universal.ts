@@ -2,26 +2,40 @@
  * A scheme whose keys follow from a universal setup, PLONK or FFLONK, against snarkjs: the key from a circuit and ready
  * powers of tau, the proof on one thread and on two, and verification, one by one and in batches.
  */
+import { createHash } from "node:crypto";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { primeSnarkjs } from "../src/engine/backends/snarkjs.js";
 import { BN254 } from "../src/engine/curves/bn254.js";
 import { readBigIntLE, writeBigIntLE } from "../src/engine/field/bytes.js";
+import type { G2Point } from "../src/engine/curves/points.js";
 import { createTeam } from "../src/engine/kernels/threads/thread-team.js";
+import type { MakeKeyOptions, MakeKeyResult } from "../src/engine/proof-systems/proof-system.js";
+import type { StructuredReferenceString } from "../src/engine/proof-systems/reference-string.js";
 import { benchFolder, loadCircuit } from "./circuits.js";
 import type { BenchCircuit } from "./circuits.js";
 import { runPeer } from "./peers/run-peer.js";
 import { sampleMs, summarize } from "./sample.js";
 import type { BenchRow, BenchSubject, Report } from "./subject.js";
 
+/** Points of a setup; PLONK takes those of the Lagrange basis as well. */
+interface SetupPoints {
+  readonly powers: Uint8Array;
+  readonly lagrange?: Uint8Array;
+  readonly tauG2: G2Point;
+}
+
 /** What is measured of a scheme. */
-export interface UniversalScheme<Points, Key, Proof> {
+export interface UniversalScheme<Points extends SetupPoints, Key, Proof> {
   readonly name: "plonk" | "fflonk";
   /** Power of the domain that a circuit takes. */
   readonly domainPowerOf: (circuit: BenchCircuit) => number;
   readonly makePoints: (domainPower: number) => Promise<Points>;
   readonly powersOfTau: (domainPower: number) => string;
+  /** Makes the stored key of a circuit from a string whose points are ready. */
+  readonly makeKey: (r1cs: Uint8Array, options: MakeKeyOptions) => MakeKeyResult | Promise<MakeKeyResult>;
+  /** Opens the key of a circuit in this process. */
   readonly build: (circuit: BenchCircuit, points: Points) => Key;
   /** Returns what proves with a key on this thread, with fresh blinding. */
   readonly openProver: (key: Key) => (witness: Uint8Array, team?: SharedArrayBuffer) => Proof;
@@ -40,7 +54,9 @@ export interface UniversalVerifier<Proof> {
 }
 
 /** Returns the subject of a scheme. */
-export function universalSubject<Points, Key, Proof>(scheme: UniversalScheme<Points, Key, Proof>): BenchSubject {
+export function universalSubject<Points extends SetupPoints, Key, Proof>(
+  scheme: UniversalScheme<Points, Key, Proof>,
+): BenchSubject {
   return {
     name: scheme.name,
     title: `${scheme.name.toUpperCase()}: setup, prove, verify`,
@@ -61,7 +77,7 @@ interface Run {
   readonly domainPower: number;
 }
 
-async function measureCircuit<Points, Key, Proof>(
+async function measureCircuit<Points extends SetupPoints, Key, Proof>(
   scheme: UniversalScheme<Points, Key, Proof>,
   circuit: BenchCircuit,
   samples: number,
@@ -78,25 +94,51 @@ async function measureCircuit<Points, Key, Proof>(
   await verify({ scheme, verifier }, { proof, publicSignals }, run, report);
 }
 
-/** From the constraint system to a key that proves; snarkjs writes a file that it reads again with each proof. */
-async function setup<Points, Key, Proof>(
+/** From the bytes of a constraint system to the files that are kept, ours and theirs. */
+async function setup<Points extends SetupPoints, Key, Proof>(
   scheme: UniversalScheme<Points, Key, Proof>,
   circuit: BenchCircuit,
   { samples, row, domainPower }: Run,
   report: Report,
 ): Promise<Key> {
   const points = await scheme.makePoints(domainPower);
-  const build = (): Key => scheme.build(circuit, points);
-  const ours = await sampleMs(build, { samples, warmups: 1 });
+  const string = readyString(points);
+  const keyPath = join(benchFolder(), `${scheme.name}-${String(process.pid)}.key`);
+  const ours = await sampleMs(
+    async () => {
+      const made = await scheme.makeKey(circuit.r1csBytes, { referenceString: () => string });
+      if (!made.ok) throw new Error(`no key of ${circuit.name}: ${made.code}`);
+      writeFileSync(keyPath, made.provingKey);
+    },
+    { samples, warmups: 1 },
+  ).finally(() => {
+    rmSync(keyPath, { force: true });
+  });
   const note = `${String(circuit.r1cs.constraintCount)} constraints, domain 2^${String(domainPower)}`;
   report({ ...row, id: "setup", peer: "proofwright", ...ours, note: `${note}, 1 thread` });
   const parameters = [scheme.name, circuit.r1csPath, scheme.powersOfTau(domainPower), zkeyPath(scheme.name)];
   const theirs = summarize(await runPeer("plain-snarkjs", ["universal-setup", ...parameters]));
   report({ ...row, id: "setup", peer: "snarkjs", ...theirs, note: "all cores" });
-  return build();
+  return scheme.build(circuit, points);
 }
 
-async function prove<Points, Key, Proof>(
+/** A string in memory; snarkjs reads its own from a file that the system holds in its cache. */
+function readyString({ powers, lagrange, tauG2 }: SetupPoints): StructuredReferenceString {
+  const pointBytes = 2 * BN254.fqBytes;
+  return {
+    curve: BN254,
+    sha256: createHash("sha256").update(powers).digest("hex"),
+    power: Math.floor(Math.log2(powers.length / pointBytes)),
+    powersG1: (count) => powers.subarray(0, count * pointBytes),
+    lagrangeG1: () => Promise.resolve(lagrange ?? new Uint8Array()),
+    openPowers: () => {
+      throw new Error("these points are of no ceremony");
+    },
+    tauG2,
+  };
+}
+
+async function prove<Points extends SetupPoints, Key, Proof>(
   { scheme, key }: { readonly scheme: UniversalScheme<Points, Key, Proof>; readonly key: Key },
   circuit: BenchCircuit,
   { samples, row }: Run,
@@ -143,7 +185,7 @@ async function prove<Points, Key, Proof>(
   return proof;
 }
 
-async function verify<Points, Key, Proof>(
+async function verify<Points extends SetupPoints, Key, Proof>(
   { scheme, verifier }: { scheme: UniversalScheme<Points, Key, Proof>; verifier: UniversalVerifier<Proof> },
   { proof, publicSignals }: { readonly proof: Proof; readonly publicSignals: readonly bigint[] },
   { samples, row }: Run,

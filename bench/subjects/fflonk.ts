@@ -8,6 +8,7 @@ import {
 import { fflonkVerifyingKeyToJson } from "../../src/engine/encoding/fflonk-verifying-key.js";
 import { fflonkDomainPowerOf, fflonkPowerCount } from "../../src/engine/fflonk/fflonk-values.js";
 import { prepareFflonkKey, verifyFflonk, verifyFflonkBatch } from "../../src/engine/fflonk/verify-fflonk.js";
+import { makeFflonkKey } from "../../src/engine/fflonk/make-fflonk-key.js";
 import { randomNonZero } from "../../src/engine/field/bytes.js";
 import { loadPairing } from "../../src/engine/groth16/pairing-backend.js";
 import { buildFflonkKey } from "../../src/engine/kernels/fflonk/build-fflonk-key.js";
@@ -29,6 +30,7 @@ export const subject = universalSubject({
   makePoints: async (domainPower) =>
     await makeDevelopmentPowers(await loadReferenceKernels(), fflonkPowerCount(domainPower)),
   powersOfTau: (domainPower) => plainPowersOfTau(domainPower, fflonkPowerCount(domainPower)),
+  makeKey: makeFflonkKey,
   build: (circuit, points) => buildFflonkKey(gates(circuit), points, { workspaces: 2 }),
   openProver: (key) => {
     const prover = new FflonkProver(key);

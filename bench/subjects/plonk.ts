@@ -2,6 +2,7 @@
 import { BN254 } from "../../src/engine/curves/bn254.js";
 import { decodePlonkProofHex, encodePlonkProofHex, plonkProofToJson } from "../../src/engine/encoding/plonk-proof.js";
 import { plonkVerifyingKeyToJson } from "../../src/engine/encoding/plonk-verifying-key.js";
+import { makePlonkKey } from "../../src/engine/plonk/make-plonk-key.js";
 import { randomNonZero } from "../../src/engine/field/bytes.js";
 import { loadPairing } from "../../src/engine/groth16/pairing-backend.js";
 import { buildPlonkKey } from "../../src/engine/kernels/plonk/build-plonk-key.js";
@@ -21,6 +22,7 @@ export const subject = universalSubject({
   domainPowerOf: ({ r1cs }) => domainPowerOf(gatesOf(r1cs).gateCount),
   makePoints: async (domainPower) => await makeDevelopmentSetup(await loadReferenceKernels(), domainPower),
   powersOfTau: preparedPowersOfTau,
+  makeKey: async (r1cs, options) => await makePlonkKey(r1cs, BN254, options),
   build: ({ r1cs }, points) => buildPlonkKey(gatesOf(r1cs), points, { curve: BN254, workspaces: 2 }),
   openProver: (key) => {
     const prover = new PlonkProver(key, BN254);
