@@ -4,6 +4,7 @@
  */
 import { parseArgs } from "node:util";
 import { CEREMONY_HELP } from "./commands/ceremony/ceremony-help.js";
+import { CLUSTER_HELP } from "./commands/cluster/cluster-help.js";
 import { CLIENT_GROUPS } from "./commands/client/client-groups.js";
 import { ConfigError, describeSettings, loadConfig, type Config } from "./platform/config.js";
 import { AppError } from "./platform/errors.js";
@@ -258,6 +259,14 @@ status: 0 genuine, and the proof is valid; 1 not genuine, or of something else; 
       const config = configFrom(args.filter((argument) => argument !== "--emergency"));
       const { runRotateKeys } = await import("./commands/rotate-keys.js");
       return await runRotateKeys(config, { emergency: args.includes("--emergency") });
+    },
+  },
+  cluster: {
+    summary: "make a cluster of several servers over one PostgreSQL, and look at it",
+    help: CLUSTER_HELP,
+    run: async (args) => {
+      const { runClusterCommand } = await import("./commands/cluster/cluster-command.js");
+      return await runClusterCommand(args);
     },
   },
   ceremony: {

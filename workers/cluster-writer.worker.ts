@@ -9,10 +9,12 @@ import { databaseAddress } from "../src/platform/cluster/database-address.js";
 import { foldLog } from "../src/platform/cluster/fold-log.js";
 import { joinCluster } from "../src/platform/cluster/join-cluster.js";
 import { LogDatabase } from "../src/platform/cluster/log-database.js";
-import { logKeyOf } from "../src/platform/cluster/log-row.js";
+import { logKeyOf, type RowBody } from "../src/platform/cluster/log-row.js";
+import { auditKeyOf } from "../src/platform/cluster/replica-secrets.js";
 import { Replica } from "../src/platform/cluster/replica.js";
 import { AppError } from "../src/platform/errors.js";
 import { ChainKey } from "../src/platform/store/chain.js";
+import { decodeKey } from "../src/platform/store/keys.js";
 import { openEnvironment } from "../src/platform/store/lmdb/lmdb-environment.js";
 import { unpackCommits, type PackedCommit } from "../src/platform/store/wire.js";
 import type {
@@ -27,6 +29,8 @@ const GROUP_BYTES_MAX = 4 * 2 ** 20;
 /** Pauses between two looks at the log: short while rows come, longer while none do. */
 const FOLLOW_MS_MIN = 20;
 const FOLLOW_MS_MAX = 250;
+/** How long the calling thread may not know that this node has stood at the end of the log. */
+const TELL_EVERY_MS = 500;
 
 if (parentPort === null) throw new Error("the writer runs only as a worker thread");
 const port = parentPort;
@@ -36,12 +40,15 @@ if (cluster === undefined) throw new Error("the writer of a replica is told its 
 
 const environment = openEnvironment(options.path);
 const logKey = logKeyOf(cluster.clusterKey);
-const replica = new Replica(environment, options.chainKey === undefined ? undefined : new ChainKey(options.chainKey));
 const address = databaseAddress(cluster.databaseUrl);
 const database = new LogDatabase(address);
 const waiting: PackedCommit[] = [];
 const foreignLogs = new Set<string>();
+const watched = new Set<string>();
+/** By their bytes as text: a key that changed twice is told once. */
+const foreignKeys = new Map<string, Uint8Array>();
 let hasForeign = false;
+let toldAtMs = 0;
 let confirms = 0;
 let isFollowing = false;
 let isBusy = false;
@@ -52,17 +59,12 @@ let folding: NodeJS.Timeout | undefined;
 
 let writer: ClusterWriter;
 try {
-  await joinCluster({ environment, replica, address, logKey });
+  await joinCluster({ environment, replica: new Replica(environment, undefined), address, logKey });
+  const chainKey = options.chainKey ?? auditKeyOf(environment, cluster.clusterKey);
+  const replica = new Replica(environment, chainKey === undefined ? undefined : new ChainKey(chainKey));
   writer = new ClusterWriter(
-    { logKey, node: cluster.node, giveUpMs: cluster.giveUpMs },
-    {
-      replica,
-      database,
-      onForeign: ({ logs }) => {
-        hasForeign = true;
-        for (const log of logs) foreignLogs.add(log);
-      },
-    },
+    { logKey, node: cluster.node, incarnation: cluster.incarnation, giveUpMs: cluster.giveUpMs },
+    { replica, database, onForeign: noteForeign },
   );
   // What was committed before the start is read before the first answer.
   await writer.confirm();
@@ -70,6 +72,7 @@ try {
   port.on("message", (request: WriterRequest) => {
     if (request instanceof Uint8Array) waiting.push(...unpackCommits(request));
     else if ("confirm" in request) confirms += 1;
+    else if ("watch" in request) watched.add(request.watch);
     else isClosing = true;
     wake();
   });
@@ -153,16 +156,29 @@ async function followOnce(): Promise<void> {
     // The next commit or strict read says why; a replica that cannot follow for good has failed as a writer, too.
     pauseMs = FOLLOW_MS_MAX;
   }
-  if (hasForeign || writer.state === "failed") report({ settled: 0, failures: [] });
+  const isDue = hasForeign || writer.state === "failed" || performance.now() - toldAtMs >= TELL_EVERY_MS;
+  if (isDue) report({ settled: 0, failures: [] });
   if (writer.state !== "failed") follow();
 }
 
-/** Tells the calling thread, and with it what came from other nodes. */
+function noteForeign({ logs, changes }: RowBody): void {
+  hasForeign = true;
+  for (const log of logs) foreignLogs.add(log);
+  if (watched.size === 0) return;
+  for (const { key } of changes)
+    if (watched.has(String(decodeKey(key)[0]))) foreignKeys.set(key.toString("latin1"), Uint8Array.from(key));
+}
+
+/** Tells the calling thread, and with it what came from other nodes, and where this node stands. */
 function report(told: Omit<WriterReport, "state">): void {
-  const foreign = hasForeign ? { foreign: [...foreignLogs] } : {};
+  const foreign = hasForeign ? { foreign: { logs: [...foreignLogs], keys: [...foreignKeys.values()] } } : {};
   hasForeign = false;
   foreignLogs.clear();
-  port.postMessage({ ...told, ...foreign, state: writer.state } satisfies WriterReport);
+  foreignKeys.clear();
+  toldAtMs = performance.now();
+  const { state, fault, place } = writer;
+  const cause = fault === undefined ? {} : { fault };
+  port.postMessage({ ...told, ...foreign, ...cause, state, place } satisfies WriterReport);
 }
 
 function startFailureOf(error: unknown): WriteFailure {

@@ -22,6 +22,7 @@ import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
 import { endServerProcess, startServerProcess } from "../http-load.js";
 import type { BenchSubject, Report } from "../subject.js";
 import { References } from "../../src/platform/references.js";
+import { secretFile } from "../../src/platform/files/secret-file.js";
 
 const ISSUER = "https://bench.test";
 const CREDENTIALS = { email: "bench@example.com", password: "only for measuring 1" };
@@ -49,7 +50,7 @@ async function benchTokens(folder: string, samples: number, report: Report): Pro
   const clock = systemClock;
   const store = await openStore({ path: join(folder, "store") }, { log });
   try {
-    const keys = await openSigningKeys({ path: join(folder, "signing-keys.json") }, { clock, log });
+    const keys = await openSigningKeys({ file: secretFile(join(folder, "signing-keys.json")) }, { clock, log });
     const identity = createIdentity(
       { issuer: ISSUER, signupsPerHourMax: Infinity },
       {

@@ -2,7 +2,6 @@
  * Composition root: with the other files of this room, the only code that wires areas, platform, pools and the HTTP
  * front together. Decides nothing but the order of start and stop.
  */
-import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Config } from "../platform/config.js";
 import { REQUEST_HASH_KEY_FILE } from "../platform/files/data-folder.js";
@@ -13,7 +12,7 @@ import { startTracing, type Tracing } from "../platform/tracing/open-telemetry.j
 import { serverVersion } from "../platform/service/server-version.js";
 import { Metrics } from "../platform/metrics.js";
 import { PROOF_JOB_KIND } from "../prover/proof-jobs/proof-jobs.js";
-import { openAreas, secretKey, type Areas } from "./open-areas.js";
+import { openAreas, serverKey, type Areas } from "./open-areas.js";
 import { openPlatform, type AppDependencies, type Platform } from "./open-platform.js";
 import { createServers, type AppParts } from "./servers.js";
 import { ProverOutcomes } from "./prover-outcomes.js";
@@ -50,9 +49,10 @@ export async function createApp(config: Config, dependencies: AppDependencies): 
   const driver = chooseDriver({ choice: config.http, keepAliveSec: config.keep_alive_seconds }, dependencies);
   const tracing = await openTracing(config, dependencies);
   const fatalListeners: ((reason: string) => void)[] = [];
-  const platform = await openPlatform(config, dependencies, (reason) => {
+  const onFatal = (reason: string): void => {
     for (const listener of fatalListeners) listener(reason);
-  });
+  };
+  const platform = await openPlatform(config, dependencies, onFatal);
   const areas = await openAreas(platform);
   const lanes = (): Readonly<Record<string, LaneFigures>> => lanesOf(areas, platform);
   const parts: AppParts = {
@@ -61,6 +61,7 @@ export async function createApp(config: Config, dependencies: AppDependencies): 
     driver,
     ...(tracing === undefined ? {} : { tracing }),
     lanes,
+    onFatal,
     leaving: leavingMark(),
     metrics: new Metrics({
       lanes,
@@ -69,7 +70,7 @@ export async function createApp(config: Config, dependencies: AppDependencies): 
       wideDiscards: () => areas.kernelForm.discards,
       verifierDisagreements: () => areas.provers.verifierDisagreements(),
     }),
-    requestHashKey: await secretKey(join(platform.dataDir, REQUEST_HASH_KEY_FILE)),
+    requestHashKey: await serverKey(platform, REQUEST_HASH_KEY_FILE),
   };
   return {
     notes: startNotes(parts),
@@ -123,6 +124,29 @@ function proverOutcomes({ events, provers, metrics }: AppParts): ProverOutcomes 
   });
 }
 
+/**
+ * Begins what only one node does, here or when its turn comes. Resolves when it has begun, or is another node's.
+ * @throws what it throws at the start; later the server ends with it
+ */
+async function duty(
+  { nodes, log, onFatal }: Pick<AppParts, "nodes" | "log" | "onFatal">,
+  name: string,
+  begin: () => Promise<void>,
+): Promise<void> {
+  let isStarting = true;
+  let begun: Promise<void> | undefined;
+  nodes.take(name, () => {
+    begun = begin();
+    if (isStarting) return;
+    begun.catch((error: unknown) => {
+      log.error("a duty of the cluster could not be begun", { duty: name, error });
+      onFatal(`the duty ${name} could not be begun`);
+    });
+  });
+  isStarting = false;
+  await begun;
+}
+
 function runnable(parts: AppParts): Pick<App, "start" | "stop"> {
   const { config, log, metrics, driver, identityParts, pools } = parts;
   const servers = createServers(parts);
@@ -148,7 +172,7 @@ function runnable(parts: AppParts): Pick<App, "start" | "stop"> {
       identityParts.idTokenKeys.startWatching();
       await parts.jobs.start();
       parts.chain.start();
-      await parts.webhooks.start();
+      await duty(parts, "webhooks", () => parts.webhooks.start());
       if (parts.provers.hasProvers()) void pools.warm();
       return metricsAt === undefined
         ? listening
@@ -174,6 +198,7 @@ function runnable(parts: AppParts): Pick<App, "start" | "stop"> {
       parts.audit.refusals.flush();
       outcomes.stop();
       await parts.events.stop();
+      await parts.membership?.leave();
       await parts.store.close();
       await parts.tracing?.stop();
     },

@@ -1,5 +1,4 @@
 /** The part of the composition root that builds the areas, each after those that it uses. */
-import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import type { ContractPort } from "../chain/contracts/contract-port.js";
 import type { Chain } from "../chain/create-chain.js";
@@ -12,7 +11,7 @@ import type { Config } from "../platform/config.js";
 import type { Area } from "../platform/contract/route.js";
 import { SubscriptionTokens } from "../platform/events/subscription-token.js";
 import { SUBSCRIPTION_KEY_FILE } from "../platform/files/data-folder.js";
-import { createPrivateFile, readPrivateFile } from "../platform/files/private-file.js";
+import { secretKey } from "../platform/files/secret-file.js";
 import { ProcessTasks } from "../platform/pool/process-task.js";
 import type { NativeCompiler } from "../engine/circuit/compiler/native-compiler.js";
 import { parseCompileOwners } from "../prover/compute/compile-allowances.js";
@@ -22,7 +21,6 @@ import { openSandbox, type Sandbox } from "../platform/pool/sandbox.js";
 import { AllowList } from "../platform/net/address-rules.js";
 import { createEgressGuard } from "../platform/net/egress-guard.js";
 import { References } from "../platform/references.js";
-import { StartError } from "../platform/start-error.js";
 import { ComputePools } from "../prover/compute/compute-pools.js";
 import { ProcessAnalyzer } from "../prover/compute/analysis-task.js";
 import { PACKAGE_ROOT } from "../platform/files/package-root.js";
@@ -55,7 +53,6 @@ export interface Areas {
   readonly subscriptionTokens: SubscriptionTokens;
 }
 
-const SECRET_KEY_BYTES = 32;
 /**
  * Verification takes milliseconds: one thread serves a few hundred a second, and a short queue keeps the wait short.
  */
@@ -96,6 +93,8 @@ export async function openAreas(platform: Platform): Promise<Areas> {
     store: audit.identityStore,
     clock,
     log,
+    nodes: platform.nodes,
+    secretOf: platform.secretOf,
     events,
     vault: vault.service,
     provers,
@@ -104,7 +103,7 @@ export async function openAreas(platform: Platform): Promise<Areas> {
   });
   const { bearers } = identityParts.identity.services;
   const subscriptionTokens = new SubscriptionTokens(
-    { key: await secretKey(join(dataDir, SUBSCRIPTION_KEY_FILE)) },
+    { key: await serverKey(platform, SUBSCRIPTION_KEY_FILE) },
     { clock, standingOf: (subject, sessionId) => bearers.standingOf(subject, sessionId) },
   );
   const chain = openChain(config, {
@@ -148,17 +147,13 @@ export function authenticate(
   return subscriptionTokens.authenticate(token);
 }
 
-/** Reads a key of the server's own, such as that of idempotency hashes, and makes it on the first start. */
-export async function secretKey(path: string): Promise<Buffer> {
-  await createPrivateFile(path, randomBytes(SECRET_KEY_BYTES));
-  const key = await readPrivateFile(path);
-  if (key?.length !== SECRET_KEY_BYTES)
-    throw new StartError(`${path} does not hold ${String(SECRET_KEY_BYTES)} bytes; delete it to have a new one made`);
-  return key;
+/** Returns a key of the server's own, such as that of idempotency hashes, which is made on the first start. */
+export async function serverKey({ secretOf }: Pick<Platform, "secretOf">, name: string): Promise<Buffer> {
+  return await secretKey(secretOf(name), "delete it to have a new one made");
 }
 
 async function openVault(
-  { config, dataDir, audit, auditUnwritable, jobs, clock, log }: Platform,
+  { config, dataDir, audit, auditUnwritable, jobs, nodes, clock, log }: Platform,
   { unsealed, turnOf }: { readonly unsealed: Signal; readonly turnOf: (owner: string) => string },
 ): Promise<Vault> {
   const makesOwnKey = makesOwnSealKey(config);
@@ -172,6 +167,7 @@ async function openVault(
       store: audit.vaultStore,
       clock,
       log,
+      nodes,
       turnOf,
       onUnsealed: () => void unsealed.emit(),
       onSealChange: async ({ action, code }) => {
@@ -248,7 +244,7 @@ function githubIdentities(config: Config, clock: Platform["clock"]): GithubIdent
 }
 
 function createProvers(
-  { config, audit, artifacts, jobs, events, clock, log, providers }: Platform,
+  { config, audit, artifacts, jobs, nodes, events, clock, log, providers }: Platform,
   { pools, tasks, vault, requireTenant, turnOf, compiler, contracts }: ProverParts,
 ): ProverRegistry {
   const budgetBytes = config.key_memory_mb * MIB;
@@ -286,7 +282,8 @@ function createProvers(
       receiptIssuer: { issuer: config.issuer, version: serverVersion() },
     },
     {
-      ...{ store: audit.vaultStore, artifacts, jobs, compute, resident, vault: vault.service, events, clock, log },
+      ...{ store: audit.vaultStore, nodes, artifacts, jobs, compute },
+      ...{ resident, vault: vault.service, events, clock, log },
       ...(analyzer === undefined ? {} : { analyzer }),
       ...(providers === undefined ? {} : { providers }),
       ceremonyCompute: new ProcessCeremonies({ tasks, memory, log }),

@@ -18,7 +18,9 @@ import type { Clock } from "../platform/clock.js";
 import type { Signal } from "../platform/concurrency/signal.js";
 import type { Config } from "../platform/config.js";
 import type { Events } from "../platform/events/events.js";
+import type { SecretFile } from "../platform/files/secret-file.js";
 import type { Log } from "../platform/log.js";
+import type { Nodes } from "../platform/nodes/nodes.js";
 import { createFileMail } from "../platform/mail/file-mail.js";
 import type { MailDriver } from "../platform/mail/mail.js";
 import type { References } from "../platform/references.js";
@@ -28,8 +30,11 @@ import type { VaultService } from "../vault/service.js";
 
 export interface OpenIdentityDependencies {
   readonly store: Store;
+  readonly nodes: Nodes;
   readonly clock: Clock;
   readonly log: Log;
+  /** See OpenedStore. */
+  readonly secretOf: (name: string) => SecretFile;
   readonly events: Events;
   readonly vault: VaultService;
   readonly provers: Pick<ProverRegistry, "service" | "sharing" | "proofJobs">;
@@ -56,16 +61,18 @@ export async function openIdentity(
   dataDir: string,
   dependencies: OpenIdentityDependencies,
 ): Promise<IdentityParts> {
-  const { store, clock, log, events, vault, provers, ownerDeleted, references } = dependencies;
+  const { store, nodes, clock, log, secretOf, events, vault, provers, ownerDeleted, references } = dependencies;
   const keys = await openSigningKeys(
-    { path: join(dataDir, ACCESS_TOKEN_KEY_FILE), algorithm: config.signing_algorithm },
+    { file: secretOf(ACCESS_TOKEN_KEY_FILE), algorithm: config.signing_algorithm },
     { clock, log },
   );
   const idTokenKeys = new SigningKeysOnDemand(
-    { path: join(dataDir, ID_TOKEN_KEY_FILE), algorithm: ID_TOKEN_ALGORITHM },
+    { file: secretOf(ID_TOKEN_KEY_FILE), algorithm: ID_TOKEN_ALGORITHM },
     { clock, log },
   );
-  await idTokenKeys.openIfMade();
+  // In a cluster they are made in the store, which may be away when they are first asked for.
+  if (config.database_url === undefined) await idTokenKeys.openIfMade();
+  else await idTokenKeys.open();
   const trustedIssuers = config.trusted_issuers === undefined ? [] : await readTrustedIssuers(config.trusted_issuers);
   const identity = createIdentity(
     {
@@ -77,6 +84,7 @@ export async function openIdentity(
     },
     {
       store,
+      changesElsewhere: () => nodes.changes(),
       keys,
       idTokenKeys: () => idTokenKeys.open(),
       clock,
@@ -93,7 +101,9 @@ export async function openIdentity(
     },
   );
   const path = join(dataDir, "bootstrap-token");
-  const bootstrapTokenPath = (await identity.services.bootstrap.offer(path)) ? path : undefined;
+  const bootstrapTokenPath = (await identity.services.bootstrap.offer(path, { isAlone: nodes.count === 1 }))
+    ? path
+    : undefined;
   return { identity, keys, idTokenKeys, bootstrapTokenPath };
 }
 

@@ -1,7 +1,6 @@
 /** The part of the composition root that opens what all areas share: store, audit log, events, artifacts and jobs. */
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { openAuditKey } from "../platform/audit/audit-log.js";
 import { createAudit, type Audit } from "../platform/audit/create-audit.js";
 import type { Clock } from "../platform/clock.js";
 import { Signal } from "../platform/concurrency/signal.js";
@@ -11,8 +10,8 @@ import { refuseUnfinishedRestore } from "../platform/files/data-folder.js";
 import { Jobs } from "../platform/jobs/jobs.js";
 import type { Log } from "../platform/log.js";
 import { openArtifacts, type Artifacts } from "../platform/store/artifacts.js";
-import { openStore, type DurableStore } from "../platform/store/lmdb/lmdb-store.js";
 import type { ProviderFactory } from "../prover/providers/provider.js";
+import { openServerStore, type OpenedStore } from "./open-store.js";
 
 export interface AppDependencies {
   readonly log: Log;
@@ -21,11 +20,10 @@ export interface AppDependencies {
   readonly providers?: readonly ProviderFactory[];
 }
 
-export interface Platform extends AppDependencies {
+export interface Platform extends AppDependencies, Omit<OpenedStore, "auditKey"> {
   readonly config: Config;
   /** Absolute path. */
   readonly dataDir: string;
-  readonly store: DurableStore;
   readonly audit: Audit;
   /** The audit log cannot be written any more. */
   readonly auditUnwritable: Signal;
@@ -33,8 +31,6 @@ export interface Platform extends AppDependencies {
   readonly artifacts: Artifacts;
   readonly jobs: Jobs;
 }
-
-const MIB = 1024 * 1024;
 
 /**
  * Opens the data folder. Rejects with a sentence when it cannot be used.
@@ -48,11 +44,8 @@ export async function openPlatform(
   const dataDir = resolve(config.data_dir);
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   refuseUnfinishedRestore(dataDir);
-  const key = await openAuditKey(dataDir);
-  const store = await openStore(
-    { path: join(dataDir, "store"), mapBytes: config.store_max_mb * MIB, chainKey: key },
-    { log, onFatal: ({ message }) => onFatal(message) },
-  );
+  const opened = await openServerStore(config, dataDir, { log, clock, onFatal });
+  const { store, nodes, auditKey: key } = opened;
   const auditUnwritable = new Signal();
   const audit = await createAudit({ key }, { store, clock, log, onUnwritable: () => void auditUnwritable.emit() });
   const events = new EventBus(
@@ -63,11 +56,13 @@ export async function openPlatform(
       streamsPerSubjectMax: config.event_streams_per_subject,
       streamsPerTokenMax: config.event_streams_per_token,
     },
-    { store, clock, log },
+    { store, clock, log, nodes },
   );
   const artifacts = await openArtifacts(join(dataDir, "artifacts"));
   await artifacts.removeTemporaries();
-  const jobs = new Jobs({}, { store: audit.vaultStore, clock, log });
-  const parts = { config, dataDir, log, clock, store, audit, auditUnwritable, events, artifacts, jobs };
+  const jobs = new Jobs({}, { store: audit.vaultStore, clock, log, nodes });
+  const { secretOf, membership } = opened;
+  const shared = { store, nodes, secretOf, membership };
+  const parts = { config, dataDir, log, clock, ...shared, audit, auditUnwritable, events, artifacts, jobs };
   return providers === undefined ? parts : { ...parts, providers };
 }

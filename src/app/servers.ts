@@ -45,6 +45,8 @@ export interface AppParts extends Platform, Areas {
   readonly tracing?: Tracing;
   /** Whether the server is about to stop: it says then that it is not ready. */
   readonly leaving: { readonly isBegun: boolean; begin(): void };
+  /** Called with the reason when the server cannot go on. */
+  readonly onFatal: (reason: string) => void;
   /** Everything that waits in turns of the owners, by the name of its lane. */
   readonly lanes: () => Readonly<Record<string, LaneFigures>>;
 }
@@ -68,7 +70,7 @@ interface Place {
 /** Makes a server for the common address, and one for each area that has an address of its own. */
 export function createServers(parts: AppParts): AreaServer[] {
   const routes = boundRoutes(parts);
-  const idempotency = new StoredIdempotency({ store: parts.store, clock: parts.clock });
+  const idempotency = new StoredIdempotency(parts);
   return places(parts.config).map((place) => ({
     areas: place.words,
     host: place.host,
@@ -126,7 +128,9 @@ function createServerAt(
       log,
       clock,
       metrics: metrics.forServer(),
+      nodes: parts.nodes,
       onRefused: (refusal) => audit.refusals.note(refusal),
+      ...(parts.membership === undefined ? {} : { freshness: parts.membership.freshness }),
     },
   );
 }
@@ -169,6 +173,7 @@ function boundRoutes(parts: AppParts): BoundRoute[] {
         { name: "staying", ok: !parts.leaving.isBegun },
         { name: "store", ok: parts.store.state === "ready" },
         { name: "vault_unsealed", ok: parts.vault.service.isUnsealed() },
+        ...(parts.membership === undefined ? [] : [{ name: "cluster", ok: parts.membership.isReady() }]),
       ],
       sandbox: parts.sandbox,
       work: () => workOf(parts),

@@ -18,6 +18,7 @@ import { StartError } from "../platform/start-error.js";
 import { openStore } from "../platform/store/lmdb/lmdb-store.js";
 import { readPhrases } from "./read-phrases.js";
 import { References } from "../platform/references.js";
+import { secretFile } from "../platform/files/secret-file.js";
 
 interface CreateAdminInput {
   readonly dataDir: string;
@@ -51,7 +52,7 @@ export async function runCreateAdmin(input: CreateAdminInput): Promise<number> {
   const store = await openStore({ path: join(dataDir, "store"), chainKey: auditKey }, { log }).catch(throwStartError);
   try {
     const audit = await createAudit({ key: auditKey }, { store, clock, log, onUnwritable: () => undefined });
-    const keys = await openSigningKeys({ path: join(dataDir, ACCESS_TOKEN_KEY_FILE) }, { clock, log });
+    const keys = await openSigningKeys({ file: secretFile(join(dataDir, ACCESS_TOKEN_KEY_FILE)) }, { clock, log });
     const noMail = { send: () => Promise.resolve() };
     const { services } = createIdentity(
       { issuer: UNREACHABLE_ISSUER },

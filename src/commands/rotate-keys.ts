@@ -17,6 +17,7 @@ import type { Config } from "../platform/config.js";
 import { AppError } from "../platform/errors.js";
 import { createLog } from "../platform/log.js";
 import { StartError } from "../platform/start-error.js";
+import { secretFile } from "../platform/files/secret-file.js";
 
 /**
  * Rotates or replaces the signing keys. Returns exit status 0.
@@ -28,11 +29,11 @@ export async function runRotateKeys(config: Config, options: { readonly emergenc
     throw new StartError(`there are no signing keys in ${dataDir}.`);
   const dependencies = { clock: systemClock, log: createLog("error") };
   const keys = await openSigningKeys(
-    { path: join(dataDir, ACCESS_TOKEN_KEY_FILE), algorithm: config.signing_algorithm },
+    { file: secretFile(join(dataDir, ACCESS_TOKEN_KEY_FILE)), algorithm: config.signing_algorithm },
     dependencies,
   );
   const idTokenKeys = await openSigningKeys(
-    { path: join(dataDir, ID_TOKEN_KEY_FILE), algorithm: ID_TOKEN_ALGORITHM },
+    { file: secretFile(join(dataDir, ID_TOKEN_KEY_FILE)), algorithm: ID_TOKEN_ALGORITHM },
     dependencies,
   );
   if (options.emergency) {

@@ -80,6 +80,8 @@ export interface IdentityOptions {
 
 export interface IdentityDependencies {
   readonly store: Store;
+  /** Returns a number that grows with the commits of other nodes; absent where there are none. */
+  readonly changesElsewhere?: () => number;
   readonly keys: SigningKeys;
   /**
    * Opens the keys that sign id tokens with RS256, which are made with the first call; the same as `keys` where nobody
@@ -179,7 +181,8 @@ function createServices(options: IdentityOptions, dependencies: IdentityDependen
 function createBase(options: IdentityOptions, dependencies: IdentityDependencies) {
   const counters = new ThrottleCounters(dependencies);
   const outbox = new Outbox(options.outbox ?? {}, dependencies);
-  const repository = new IdentityRepository(dependencies);
+  const { store, changesElsewhere } = dependencies;
+  const repository = new IdentityRepository({ store, changesElsewhere });
   const parts = {
     ...dependencies,
     repository,

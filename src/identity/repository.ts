@@ -93,8 +93,12 @@ export class IdentityRepository {
   readonly #users: Table<UserRecord, "all" | "application", "email" | "application_email" | "external">;
   #revision = 0;
 
-  constructor(dependencies: { readonly store: Store }) {
+  readonly #changesElsewhere: () => number;
+
+  /** @param dependencies.changesElsewhere returns a number that changes with each commit of another node */
+  constructor(dependencies: { readonly store: Store; readonly changesElsewhere?: (() => number) | undefined }) {
     this.#store = dependencies.store;
+    this.#changesElsewhere = dependencies.changesElsewhere ?? (() => 0);
     this.#users = defineTable(
       {
         name: "user",
@@ -138,9 +142,9 @@ export class IdentityRepository {
     });
   }
 
-  /** Returns a number that changes with each commit of this process. */
+  /** Returns a number that changes with each commit of this process to identity, and with each of other nodes. */
   revision(): number {
-    return this.#revision;
+    return this.#revision + this.#changesElsewhere();
   }
 
   /** Returns the user with this id. */

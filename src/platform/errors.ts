@@ -40,6 +40,8 @@ export const ERROR_STATUS = {
   storage_failed: 503,
   /** The cluster's database cannot be reached; nothing was written. */
   store_unreachable: 503,
+  /** This node of the cluster has not got what the request may see; another try, or another node, may have. */
+  replica_behind: 503,
   /** The cluster's database went away while it wrote, and has not said whether it has. */
   outcome_unknown: 503,
   audit_unavailable: 503,

@@ -23,6 +23,10 @@ export interface LogFields {
   readonly key_id?: string;
   readonly job_id?: string;
   readonly webhook_id?: string;
+  /** Name of another node of the cluster. */
+  readonly node?: string;
+  /** What only one node of a cluster does. */
+  readonly duty?: string;
   readonly kind?: string;
   readonly step?: string;
   readonly attempt?: number;

@@ -3,6 +3,7 @@
  * SETTINGS.md and the checks are derived from it.
  */
 import Type, { type Static } from "typebox";
+import { CLUSTER_SETTINGS } from "./cluster-settings.js";
 import { OPERATION_SETTINGS } from "./operation-settings.js";
 import { Port, setting } from "./setting-spec.js";
 
@@ -28,6 +29,7 @@ const COMPILE_OWNER = "(user|organization):[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0
 
 export const SETTINGS = {
   ...OPERATION_SETTINGS,
+  ...CLUSTER_SETTINGS,
   mode: setting({
     env: "PROOFWRIGHT_MODE",
     flag: "mode",

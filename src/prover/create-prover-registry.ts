@@ -81,11 +81,25 @@ import { Uploads, type UploadLimits } from "./imports/uploads.js";
 import { SourceFiles } from "./provisioning/source-files.js";
 import { placeOf } from "./provisioning/prover-steps.js";
 import { ProvisioningProgress } from "./provisioning/provisioning-progress.js";
+import type { Nodes } from "../platform/nodes/nodes.js";
 import { StatusWatch } from "./provisioning/status-watch.js";
 import { createProofStores, openProofStores } from "./stores/create-proof-stores.js";
 import { storeHandlers } from "./stores/store-handlers.js";
 import { StoresService } from "./stores/stores-service.js";
 import { proverVault } from "./vault-port.js";
+
+/** Tables whose changes requests wait for; their keys end with the id that is waited for. */
+const WATCHED_TABLES = ["prover", "prover_analysis", "prover_verifier", "proof_job", "ceremony"];
+
+/** Returns what requests wait with, which other nodes wake as well. */
+function watchOf({ nodes }: Pick<ProverRegistryDependencies, "nodes">): StatusWatch {
+  const watch = new StatusWatch();
+  for (const table of WATCHED_TABLES)
+    nodes?.onChange(table, (keys) => {
+      watch.noteKeys(keys);
+    });
+  return watch;
+}
 
 interface ProverRegistryOptions extends ProvisioningJobsOptions {
   /** Threads that prove: as many jobs make proofs at a time. 1 unless given. */
@@ -123,6 +137,8 @@ interface ProverRegistryDependencies {
   readonly store: Store;
   readonly artifacts: Artifacts;
   readonly vault: VaultService;
+  /** The nodes that share the store; without it there is no other. */
+  readonly nodes?: Nodes;
   /** Not started yet: the runner of this area's jobs is registered here. */
   readonly jobs: Jobs;
   /** Proving keys and witness programs in shared memory. */
@@ -240,7 +256,7 @@ export function createProverRegistry(
   const powers = new PowersRecords({ store });
   const files = usedFiles(artifacts, { repository, powers });
   const { strings, ...published } = openReferenceStrings(options, dependencies, { repository, powers, files });
-  const [watch, progress] = [new StatusWatch(), new ProvisioningProgress(clock)];
+  const [watch, progress] = [watchOf(dependencies), new ProvisioningProgress(clock)];
   const kept = { store, repository, catalog, vault, stores, proofRemovals, clock };
   const { access, places, labelling, sharing } = createUse(kept);
   const trees = createProofStores({ ...dependencies, vault, stores, repository, catalog, access, places, turnOf });

@@ -6,6 +6,7 @@ import type { RequireTenant } from "../platform/auth/said-owner.js";
 import type { Clock } from "../platform/clock.js";
 import type { HandlersFor } from "../platform/contract/route.js";
 import type { Log } from "../platform/log.js";
+import type { Nodes } from "../platform/nodes/nodes.js";
 import type { Store } from "../platform/store/store.js";
 import { vaultHandlers } from "./handlers.js";
 import { KeyLifecycle } from "./keys/key-lifecycle.js";
@@ -16,6 +17,7 @@ import { VaultRepository } from "./repository.js";
 import type { vaultRoutes } from "./routes.js";
 import { SealAttempts } from "./seal/seal-attempts.js";
 import { selectSealProvider, type SealSource } from "./seal/providers/select-provider.js";
+import { SealOrders } from "./seal/seal-orders.js";
 import { VaultSeal, type SealChange, type SealState } from "./seal/seal.js";
 import { VaultService } from "./service.js";
 import type { LaneFigures } from "../platform/pool/lane.js";
@@ -41,6 +43,8 @@ export interface VaultDependencies {
   readonly onUnsealed?: () => void;
   /** Returns under which name the work of a subject, such as `application:<uuid>`, waits for its turn. */
   readonly turnOf?: TurnOf | undefined;
+  /** The nodes that share the store. */
+  readonly nodes: Nodes;
   /** See SealDependencies.onChange. */
   readonly onSealChange?: (change: SealChange) => Promise<void>;
 }
@@ -69,40 +73,61 @@ export interface Vault {
 const PROMPT_THREADS_MAX = 3;
 /** How often a provider that failed is asked again, and due deletions are carried out. */
 const ROUND_MS = 60_000;
+/** One node carries out the planned deletions of all. */
+const DELETIONS_DUTY = "planned-deletions";
 
-/**
- * Assembles the vault, sealed.
- * @throws invalid_request or `vault_not_configured` for settings that cannot be used
- */
-export async function createVault(options: VaultOptions, dependencies: VaultDependencies): Promise<Vault> {
-  const { store, clock, log, onUnsealed, onSealChange, turnOf } = dependencies;
-  const provider = await selectSealProvider(options.seal, { store, clock, log });
-  const promptThreads = Math.min(PROMPT_THREADS_MAX, availableParallelism());
-  const worker = new VaultWorkers({ queueLengthMax: options.queueLengthMax, promptThreads, turnOf }, { log });
-  const seal = new VaultSeal(
-    { provider },
-    {
-      store,
-      worker,
-      clock,
-      log,
-      ...(onUnsealed === undefined ? {} : { onUnsealed }),
-      ...(onSealChange === undefined ? {} : { onChange: onSealChange }),
-    },
-  );
-  const repository = new VaultRepository({ store });
-  const lifecycle = new KeyLifecycle({ repository, seal, clock });
-  const deletions = new PlannedDeletions({ repository, seal, clock, log });
-  const attempts = new SealAttempts({ clock });
-  const service = new VaultService({ repository, seal, attempts, clock, turnOf });
-  let rounds: NodeJS.Timeout | undefined;
-  const sweep = async (): Promise<void> => {
+/** Returns a round of planned deletions, which nothing does on nodes that have not the duty. Never rejects. */
+function sweepOf(
+  deletions: PlannedDeletions,
+  { nodes, log }: Pick<VaultDependencies, "nodes" | "log">,
+): () => Promise<void> {
+  return async () => {
+    if (!nodes.has(DELETIONS_DUTY)) return;
     try {
       await deletions.sweep();
     } catch {
       log.warn("planned deletions are delayed: the store accepts no write");
     }
   };
+}
+
+/** Drops the cached keys of vaults that other nodes have deleted. */
+function forgetDeleted(seal: VaultSeal, { store, nodes }: Pick<VaultDependencies, "store" | "nodes">): void {
+  nodes.onChange("vault", (keys) => {
+    for (const key of keys) if (store.get(key) === undefined) void seal.forgetVault(String(key.at(-1)));
+  });
+}
+
+/**
+ * Assembles the vault, sealed.
+ * @throws invalid_request or `vault_not_configured` for settings that cannot be used
+ */
+export async function createVault(options: VaultOptions, dependencies: VaultDependencies): Promise<Vault> {
+  const { store, clock, log, nodes, onUnsealed, onSealChange, turnOf } = dependencies;
+  const provider = await selectSealProvider(options.seal, { store, clock, log });
+  const promptThreads = Math.min(PROMPT_THREADS_MAX, availableParallelism());
+  const worker = new VaultWorkers({ queueLengthMax: options.queueLengthMax, promptThreads, turnOf }, { log });
+  const seal: VaultSeal = new VaultSeal(
+    { provider },
+    {
+      store,
+      worker,
+      clock,
+      log,
+      sealOthers: () => orders.give(),
+      ...(onUnsealed === undefined ? {} : { onUnsealed }),
+      ...(onSealChange === undefined ? {} : { onChange: onSealChange }),
+    },
+  );
+  const orders: SealOrders = new SealOrders({ store, nodes, log, sealHere: () => seal.sealByOrder() });
+  const repository = new VaultRepository({ store });
+  forgetDeleted(seal, { store, nodes });
+  const lifecycle = new KeyLifecycle({ repository, seal, clock });
+  const deletions = new PlannedDeletions({ repository, seal, clock, log });
+  const attempts = new SealAttempts({ clock });
+  const service = new VaultService({ repository, seal, attempts, clock, turnOf });
+  let rounds: NodeJS.Timeout | undefined;
+  const sweep = sweepOf(deletions, dependencies);
   const round = async (): Promise<void> => {
     if (seal.automaticFailure?.mayPass === true) await seal.unsealAutomatically();
     await sweep();
@@ -113,6 +138,7 @@ export async function createVault(options: VaultOptions, dependencies: VaultDepe
     lifecycleHandlers: lifecycleHandlers({ lifecycle, deletions }),
     start: async () => {
       const state = await seal.unsealAutomatically();
+      nodes.take(DELETIONS_DUTY, () => undefined);
       await sweep();
       rounds = setInterval(() => {
         void round();

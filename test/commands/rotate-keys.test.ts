@@ -12,6 +12,7 @@ import {
 import { systemClock, type Clock } from "../../src/platform/clock.js";
 import type { Config } from "../../src/platform/config.js";
 import { quietLog, temporaryFolder } from "../platform/auth/support.js";
+import { secretFile } from "../../src/platform/files/secret-file.js";
 
 const LONG_AGO: Clock = { ...systemClock, nowMs: () => Date.now() - PUBLISH_BEFORE_USE_MS - 60_000 };
 let folder: string;
@@ -31,11 +32,14 @@ function config(): Config {
 
 /** Ids of the keys that sign now and next; makes the keys at first. */
 async function accessKeys(clock: Clock = systemClock): Promise<string[]> {
-  const keys = await openSigningKeys({ path: join(folder, ACCESS_TOKEN_KEY_FILE) }, { clock, log: quietLog });
+  const keys = await openSigningKeys(
+    { file: secretFile(join(folder, ACCESS_TOKEN_KEY_FILE)) },
+    { clock, log: quietLog },
+  );
   return keys.publicKeys().map(({ kid }) => kid);
 }
 async function idTokenKeys(clock: Clock = systemClock): Promise<string[]> {
-  const options = { path: join(folder, ID_TOKEN_KEY_FILE), algorithm: ID_TOKEN_ALGORITHM } as const;
+  const options = { file: secretFile(join(folder, ID_TOKEN_KEY_FILE)), algorithm: ID_TOKEN_ALGORITHM } as const;
   return (await openSigningKeys(options, { clock, log: quietLog })).publicKeys().map(({ kid }) => kid);
 }
 

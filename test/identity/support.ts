@@ -15,6 +15,7 @@ import { References } from "../../src/platform/references.js";
 import { openStore } from "../../src/platform/store/lmdb/lmdb-store.js";
 import type { Store } from "../../src/platform/store/store.js";
 import { HeldClock, quietLog, temporaryFolder } from "../platform/auth/support.js";
+import { secretFile } from "../../src/platform/files/secret-file.js";
 
 /** The smallest cost that Argon2 takes, so that the suite spends its time on behaviour. */
 export const CHEAP_HASH = { memoryKiB: 8, passes: 1, lanes: 1 };
@@ -54,7 +55,7 @@ export async function openHarness(
   const { folder, clock } = kept ?? { folder: temporaryFolder(), clock: new HeldClock() };
   const store = await openStore({ path: join(folder, "store") }, { log: quietLog });
   openStores.add(store);
-  const keys = await openSigningKeys({ path: join(folder, "signing-keys.json") }, { clock, log: quietLog });
+  const keys = await openSigningKeys({ file: secretFile(join(folder, "signing-keys.json")) }, { clock, log: quietLog });
   const mails: MailMessage[] = [];
   const mail = {
     send: (message: MailMessage) => {

@@ -39,11 +39,13 @@ export class Bootstrap {
 
   /**
    * Writes a token to a file of mode 0600 if there is no user yet. The token is in the file and nowhere else.
-   * @returns false when there is a user, and so no token
+   * @param options.isAlone false when other nodes run: the token of one of them stays, as long as it holds
+   * @returns false when there is a user, or another node's token, and so none here
    */
-  async offer(path: string): Promise<boolean> {
+  async offer(path: string, { isAlone = true }: { readonly isAlone?: boolean } = {}): Promise<boolean> {
     const { store, repository, clock } = this.#dependencies;
     if (repository.listUsers(PAGE).total > 0) return false;
+    if (!isAlone && this.#isOffered()) return false;
     const token = createOpaqueToken("bootstrap");
     await store.commit({
       ...this.#bootstrapTokens.insertCommit(token.hash, { expires_at_ms: clock.nowMs() + LIFE_MS }),
@@ -51,6 +53,13 @@ export class Bootstrap {
     });
     await replacePrivateFile(path, Buffer.from(`${token.text}\n`, "utf8"));
     return true;
+  }
+
+  #isOffered(): boolean {
+    const nowMs = this.#dependencies.clock.nowMs();
+    return this.#dependencies.store
+      .range<Expiring>(["bootstrap_token"])
+      .some(({ value }) => value.expires_at_ms > nowMs);
   }
 
   /**

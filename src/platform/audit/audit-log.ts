@@ -3,13 +3,12 @@
  * written while the vault is sealed. It fails closed: a request whose event cannot be recorded is refused, and after
  * three failures in a row the vault is sealed.
  */
-import { createHmac, randomBytes } from "node:crypto";
+import { createHmac } from "node:crypto";
 import { isoTimestamp, type Clock } from "../clock.js";
 import { AppError } from "../errors.js";
 import type { Log } from "../log.js";
-import { createPrivateFile, readPrivateFile } from "../files/private-file.js";
-import { StartError } from "../start-error.js";
-import { CHAIN_KEY_BYTES, chainHeadKey, chainKeyId, type ChainHead, type ChainRecord } from "../store/chain.js";
+import { secretFile, secretKey } from "../files/secret-file.js";
+import { chainHeadKey, chainKeyId, type ChainHead, type ChainRecord } from "../store/chain.js";
 import type { Store, StoreCommit, StoreKey, StoreRecord } from "../store/store.js";
 import {
   AUDIT_CHAIN,
@@ -58,7 +57,7 @@ const NAME_HASH_BYTES = 16;
 /** One failure may be temporary; after three in a row the vault must reveal nothing more. */
 const FAILURES_MAX = 3;
 /** The store is busy or is closing: nothing was revealed, and a later attempt may succeed. */
-const TEMPORARY_CODES: ReadonlySet<string> = new Set(["overloaded", "shutting_down"]);
+const TEMPORARY_CODES: ReadonlySet<string> = new Set(["overloaded", "shutting_down", "store_unreachable"]);
 /** Name of the key file in the data folder. */
 export const AUDIT_KEY_FILE = "audit-key";
 
@@ -69,14 +68,8 @@ export const AUDIT_KEY_FILE = "audit-key";
  * @throws PrivateFileError when other users can read it
  */
 export async function openAuditKey(dataDir: string): Promise<Uint8Array> {
-  const path = `${dataDir}/${AUDIT_KEY_FILE}`;
-  await createPrivateFile(path, randomBytes(CHAIN_KEY_BYTES));
-  const key = await readPrivateFile(path);
-  if (key?.length !== CHAIN_KEY_BYTES)
-    throw new StartError(
-      `${path} does not hold ${String(CHAIN_KEY_BYTES)} bytes; restore the right file, or move it away to start a new section of the audit log`,
-    );
-  return key;
+  const file = secretFile(`${dataDir}/${AUDIT_KEY_FILE}`);
+  return await secretKey(file, "restore the right file, or move it away to start a new section of the audit log");
 }
 
 export class AuditLog implements AuditPort {

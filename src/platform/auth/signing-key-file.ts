@@ -5,7 +5,8 @@
  */
 import Type, { type Static } from "typebox";
 import { Compile } from "typebox/compile";
-import { createPrivateFile, PrivateFileError, readPrivateFile, replacePrivateFile } from "../files/private-file.js";
+import { PrivateFileError } from "../files/private-file.js";
+import type { SecretFile } from "../files/secret-file.js";
 
 const Base64Url32 = Type.String({ pattern: "^[A-Za-z0-9_-]{43}$" });
 const Base64Url = Type.String({ pattern: "^[A-Za-z0-9_-]+$", maxLength: 700 });
@@ -60,17 +61,18 @@ export type SigningKeyFile = Static<typeof KeyFile>;
  * Reads the file. Returns undefined when there is none.
  * @throws PrivateFileError for a file that other users can read, or that is damaged
  */
-export async function readSigningKeyFile(path: string): Promise<SigningKeyFile | undefined> {
-  const text = (await readPrivateFile(path))?.toString("utf8");
+export async function readSigningKeyFile(file: SecretFile): Promise<SigningKeyFile | undefined> {
+  const text = (await file.read())?.toString("utf8");
   if (text === undefined) return undefined;
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     // The parser's own message quotes the text, and with it key bytes.
-    throw new PrivateFileError(`signing key file ${path} is not JSON`);
+    throw new PrivateFileError(`signing key file ${file.where} is not JSON`);
   }
-  if (!keyFile.Check(value)) throw new PrivateFileError(`signing key file ${path} does not have the expected form`);
+  if (!keyFile.Check(value))
+    throw new PrivateFileError(`signing key file ${file.where} does not have the expected form`);
   return value;
 }
 
@@ -78,13 +80,13 @@ export async function readSigningKeyFile(path: string): Promise<SigningKeyFile |
  * Creates the file: its bytes are on disk before its name exists, and an existing file is never replaced.
  * @returns false when the file exists already, such as when another process created it first
  */
-export async function createSigningKeyFile(path: string, content: SigningKeyFile): Promise<boolean> {
-  return await createPrivateFile(path, encode(content));
+export async function createSigningKeyFile(file: SecretFile, content: SigningKeyFile): Promise<boolean> {
+  return await file.create(encode(content));
 }
 
 /** Replaces the file atomically: after a crash it holds the old content or the new one, never a mixture. */
-export async function replaceSigningKeyFile(path: string, content: SigningKeyFile): Promise<void> {
-  await replacePrivateFile(path, encode(content));
+export async function replaceSigningKeyFile(file: SecretFile, content: SigningKeyFile): Promise<void> {
+  await file.replace(encode(content));
 }
 
 function encode(content: SigningKeyFile): Uint8Array {

@@ -2,7 +2,6 @@
  * Signing keys that are made when they are first needed. Two RSA keys take 0.3 s of processor time, and only OpenID
  * Connect needs them. A file that is there is opened at the start, so that damage shows then.
  */
-import { access } from "node:fs/promises";
 import type { Clock } from "../clock.js";
 import type { Log } from "../log.js";
 import { openSigningKeys, type SigningKeys, type SigningKeysOptions } from "./signing-keys.js";
@@ -33,11 +32,7 @@ export class SigningKeysOnDemand {
    * @throws PrivateFileError as `open`
    */
   async openIfMade(): Promise<void> {
-    const isMade = await access(this.#options.path).then(
-      () => true,
-      () => false,
-    );
-    if (isMade) await this.open();
+    if ((await this.#options.file.version()) !== undefined) await this.open();
   }
 
   /** Reloads the file every few seconds, as SigningKeys.startWatching, from when the keys are open. */

@@ -5,7 +5,6 @@
  * the key file.
  */
 import { createPrivateKey, createPublicKey, sign, verify } from "node:crypto";
-import { stat } from "node:fs/promises";
 import {
   SignJWT,
   calculateJwkThumbprint,
@@ -21,6 +20,7 @@ import { isoTimestamp, type Clock } from "../clock.js";
 import type { Log } from "../log.js";
 import { CLOCK_TOLERANCE_SEC, TOKEN_LIFE_SEC_MAX } from "./token-limits.js";
 import { PrivateFileError } from "../files/private-file.js";
+import type { SecretFile } from "../files/secret-file.js";
 import {
   createSigningKeyFile,
   readSigningKeyFile,
@@ -78,7 +78,7 @@ export interface VerificationKeys {
 }
 
 export interface SigningKeysOptions {
-  readonly path: string;
+  readonly file: SecretFile;
   /** Algorithm of new keys; existing keys stay in use until they are rotated out. Default EdDSA. */
   readonly algorithm?: SigningAlgorithm;
 }
@@ -99,14 +99,14 @@ export async function openSigningKeys(
 ): Promise<SigningKeys> {
   const { clock, log } = dependencies;
   const algorithm = options.algorithm ?? "EdDSA";
-  let content = await readSigningKeyFile(options.path);
+  let content = await readSigningKeyFile(options.file);
   if (content === undefined) {
     const [current, next] = await Promise.all([generateKey(algorithm, clock), generateKey(algorithm, clock)]);
     const first: SigningKeyFile = { version: 1, current, next, previous: [] };
-    const created = await createSigningKeyFile(options.path, first);
-    content = created ? first : await readSigningKeyFile(options.path);
+    const created = await createSigningKeyFile(options.file, first);
+    content = created ? first : await readSigningKeyFile(options.file);
     if (content === undefined)
-      throw new PrivateFileError(`signing key file ${options.path} vanished while it was opened`);
+      throw new PrivateFileError(`signing key file ${options.file.where} vanished while it was opened`);
     if (created) log.info("signing keys created", { kind: "signing_keys" });
   }
   const keys = new SigningKeys(options, dependencies);
@@ -117,12 +117,13 @@ export async function openSigningKeys(
 
 /** The signing keys in use. Constructed by `openSigningKeys`. */
 export class SigningKeys implements VerificationKeys {
-  readonly #path: string;
+  readonly #file: SecretFile;
   readonly #algorithm: SigningAlgorithm;
   readonly #clock: Clock;
   readonly #log: Log;
   #watch: NodeJS.Timeout | undefined;
-  #adoptedMtimeMs = 0;
+  #stopListening: (() => void) | undefined;
+  #adoptedVersion: number | undefined;
   #content: SigningKeyFile | undefined;
   #signingKey: CryptoKey | undefined;
   #byHeader = new Map<string, LoadedKey>();
@@ -130,7 +131,7 @@ export class SigningKeys implements VerificationKeys {
   #lastChange: Promise<unknown> = Promise.resolve();
 
   constructor(options: SigningKeysOptions, dependencies: { readonly clock: Clock; readonly log: Log }) {
-    this.#path = options.path;
+    this.#file = options.file;
     this.#algorithm = options.algorithm ?? "EdDSA";
     this.#clock = dependencies.clock;
     this.#log = dependencies.log;
@@ -183,15 +184,18 @@ export class SigningKeys implements VerificationKeys {
 
   /** Reloads the file every few seconds, so that a rotation by `proofwright rotate-keys` takes effect. */
   startWatching(): void {
-    this.#watch ??= setInterval(() => {
+    if (this.#watch !== undefined) return;
+    this.#watch = setInterval(() => {
       void this.reload();
     }, WATCH_EVERY_MS).unref();
+    this.#stopListening = this.#file.onChange(() => void this.reload());
   }
 
   /** Ends `startWatching`. */
   stopWatching(): void {
     clearInterval(this.#watch);
     this.#watch = undefined;
+    this.#stopListening?.();
   }
 
   /**
@@ -200,12 +204,12 @@ export class SigningKeys implements VerificationKeys {
   async reload(): Promise<void> {
     try {
       await this.#exclusively(async () => {
-        const { mtimeMs } = await stat(this.#path);
-        if (mtimeMs === this.#adoptedMtimeMs) return;
-        const content = await readSigningKeyFile(this.#path);
+        const version = await this.#file.version();
+        if (version === this.#adoptedVersion) return;
+        const content = await readSigningKeyFile(this.#file);
         if (content === undefined) return;
         await this.adopt(content);
-        this.#adoptedMtimeMs = mtimeMs;
+        this.#adoptedVersion = version;
       });
     } catch (error) {
       this.#log.error("the signing key file cannot be read; the keys in memory stay in use", {
@@ -265,7 +269,7 @@ export class SigningKeys implements VerificationKeys {
   }
 
   async #replace(content: SigningKeyFile): Promise<void> {
-    await replaceSigningKeyFile(this.#path, content);
+    await replaceSigningKeyFile(this.#file, content);
     await this.adopt(content);
   }
 

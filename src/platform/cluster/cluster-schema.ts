@@ -1,7 +1,7 @@
 /**
  * The tables of a cluster in PostgreSQL 15 and later: no extension, no trigger, no sequence. `pw_log` decides; the one
  * row of `pw_head` is its end, and what writers queue at. `pw_record` is the state at the row of `pw_fold`, from which
- * nodes join.
+ * nodes join. `pw_node` has the signs of life of the processes, and decides nothing.
  */
 import type { LogRow, StoreEnd } from "./log-row.js";
 
@@ -16,6 +16,9 @@ export const CLUSTER_TABLES: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS pw_record (key bytea PRIMARY KEY, value bytea NOT NULL)`,
   `CREATE TABLE IF NOT EXISTS pw_fold (id int PRIMARY KEY CHECK (id = 1), g bigint NOT NULL, version bigint NOT NULL,
     count bigint NOT NULL, tag_sum text NOT NULL, mac bytea NOT NULL)`,
+  `CREATE TABLE IF NOT EXISTS pw_node (incarnation uuid PRIMARY KEY, node uuid NOT NULL, name text NOT NULL,
+    build text NOT NULL, duties text NOT NULL, applied_g bigint NOT NULL,
+    seen_at timestamptz NOT NULL DEFAULT clock_timestamp())`,
 ];
 
 /** The end of the log. */

@@ -3,6 +3,7 @@
  * as the store of a single server; `confirm` is what strict reads need beside it.
  */
 import { AppError } from "../errors.js";
+import { newId } from "../ids.js";
 import { workerPath } from "../files/package-root.js";
 import { lockFolder } from "../files/folder-lock.js";
 import {
@@ -20,13 +21,15 @@ import {
   type Environment,
 } from "../store/lmdb/lmdb-environment.js";
 import { scrubStoreNow } from "../store/lmdb/lmdb-scrub.js";
+import { decodeKey } from "../store/keys.js";
+import type { StoreKey } from "../store/store.js";
 import type { ClusterMembership } from "../store/writer-protocol.js";
 import { discardUnfinishedJoin, programSchemaVersion } from "./join-cluster.js";
 
-type Timing = "giveUpMs" | "foldMs";
+type WithDefaults = "giveUpMs" | "foldMs" | "incarnation";
 
 export interface OpenNodeOptions extends Omit<OpenStoreOptions, "migrations"> {
-  readonly cluster: Omit<ClusterMembership, Timing> & Partial<Pick<ClusterMembership, Timing>>;
+  readonly cluster: Omit<ClusterMembership, WithDefaults> & Partial<Pick<ClusterMembership, WithDefaults>>;
 }
 
 /** About the length of a planned failover of a managed database; requests end later by their own deadlines. */
@@ -34,14 +37,78 @@ const GIVE_UP_MS = 10_000;
 /** A node that joins reads what was written since then from the log. */
 const FOLD_MS = 30_000;
 
+/** A strict read that has waited for so long is refused: the database does not answer. */
+const CONFIRM_MS_MAX = 5_000;
+
 /** The store of a node. */
 export class NodeStore extends LmdbStore {
+  readonly #watchers = new Map<string, Set<(keys: readonly StoreKey[]) => void>>();
+  /** Those that ask in one turn of the event loop are answered by one look at the log. */
+  #confirming: Promise<void> | undefined;
+
   /**
    * Resolves when this node has everything that any node had committed at the call: a read after it is strict.
    * @throws store_unreachable when the database does not answer
    */
   confirm(): Promise<void> {
-    return this.queue.confirm();
+    this.#confirming ??= this.#confirmOnce();
+    return this.#confirming;
+  }
+
+  /** Number of the last row of the cluster's log that can be read here. */
+  get position(): number {
+    return this.queue.place?.g ?? 0;
+  }
+
+  /** A number that grows with the commits of other nodes that can be read here. */
+  get foreignGroups(): number {
+    return this.queue.foreignGroups;
+  }
+
+  /** How long ago this node has last asked whether it has the whole log, and has had it afterwards, in milliseconds. */
+  get unconfirmedMs(): number {
+    return Number(process.hrtime.bigint() / 1_000_000n) - (this.queue.place?.confirmedAtMs ?? 0);
+  }
+
+  /**
+   * Calls the listener after changes of a table by other nodes can be read, with the keys that were put or deleted.
+   * Returns a function that ends it.
+   */
+  onChange(table: string, listener: (keys: readonly StoreKey[]) => void): () => void {
+    const listeners = this.#watchers.get(table) ?? new Set();
+    if (listeners.size === 0) this.queue.watch(table);
+    this.#watchers.set(table, listeners.add(listener));
+    return () => {
+      listeners.delete(listener);
+    };
+  }
+
+  protected override changedElsewhere(keys: readonly Uint8Array[]): void {
+    const byTable = new Map<string, StoreKey[]>();
+    for (const bytes of keys) {
+      const key = decodeKey(bytes);
+      const table = String(key[0]);
+      byTable.set(table, [...(byTable.get(table) ?? []), key]);
+    }
+    for (const [table, changed] of byTable) for (const listener of this.#watchers.get(table) ?? []) listener(changed);
+  }
+
+  async #confirmOnce(): Promise<void> {
+    // The log is asked after the turn, so that it is asked after the last of those that wait for the answer.
+    await new Promise((resolve) => setImmediate(resolve));
+    this.#confirming = undefined;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => {
+        const message = "the cluster's database does not say what was committed; try again later";
+        reject(new AppError("store_unreachable", { message, retryAfterSec: 5 }));
+      }, CONFIRM_MS_MAX);
+    });
+    try {
+      await Promise.race([this.queue.confirm(), late]);
+    } finally {
+      clearTimeout(timer);
+    }
   }
 }
 
@@ -57,7 +124,7 @@ export async function openNodeStore(options: OpenNodeOptions, dependencies: Open
   try {
     environment = openEnvironment(options.path);
     prepareReplica(environment);
-    const cluster = { giveUpMs: GIVE_UP_MS, foldMs: FOLD_MS, ...options.cluster };
+    const cluster = { giveUpMs: GIVE_UP_MS, foldMs: FOLD_MS, incarnation: newId(), ...options.cluster };
     const queue = { ...queueOptionsOf(options), workerPath: workerPath("cluster-writer.worker"), cluster };
     const release = (): void => {
       lock.release();

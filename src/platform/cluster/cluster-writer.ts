@@ -4,15 +4,17 @@
  * another node was first, the head is held while the missing rows are applied and the group is decided anew. Whether a
  * row of unknown fate was written is read from the log, under the head's lock, and never guessed.
  */
-import { randomUUID, timingSafeEqual } from "node:crypto";
+import { timingSafeEqual } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { AppError, assert } from "../errors.js";
 import type { PackedCommit } from "../store/wire.js";
-import type { WriteFailure, WriterState } from "../store/writer-protocol.js";
+import { encodeKey } from "../store/keys.js";
+import type { LogPlace, WriteFailure, WriterState } from "../store/writer-protocol.js";
 import type { LogHead } from "./cluster-schema.js";
 import { groupFailure, placeFault } from "./commit-failures.js";
-import { DatabaseRefused, type LogDatabase } from "./log-database.js";
+import { DatabaseRefused, ROWS_PAGE, type LogDatabase } from "./log-database.js";
 import { ROW_FORMAT, encodeBody, rowDamaged, rowMac, type LogRow, type RowBody } from "./log-row.js";
+import { memberKey } from "./member-records.js";
 import { diverged, type EvaluatedGroup, type Replica, type ReplicaPlace } from "./replica.js";
 
 export type WriteOutcome = WriteFailure | undefined;
@@ -21,6 +23,8 @@ export interface ClusterWriterOptions {
   readonly logKey: Uint8Array;
   /** UUID of this node. */
   readonly node: string;
+  /** UUID of this process, new with each start: so that it knows the rows of its present life. */
+  readonly incarnation: string;
   /** How long a group may look for the database, in milliseconds. */
   readonly giveUpMs: number;
 }
@@ -53,20 +57,26 @@ export class ClusterWriter {
   readonly #replica: Replica;
   readonly #database: LogDatabase;
   readonly #onForeign: (body: RowBody) => void;
-  /** New with each process, so that a node knows the rows of its present life. */
-  readonly #incarnation = randomUUID();
+  readonly #incarnation: string;
   #place: ReplicaPlace;
   #epoch = 0;
   /** Code of the last row of this process that came from the log, and not from `#send`. */
   #lastOwn: Buffer | undefined;
   /** Groups that still hold the head while they are decided. */
   #lockedGroups = 0;
+  readonly #memberKey: Buffer;
+  /** Whether the cluster has taken this process for a member. */
+  #isMember = false;
+  #confirmedAtMs = 0;
   #state: WriterState = "ready";
+  #fault: string | undefined;
 
   constructor(options: ClusterWriterOptions, { replica, database, onForeign }: ClusterWriterDependencies) {
     const place = replica.place();
     assert(place !== undefined, "a node writes after it has joined");
     this.#options = options;
+    this.#incarnation = options.incarnation;
+    this.#memberKey = encodeKey(memberKey(options.incarnation));
     this.#replica = replica;
     this.#database = database;
     this.#onForeign = onForeign;
@@ -75,6 +85,16 @@ export class ClusterWriter {
 
   get state(): WriterState {
     return this.#state;
+  }
+
+  /** Why the state is `failed`. */
+  get fault(): string | undefined {
+    return this.#fault;
+  }
+
+  /** Where this node stands. */
+  get place(): LogPlace {
+    return { g: this.#place.g, confirmedAtMs: this.#confirmedAtMs };
   }
 
   /**
@@ -89,7 +109,7 @@ export class ClusterWriter {
     if (this.#state === "failed")
       return commits.map(() => ({
         code: "storage_failed",
-        message: "this node writes no more until it is started anew",
+        message: this.#fault ?? "this node writes no more until it is started anew",
       }));
     const group: PendingGroup = { commits: [...commits], more, sent: undefined };
     const giveUpAtMs = performance.now() + this.#options.giveUpMs;
@@ -116,7 +136,10 @@ export class ClusterWriter {
   async follow(): Promise<boolean> {
     return await this.#guarded(async () => {
       await this.#connect();
-      return this.#applyAll(await this.#database.rowsAfter(this.#place.g)).length > 0;
+      const askedAtMs = monotonicMs();
+      const rows = this.#applyAll(await this.#database.rowsAfter(this.#place.g));
+      if (rows.length < ROWS_PAGE) this.#confirmedAtMs = askedAtMs;
+      return rows.length > 0;
     });
   }
 
@@ -127,17 +150,19 @@ export class ClusterWriter {
   async confirm(): Promise<number> {
     return await this.#guarded(async () => {
       await this.#connect();
+      const askedAtMs = monotonicMs();
       const last = await this.#database.lastNumber();
       if (last < this.#place.g) throw diverged(this.#place.g);
       while (this.#place.g < last)
         if (this.#applyAll(await this.#database.rowsAfter(this.#place.g)).length === 0) throw placeFault(this.#place.g);
+      this.#confirmedAtMs = askedAtMs;
       return last;
     });
   }
 
   /** Decides on what this node has, and asks the database to take it as the next row. Undefined: the head had moved. */
   async #tryAlone(group: PendingGroup): Promise<readonly WriteOutcome[] | undefined> {
-    const evaluated = this.#replica.evaluate(group.commits);
+    const evaluated = this.#evaluate(group.commits);
     if (evaluated.change === undefined) return evaluated.outcomes;
     const added = await this.#send(group, evaluated, (row, continued) => this.#database.append(row, continued));
     if (added) return evaluated.outcomes;
@@ -178,7 +203,7 @@ export class ClusterWriter {
     { isAlone }: { readonly isAlone: boolean },
   ): Promise<readonly WriteOutcome[]> {
     if (group.sent === undefined) group.commits.push(...group.more(GROUP_COMMITS_MAX - group.commits.length));
-    const evaluated = this.#replica.evaluate(group.commits);
+    const evaluated = this.#evaluate(group.commits);
     if (evaluated.change === undefined) {
       await this.#database.rollback();
       return evaluated.outcomes;
@@ -214,6 +239,24 @@ export class ClusterWriter {
     }
   }
 
+  /**
+   * Decides a group. A node that was given up for dead writes nothing any more: others have what it had to do.
+   * @throws conflict then
+   */
+  #evaluate(commits: readonly PackedCommit[]): EvaluatedGroup {
+    this.#requireMembership();
+    return this.#replica.evaluate(commits);
+  }
+
+  #requireMembership(): void {
+    const isMember = this.#replica.has(this.#memberKey);
+    if (this.#isMember && !isMember)
+      throw new AppError("conflict", {
+        message: "the other nodes gave this one up, as it did not answer for too long: start it anew",
+      });
+    this.#isMember = isMember;
+  }
+
   #rowOf({ body, first, end }: NonNullable<EvaluatedGroup["change"]>): LogRow {
     const { node, logKey } = this.#options;
     const { cluster, g, mac } = this.#place;
@@ -225,6 +268,8 @@ export class ClusterWriter {
     const { cluster } = this.#place;
     this.#replica.apply(row, cluster);
     this.#place = { cluster, g: row.g, mac: row.mac };
+    // A node leaves by a commit of its own.
+    this.#isMember = this.#replica.has(this.#memberKey);
   }
 
   /** Applies rows of the log, each after its code was checked, and returns them. */
@@ -240,6 +285,7 @@ export class ClusterWriter {
       if (row.incarnation === this.#incarnation) this.#lastOwn = row.mac;
       this.#onForeign(body);
     }
+    if (rows.length > 0) this.#requireMembership();
     return rows;
   }
 
@@ -266,7 +312,7 @@ export class ClusterWriter {
   /** Returns why a group fails for good; undefined when it may be tried again. */
   #lastingFailure(error: unknown, group: PendingGroup): WriteFailure | undefined {
     const { isLasting, isFatal, failure } = groupFailure(error, { isUnknown: group.sent !== undefined });
-    if (isFatal) this.#state = "failed";
+    if (isFatal) this.#fail(failure);
     return isLasting ? failure : undefined;
   }
 
@@ -275,10 +321,20 @@ export class ClusterWriter {
     try {
       return await read();
     } catch (error) {
-      if (groupFailure(error, { isUnknown: false }).isFatal) this.#state = "failed";
+      const { isFatal, failure } = groupFailure(error, { isUnknown: false });
+      if (isFatal) this.#fail(failure);
       throw error;
     }
   }
+
+  #fail(failure: WriteFailure): void {
+    this.#state = "failed";
+    if (failure.code !== "conflict") this.#fault = failure.message;
+  }
+}
+
+function monotonicMs(): number {
+  return Number(process.hrtime.bigint() / 1_000_000n);
 }
 
 function requireKnownFormat(format: number): void {

@@ -18,13 +18,19 @@ const SESSION = `SELECT set_config('statement_timeout', '30s', false), set_confi
     CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN 'on'
       ELSE current_setting('synchronous_commit') END, false)`;
 
-/** Opens a connection. Rejects with what pg says; its messages never contain the password. */
-export async function connectDatabase(address: DatabaseAddress): Promise<pg.Client> {
+/**
+ * Opens a connection. Rejects with what pg says; its messages never contain the password.
+ * @param options.answerMsMax a statement that is not answered within it has failed, and the connection with it
+ */
+export async function connectDatabase(
+  address: DatabaseAddress,
+  { answerMsMax = ANSWER_MS_MAX }: { readonly answerMsMax?: number } = {},
+): Promise<pg.Client> {
   const client = new pg.Client({
     ...address,
     application_name: "proofwright",
     connectionTimeoutMillis: CONNECT_MS_MAX,
-    query_timeout: ANSWER_MS_MAX,
+    query_timeout: answerMsMax,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
   });

@@ -3,10 +3,18 @@ import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { AppError } from "../errors.js";
 import { lockFolder } from "../files/folder-lock.js";
-import { RESERVED_KEY_BYTE } from "../store/keys.js";
-import { emptyMeta, openEnvironment, type Environment, type StoreMeta } from "../store/lmdb/lmdb-environment.js";
+import { RESERVED_KEY_BYTE, encodeKey } from "../store/keys.js";
+import {
+  emptyMeta,
+  openEnvironment,
+  refuseReplica,
+  type Environment,
+  type StoreMeta,
+} from "../store/lmdb/lmdb-environment.js";
 import { storedMeta } from "../store/lmdb/lmdb-migrate.js";
 import { scrubStoreNow } from "../store/lmdb/lmdb-scrub.js";
+import { encodeRecord } from "../store/record.js";
+import { clusterSecretKey, sealClusterSecret } from "./cluster-secrets.js";
 import { CLUSTER_TABLES, sumText } from "./cluster-schema.js";
 import { databaseAddress } from "./database-address.js";
 import { connectDatabase } from "./database-client.js";
@@ -20,6 +28,8 @@ export interface InitClusterOptions {
   readonly clusterKey: Uint8Array;
   /** Folder of a stopped server's store, whose records the cluster begins with; without one it begins empty. */
   readonly from?: string;
+  /** What all nodes share and the database does not see, by name: the key of the audit log at least. */
+  readonly secrets?: ReadonlyMap<string, Uint8Array>;
 }
 
 const RECORDS_PAGE = 2_000;
@@ -29,19 +39,23 @@ const RECORDS_PAGE = 2_000;
  * @throws conflict when the database holds a cluster already, a server uses the folder, or another version wrote it
  * @throws data_corrupt when the store is damaged
  */
-export async function initCluster({ databaseUrl, clusterKey, from }: InitClusterOptions): Promise<string> {
+export async function initCluster(options: InitClusterOptions): Promise<string> {
+  const { databaseUrl, clusterKey, from } = options;
   const logKey = logKeyOf(clusterKey);
   const address = databaseAddress(databaseUrl);
   const lock = from === undefined ? undefined : lockFolder(from);
   let environment: Environment | undefined;
   try {
     environment = from === undefined ? undefined : openEnvironment(from);
-    const meta = environment === undefined ? emptyMeta(programSchemaVersion()) : soundMeta(environment);
+    const before = environment === undefined ? emptyMeta(programSchemaVersion()) : soundMeta(environment);
+    const secrets = sealedSecrets(options, before);
+    const meta = withSecrets(before, secrets);
     const client = await connectDatabase(address);
     try {
       await client.query("BEGIN");
       const cluster = await makeTables(client, meta, logKey);
       if (environment !== undefined) await copyRecords(client, environment);
+      await putRecords(client, secrets);
       await client.query("COMMIT");
       return cluster;
     } finally {
@@ -53,7 +67,38 @@ export async function initCluster({ databaseUrl, clusterKey, from }: InitCluster
   }
 }
 
+interface SecretRecord {
+  readonly key: Buffer;
+  readonly bytes: Buffer;
+  readonly tag: bigint;
+}
+
+/** Returns the records of the secrets, with the versions after the store's last. */
+function sealedSecrets(
+  { clusterKey, secrets = new Map() }: InitClusterOptions,
+  { sequence }: StoreMeta,
+): SecretRecord[] {
+  return [...secrets].map(([name, content], at) => {
+    const key = encodeKey(clusterSecretKey(name));
+    const json = JSON.stringify(sealClusterSecret(clusterKey, name, content));
+    const { bytes, tag } = encodeRecord(key, sequence + 1 + at, json);
+    // The bytes are valid until the next record is encoded.
+    return { key, bytes: Buffer.from(bytes), tag };
+  });
+}
+
+function withSecrets(meta: StoreMeta, secrets: readonly SecretRecord[]): StoreMeta {
+  const sum = secrets.reduce((total, { tag }) => total + tag, meta.tag_sum);
+  return {
+    ...meta,
+    sequence: meta.sequence + secrets.length,
+    count: meta.count + secrets.length,
+    tag_sum: BigInt.asUintN(64, sum),
+  };
+}
+
 function soundMeta(environment: Environment): StoreMeta {
+  refuseReplica(environment);
   const meta = storedMeta(environment);
   if (meta.schema_version !== programSchemaVersion())
     throw new AppError("conflict", {

@@ -4,11 +4,18 @@
  */
 import { AppError } from "../errors.js";
 import type { ChainKey } from "../store/chain.js";
-import { RESERVED_KEY_BYTE, decodeKey } from "../store/keys.js";
+import { decodeKey } from "../store/keys.js";
 import { evaluateCommit } from "../store/lmdb/commit-evaluation.js";
 import { ChainTails } from "../store/lmdb/lmdb-chains.js";
 import { ChangeSet } from "../store/lmdb/lmdb-changes.js";
-import { readBinary, transact, writeMeta, type Environment, type StoreMeta } from "../store/lmdb/lmdb-environment.js";
+import {
+  REPLICA_PLACE_KEY,
+  readBinary,
+  transact,
+  writeMeta,
+  type Environment,
+  type StoreMeta,
+} from "../store/lmdb/lmdb-environment.js";
 import { storedMeta } from "../store/lmdb/lmdb-migrate.js";
 import { OverlaySpace, type RecordChange } from "../store/lmdb/record-space.js";
 import { decodeRecord, encodeRecord, TAG_BYTES } from "../store/record.js";
@@ -31,8 +38,6 @@ export interface EvaluatedGroup {
   readonly change: { readonly body: RowBody; readonly first: number; readonly end: StoreEnd } | undefined;
 }
 
-const PLACE_KEY = Buffer.of(RESERVED_KEY_BYTE, 0x02);
-
 interface StoredPlace {
   readonly cluster: string;
   readonly g: number;
@@ -50,15 +55,20 @@ export class Replica {
 
   /** Its place in the log; undefined for a folder that has joined no cluster. */
   place(): ReplicaPlace | undefined {
-    const bytes = readBinary(this.#environment, PLACE_KEY);
+    const bytes = readBinary(this.#environment, REPLICA_PLACE_KEY);
     if (bytes === undefined) return undefined;
-    const { cluster, g, mac } = JSON.parse(decodeRecord(PLACE_KEY, bytes).json.toString("utf8")) as StoredPlace;
+    const { cluster, g, mac } = JSON.parse(decodeRecord(REPLICA_PLACE_KEY, bytes).json.toString("utf8")) as StoredPlace;
     return { cluster, g, mac: Buffer.from(mac, "hex") };
   }
 
   /** The state that it has. */
   end(): StoreEnd {
     return endOf(storedMeta(this.#environment));
+  }
+
+  /** Whether a record is there. @param key its encoded key */
+  has(key: Buffer): boolean {
+    return readBinary(this.#environment, key) !== undefined;
   }
 
   /** Decides commits in their order, each by itself, as if they were applied now. Writes nothing. */
@@ -105,7 +115,7 @@ export class Replica {
   /** Writes its place, inside a transaction. */
   writePlace({ cluster, g, mac }: ReplicaPlace): void {
     const json = JSON.stringify({ cluster, g, mac: mac.toString("hex") } satisfies StoredPlace);
-    void this.#environment.put(PLACE_KEY, encodeRecord(PLACE_KEY, g, json).bytes);
+    void this.#environment.put(REPLICA_PLACE_KEY, encodeRecord(REPLICA_PLACE_KEY, g, json).bytes);
   }
 
   #applyChange(meta: StoreMeta, { key, bytes }: RecordChange): void {

@@ -88,6 +88,8 @@ export interface RouteSpec {
   /** Markdown for OpenAPI. */
   readonly description?: string;
   readonly auth: AuthRule;
+  /** Reads nothing of the store, so that a node of a cluster answers it while the database is away. */
+  readonly withoutStore?: true;
   /** Answers 503 `vault_sealed` while the vault is sealed, after authentication and before reading the input. */
   readonly needsUnsealed?: boolean;
   /** Schema of the path's parameters. UUIDs are accepted in any case and passed on in lower case. */

@@ -13,6 +13,8 @@ import { chainHeadKey, type LogHead } from "../store/chain.js";
 import type { AppendFeed, Store, StoreAppend, StoreCommit, StoreKey, StoreValue } from "../store/store.js";
 import type { EventDraft, Events } from "./events.js";
 import { isSubject } from "./subject-filter.js";
+import type { Nodes } from "../nodes/nodes.js";
+import { soloNodes } from "../nodes/solo-nodes.js";
 
 export interface EventLogOptions {
   /** Number of events kept; older ones are deleted. */
@@ -23,6 +25,8 @@ export interface EventLogOptions {
 
 export interface EventLogDependencies {
   readonly store: Store & AppendFeed;
+  /** The nodes that share the store; without it there is no other. */
+  readonly nodes?: Nodes;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -60,6 +64,7 @@ export class EventLog implements Events {
   readonly #store: Store & AppendFeed;
   readonly #clock: Clock;
   readonly #log: Log;
+  readonly #nodes: Nodes | undefined;
   #trimming: Promise<void> | undefined;
   #trimmedAt = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -70,6 +75,7 @@ export class EventLog implements Events {
     this.#store = dependencies.store;
     this.#clock = dependencies.clock;
     this.#log = dependencies.log;
+    this.#nodes = dependencies.nodes;
   }
 
   /** Returns the commit that publishes these events; see Events. */
@@ -129,8 +135,14 @@ export class EventLog implements Events {
     return this.#store.onAppend(EVENT_CHAIN, listener);
   }
 
-  /** Starts to delete expired events, at once and from then on. */
+  /** Starts to delete expired events, at once and from then on; of several nodes one does. */
   start(): void {
+    (this.#nodes ?? soloNodes()).take("expired-events", () => {
+      this.#startTrimming();
+    });
+  }
+
+  #startTrimming(): void {
     this.#trimmedAt = this.head();
     this.#stopListening = this.onAppend(() => {
       if (this.head() - this.#trimmedAt >= TRIM_EVERY_APPENDS) this.#trimSoon();

@@ -9,8 +9,10 @@ import { AppError, type ErrorCode } from "../errors.js";
 import { newId } from "../ids.js";
 import type { Log } from "../log.js";
 import type { TrustedProxies } from "../net/client-address.js";
+import type { Nodes } from "../nodes/nodes.js";
 import { PeerAddresses } from "../net/peer-address.js";
 import type { CompiledRoute } from "./compiled-route.js";
+import type { Freshness } from "./freshness.js";
 import { Admission, shuttingDown } from "./limits/admission.js";
 import { HandlerRunner } from "./limits/handler-runner.js";
 import type { IdempotencyStore } from "./limits/idempotency.js";
@@ -50,6 +52,10 @@ export interface DispatchDependencies {
   readonly authenticate: Authenticate;
   readonly isUnsealed: () => boolean;
   readonly idempotency?: IdempotencyStore;
+  /** The nodes that share the rates of callers; without it there is no other. */
+  readonly nodes?: Pick<Nodes, "count">;
+  /** In a node of a cluster. */
+  readonly freshness?: Freshness;
   readonly log: Log;
   readonly clock: Clock;
   readonly metrics?: HttpMetrics;
@@ -188,6 +194,7 @@ export class Dispatcher {
       startedMs,
       deadlineAtMs: startedMs + limits.deadlineMs,
       upgrade,
+      position: this.#dependencies.freshness?.position,
       onDone: (done) => {
         this.inFlight.remove(done);
         this.#requestLog.ended(done);
@@ -282,6 +289,7 @@ export class Dispatcher {
     const { contentLength } = exchange.head;
     if (other === undefined || (contentLength !== undefined && contentLength <= compiled.bodyBytesMax)) return;
     try {
+      await this.#dependencies.freshness?.before(compiled.route, exchange.head);
       await this.#callers.authenticate(exchange, other.route.area);
     } catch {
       body.narrow(compiled.bodyBytesMax);
@@ -307,8 +315,7 @@ export class Dispatcher {
     let bytes: Buffer = unchecked.bytes ?? EMPTY;
     try {
       if (this.#callers.isAnonymousUpgrade(exchange)) return this.#streams.openAnonymous(exchange, compiled);
-      const caller =
-        compiled.check === undefined ? undefined : this.#callers.authenticate(exchange, route.area, formToken);
+      const caller = this.#callers.callerOf(exchange, compiled, formToken);
       const principal = caller instanceof Promise ? await caller : caller;
       this.#admission.admit(exchange, compiled, principal);
       isAdmitted = true;

@@ -4,11 +4,12 @@
  * nothing.
  */
 import { isoTimestamp, type Clock } from "../clock.js";
-import { newId } from "../ids.js";
 import type { Log } from "../log.js";
+import type { Nodes } from "../nodes/nodes.js";
+import { soloNodes } from "../nodes/solo-nodes.js";
 import { mergeCommits, retryOnConflict } from "../store/commits.js";
 import type { Store, StoreCommit, StoreRecord } from "../store/store.js";
-import { jobTable, newJob, type Job, type JobTable, type NewJob } from "./job.js";
+import { JOB_TABLE, jobTable, newJob, type Job, type JobTable, type NewJob } from "./job.js";
 
 export interface JobEvent {
   readonly job: Job;
@@ -16,17 +17,9 @@ export interface JobEvent {
   readonly progress?: number;
 }
 
-/** Who holds the leases of this process, and which other holders are alive. */
-export interface JobHolder {
-  /** The incarnation of this node: new with each start of its process. */
-  readonly incarnation: string;
-  /** Whether another incarnation still runs its jobs: those of a dead one are queued again. */
-  readonly isAlive: (incarnation: string) => boolean;
-}
-
 export interface JobRecordsDependencies {
-  /** Of a node among others; without it no other process shares the store. */
-  readonly holder?: JobHolder;
+  /** The nodes that share the store; without it there is no other. */
+  readonly nodes?: Nodes;
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
@@ -43,13 +36,13 @@ export class JobRecords {
   readonly #log: Log;
   readonly #table: JobTable;
   readonly #listeners = new Set<(event: JobEvent) => void>();
-  readonly #holder: JobHolder;
+  readonly #nodes: Nodes;
 
   constructor(dependencies: JobRecordsDependencies) {
     this.#store = dependencies.store;
     this.#clock = dependencies.clock;
     this.#log = dependencies.log;
-    this.#holder = dependencies.holder ?? { incarnation: newId(), isAlive: () => false };
+    this.#nodes = dependencies.nodes ?? soloNodes();
     this.#table = jobTable(dependencies.store);
   }
 
@@ -80,12 +73,12 @@ export class JobRecords {
 
   /** True when this process holds the lease of the job. */
   isLeased(job: Job): boolean {
-    return job.state === "running" && job.boot_id === this.#holder.incarnation;
+    return job.state === "running" && job.boot_id === this.#nodes.incarnation;
   }
 
   /** Marks a queued job as running in this process, and counts the attempt. Throws StoreConflict. */
   async lease(record: StoreRecord<Job>, commit?: StoreCommit): Promise<Job> {
-    const change = { state: "running", boot_id: this.#holder.incarnation, attempt: record.value.attempt + 1 } as const;
+    const change = { state: "running", boot_id: this.#nodes.incarnation, attempt: record.value.attempt + 1 } as const;
     return await this.update(record, change, commit);
   }
 
@@ -138,7 +131,23 @@ export class JobRecords {
   }
 
   #isHeld(job: Job): boolean {
-    return this.isLeased(job) || (job.boot_id !== null && this.#holder.isAlive(job.boot_id));
+    return this.isLeased(job) || (job.boot_id !== null && this.#nodes.isAlive(job.boot_id));
+  }
+
+  /**
+   * Calls the listener with each job that other nodes have changed, or with the id of one that they deleted; those who
+   * listen to changes are told before it. And calls `onEnded` when a node has ended, whose jobs are to be queued again.
+   */
+  followOthers(onChanged: (id: string, job: Job | undefined) => void, onEnded: () => void): void {
+    this.#nodes.onChange(JOB_TABLE, (keys) => {
+      for (const key of keys) {
+        const id = String(key[1]);
+        const job = this.get(id)?.value;
+        if (job !== undefined) this.notify({ job });
+        onChanged(id, job);
+      }
+    });
+    this.#nodes.onEnded(onEnded);
   }
 
   /** Deletes jobs that finished more than a day ago. */

@@ -54,13 +54,15 @@ export interface NewJob {
   readonly id?: string;
 }
 
+export const JOB_TABLE = "job";
+
 export type JobTable = Table<Job, "state" | "subject", never>;
 
 /** Defines the table of jobs, with indexes by state and kind, for the queue, and by subject. */
 export function jobTable(store: Pick<Store, "get" | "range" | "count">): JobTable {
   return defineTable<Job, "state" | "subject">(
     {
-      name: "job",
+      name: JOB_TABLE,
       key: (job) => [job.id],
       indexes: {
         state: (job) => [job.state, job.kind],

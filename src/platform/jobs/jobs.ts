@@ -114,6 +114,36 @@ export class Jobs {
       await this.#records.requeueCutOff(kind, { urgent: runner.isUrgent === true });
     await this.#records.prune();
     this.#isStarted = true;
+    this.#records.followOthers(
+      (id, job) => {
+        this.#changedElsewhere(id, job);
+      },
+      () => void this.#takeUpOthers(),
+    );
+    this.wake();
+  }
+
+  /** Another node has queued, begun or ended a job. */
+  #changedElsewhere(id: string, job: Job | undefined): void {
+    if (job?.state === "queued") {
+      this.announce(job);
+      return;
+    }
+    // It is another node's to run, or nobody's any more.
+    for (const { line } of this.#kinds.values()) line.remove(id);
+    if (job === undefined) this.#running.get(id)?.run.abort("the job was cancelled");
+  }
+
+  /** Queues the jobs of nodes that have ended; all nodes try, and each job is queued once. */
+  async #takeUpOthers(): Promise<void> {
+    try {
+      for (const [kind, { runner, line }] of this.#kinds) {
+        await this.#records.requeueCutOff(kind, { urgent: runner.isUrgent === true });
+        line.forget();
+      }
+    } catch (error) {
+      this.#log.warn("jobs of a node that has ended could not be queued again yet", { ...codeOf(error), error });
+    }
     this.wake();
   }
 

@@ -6,6 +6,7 @@
 import { Worker } from "node:worker_threads";
 import { AppError, assert } from "../errors.js";
 import type {
+  LogPlace,
   WriteFailure,
   WriterOptions,
   WriterReply,
@@ -28,6 +29,8 @@ export interface WriteQueueDependencies {
   readonly onBatch: (state: WriterState) => void;
   /** Called after commits with appends were acknowledged, with the names of the logs that grew. */
   readonly onAppended: (chains: ReadonlySet<string>) => void;
+  /** Called with the encoded keys of watched tables that other nodes have changed, when the changes can be read. */
+  readonly onForeign?: (keys: readonly Uint8Array[]) => void;
   /** Called once, when nothing can be written until a restart. */
   readonly onFatal: (error: AppError) => void;
 }
@@ -59,6 +62,8 @@ export class WriteQueue {
   #flushing = false;
   #state: WriterState = "ready";
   #revision = 0;
+  #place: LogPlace | undefined;
+  #foreignGroups = 0;
   #closed = false;
   #confirming: { resolve: () => void; reject: (error: Error) => void }[] = [];
   #whenEmpty: (() => void) | undefined;
@@ -132,6 +137,21 @@ export class WriteQueue {
     });
   }
 
+  /** Where this node stands in the cluster's log; undefined in a single server. */
+  get place(): LogPlace | undefined {
+    return this.#place;
+  }
+
+  /** A number that grows with the commits of other nodes that can be read. */
+  get foreignGroups(): number {
+    return this.#foreignGroups;
+  }
+
+  /** Has `onForeign` told of a table's keys from now on. */
+  watch(table: string): void {
+    if (!this.#closed) this.#post({ watch: table });
+  }
+
   /** Rejects new commits, and waits for the accepted ones and for the end of the thread. */
   async close(): Promise<void> {
     if (this.#closed) return this.#exited;
@@ -183,13 +203,15 @@ export class WriteQueue {
       this.#whenReady?.reject(toError(report.startFailure));
     }
     this.#whenReady = undefined;
-    const { settled: count, failures, state, foreign } = report;
+    const { settled: count, failures, state, foreign, place } = report;
     this.#state = state;
+    this.#place = place;
+    if (foreign !== undefined) this.#foreignGroups += 1;
     this.#dependencies.onBatch(state);
     const settled = this.#pending.splice(0, count);
     assert(settled.length === count, "the writer settles only what it was given");
     if (foreign !== undefined || settled.some((pending) => pending.replaces)) this.#revision += 1;
-    const appended = new Set<string>(foreign);
+    const appended = new Set<string>(foreign?.logs);
     let failed = 0;
     for (let index = 0; index < count; index += 1) {
       const { bytes, chains, resolve, reject } = settled[index] as Pending;
@@ -205,12 +227,14 @@ export class WriteQueue {
       }
     }
     if (appended.size > 0) this.#dependencies.onAppended(appended);
-    this.#settleConfirms(report);
-    if (state === "failed") this.#dependencies.onFatal(storageFailed("the disk of the store failed"));
+    this.#tellForeign(report);
+    if (state === "failed") this.#dependencies.onFatal(storageFailed(report.fault ?? "the disk of the store failed"));
     if (this.#pending.length === 0) this.#whenEmpty?.();
   }
 
-  #settleConfirms({ confirmed }: WriterReport): void {
+  /** Tells of what other nodes have changed, and answers those who asked whether all of it is here. */
+  #tellForeign({ foreign, confirmed }: WriterReport): void {
+    if (foreign !== undefined && foreign.keys.length > 0) this.#dependencies.onForeign?.(foreign.keys);
     if (confirmed === undefined) return;
     for (const { resolve, reject } of this.#confirming.splice(0, confirmed.requests))
       if (confirmed.failure === undefined) resolve();

@@ -23,6 +23,8 @@ export interface ClusterMembership {
   readonly clusterKey: Uint8Array;
   /** UUID of this node. */
   readonly node: string;
+  /** UUID of this process of the node. */
+  readonly incarnation: string;
   /** How long a commit may look for the database before it fails, in milliseconds. */
   readonly giveUpMs: number;
   /** How often this node folds the log into the records that others join from, in milliseconds. */
@@ -54,9 +56,11 @@ export type WriteFailure =
 
 /**
  * To the writer thread: packed commits (wire.ts), the request to read everything that any node of the cluster has
- * committed, or the request to end after all earlier commits are written.
+ * committed, the request to tell what other nodes change in a table from now on, or the request to end after all
+ * earlier commits are written.
  */
-export type WriterRequest = Uint8Array<ArrayBuffer> | { readonly confirm: true } | { readonly close: true };
+export type WriterRequest =
+  Uint8Array<ArrayBuffer> | { readonly confirm: true } | { readonly watch: string } | { readonly close: true };
 
 /**
  * From the writer thread. Usually a number: so many commits, oldest first, are applied and on disk, and the writer is
@@ -71,8 +75,28 @@ export interface WriterReport {
   readonly state: WriterState;
   /** Why the writer did not start; it ends then. */
   readonly startFailure?: WriteFailure;
-  /** Present when rows of other nodes were applied: the logs that grew with them. */
-  readonly foreign?: readonly string[];
+  /** Why the state is `failed`, where the writer knows more than that the disk failed. */
+  readonly fault?: string;
+  /** Present when rows of other nodes were applied. */
+  readonly foreign?: ForeignChanges;
+  /** Present in a node of a cluster. */
+  readonly place?: LogPlace;
   /** Answers the oldest `confirm` requests: so many, and why it failed. */
   readonly confirmed?: { readonly requests: number; readonly failure?: WriteFailure };
+}
+
+/** What rows of other nodes have changed. */
+export interface ForeignChanges {
+  /** Names of the logs that grew. */
+  readonly logs: readonly string[];
+  /** Encoded keys that were put or deleted, of the tables that are watched. */
+  readonly keys: readonly Uint8Array[];
+}
+
+/** Where a node stands in the cluster's log. */
+export interface LogPlace {
+  /** Number of the last row that can be read. */
+  readonly g: number;
+  /** When it was asked for last whether that was the end of the log: milliseconds of `process.hrtime`. */
+  readonly confirmedAtMs: number;
 }

@@ -1,4 +1,5 @@
 /** Wakes requests of this process that wait for a change of a record. Nothing here is stored. */
+import type { StoreKey } from "../../platform/store/store.js";
 
 type Listener = () => void;
 
@@ -8,6 +9,11 @@ export class StatusWatch {
   /** Wakes the waiting requests; called after a commit that changed or deleted the prover. */
   notify(proverId: string): void {
     for (const listener of [...(this.#listeners.get(proverId) ?? [])]) listener();
+  }
+
+  /** Wakes those who wait for the records of these keys, which other nodes have changed. */
+  noteKeys(keys: readonly StoreKey[]): void {
+    for (const key of keys) this.notify(String(key.at(-1)));
   }
 
   /** Resolves when `isDone` holds, the time is up or the signal fires, whichever comes first; never rejects. */

@@ -9,7 +9,7 @@
 import type { Clock } from "../../platform/clock.js";
 import { AppError } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
-import type { Store } from "../../platform/store/store.js";
+import { StoreConflict, type Store } from "../../platform/store/store.js";
 import type { PhraseCheck, VaultTaskFailure, VaultTaskName, VaultTaskRunner, VaultTasks } from "../protocol.js";
 import { sharedCopy } from "../shared-bytes.js";
 import { AutomaticUnsealing, type AutomaticFailure } from "./automatic-unsealing.js";
@@ -44,6 +44,8 @@ export interface SealDependencies {
    * sealed.
    */
   readonly onChange?: (change: SealChange) => Promise<void>;
+  /** Called after a request has sealed: has other nodes of the cluster seal as well. */
+  readonly sealOthers?: () => Promise<void>;
 }
 
 /** `unsealed`, `sealed` by a request, `fault_sealed` by the service itself, or a provider that could not unseal. */
@@ -61,6 +63,7 @@ export class VaultSeal {
   readonly #log: Log;
   readonly #onUnsealed: (() => void) | undefined;
   readonly #onChange: (change: SealChange) => Promise<void>;
+  readonly #sealOthers: () => Promise<void>;
   readonly #sentinel: SealSentinel;
   readonly #tasks: RunningTasks;
   readonly #automatic: AutomaticUnsealing;
@@ -72,11 +75,12 @@ export class VaultSeal {
   #lastChange: Promise<unknown> = Promise.resolve();
 
   constructor({ provider }: SealOptions, dependencies: SealDependencies) {
-    const { log, onChange, onUnsealed } = dependencies;
+    const { log, onChange, onUnsealed, sealOthers } = dependencies;
     this.#provider = provider;
     this.#log = log;
     this.#onUnsealed = onUnsealed;
     this.#onChange = onChange ?? (() => Promise.resolve());
+    this.#sealOthers = sealOthers ?? (() => Promise.resolve());
     this.#sentinel = new SealSentinel(dependencies);
     this.#tasks = new RunningTasks(dependencies);
     this.#corruptRecords = new CorruptRecords(dependencies);
@@ -225,6 +229,7 @@ export class VaultSeal {
       await this.#checkPhrase(shared);
       if (this.#state === "unsealed") await this.#close("sealed");
     });
+    await this.#sealOthers();
   }
 
   /**
@@ -236,6 +241,20 @@ export class VaultSeal {
     await this.#change(async () => {
       if (this.#state === "unsealed") await this.#close("sealed");
     });
+    await this.#sealOthers();
+  }
+
+  /** Seals at once because another node was told to. Never rejects. */
+  async sealByOrder(): Promise<void> {
+    const wasUnsealed = this.isUnsealed;
+    if (wasUnsealed) this.#state = "sealed";
+    try {
+      await this.#change(async () => {
+        if (wasUnsealed || this.state === "unsealed") await this.#close("sealed");
+      });
+    } catch (error) {
+      this.#log.error("the vault is sealed, but its threads could not be replaced", { state: this.#state, error });
+    }
   }
 
   /** Seals because the service cannot keep its promises, such as to record what is done. Never rejects. */
@@ -254,8 +273,24 @@ export class VaultSeal {
   /** Gives the phrase to the threads. The first unsealing of a store stores its sentinel; later ones compare. */
   async #open(phrase: Uint8Array): Promise<void> {
     const identity = this.#sentinel.read();
-    const { sentinel } = await this.#tasks.run("unseal", this.#checkOf(phrase, identity));
-    if (identity.sentinel === null) await this.#sentinel.insert(identity.storeId, sentinel);
+    if (identity.sentinel === null) await this.#openFirst(phrase, identity);
+    else await this.#tasks.run("unseal", this.#checkOf(phrase, identity));
+  }
+
+  async #openFirst(phrase: Uint8Array, identity: StoreIdentity): Promise<void> {
+    // The task wipes what it is given.
+    const kept = sharedCopy(phrase);
+    try {
+      const { sentinel } = await this.#tasks.run("unseal", this.#checkOf(phrase, identity));
+      await this.#sentinel.insert(identity.storeId, sentinel);
+    } catch (error) {
+      if (!(error instanceof StoreConflict)) throw error;
+      // Another node was first, and what it stored is what the phrase is compared with.
+      await this.#tasks.lock();
+      await this.#open(kept);
+    } finally {
+      kept.fill(0);
+    }
   }
 
   async #close(next: "sealed" | "fault_sealed"): Promise<void> {

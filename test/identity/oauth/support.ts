@@ -13,6 +13,7 @@ import { systemClock } from "../../../src/platform/clock.js";
 import { quietLog, temporaryFolder } from "../../platform/auth/support.js";
 import { openHttpHarness, type HttpHarness, type Person } from "../http-support.js";
 import { PASSWORD } from "../support.js";
+import { secretFile } from "../../../src/platform/files/secret-file.js";
 
 export const REDIRECT = "https://app.example.com/callback";
 export const EMAIL = "ada@example.com";
@@ -48,7 +49,7 @@ export function setUpOAuth(options: Partial<IdentityOptions> = {}): OAuthSetup {
   const setup = {} as OAuthSetup;
   beforeEach(async () => {
     const made = (idTokenKeys ??= openSigningKeys(
-      { path: join(temporaryFolder(), ID_TOKEN_KEY_FILE), algorithm: ID_TOKEN_ALGORITHM },
+      { file: secretFile(join(temporaryFolder(), ID_TOKEN_KEY_FILE)), algorithm: ID_TOKEN_ALGORITHM },
       { clock: systemClock, log: quietLog },
     ));
     const harness = await openHttpHarness(options, { idTokenKeys: () => made });

@@ -169,9 +169,10 @@ describe("fifty refreshes at once", () => {
     // Requests to one service wait for each other; between services only the store's checks order them.
     const { createIdentity } = await import("../../../src/identity/create-identity.js");
     const { openSigningKeys } = await import("../../../src/platform/auth/signing-keys.js");
+    const { secretFile } = await import("../../../src/platform/files/secret-file.js");
     const { quietLog } = await import("../../platform/auth/support.js");
     const keys = await openSigningKeys(
-      { path: `${harness.folder}/signing-keys.json` },
+      { file: secretFile(`${harness.folder}/signing-keys.json`) },
       { clock: harness.clock, log: quietLog },
     );
     const services = Array.from(

@@ -16,6 +16,7 @@ import {
   type SigningKeys,
 } from "../../../src/platform/auth/signing-keys.js";
 import { HeldClock, quietLog, temporaryFolder } from "./support.js";
+import { secretFile } from "../../../src/platform/files/secret-file.js";
 
 const ISSUER = "https://issuer.test";
 const SUBJECT: Subject = { kind: "user", id: randomUUID() };
@@ -116,7 +117,7 @@ afterAll(() => {
 beforeEach(async () => {
   clock = new HeldClock();
   keyPath = join(temporaryFolder(), "keys.json");
-  keys = await openSigningKeys({ path: keyPath }, { clock, log: quietLog });
+  keys = await openSigningKeys({ file: secretFile(keyPath) }, { clock, log: quietLog });
   epoch = 3;
   sessions = new Set([SESSION]);
   verifier = new AccessTokenVerifier({ issuer: ISSUER }, { clock, keys, state });
@@ -453,7 +454,10 @@ const FORGERIES: readonly (readonly [string, () => string | Promise<string>])[] 
   [
     "a token of another server",
     async () => {
-      const other = await openSigningKeys({ path: join(temporaryFolder(), "keys.json") }, { clock, log: quietLog });
+      const other = await openSigningKeys(
+        { file: secretFile(join(temporaryFolder(), "keys.json")) },
+        { clock, log: quietLog },
+      );
       return other.sign(soundClaims());
     },
   ],

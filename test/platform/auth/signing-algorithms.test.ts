@@ -15,6 +15,7 @@ import {
 } from "../../../src/platform/auth/signing-keys.js";
 import { hasLowS, type SigningAlgorithm } from "../../../src/platform/auth/verification-key.js";
 import { HeldClock, quietLog, temporaryFolder } from "./support.js";
+import { secretFile } from "../../../src/platform/files/secret-file.js";
 
 const ISSUER = "https://issuer.test";
 const SUBJECT = { kind: "user", id: "11111111-1111-4111-8111-111111111111" } as const;
@@ -29,7 +30,10 @@ beforeEach(() => {
 });
 
 function open(algorithm?: SigningAlgorithm): Promise<SigningKeys> {
-  return openSigningKeys({ path, ...(algorithm === undefined ? {} : { algorithm }) }, { clock, log: quietLog });
+  return openSigningKeys(
+    { file: secretFile(path), ...(algorithm === undefined ? {} : { algorithm }) },
+    { clock, log: quietLog },
+  );
 }
 
 function verifier(keys: SigningKeys): AccessTokenVerifier {

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { openSigningKeys } from "../../../src/platform/auth/signing-keys.js";
 import { SigningKeysOnDemand } from "../../../src/platform/auth/signing-keys-on-demand.js";
 import { HeldClock, quietLog, temporaryFolder } from "./support.js";
+import { secretFile } from "../../../src/platform/files/secret-file.js";
 
 let path: string;
 const dependencies = { clock: new HeldClock(), log: quietLog };
@@ -17,7 +18,7 @@ afterEach(() => {
 });
 
 function newKeys(): SigningKeysOnDemand {
-  return new SigningKeysOnDemand({ path }, dependencies);
+  return new SigningKeysOnDemand({ file: secretFile(path) }, dependencies);
 }
 
 it("are made with the first use, once, and not by the start", async () => {
@@ -30,7 +31,7 @@ it("are made with the first use, once, and not by the start", async () => {
 });
 
 it("are those of the file where it is there", async () => {
-  const made = await openSigningKeys({ path }, dependencies);
+  const made = await openSigningKeys({ file: secretFile(path) }, dependencies);
   expect((await newKeys().open()).publicKeys()).toEqual(made.publicKeys());
 });
 
@@ -39,7 +40,7 @@ it("of a damaged file fail the start, and open once the file is right", async ()
   const keys = newKeys();
   await expect(keys.openIfMade()).rejects.toThrow(path);
   const other = join(temporaryFolder(), "right.json");
-  const made = await openSigningKeys({ path: other }, dependencies);
+  const made = await openSigningKeys({ file: secretFile(other) }, dependencies);
   copyFileSync(other, path);
   expect((await keys.open()).publicKeys()).toEqual(made.publicKeys());
 });

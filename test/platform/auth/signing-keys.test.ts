@@ -10,12 +10,13 @@ import {
 } from "../../../src/platform/auth/signing-keys.js";
 import { CLOCK_TOLERANCE_SEC, TOKEN_LIFE_SEC_MAX } from "../../../src/platform/auth/token-limits.js";
 import { HeldClock, quietLog, temporaryFolder } from "./support.js";
+import { secretFile } from "../../../src/platform/files/secret-file.js";
 
 let path: string;
 let clock: HeldClock;
 
 function open(): Promise<SigningKeys> {
-  return openSigningKeys({ path }, { clock, log: quietLog });
+  return openSigningKeys({ file: secretFile(path) }, { clock, log: quietLog });
 }
 
 function headerOf(token: string): string {

@@ -5,6 +5,7 @@
 import { formatSubject, type Principal } from "../../auth/principal.js";
 import type { Clock } from "../../clock.js";
 import { AppError } from "../../errors.js";
+import type { Nodes } from "../../nodes/nodes.js";
 import type { CompiledRoute } from "../compiled-route.js";
 import type { Exchange } from "../request/exchange.js";
 import type { HttpLimits } from "./limits.js";
@@ -13,6 +14,8 @@ import { RateLimiter } from "./rate-limit.js";
 export interface AdmissionDependencies {
   readonly isUnsealed: () => boolean;
   readonly clock: Clock;
+  /** The nodes that share the rates of callers; without it there is no other. */
+  readonly nodes?: Pick<Nodes, "count">;
 }
 
 export class Admission {

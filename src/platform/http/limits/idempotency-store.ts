@@ -5,6 +5,8 @@
  */
 import type { Clock } from "../../clock.js";
 import { AppError } from "../../errors.js";
+import type { Nodes } from "../../nodes/nodes.js";
+import { soloNodes } from "../../nodes/solo-nodes.js";
 import { StoreConflict, type Store, type StoreKey, type StoreValue } from "../../store/store.js";
 import type { IdempotencyClaim, IdempotencyStore, StoredAnswer } from "./idempotency.js";
 
@@ -18,6 +20,8 @@ const SWEPT_PER_CLAIM = 4;
 interface IdempotencyRecord {
   readonly request_hash: string;
   readonly expires_at_ms: number;
+  /** Process that runs the first request; absent in records of earlier versions. */
+  readonly holder?: string;
   /** Absent while the first request runs, and after a crash in the middle of it. */
   readonly answer?: {
     readonly status: number;
@@ -32,9 +36,12 @@ export class StoredIdempotency implements IdempotencyStore {
   /** Keys whose first request runs in this process now. */
   readonly #running = new Set<string>();
 
-  constructor(dependencies: { store: Store; clock: Clock }) {
+  readonly #nodes: Nodes;
+
+  constructor(dependencies: { readonly store: Store; readonly clock: Clock; readonly nodes?: Nodes }) {
     this.#store = dependencies.store;
     this.#clock = dependencies.clock;
+    this.#nodes = dependencies.nodes ?? soloNodes();
   }
 
   /** Claims a key by a commit that fails when another request has claimed it meanwhile. */
@@ -44,7 +51,8 @@ export class StoredIdempotency implements IdempotencyStore {
     const found = this.#store.get<IdempotencyRecord>(key);
     if (found !== undefined && found.value.expires_at_ms > nowMs) return this.#existing(claim, found.value);
     const expiresAtMs = nowMs + RETENTION_MS;
-    const record: IdempotencyRecord = { request_hash: claim.requestHash, expires_at_ms: expiresAtMs };
+    const holder = this.#nodes.incarnation;
+    const record: IdempotencyRecord = { request_hash: claim.requestHash, expires_at_ms: expiresAtMs, holder };
     this.#running.add(key.join("\0"));
     try {
       await this.#store.commit({
@@ -121,7 +129,13 @@ export class StoredIdempotency implements IdempotencyStore {
       });
     }
     if (record.answer !== undefined) return record.answer;
-    throw this.#running.has(recordKey(claim).join("\0")) ? inProgress() : unknownOutcome();
+    throw this.#isRunning(recordKey(claim), record) ? inProgress() : unknownOutcome();
+  }
+
+  #isRunning(key: StoreKey, { holder }: IdempotencyRecord): boolean {
+    const { incarnation } = this.#nodes;
+    if (holder === undefined || holder === incarnation) return this.#running.has(key.join("\0"));
+    return this.#nodes.isAlive(holder);
   }
 }
 

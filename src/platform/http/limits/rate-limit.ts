@@ -1,6 +1,7 @@
 /** Token buckets: limits how often one caller may send requests. */
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../../clock.js";
+import type { Nodes } from "../../nodes/nodes.js";
 
 export type RateKind = "read" | "write";
 
@@ -26,10 +27,16 @@ export class RateLimiter {
   readonly #clock: Clock;
   readonly #buckets: Readonly<Record<RateKind, LRUCache<string, Bucket>>>;
 
-  constructor(options: RateLimiterOptions, dependencies: { clock: Clock }) {
+  readonly #nodes: Pick<Nodes, "count">;
+
+  constructor(
+    options: RateLimiterOptions,
+    dependencies: { readonly clock: Clock; readonly nodes?: Pick<Nodes, "count"> },
+  ) {
     const max = options.callersMax ?? CALLERS_MAX;
     this.#perSec = { read: options.readsPerSec, write: options.writesPerSec };
     this.#clock = dependencies.clock;
+    this.#nodes = dependencies.nodes ?? { count: 1 };
     // Bounded by size, not by `max`, which would take memory for all callers at the start.
     const bound = { maxSize: max, sizeCalculation: () => 1 };
     this.#buckets = { read: new LRUCache(bound), write: new LRUCache(bound) };
@@ -37,7 +44,7 @@ export class RateLimiter {
 
   /** Counts a request. Returns 0 when the caller may go on, otherwise the seconds to wait. */
   take(caller: string, kind: RateKind): number {
-    const perSec = this.#perSec[kind];
+    const perSec = this.#shareOf(kind);
     const nowMs = this.#clock.monotonicMs();
     const bucket = this.#bucketOf(caller, kind, nowMs);
     const earned = (Math.max(0, nowMs - bucket.atMs) / 1000) * perSec;
@@ -48,11 +55,16 @@ export class RateLimiter {
     return 0;
   }
 
+  /** The nodes of a cluster share what a caller may do; each allows one request a second at least. */
+  #shareOf(kind: RateKind): number {
+    return Math.max(Math.min(1, this.#perSec[kind]), this.#perSec[kind] / this.#nodes.count);
+  }
+
   #bucketOf(caller: string, kind: RateKind, nowMs: number): Bucket {
     const buckets = this.#buckets[kind];
     const known = buckets.get(caller);
     if (known !== undefined) return known;
-    const full: Bucket = { tokens: this.#perSec[kind] * BURST_SEC, atMs: nowMs };
+    const full: Bucket = { tokens: this.#shareOf(kind) * BURST_SEC, atMs: nowMs };
     buckets.set(caller, full);
     return full;
   }

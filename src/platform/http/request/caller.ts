@@ -3,6 +3,8 @@ import type { Principal } from "../../auth/principal.js";
 import { PerTickCache } from "../../concurrency/per-tick-cache.js";
 import type { Area } from "../../contract/route.js";
 import { AppError } from "../../errors.js";
+import type { CompiledRoute } from "../compiled-route.js";
+import type { Freshness } from "../freshness.js";
 import { readProtocols } from "../socket-messages.js";
 import type { Exchange } from "./exchange.js";
 import { bearerToken, readBearer } from "./request-head.js";
@@ -14,8 +16,11 @@ export class CallerReader {
   readonly #authenticate: Authenticate;
   readonly #bearers = new PerTickCache(readBearer);
 
-  constructor(dependencies: { readonly authenticate: Authenticate }) {
+  readonly #freshness: Freshness | undefined;
+
+  constructor(dependencies: { readonly authenticate: Authenticate; readonly freshness?: Freshness }) {
     this.#authenticate = dependencies.authenticate;
+    this.#freshness = dependencies.freshness;
   }
 
   /** The bearer token of the Authorization header, or of a WebSocket's subprotocols where there is no such header. */
@@ -33,7 +38,22 @@ export class CallerReader {
   }
 
   /**
-   * Returns the principal of the request; a promise only where the token has to be looked up.
+   * Returns the principal of a request; undefined on public routes, and a promise only where it has to be waited for.
+   * @throws unauthorized, and as Freshness.before, also by rejecting
+   */
+  callerOf(
+    exchange: Exchange,
+    { route, check }: CompiledRoute,
+    formToken?: string,
+  ): Principal | undefined | Promise<Principal | undefined> {
+    const fresh = this.#freshness?.before(route, exchange.head);
+    const caller = (): Principal | undefined | Promise<Principal> =>
+      check === undefined ? undefined : this.authenticate(exchange, route.area, formToken);
+    return fresh === undefined ? caller() : fresh.then(caller);
+  }
+
+  /**
+   * Returns the principal of the request's token; a promise only where the token has to be looked up.
    * @param formToken the token that came in a form, where the route takes it from there
    * @throws unauthorized also by rejecting
    */

@@ -32,6 +32,8 @@ export interface ExchangeOptions {
   readonly deadlineAtMs: number;
   /** The request may become a WebSocket. */
   readonly upgrade?: UpgradeOffer | undefined;
+  /** See Exchange. */
+  readonly position?: (() => number) | undefined;
   /** Called once, when the exchange is done. */
   readonly onDone: (exchange: Exchange) => void;
 }
@@ -54,6 +56,8 @@ export class Exchange {
   /** Members that a refusal carries without a route: those of the route that its malformed path was meant for. */
   errorMembers: RouteSpec["errorMembers"];
   principal: Principal | undefined;
+  /** In a node of a cluster: number of the last commit that the answer has seen. */
+  readonly position: (() => number) | undefined;
   /** `user:<uuid>` for the log. */
   subject: string | undefined;
   /** Called at the end, where the request is traced. */
@@ -76,6 +80,7 @@ export class Exchange {
     this.startedMs = options.startedMs;
     this.deadlineAtMs = options.deadlineAtMs;
     this.upgrade = options.upgrade;
+    this.position = options.position;
     this.endsConnection = options.head.endsConnection;
     this.#onDone = options.onDone;
   }

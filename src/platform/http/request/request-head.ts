@@ -60,6 +60,7 @@ const HEADER_NAMES = [
   "range",
   "last-event-id",
   "content-range",
+  "proofwright-after",
   "repr-digest",
   "sec-websocket-version",
   "traceparent",

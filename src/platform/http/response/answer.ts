@@ -33,11 +33,14 @@ export const JSON_TYPE = "application/json; charset=UTF-8";
 const EVERY_ANSWER: readonly (readonly [string, string])[] = [
   [
     "Access-Control-Allow-Headers",
-    "Accept, Accept-Encoding, Authorization, Cache-Control, Content-Length, Content-Type, Idempotency-Key, Origin, Prefer, User-Agent, X-CSRF-Token, X-Requested-With",
+    "Accept, Accept-Encoding, Authorization, Cache-Control, Content-Length, Content-Type, Idempotency-Key, Origin, Prefer, Proofwright-After, User-Agent, X-CSRF-Token, X-Requested-With",
   ],
   ["Access-Control-Allow-Methods", "GET, POST, PUT, DELETE, OPTIONS"],
   ["Access-Control-Allow-Origin", "*"],
-  ["Access-Control-Expose-Headers", "Link, Location, Preference-Applied, Retry-After, X-Total-Results-Count"],
+  [
+    "Access-Control-Expose-Headers",
+    "Link, Location, Preference-Applied, Proofwright-Position, Retry-After, X-Total-Results-Count",
+  ],
   ["X-Content-Type-Options", "nosniff"],
 ];
 /**
@@ -60,6 +63,7 @@ export function writeHead(exchange: Exchange, answer: Answer, saysClose = exchan
   response.writeStatus(STATUS_LINES.get(answer.status) ?? String(answer.status));
   response.writeHeader(FIRST_HEADER, FIRST_VALUE_AND_LINES);
   response.writeHeader("X-Request-Id", exchange.requestId);
+  if (exchange.position !== undefined) response.writeHeader("Proofwright-Position", String(exchange.position()));
   if (answer.noStore === true) response.writeHeader("Cache-Control", "no-store");
   if (saysClose) response.writeHeader("Connection", "close");
   if (answer.contentType !== undefined) response.writeHeader("Content-Type", answer.contentType);

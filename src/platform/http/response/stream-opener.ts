@@ -11,12 +11,15 @@ import type { Exchange } from "../request/exchange.js";
 import { readProtocols, type FirstMessage } from "../socket-messages.js";
 import { Sockets, type AdmittedStream } from "../sockets.js";
 import type { UpgradeOffer } from "../drivers/driver.js";
+import type { Freshness } from "../freshness.js";
 import type { Answer } from "./answer.js";
 import { StreamAnswer } from "./stream-answer.js";
 import { Streams } from "./streams.js";
 
 export interface StreamOpenerDependencies {
   readonly authenticate: Authenticate;
+  /** In a node of a cluster. */
+  readonly freshness?: Freshness;
   readonly callers: CallerReader;
   readonly admission: Admission;
   readonly inFlight: InFlight;
@@ -103,8 +106,9 @@ export class StreamOpener {
     compiled: CompiledRoute,
     { token, query }: FirstMessage,
   ): Promise<AdmittedStream> {
-    const { admission, authenticate } = this.#dependencies;
+    const { admission, authenticate, freshness } = this.#dependencies;
     if (admission.isDraining) throw shuttingDown();
+    await freshness?.before(compiled.route, exchange.head);
     const principal = await authenticate(token, compiled.route.area);
     compiled.check?.(principal);
     admission.takeRate(compiled, formatSubject(principal.subject));

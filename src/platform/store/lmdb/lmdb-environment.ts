@@ -41,6 +41,8 @@ interface FileModeOption {
 }
 
 const META_KEY = Buffer.of(RESERVED_KEY_BYTE, 0x01);
+/** Where a replica stands in its cluster's log (cluster/replica.ts); a single server's store has no such record. */
+export const REPLICA_PLACE_KEY = Buffer.of(RESERVED_KEY_BYTE, 0x02);
 
 /** The meta record, rewritten with every batch. This is its form in memory; it is stored with the sum as hex. */
 export interface StoreMeta {
@@ -119,6 +121,18 @@ export function readMeta(
     readonly tag_sum: string;
   };
   return { ...stored, tag_sum: BigInt(`0x${stored.tag_sum}`) };
+}
+
+/**
+ * Refuses to use a node's replica as the store of a single server, which would part from the cluster unnoticed.
+ * @throws conflict with the way out
+ */
+export function refuseReplica(environment: Environment): void {
+  if (readBinary(environment, REPLICA_PLACE_KEY) === undefined) return;
+  throw new AppError("conflict", {
+    message:
+      "the folder is a replica of a cluster: set PROOFWRIGHT_DATABASE_URL, or make it a single server's with `proofwright cluster leave`",
+  });
 }
 
 /** Writes the meta record. Must be called inside a transaction. */

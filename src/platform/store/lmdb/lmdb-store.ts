@@ -20,6 +20,7 @@ import {
   emptyMeta,
   openEnvironment,
   readMeta,
+  refuseReplica,
   transact,
   writeMeta,
 } from "./lmdb-environment.js";
@@ -109,6 +110,7 @@ export async function openStore(options: OpenStoreOptions, dependencies: OpenSto
   let environment: Environment | undefined;
   try {
     environment = openEnvironment(options.path);
+    refuseReplica(environment);
     await prepare(environment, options, dependencies.log);
     const store = new LmdbStore(queueOptionsOf(options), {
       ...dependencies,
@@ -144,6 +146,7 @@ export async function rewriteStore(
   try {
     const opened = openEnvironment(options.path);
     environment = opened;
+    refuseReplica(opened);
     const chainKey = new ChainKey(options.chainKey);
     const newest = MIGRATIONS.at(-1)?.to ?? FIRST_SCHEMA_VERSION;
     if (storedMeta(opened).schema_version !== newest)
@@ -305,6 +308,9 @@ export class LmdbStore extends LmdbReader implements DurableStore {
             listener();
           });
       },
+      onForeign: (keys) => {
+        this.changedElsewhere(keys);
+      },
       onFatal: (error) => {
         this.#fatal(error);
       },
@@ -334,6 +340,11 @@ export class LmdbStore extends LmdbReader implements DurableStore {
     return () => {
       listeners.delete(listener);
     };
+  }
+
+  /** Called with the encoded keys of watched tables that other nodes have changed. A single server has no others. */
+  protected changedElsewhere(_keys: readonly Uint8Array[]): void {
+    // Only a node of a cluster watches tables.
   }
 
   /** See Store. */

@@ -17,10 +17,11 @@ const send = async (path: string, init: RequestInit = {}): Promise<Response> =>
 const CORS = {
   "access-control-allow-credentials": "true",
   "access-control-allow-headers":
-    "Accept, Accept-Encoding, Authorization, Cache-Control, Content-Length, Content-Type, Idempotency-Key, Origin, Prefer, User-Agent, X-CSRF-Token, X-Requested-With",
+    "Accept, Accept-Encoding, Authorization, Cache-Control, Content-Length, Content-Type, Idempotency-Key, Origin, Prefer, Proofwright-After, User-Agent, X-CSRF-Token, X-Requested-With",
   "access-control-allow-methods": "GET, POST, PUT, DELETE, OPTIONS",
   "access-control-allow-origin": "*",
-  "access-control-expose-headers": "Link, Location, Preference-Applied, Retry-After, X-Total-Results-Count",
+  "access-control-expose-headers":
+    "Link, Location, Preference-Applied, Proofwright-Position, Retry-After, X-Total-Results-Count",
 };
 
 describe("headers of every answer", () => {

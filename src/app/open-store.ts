@@ -1,0 +1,133 @@
+/**
+ * The part of the composition root that opens the store: LMDB alone, or as a node of a cluster; with it the other
+ * processes that share it, and the secrets of the server, which are files of a single server and records of a cluster.
+ */
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { openAuditKey } from "../platform/audit/audit-log.js";
+import type { Clock } from "../platform/clock.js";
+import { readClusterKey } from "../platform/cluster/cluster-key.js";
+import { ClusterNodes } from "../platform/cluster/cluster-nodes.js";
+import { AUDIT_SECRET, clusterSecret } from "../platform/cluster/cluster-secrets.js";
+import { openNodeStore, type NodeStore } from "../platform/cluster/cluster-store.js";
+import { databaseAddress } from "../platform/cluster/database-address.js";
+import { nodeFreshness, isRecent } from "../platform/cluster/node-freshness.js";
+import { openNodeId } from "../platform/cluster/node-id.js";
+import type { Config } from "../platform/config.js";
+import { secretFile, type SecretFile } from "../platform/files/secret-file.js";
+import type { Freshness } from "../platform/http/freshness.js";
+import { newId } from "../platform/ids.js";
+import type { Log } from "../platform/log.js";
+import type { Nodes } from "../platform/nodes/nodes.js";
+import { soloNodes } from "../platform/nodes/solo-nodes.js";
+import { StartError } from "../platform/start-error.js";
+import { openStore, type DurableStore } from "../platform/store/lmdb/lmdb-store.js";
+
+/** What a node of a cluster has and a single server has not. */
+export interface Membership {
+  readonly freshness: Freshness;
+  /** Whether the node stands near enough to the end of the log, and its clock near enough to the database's. */
+  isReady(): boolean;
+  /** Leaves the cluster, so that others take over at once; the store is closed after it. Never rejects. */
+  leave(): Promise<void>;
+}
+
+export interface OpenedStore {
+  readonly store: DurableStore;
+  readonly auditKey: Uint8Array;
+  readonly nodes: Nodes;
+  /** Returns a secret of the server by the name that its file has in the data folder of a single server. */
+  readonly secretOf: (name: string) => SecretFile;
+  /** Undefined in a single server. */
+  readonly membership: Membership | undefined;
+}
+
+export interface OpenStoreParts {
+  readonly log: Log;
+  readonly clock: Clock;
+  /** Called with the reason when the store can no longer keep its promises. */
+  readonly onFatal: (reason: string) => void;
+}
+
+const MIB = 1024 * 1024;
+
+/** Opens the store of a data folder, and joins the cluster where one is configured. */
+export async function openServerStore(config: Config, dataDir: string, parts: OpenStoreParts): Promise<OpenedStore> {
+  return config.database_url === undefined
+    ? await openSingle(config, dataDir, parts)
+    : await openNode(config, config.database_url, dataDir, parts);
+}
+
+async function openSingle(config: Config, dataDir: string, { log, onFatal }: OpenStoreParts): Promise<OpenedStore> {
+  const path = join(dataDir, "store");
+  const auditKey = await openAuditKey(dataDir);
+  const store = await openStore(
+    { path, mapBytes: config.store_max_mb * MIB, chainKey: auditKey },
+    { log, onFatal: ({ message }) => onFatal(message) },
+  );
+  const secretOf = (name: string): SecretFile => secretFile(join(dataDir, name));
+  return { store, auditKey, nodes: soloNodes(), secretOf, membership: undefined };
+}
+
+async function openNode(
+  config: Config,
+  databaseUrl: string,
+  dataDir: string,
+  { log, clock, onFatal }: OpenStoreParts,
+): Promise<OpenedStore> {
+  if (config.mode === "development")
+    throw new StartError(
+      "development mode makes its own seal key, and the nodes of a cluster need one that all are given: set SEAL_UNSEAL_VALIDATION_HASH, or another SEAL_UNSEAL_ setting.",
+    );
+  const clusterKey = await readClusterKey(config.cluster_key_file);
+  const node = await openNodeId(dataDir);
+  const incarnation = newId();
+  const store = await openNodeStore(
+    {
+      path: join(dataDir, "store"),
+      mapBytes: config.store_max_mb * MIB,
+      cluster: { databaseUrl, clusterKey, node, incarnation },
+    },
+    { log, onFatal: ({ message }) => onFatal(message) },
+  );
+  try {
+    const nodes = await ClusterNodes.join(
+      {
+        address: databaseAddress(databaseUrl),
+        node,
+        incarnation,
+        name: config.node_name ?? hostname(),
+        settings: sharedSettings(config),
+      },
+      { store, clock, log },
+    );
+    const secretOf = (name: string): SecretFile => clusterSecret(name, { store, clusterKey });
+    const auditKey = await secretOf(AUDIT_SECRET).read();
+    if (auditKey === undefined) throw new StartError("the cluster has no key of its audit log; make it anew.");
+    return { store, auditKey, nodes, secretOf, membership: membershipOf(config, { store, nodes }) };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+function membershipOf(
+  config: Config,
+  { store, nodes }: { readonly store: NodeStore; readonly nodes: ClusterNodes },
+): Membership {
+  return {
+    freshness: nodeFreshness({ reads: config.reads }, { store }),
+    isReady: () => isRecent(store) && nodes.isClockRight,
+    leave: () => nodes.stop(),
+  };
+}
+
+/** What tokens, events and confirmations depend on: nodes that differ would answer differently. */
+function sharedSettings(config: Config): Record<string, string> {
+  return {
+    PROOFWRIGHT_ISSUER: config.issuer,
+    PROOFWRIGHT_SIGNING_ALGORITHM: config.signing_algorithm,
+    PROOFWRIGHT_EVENTS_MAX: String(config.events_max),
+    PROOFWRIGHT_EVENTS_DAYS: String(config.events_days),
+  };
+}

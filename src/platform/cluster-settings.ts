@@ -1,0 +1,34 @@
+/** The settings that make a server a node of a cluster. */
+import Type from "typebox";
+import { setting } from "./setting-spec.js";
+
+export const CLUSTER_SETTINGS = {
+  database_url: setting({
+    env: "PROOFWRIGHT_DATABASE_URL",
+    flag: "database-url",
+    schema: Type.String({ minLength: 1, maxLength: 2000 }),
+    secret: true,
+    description:
+      "`postgres://user:password@host:port/database` of the cluster that this server is a node of (PostgreSQL 15 or later); `?host=/folder` names a Unix socket instead, `?sslrootcert=file` the certificates that the database's is checked with; beyond this machine the connection is TLS with a checked certificate",
+  }),
+  cluster_key_file: setting({
+    env: "PROOFWRIGHT_CLUSTER_KEY_FILE",
+    flag: "cluster-key-file",
+    schema: Type.String({ minLength: 1, maxLength: 4096 }),
+    description: "file with the cluster's key, which every node needs and the database never sees",
+  }),
+  node_name: setting({
+    env: "PROOFWRIGHT_NODE_NAME",
+    flag: "node-name",
+    schema: Type.String({ pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$" }),
+    description: "name of this node for operators; default: the name of the machine",
+  }),
+  reads: setting({
+    env: "PROOFWRIGHT_READS",
+    flag: "reads",
+    schema: Type.Union([Type.Literal("strict"), Type.Literal("local")]),
+    default: "strict",
+    description:
+      "`strict`: a node asks the database before it serves a request, so that what any node has answered holds on every node; `local`: it serves what it has, which is a fraction of a second old and never more than five seconds",
+  }),
+};

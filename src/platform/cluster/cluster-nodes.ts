@@ -1,0 +1,295 @@
+/**
+ * The nodes of a cluster as one of them sees the others. Who belongs is decided by the log: a record a process, made at
+ * its start, deleted at its end, or by another node that has had no sign of its life for long. Whoever was deleted
+ * writes nothing any more (cluster-writer.ts), so that its duties and jobs can be taken without looking out for it.
+ */
+import { isoTimestamp, type Clock } from "../clock.js";
+import { AppError } from "../errors.js";
+import type { Log } from "../log.js";
+import type { Nodes, OtherNode } from "../nodes/nodes.js";
+import { serverVersion } from "../service/server-version.js";
+import { StoreConflict, type StoreKey } from "../store/store.js";
+import type { NodeStore } from "./cluster-store.js";
+import type { DatabaseAddress } from "./database-address.js";
+import { Heartbeat, type Beat } from "./heartbeat.js";
+import { DUTY_TABLE, MEMBER_TABLE, dutyKey, memberKey, type DutyRecord, type MemberRecord } from "./member-records.js";
+
+export interface ClusterNodesOptions {
+  readonly address: DatabaseAddress;
+  /** UUID of this node, which stays with its folder, and of this process. */
+  readonly node: string;
+  readonly incarnation: string;
+  /** For operators. */
+  readonly name: string;
+  /** What all nodes must have alike, by the name of its setting. */
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+export interface ClusterNodesDependencies {
+  readonly store: NodeStore;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** How often a node gives a sign of its life. */
+const BEAT_MS = 2_000;
+/** A node without a sign for so long is given up, as another one sees it whose own signs were answered meanwhile. */
+const DEAD_MS = 15_000;
+/** A clock that is wrong by more is told to the operator, and by more than that makes the node not ready. */
+const CLOCK_WARN_MS = 250;
+const CLOCK_WRONG_MS = 2_000;
+
+export class ClusterNodes implements Nodes {
+  readonly incarnation: string;
+  readonly #options: ClusterNodesOptions;
+  readonly #store: NodeStore;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #heartbeat: Heartbeat;
+  /** Duties that this node would have, and what begins with them. */
+  readonly #wanted = new Map<string, () => void>();
+  readonly #duties = new Set<string>();
+  readonly #taking = new Set<string>();
+  readonly #endListeners = new Set<() => void>();
+  /** The last sign of each other process, and since when it has been the last. */
+  readonly #seen = new Map<string, { readonly sign: string | undefined; readonly sinceMs: number }>();
+  #timer: NodeJS.Timeout | undefined;
+  #clockAheadMs = 0;
+  /** Read with every request, so that it is kept. */
+  #count = 1;
+  #isStopped = false;
+
+  private constructor(options: ClusterNodesOptions, { store, clock, log }: ClusterNodesDependencies) {
+    this.incarnation = options.incarnation;
+    this.#options = options;
+    this.#store = store;
+    this.#clock = clock;
+    this.#log = log;
+    this.#heartbeat = new Heartbeat(options.address);
+    store.onChange(MEMBER_TABLE, (keys) => {
+      this.#recount();
+      if (keys.some((key) => this.#store.get(key) === undefined)) this.#ended();
+    });
+    store.onChange(DUTY_TABLE, () => {
+      this.#takeAll();
+    });
+  }
+
+  /**
+   * Joins the members.
+   * @throws conflict when another node runs with other settings that must be alike
+   * @throws store_unreachable
+   */
+  static async join(options: ClusterNodesOptions, dependencies: ClusterNodesDependencies): Promise<ClusterNodes> {
+    const nodes = new ClusterNodes(options, dependencies);
+    await nodes.#join();
+    return nodes;
+  }
+
+  /** See Nodes. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Whether this machine's clock is near enough to the database's, which all nodes go by. */
+  get isClockRight(): boolean {
+    return Math.abs(this.#clockAheadMs) <= CLOCK_WRONG_MS;
+  }
+
+  /** See Nodes. */
+  others(): readonly OtherNode[] {
+    return this.#store
+      .range<MemberRecord>([MEMBER_TABLE])
+      .map(({ key, value }) => ({ incarnation: String(key[1]), name: value.name }))
+      .filter(({ incarnation }) => incarnation !== this.incarnation);
+  }
+
+  /** See Nodes. */
+  isAlive(incarnation: string): boolean {
+    return this.#store.get(memberKey(incarnation)) !== undefined;
+  }
+
+  /** See Nodes. */
+  has(duty: string): boolean {
+    return this.#duties.has(duty);
+  }
+
+  /** See Nodes. */
+  take(duty: string, begin: () => void): void {
+    this.#wanted.set(duty, begin);
+    void this.#take(duty);
+  }
+
+  /** See Nodes. */
+  changes(): number {
+    return this.#store.foreignGroups;
+  }
+
+  /** See Nodes. */
+  onEnded(listener: () => void): () => void {
+    this.#endListeners.add(listener);
+    return () => {
+      this.#endListeners.delete(listener);
+    };
+  }
+
+  /** See Nodes. */
+  onChange(table: string, listener: (keys: readonly StoreKey[]) => void): () => void {
+    return this.#store.onChange(table, listener);
+  }
+
+  /** Leaves the members, so that others take the duties at once. Never rejects. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+    await this.#store
+      .commit({ deletes: [memberKey(this.incarnation), ...[...this.#duties].map(dutyKey)], urgent: true })
+      .catch((error: unknown) => {
+        this.#log.warn("the cluster could not be told that this node ends; the others wait until it seems dead", {
+          error,
+        });
+      });
+    await this.#heartbeat.leave(this.incarnation);
+  }
+
+  async #join(): Promise<void> {
+    const members = this.#store.range<MemberRecord>([MEMBER_TABLE]);
+    const { node, name, settings } = this.#options;
+    for (const { value } of members.filter(({ value: other }) => other.node !== node))
+      requireAlike(settings, value.settings, value.name);
+    // The folder's lock says that an earlier process of this node has ended.
+    const own = members.filter(({ value }) => value.node === node).map(({ key }) => key);
+    const started_at = isoTimestamp(this.#clock.nowMs());
+    await this.#beat();
+    await this.#store.commit({
+      deletes: own,
+      puts: [{ key: memberKey(this.incarnation), value: { node, name, started_at, settings: { ...settings } } }],
+      urgent: true,
+    });
+    this.#recount();
+    this.#beatLater();
+  }
+
+  #recount(): void {
+    this.#count = Math.max(1, this.#store.count([MEMBER_TABLE]));
+  }
+
+  #beatLater(): void {
+    this.#timer = setTimeout(() => {
+      void this.#beatOnce().finally(() => {
+        if (!this.#isStopped) this.#beatLater();
+      });
+    }, BEAT_MS).unref();
+  }
+
+  async #beatOnce(): Promise<void> {
+    try {
+      const beat = await this.#beat();
+      await this.#giveUpTheDead(beat);
+    } catch (error) {
+      // While nobody can give signs, nobody is given up.
+      this.#seen.clear();
+      this.#log.debug("a sign of life could not be given", () => ({ error }));
+      return;
+    }
+    this.#takeAll();
+  }
+
+  async #beat(): Promise<Beat> {
+    const { node, name } = this.#options;
+    const { incarnation } = this;
+    const beat = await this.#heartbeat.beat({
+      ...{ incarnation, node, name },
+      build: serverVersion(),
+      duties: [...this.#duties],
+      g: this.#store.position,
+    });
+    const wasWrong = Math.abs(this.#clockAheadMs) > CLOCK_WARN_MS;
+    this.#clockAheadMs = beat.clockAheadMs;
+    if (!wasWrong && Math.abs(beat.clockAheadMs) > CLOCK_WARN_MS)
+      this.#log.warn(
+        "this machine's clock differs from the database's by milliseconds; tokens and deadlines go by it",
+        {
+          count: Math.round(Math.abs(beat.clockAheadMs)),
+        },
+      );
+    return beat;
+  }
+
+  async #giveUpTheDead({ signs }: Beat): Promise<void> {
+    const nowMs = this.#clock.monotonicMs();
+    for (const { key, value, version } of this.#store.range<MemberRecord>([MEMBER_TABLE])) {
+      const incarnation = String(key[1]);
+      if (incarnation === this.incarnation) continue;
+      const sign = signs.get(incarnation);
+      const seen = this.#seen.get(incarnation);
+      if (seen?.sign !== sign || seen === undefined) {
+        this.#seen.set(incarnation, { sign, sinceMs: nowMs });
+        continue;
+      }
+      if (nowMs - seen.sinceMs < DEAD_MS) continue;
+      await this.#giveUp(key, version, value.name);
+    }
+  }
+
+  async #giveUp(key: StoreKey, version: number, name: string): Promise<void> {
+    try {
+      await this.#store.commit({ checks: [{ key, version }], deletes: [key], urgent: true });
+      this.#log.warn("a node gave no sign of life and was given up; it cannot write until it is started anew", {
+        node: name,
+      });
+    } catch (error) {
+      if (!(error instanceof StoreConflict)) throw error;
+      // Another node was first.
+    }
+    this.#ended();
+  }
+
+  #ended(): void {
+    this.#recount();
+    for (const listener of this.#endListeners) listener();
+    this.#takeAll();
+  }
+
+  #takeAll(): void {
+    for (const duty of this.#wanted.keys()) void this.#take(duty);
+  }
+
+  /** Takes a duty that is free; what fails is tried again after the next sign of life. */
+  async #take(duty: string): Promise<void> {
+    if (this.#isStopped || this.#duties.has(duty) || this.#taking.has(duty)) return;
+    const key = dutyKey(duty);
+    const held = this.#store.get<DutyRecord>(key);
+    if (held !== undefined && this.isAlive(held.value.incarnation)) return;
+    this.#taking.add(duty);
+    try {
+      const ended = held === undefined ? [] : [{ key: memberKey(held.value.incarnation), version: "absent" as const }];
+      await this.#store.commit({
+        checks: [{ key, version: held?.version ?? "absent" }, ...ended],
+        puts: [{ key, value: { incarnation: this.incarnation } }],
+        urgent: true,
+      });
+    } catch (error) {
+      if (!(error instanceof StoreConflict)) this.#log.debug("a duty could not be taken now", () => ({ duty, error }));
+      return;
+    } finally {
+      this.#taking.delete(duty);
+    }
+    this.#duties.add(duty);
+    this.#log.info("this node has a duty now", { duty });
+    this.#wanted.get(duty)?.();
+  }
+}
+
+function requireAlike(
+  own: Readonly<Record<string, string>>,
+  other: Readonly<Record<string, string>>,
+  name: string,
+): void {
+  for (const [setting, value] of Object.entries(own)) {
+    if (other[setting] === undefined || other[setting] === value) continue;
+    throw new AppError("conflict", {
+      message: `${setting} must be the same on all nodes: it is ${JSON.stringify(value)} here, and ${JSON.stringify(other[setting])} on the node ${name}`,
+    });
+  }
+}

@@ -1,0 +1,40 @@
+/**
+ * The processes that share one store, as the areas see them: which live, which of them does what only one may do, and
+ * what the others have changed. A single server is the only one (solo-nodes.ts); the nodes of a cluster know each other
+ * through their store (cluster/cluster-nodes.ts).
+ */
+import type { StoreKey } from "../store/store.js";
+
+export interface OtherNode {
+  readonly incarnation: string;
+  /** For operators. */
+  readonly name: string;
+}
+
+export interface Nodes {
+  /** This process: a UUID, new with each start. */
+  readonly incarnation: string;
+  /** How many nodes live, this one included. */
+  readonly count: number;
+  /** The other nodes that live. */
+  others(): readonly OtherNode[];
+  /** Whether the process of an incarnation lives: what a dead one has begun, it does not go on with. */
+  isAlive(incarnation: string): boolean;
+  /**
+   * Takes a duty that only one node may have, as soon as no living node has it, and calls `begin` then. This node keeps
+   * it until its process ends: nothing that it commits after it was given up for dead is accepted, so that the next
+   * holder need not look out for it.
+   */
+  take(duty: string, begin: () => void): void;
+  /** Whether this node has the duty. */
+  has(duty: string): boolean;
+  /** A number that grows with the commits of other nodes that can be read here. */
+  changes(): number;
+  /** Calls the listener after another node has ended. Returns a function that ends it. */
+  onEnded(listener: () => void): () => void;
+  /**
+   * Calls the listener after changes of a table by other nodes can be read, with the keys that were put or deleted.
+   * Returns a function that ends it.
+   */
+  onChange(table: string, listener: (keys: readonly StoreKey[]) => void): () => void;
+}
