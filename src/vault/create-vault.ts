@@ -7,6 +7,7 @@ import type { Clock } from "../platform/clock.js";
 import type { HandlersFor } from "../platform/contract/route.js";
 import type { Log } from "../platform/log.js";
 import type { Nodes } from "../platform/nodes/nodes.js";
+import { soloNodes } from "../platform/nodes/solo-nodes.js";
 import type { Store } from "../platform/store/store.js";
 import { vaultHandlers } from "./handlers.js";
 import { KeyLifecycle } from "./keys/key-lifecycle.js";
@@ -43,8 +44,8 @@ export interface VaultDependencies {
   readonly onUnsealed?: () => void;
   /** Returns under which name the work of a subject, such as `application:<uuid>`, waits for its turn. */
   readonly turnOf?: TurnOf | undefined;
-  /** The nodes that share the store. */
-  readonly nodes: Nodes;
+  /** The nodes that share the store; without it there is no other. */
+  readonly nodes?: Nodes;
   /** See SealDependencies.onChange. */
   readonly onSealChange?: (change: SealChange) => Promise<void>;
 }
@@ -79,7 +80,7 @@ const DELETIONS_DUTY = "planned-deletions";
 /** Returns a round of planned deletions, which nothing does on nodes that have not the duty. Never rejects. */
 function sweepOf(
   deletions: PlannedDeletions,
-  { nodes, log }: Pick<VaultDependencies, "nodes" | "log">,
+  { nodes, log }: { readonly nodes: Nodes; readonly log: Log },
 ): () => Promise<void> {
   return async () => {
     if (!nodes.has(DELETIONS_DUTY)) return;
@@ -92,7 +93,7 @@ function sweepOf(
 }
 
 /** Drops the cached keys of vaults that other nodes have deleted. */
-function forgetDeleted(seal: VaultSeal, { store, nodes }: Pick<VaultDependencies, "store" | "nodes">): void {
+function forgetDeleted(seal: VaultSeal, { store, nodes }: { readonly store: Store; readonly nodes: Nodes }): void {
   nodes.onChange("vault", (keys) => {
     for (const key of keys) if (store.get(key) === undefined) void seal.forgetVault(String(key.at(-1)));
   });
@@ -103,7 +104,7 @@ function forgetDeleted(seal: VaultSeal, { store, nodes }: Pick<VaultDependencies
  * @throws invalid_request or `vault_not_configured` for settings that cannot be used
  */
 export async function createVault(options: VaultOptions, dependencies: VaultDependencies): Promise<Vault> {
-  const { store, clock, log, nodes, onUnsealed, onSealChange, turnOf } = dependencies;
+  const { store, clock, log, nodes = soloNodes(), onUnsealed, onSealChange, turnOf } = dependencies;
   const provider = await selectSealProvider(options.seal, { store, clock, log });
   const promptThreads = Math.min(PROMPT_THREADS_MAX, availableParallelism());
   const worker = new VaultWorkers({ queueLengthMax: options.queueLengthMax, promptThreads, turnOf }, { log });
@@ -127,7 +128,7 @@ export async function createVault(options: VaultOptions, dependencies: VaultDepe
   const attempts = new SealAttempts({ clock });
   const service = new VaultService({ repository, seal, attempts, clock, turnOf });
   let rounds: NodeJS.Timeout | undefined;
-  const sweep = sweepOf(deletions, dependencies);
+  const sweep = sweepOf(deletions, { nodes, log });
   const round = async (): Promise<void> => {
     if (seal.automaticFailure?.mayPass === true) await seal.unsealAutomatically();
     await sweep();

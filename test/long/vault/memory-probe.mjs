@@ -9,7 +9,6 @@ import { setTimeout as pause } from "node:timers/promises";
 import { entropyPhrase, validationHash } from "../../../dist/src/crypto/wallets/seal-phrase.js";
 import { createLog } from "../../../dist/src/platform/log.js";
 import { systemClock } from "../../../dist/src/platform/clock.js";
-import { soloNodes } from "../../../dist/src/platform/nodes/solo-nodes.js";
 import { openStore } from "../../../dist/src/platform/store/lmdb/lmdb-store.js";
 import { createVault } from "../../../dist/src/vault/create-vault.js";
 import { operationHandlers } from "../../../dist/src/vault/keys/operation-handlers.js";
@@ -98,7 +97,7 @@ const vault = await createVault(
       },
     },
   },
-  { store, nodes: soloNodes(), clock: systemClock, log: createLog("silent") },
+  { store, clock: systemClock, log: createLog("silent") },
 );
 const owner = { kind: "user", id: "55555555-5555-4555-8555-555555555555" };
 // The second body waits masked as well: it would be found otherwise.
