@@ -165,6 +165,7 @@ function runnable(parts: AppParts): Pick<App, "start" | "stop"> {
       );
       const metricsAt = await metricsServer?.listen();
       await parts.provers.removeOrphans();
+      parts.provers.orphans.start();
       await parts.provers.imports.start();
       await parts.provers.ceremonies.start();
       await parts.provers.proofJobs.sweep.start();
@@ -184,6 +185,7 @@ function runnable(parts: AppParts): Pick<App, "start" | "stop"> {
       if (delayMs > 0) await delay(delayMs);
       await Promise.all(servers.map(async ({ server }) => await server.stop({ graceMs })));
       metricsServer?.stop();
+      parts.provers.orphans.stop();
       parts.provers.imports.stop();
       parts.provers.ceremonies.stop();
       parts.provers.proofJobs.sweep.stop();

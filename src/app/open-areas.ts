@@ -244,7 +244,7 @@ function githubIdentities(config: Config, clock: Platform["clock"]): GithubIdent
 }
 
 function createProvers(
-  { config, audit, artifacts, jobs, nodes, events, clock, log, providers }: Platform,
+  { config, audit, artifacts, jobs, nodes, membership, events, clock, log, providers }: Platform,
   { pools, tasks, vault, requireTenant, turnOf, compiler, contracts }: ProverParts,
 ): ProverRegistry {
   const budgetBytes = config.key_memory_mb * MIB;
@@ -284,6 +284,7 @@ function createProvers(
     {
       ...{ store: audit.vaultStore, nodes, artifacts, jobs, compute },
       ...{ resident, vault: vault.service, events, clock, log },
+      ...(membership === undefined ? {} : { cluster: { nodes, confirm: membership.confirm } }),
       ...(analyzer === undefined ? {} : { analyzer }),
       ...(providers === undefined ? {} : { providers }),
       ceremonyCompute: new ProcessCeremonies({ tasks, memory, log }),

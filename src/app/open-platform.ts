@@ -3,6 +3,7 @@ import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { createAudit, type Audit } from "../platform/audit/create-audit.js";
 import type { Clock } from "../platform/clock.js";
+import { openSharedFiles } from "../platform/cluster/files/open-shared-files.js";
 import { Signal } from "../platform/concurrency/signal.js";
 import type { Config } from "../platform/config.js";
 import { EventBus } from "../platform/events/event-bus.js";
@@ -10,6 +11,7 @@ import { refuseUnfinishedRestore } from "../platform/files/data-folder.js";
 import { Jobs } from "../platform/jobs/jobs.js";
 import type { Log } from "../platform/log.js";
 import { openArtifacts, type Artifacts } from "../platform/store/artifacts.js";
+import type { SharedFiles } from "../platform/store/shared-files.js";
 import type { ProviderFactory } from "../prover/providers/provider.js";
 import { openServerStore, type OpenedStore } from "./open-store.js";
 
@@ -58,11 +60,16 @@ export async function openPlatform(
     },
     { store, clock, log, nodes },
   );
-  const artifacts = await openArtifacts(join(dataDir, "artifacts"));
+  const artifacts = await openArtifacts(join(dataDir, "artifacts"), await openFiles(config));
   await artifacts.removeTemporaries();
   const jobs = new Jobs({}, { store: audit.vaultStore, clock, log, nodes });
   const { secretOf, membership } = opened;
   const shared = { store, nodes, secretOf, membership };
   const parts = { config, dataDir, log, clock, ...shared, audit, auditUnwritable, events, artifacts, jobs };
   return providers === undefined ? parts : { ...parts, providers };
+}
+
+/** The storage of files that the nodes of a cluster share; undefined in a single server. */
+async function openFiles({ database_url, artifacts_url }: Config): Promise<SharedFiles | undefined> {
+  return database_url === undefined ? undefined : await openSharedFiles({ database_url, artifacts_url });
 }

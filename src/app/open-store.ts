@@ -28,6 +28,8 @@ export interface Membership {
   readonly freshness: Freshness;
   /** Whether the node stands near enough to the end of the log, and its clock near enough to the database's. */
   isReady(): boolean;
+  /** Resolves when this node has everything that any node had committed at the call. @throws store_unreachable */
+  readonly confirm: () => Promise<void>;
   /** Leaves the cluster, so that others take over at once; the store is closed after it. Never rejects. */
   leave(): Promise<void>;
 }
@@ -118,6 +120,7 @@ function membershipOf(
   return {
     freshness: nodeFreshness({ reads: config.reads }, { store }),
     isReady: () => isRecent(store) && nodes.isClockRight,
+    confirm: () => store.confirm(),
     leave: () => nodes.stop(),
   };
 }
@@ -129,5 +132,6 @@ function sharedSettings(config: Config): Record<string, string> {
     PROOFWRIGHT_SIGNING_ALGORITHM: config.signing_algorithm,
     PROOFWRIGHT_EVENTS_MAX: String(config.events_max),
     PROOFWRIGHT_EVENTS_DAYS: String(config.events_days),
+    PROOFWRIGHT_ARTIFACTS_URL: config.artifacts_url ?? "",
   };
 }

@@ -17,6 +17,13 @@ export const CLUSTER_SETTINGS = {
     schema: Type.String({ minLength: 1, maxLength: 4096 }),
     description: "file with the cluster's key, which every node needs and the database never sees",
   }),
+  artifacts_url: setting({
+    env: "PROOFWRIGHT_ARTIFACTS_URL",
+    flag: "artifacts-url",
+    schema: Type.String({ minLength: 1, maxLength: 2000 }),
+    description:
+      "where the nodes of a cluster have their large files, the same on all: `s3://bucket/prefix?region=...`, and `&endpoint=https://...` for another S3-compatible storage; credentials come from the environment as AWS's SDK finds them; default: the cluster's database",
+  }),
   node_name: setting({
     env: "PROOFWRIGHT_NODE_NAME",
     flag: "node-name",

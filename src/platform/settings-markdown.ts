@@ -50,6 +50,10 @@ export const SETTING_GROUPS: readonly { readonly title: string; readonly names: 
     ],
   },
   {
+    title: "Cluster",
+    names: ["database_url", "cluster_key_file", "node_name", "reads", "artifacts_url"],
+  },
+  {
     title: "Identity and mail",
     names: [
       "issuer",

@@ -30,9 +30,10 @@ export function builtProver(
 ): BuiltProver {
   return {
     ...describe(prover, system),
-    file: (name) => {
-      const { sha256, bytes } = fileOf(prover, name);
-      return { sha256, bytes, path: artifacts.resolve(sha256) };
+    stored: (name) => fileOf(prover, name),
+    file: async (name) => {
+      const { sha256 } = fileOf(prover, name);
+      return { sha256, path: await artifacts.resolve(sha256) };
     },
     read: async (name) => await artifacts.read(fileOf(prover, name).sha256),
   };

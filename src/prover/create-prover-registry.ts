@@ -36,6 +36,7 @@ import { proverBodyLimits, proverHandlers } from "./handlers.js";
 import { MADE_FILES, MadeFiles } from "./made-files.js";
 import { KnownKeys } from "./provisioning/known-keys.js";
 import { KeyPins } from "./provisioning/key-pins.js";
+import { OrphanFiles, type SharingNodes } from "./orphan-files.js";
 import { ProverFiles } from "./prover-files.js";
 import { Proofs } from "./proofs/proofs.js";
 import { ProofRemovals } from "./proofs/proof-removals.js";
@@ -136,6 +137,8 @@ interface ProverRegistryOptions extends ProvisioningJobsOptions {
 interface ProverRegistryDependencies {
   readonly store: Store;
   readonly artifacts: Artifacts;
+  /** The nodes that have the same artifacts; a single server unless given. */
+  readonly cluster?: SharingNodes | undefined;
   readonly vault: VaultService;
   /** The nodes that share the store; without it there is no other. */
   readonly nodes?: Nodes;
@@ -182,8 +185,10 @@ export interface ProverRegistry {
   /** Counts how often verifiers disagreed. */
   readonly crossChecks: Pick<CrossChecks, "disagreements">;
   readonly bodyLimits: ReturnType<typeof proverBodyLimits>;
-  /** Deletes files that no record names; at start, before any is written. Returns how many. */
+  /** Deletes files of this server's folder that no record names; at start, before any is written. Returns how many. */
   readonly removeOrphans: () => Promise<number>;
+  /** Goes on deleting them while a node of a cluster runs. */
+  readonly orphans: Pick<OrphanFiles, "removeShared" | "start" | "stop">;
   /** Returns whether anybody has a prover. */
   readonly hasProvers: () => boolean;
   /** Drops uploads and imports whose time is up, while the server runs. */
@@ -223,8 +228,6 @@ const VERIFY_DEADLINE_MS = 15_000;
 const CROSS_CHECK_DEADLINE_MS = 60_000;
 /** Of a registry without a server around it. */
 const UNNAMED_ISSUER: ReceiptIssuer = { issuer: "urn:proofwright:unnamed", version: "unreleased" };
-/** A file is written before the record that names it, so that a young file may still get its record. */
-const ORPHAN_AGE_MS = 3_600_000;
 
 /** Contracts are written in the pool of proofs, which has turns of its own. */
 const CONTRACTS = { name: MADE_FILES.contract, makeMs: PROVE_DEADLINE_MS, waitMs: MADE_FILE_WAIT_MS } as const;
@@ -290,12 +293,31 @@ export function createProverRegistry(
       { source, uploadBytesMax, powersBytesMax: options.powersUploadBytesMax ?? POWERS_BYTES_MAX },
       { provers: service, labelling, ceremonies },
     ),
-    removeOrphans: async () => {
-      await published.uploads.start();
-      for (const each of [removals, proofRemovals]) await each.resume();
-      return await removeOrphans(artifacts, { repository, powers });
-    },
+    ...orphanRemoval(dependencies, { repository, powers, resumed: [removals, proofRemovals], ...published }),
     ...{ imports, ceremonies: ceremonies.sweep, proofJobs, verifierDisagreements: () => chained.onChain.disagreements },
+  };
+}
+
+/** What goes on at the start where a crash has ended it, and the removal of files that nothing names. */
+function orphanRemoval(
+  dependencies: ProverRegistryDependencies,
+  {
+    resumed,
+    uploads,
+    ...parts
+  }: Pick<ConstructorParameters<typeof OrphanFiles>[1], "repository" | "powers"> & {
+    readonly resumed: readonly { readonly resume: () => Promise<void> }[];
+    readonly uploads: { readonly start: () => Promise<void> };
+  },
+): Pick<ProverRegistry, "orphans" | "removeOrphans"> {
+  const orphans = new OrphanFiles({}, { ...dependencies, ...parts });
+  return {
+    orphans,
+    removeOrphans: async () => {
+      await uploads.start();
+      for (const each of resumed) await each.resume();
+      return await orphans.removeHere();
+    },
   };
 }
 
@@ -487,7 +509,7 @@ function createProvisioning(
   const provisioning = new Provisioning(
     { largeBytes: options.largeBytes ?? LARGE_BYTES },
     {
-      ...{ ...parts, knownKeys: new KnownKeys({ ...parts, artifacts }), artifacts, events, clock, log },
+      ...{ ...parts, knownKeys: new KnownKeys(parts), artifacts, events, clock, log },
       firstKeys: new FirstKeys(ceremony),
       planned: (prover) => verifierQueue.planned(prover),
       followUp: (prover) => {
@@ -555,15 +577,4 @@ function openReferenceStrings(
     { store, repository, artifacts, compute, published, clock, log },
   );
   return { strings, ...others };
-}
-
-async function removeOrphans(
-  artifacts: Artifacts,
-  { repository, powers }: { readonly repository: ProverRepository; readonly powers: PowersRecords },
-): Promise<number> {
-  const uploaded = powers.uploads().flatMap(({ sha256 }) => (sha256 === null ? [] : [sha256]));
-  const referenced = new Set([...repository.referencedArtifacts(), ...uploaded]);
-  const orphans = await artifacts.orphans(referenced, ORPHAN_AGE_MS);
-  for (const { sha256 } of orphans) await artifacts.remove(sha256);
-  return orphans.length;
 }

@@ -128,7 +128,7 @@ export class ProverFiles {
       : undefined;
     if (found === undefined) throw new AppError("not_found", { message: missing });
     const { sha256, bytes } = await this.#with.artifacts.verify(found.sha256);
-    return { path: this.#with.artifacts.resolve(sha256), bytes, sha256, contentType: found.contentType };
+    return { path: await this.#with.artifacts.resolve(sha256), bytes, sha256, contentType: found.contentType };
   }
 
   /** Undefined for what the prover has not got, or not yet. */

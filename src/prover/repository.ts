@@ -475,7 +475,7 @@ export class ProverRepository {
 }
 
 /** Returns who shares the prover's compiled circuit. */
-export function scopeOf(prover: StoredProver): CircuitScope {
+export function scopeOf(prover: Pick<StoredProver, "build">): CircuitScope {
   return prover.build.is_built_in ? "built_in" : prover.build.owner;
 }
 

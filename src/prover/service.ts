@@ -472,13 +472,12 @@ export class ProverService {
   ): Promise<Prover> {
     const { owner } = prover.build;
     for (let tries = 0; tries < CREATE_TRIES_MAX; tries += 1) {
+      // Before anything is read: what is read must be as it is when it is committed.
+      const isReusable = await this.#keepCircuit(prover);
       const stores = this.#with.stores.prepare(owner, wanted);
-      const stored = this.#reusingCircuit({
-        ...prover,
-        ...this.#now(),
-        note_store_id: stores.noteStoreId,
-        nullifier_store_id: stores.nullifierStoreId,
-      });
+      const ids = { note_store_id: stores.noteStoreId, nullifier_store_id: stores.nullifierStoreId };
+      const made = { ...prover, ...this.#now(), ...ids };
+      const stored = isReusable ? this.#reusingCircuit(made) : made;
       try {
         await this.#with.store.commit(
           mergeCommits(
@@ -501,6 +500,12 @@ export class ProverService {
   #firstJob({ id, build }: StoredProver): StoreCommit {
     const first = build.is_strict === true ? this.#with.analyses : this.#with.queue;
     return first?.prepare(build.owner, id) ?? {};
+  }
+
+  /** Returns whether the files of the circuit, if it was compiled before, are kept until a record names them. */
+  async #keepCircuit(prover: Pick<StoredProver, "build">): Promise<boolean> {
+    const compiled = this.#with.repository.findCircuit(scopeOf(prover), prover.build.circuit_hash);
+    return compiled !== undefined && (await this.#with.files.keepAll(Object.values(compiled.artifacts)));
   }
 
   /** Reuses the circuit if it was compiled before. */

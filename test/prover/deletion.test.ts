@@ -85,10 +85,12 @@ describe("deleting a prover", () => {
     const who = subject();
     const source = { source: "pragma circom 2.0.0; // deleted\ntemplate T() { input signal a; }" };
     const provers = [await register(test.provers, who, source), await register(test.provers, who, source)];
-    const paths = provers.map(({ id }) => {
-      const record = test.store.get<StoredProver>(["prover", who.kind, who.id, id]);
-      return test.artifacts.resolve(record!.value.build.artifacts["source.json"]!.sha256);
-    });
+    const paths = await Promise.all(
+      provers.map(async ({ id }) => {
+        const record = test.store.get<StoredProver>(["prover", who.kind, who.id, id]);
+        return await test.artifacts.resolve(record!.value.build.artifacts["source.json"]!.sha256);
+      }),
+    );
     expect(paths[0]).toBe(paths[1]);
     await test.provers.delete(who, provers[0]!.id);
     expect(existsSync(paths[0]!)).toBe(true);

@@ -127,7 +127,7 @@ describe("FFLONK and snarkjs", () => {
   it("make the same file from the same string, and take each other's keys and proofs", async () => {
     const snarkjs = await snarkjsFflonk();
     const file = (data: Uint8Array) => ({ type: "mem" as const, data: Uint8Array.from(data) });
-    const string = readFileSync(test.artifacts.resolve(prover.setup?.sha256 ?? ""));
+    const string = readFileSync(await test.artifacts.resolve(prover.setup?.sha256 ?? ""));
     const theirKey = { type: "mem" as const, data: new Uint8Array() };
     await snarkjs.fflonk.setup(file(await artifact("circuit.r1cs")), file(string), theirKey);
     const ourKey = await artifact("proving_key.zkey");

@@ -148,7 +148,7 @@ describe.each([BN254, BLS12_381])("PLONK and snarkjs on $name", (curve) => {
   it("make the same key from the same string, and take each other's proofs", async () => {
     const own = curve === BN254 ? prover : await provision(test.provers, owner, { ...PLONK_CUBIC, curve: curve.name });
     const snarkjs = await snarkjsPlonk(curve);
-    const string = readFileSync(test.artifacts.resolve(own.setup?.sha256 ?? ""));
+    const string = readFileSync(await test.artifacts.resolve(own.setup?.sha256 ?? ""));
     const zkey = { type: "mem" as const, data: new Uint8Array() };
     const file = (data: Uint8Array) => ({ type: "mem" as const, data: Uint8Array.from(data) });
     await snarkjs.plonk.setup(file(await artifact("circuit.r1cs", own.id)), file(string), zkey);
@@ -238,7 +238,7 @@ describe("the gates of a PLONK key", () => {
 
 describe("a reference string's file", () => {
   it("is refused when it is cut, of another curve or no such file", async () => {
-    const path = test.artifacts.resolve(prover.setup?.sha256 ?? "");
+    const path = await test.artifacts.resolve(prover.setup?.sha256 ?? "");
     const whole = readFileSync(path);
     const refused = async (bytes: Buffer): Promise<unknown> => {
       const other = `${test.folder}/string.ptau`;

@@ -1,8 +1,10 @@
 /**
  * The tables of a cluster in PostgreSQL 15 and later: no extension, no trigger, no sequence. `pw_log` decides; the one
  * row of `pw_head` is its end, and what writers queue at. `pw_record` is the state at the row of `pw_fold`, from which
- * nodes join. `pw_node` has the signs of life of the processes, and decides nothing.
+ * nodes join. `pw_node` has the signs of life of the processes, and decides nothing. Large files are in tables of their
+ * own (files/file-tables.ts).
  */
+import { FILE_TABLES } from "./files/file-tables.js";
 import type { LogRow, StoreEnd } from "./log-row.js";
 
 /** Statements that make the tables; each may run again. */
@@ -19,6 +21,7 @@ export const CLUSTER_TABLES: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS pw_node (incarnation uuid PRIMARY KEY, node uuid NOT NULL, name text NOT NULL,
     build text NOT NULL, duties text NOT NULL, applied_g bigint NOT NULL,
     seen_at timestamptz NOT NULL DEFAULT clock_timestamp())`,
+  ...FILE_TABLES,
 ];
 
 /** The end of the log. */

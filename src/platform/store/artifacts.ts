@@ -3,42 +3,37 @@
  * immutable before its name exists; the record that names it is committed afterwards. Paths are made from hashes only,
  * never from text of a caller or of the store.
  *
+ * On a node of a cluster the storage that the nodes share is the truth (shared-files.ts), and the folder a cache of it:
+ * a file is there before the call that stores it resolves, and one that is not in the folder is fetched when it is
+ * needed.
+ *
  *   <folder>/sha256/<first two hex digits>/<64 hex digits>
  *   <folder>/tmp/<uuid>      a file being written; on the same file system, so that its rename is atomic
  *   <folder>/partial/<uuid>  the same, of an upload that goes on after a restart
  */
 import { createHash, type Hash } from "node:crypto";
-import { createReadStream, existsSync, statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { mkdir, open, readdir, rename, rm, stat, type FileHandle } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { LRUCache } from "lru-cache";
 import { AppError, assert } from "../errors.js";
 import { newId } from "../ids.js";
 import { syncFolder, syncPath } from "../files/durable-files.js";
+import {
+  CHUNK_BYTES,
+  GrowingFile,
+  artifactCorrupt,
+  asStorageError,
+  identify,
+  readThrough,
+  writeAll,
+  writeDurably,
+  type ArtifactReference,
+  type ArtifactWriter,
+} from "./artifact-files.js";
+import type { SharedFiles } from "./shared-files.js";
 
-export interface ArtifactReference {
-  /** 64 lower-case hex digits. */
-  readonly sha256: string;
-  /** Size in bytes. */
-  readonly bytes: number;
-}
-
-/** A file that grows piece by piece and becomes an artifact at once, or never. Its calls must not overlap. */
-export interface ArtifactWriter {
-  /** Bytes written so far. */
-  readonly bytes: number;
-  /** @throws storage_full, storage_failed; what was written before stays */
-  write(chunk: Uint8Array): Promise<void>;
-  /** Returns the hash of what was written so far, lower-case hex. */
-  sha256(): string;
-  /**
-   * Makes the file an artifact; it is on disk when this resolves. To be called once, and nothing after it.
-   * @throws storage_full, storage_failed, and the file is gone
-   */
-  publish(): Promise<ArtifactReference>;
-  /** Deletes the file. Never rejects. */
-  discard(): Promise<void>;
-}
+export type { ArtifactReference, ArtifactWriter };
 
 /** Where somebody else, such as a process, writes a file that becomes an artifact at once, or never. */
 export interface ArtifactPlace {
@@ -54,11 +49,13 @@ export interface ArtifactPlace {
   readonly discard: () => Promise<void>;
 }
 
-export interface OrphanArtifact extends ArtifactReference {
-  readonly modifiedMs: number;
-}
-
+/**
+ * On a node of a cluster, all that stores or needs a file may also throw `store_unreachable`, `storage_full` and
+ * `storage_failed` for the shared storage.
+ */
 export interface Artifacts {
+  /** Whether other nodes have the same files. Those of `begin` and `beginPartial` are this node's alone until then. */
+  readonly isShared: boolean;
   /**
    * Stores bytes, or a copy of a file. Idempotent.
    * @throws storage_full, storage_failed
@@ -88,12 +85,17 @@ export interface Artifacts {
   /** Deletes the files of `beginPartial` that are not in `wanted`. Must be called before the first one is begun. */
   removePartials(wanted: ReadonlySet<string>): Promise<void>;
   /**
-   * Returns the absolute path of an artifact, for streaming and for workers.
+   * Returns the absolute path of an artifact, for streaming and for workers. Only what is fetched for it is checked.
    * @throws artifact_corrupt when the text is not a hash or the file is missing
    */
-  resolve(sha256: string): string;
-  /** True when the file exists; its content is not checked. */
+  resolve(sha256: string): Promise<string>;
+  /** True when the file exists in this folder; its content is not checked, and other nodes may have it. */
   has(sha256: string): boolean;
+  /**
+   * Must be called before a record names a file that is stored already: keeps other nodes from removing it for a day.
+   * Returns false when it is gone; always true in a single server, where `verify` tells.
+   */
+  keep(sha256: string): Promise<boolean>;
   /**
    * Hashes the file, unless the same unchanged file was hashed before.
    * @throws artifact_corrupt when its content does not have the hash that is its name
@@ -106,38 +108,56 @@ export interface Artifacts {
   /** Deletes unfinished files of an earlier run, and returns their number. Must be called before the first `put`. */
   removeTemporaries(): Promise<number>;
   /**
-   * Returns the artifacts that are not in `referenced` and not newer than `olderThanMs`, so that files of a commit that
-   * is still being written are left out.
+   * Deletes the files of the folder that are not in `referenced` and not newer than `olderThanMs`, so that files of a
+   * commit that is still being written stay. Returns their number. On a node these are copies.
    */
-  orphans(referenced: ReadonlySet<string>, olderThanMs: number): Promise<OrphanArtifact[]>;
-  /** Deletes an artifact; a missing one is fine. */
+  removeOrphans(referenced: ReadonlySet<string>, olderThanMs: number): Promise<number>;
+  /**
+   * Deletes shared files that no record names and that nobody has stored or kept within the last day, and what is left
+   * of unfinished ones. Returns their number, 0 in a single server.
+   * @param referencedNow returns the hashes that the cluster's records name, as of the call or later
+   */
+  removeSharedOrphans(referencedNow: () => Promise<ReadonlySet<string>>): Promise<number>;
+  /**
+   * Deletes an artifact; a missing one is fine. What another node has stored or kept within the last day stays shared,
+   * and is left to `removeSharedOrphans`.
+   */
   remove(sha256: string): Promise<void>;
 }
 
 const SHA256_HEX = /^[0-9a-f]{64}$/;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-/** Bytes per read and write: large enough to make few system calls, small enough for the processor's cache. */
-const CHUNK_BYTES = 1 << 20;
 /** Verified files that are remembered; an entry takes about 200 bytes. */
 const VERIFIED_MAX = 10_000;
 
-/** Opens the artifact folder, and creates it when it is missing. */
-export async function openArtifacts(folder: string): Promise<Artifacts> {
+/**
+ * Opens the artifact folder, and creates it when it is missing.
+ * @param shared the storage of which the folder is a cache, on a node of a cluster
+ */
+export async function openArtifacts(folder: string, shared?: SharedFiles): Promise<Artifacts> {
   await mkdir(join(folder, "sha256"), { recursive: true, mode: 0o700 });
   await mkdir(join(folder, "tmp"), { recursive: true, mode: 0o700 });
   await mkdir(join(folder, "partial"), { recursive: true, mode: 0o700 });
   syncFolder(folder);
   syncFolder(dirname(folder));
-  return new ArtifactFolder(folder);
+  return new ArtifactFolder(folder, shared);
 }
 
 class ArtifactFolder implements Artifacts {
   readonly #folder: string;
+  readonly #shared: SharedFiles | undefined;
+  /** Files that are being fetched, by their hash. */
+  readonly #fetches = new Map<string, Promise<void>>();
   /** Identity of the verified file, by its hash. */
   readonly #verified = new LRUCache<string, string>({ max: VERIFIED_MAX });
 
-  constructor(folder: string) {
+  constructor(folder: string, shared: SharedFiles | undefined) {
     this.#folder = folder;
+    this.#shared = shared;
+  }
+
+  get isShared(): boolean {
+    return this.#shared !== undefined;
   }
 
   async put(source: Uint8Array | { readonly path: string }): Promise<ArtifactReference> {
@@ -207,9 +227,9 @@ class ArtifactFolder implements Artifacts {
       if (!wanted.has(name)) await rm(join(this.#folder, "partial", name), { force: true, recursive: true });
   }
 
-  resolve(sha256: string): string {
+  async resolve(sha256: string): Promise<string> {
     const path = this.#pathOf(sha256);
-    if (!existsSync(path)) throw artifactCorrupt("an artifact is missing");
+    if (!existsSync(path)) await this.#fetch(sha256);
     return path;
   }
 
@@ -217,9 +237,12 @@ class ArtifactFolder implements Artifacts {
     return existsSync(this.#pathOf(sha256));
   }
 
+  async keep(sha256: string): Promise<boolean> {
+    return this.#shared === undefined ? true : await this.#shared.keep(sha256);
+  }
+
   async verify(sha256: string): Promise<ArtifactReference> {
-    const handle = await this.#open(sha256);
-    try {
+    return await this.#use(sha256, async (handle) => {
       const { size, identity } = await identify(handle);
       if (this.#verified.get(sha256) !== identity) {
         const hash = createHash("sha256");
@@ -229,9 +252,7 @@ class ArtifactFolder implements Artifacts {
         this.#accept(sha256, hash, identity);
       }
       return { sha256, bytes: size };
-    } finally {
-      await handle.close();
-    }
+    });
   }
 
   async read(sha256: string): Promise<Buffer> {
@@ -249,19 +270,40 @@ class ArtifactFolder implements Artifacts {
     return names.length;
   }
 
-  async orphans(referenced: ReadonlySet<string>, olderThanMs: number): Promise<OrphanArtifact[]> {
-    const orphans: OrphanArtifact[] = [];
+  async removeOrphans(referenced: ReadonlySet<string>, olderThanMs: number): Promise<number> {
+    let removed = 0;
     for (const shelf of await readdir(join(this.#folder, "sha256"))) {
       for (const sha256 of await readdir(join(this.#folder, "sha256", shelf))) {
         if (!SHA256_HEX.test(sha256) || referenced.has(sha256)) continue;
-        const { size, mtimeMs } = await stat(this.#pathOf(sha256));
-        if (mtimeMs <= Date.now() - olderThanMs) orphans.push({ sha256, bytes: size, modifiedMs: mtimeMs });
+        // Another request may have removed it meanwhile.
+        const found = await stat(this.#pathOf(sha256)).catch(() => undefined);
+        if (found === undefined || found.mtimeMs > Date.now() - olderThanMs) continue;
+        await this.#removeHere(sha256);
+        removed += 1;
       }
     }
-    return orphans;
+    return removed;
+  }
+
+  async removeSharedOrphans(referencedNow: () => Promise<ReadonlySet<string>>): Promise<number> {
+    const shared = this.#shared;
+    if (shared === undefined) return 0;
+    const old: string[] = [];
+    for await (const { sha256 } of shared.old()) old.push(sha256);
+    // Listed first: whoever names one of these files in a record afterwards has kept it, so that it is not old then.
+    const referenced = await referencedNow();
+    let removed = 0;
+    for (const sha256 of old) if (!referenced.has(sha256) && (await shared.removeOld(sha256))) removed += 1;
+    await shared.removeUnfinished();
+    return removed;
   }
 
   async remove(sha256: string): Promise<void> {
+    await this.#removeHere(sha256);
+    await this.#shared?.remove(sha256);
+  }
+
+  async #removeHere(sha256: string): Promise<void> {
     this.#verified.delete(sha256);
     await rm(this.#pathOf(sha256), { force: true });
   }
@@ -276,8 +318,13 @@ class ArtifactFolder implements Artifacts {
     return join(this.#folder, "sha256", sha256.slice(0, 2), sha256);
   }
 
+  async #publish(temporary: string, reference: ArtifactReference): Promise<void> {
+    await this.#shared?.put({ ...reference, path: temporary });
+    await this.#moveIn(temporary, reference.sha256);
+  }
+
   /** Renames the finished file. Replacing an equal file is harmless, and repairs a damaged one. */
-  async #publish(temporary: string, { sha256 }: ArtifactReference): Promise<void> {
+  async #moveIn(temporary: string, sha256: string): Promise<void> {
     const path = this.#pathOf(sha256);
     const made = await mkdir(dirname(path), { recursive: true, mode: 0o700 });
     await rename(temporary, path);
@@ -286,8 +333,7 @@ class ArtifactFolder implements Artifacts {
   }
 
   async #load<B extends Uint8Array>(sha256: string, allocate: (bytes: number) => B): Promise<B> {
-    const handle = await this.#open(sha256);
-    try {
+    return await this.#use(sha256, async (handle) => {
       const { size, identity } = await identify(handle);
       const content = allocate(size);
       const isVerified = this.#verified.get(sha256) === identity;
@@ -298,6 +344,25 @@ class ArtifactFolder implements Artifacts {
       if (length !== size) throw artifactCorrupt("an artifact changed while it was read");
       if (!isVerified) this.#accept(sha256, hash, identity);
       return content;
+    });
+  }
+
+  /** Opens a file for `read`. A copy that is missing or damaged is fetched, once. */
+  async #use<Result>(sha256: string, read: (handle: FileHandle) => Promise<Result>): Promise<Result> {
+    try {
+      return await this.#useHere(sha256, read);
+    } catch (error) {
+      const mayFetch = this.#shared !== undefined && SHA256_HEX.test(sha256);
+      if (!mayFetch || !(error instanceof AppError) || error.code !== "artifact_corrupt") throw error;
+      await this.#fetch(sha256);
+      return await this.#useHere(sha256, read);
+    }
+  }
+
+  async #useHere<Result>(sha256: string, read: (handle: FileHandle) => Promise<Result>): Promise<Result> {
+    const handle = await this.#open(sha256);
+    try {
+      return await read(handle);
     } finally {
       await handle.close();
     }
@@ -311,146 +376,57 @@ class ArtifactFolder implements Artifacts {
     }
   }
 
+  /** Fetches a file into the folder; those who ask while it is on its way wait for the same one. */
+  async #fetch(sha256: string): Promise<void> {
+    if (this.#shared === undefined) throw artifactCorrupt("an artifact is missing");
+    const fetch =
+      this.#fetches.get(sha256) ??
+      this.#fetchOnce(sha256, this.#shared).finally(() => {
+        this.#fetches.delete(sha256);
+      });
+    this.#fetches.set(sha256, fetch);
+    await fetch;
+  }
+
+  async #fetchOnce(sha256: string, shared: SharedFiles): Promise<void> {
+    const temporary = join(this.#folder, "tmp", newId());
+    try {
+      const identity = await this.#download(sha256, { shared, temporary });
+      await this.#moveIn(temporary, sha256);
+      this.#verified.set(sha256, identity);
+    } catch (error) {
+      await rm(temporary, { force: true });
+      throw asStorageError(error);
+    }
+  }
+
+  /** Returns the identity of the file, which is checked and on disk. */
+  async #download(
+    sha256: string,
+    { shared, temporary }: { readonly shared: SharedFiles; readonly temporary: string },
+  ): Promise<string> {
+    const handle = await open(temporary, "wx", 0o600);
+    try {
+      const hash = createHash("sha256");
+      const isThere = await shared.read(sha256, async (piece) => {
+        hash.update(piece);
+        await writeAll(handle, piece);
+      });
+      if (!isThere) throw artifactCorrupt("an artifact is missing in the cluster's storage of files");
+      if (hash.digest("hex") !== sha256)
+        throw artifactCorrupt(
+          "an artifact is damaged in the cluster's storage of files: its content does not have the hash that is its name",
+        );
+      await handle.sync();
+      return (await identify(handle)).identity;
+    } finally {
+      await handle.close();
+    }
+  }
+
   #accept(sha256: string, hash: Hash, identity: string): void {
     if (hash.digest("hex") !== sha256)
       throw artifactCorrupt("an artifact is damaged: its content does not have the hash that is its name");
     this.#verified.set(sha256, identity);
   }
-}
-
-class GrowingFile implements ArtifactWriter {
-  readonly #path: string;
-  readonly #handle: FileHandle;
-  readonly #publish: (reference: ArtifactReference) => Promise<void>;
-  readonly #hash = createHash("sha256");
-  #bytes = 0;
-
-  constructor(
-    path: string,
-    parts: { readonly handle: FileHandle; readonly publish: (reference: ArtifactReference) => Promise<void> },
-  ) {
-    this.#path = path;
-    this.#handle = parts.handle;
-    this.#publish = parts.publish;
-  }
-
-  get bytes(): number {
-    return this.#bytes;
-  }
-
-  /** Goes on behind what the file has already. */
-  async readWritten(): Promise<void> {
-    this.#bytes = await readThrough(this.#handle, Buffer.allocUnsafe(CHUNK_BYTES), (chunk) => {
-      this.#hash.update(chunk);
-    });
-  }
-
-  async write(chunk: Uint8Array): Promise<void> {
-    try {
-      // At its place and not at the end: a write that failed half way is written over by the next one.
-      for (let written = 0; written < chunk.length;) {
-        const { bytesWritten } = await this.#handle.write(chunk, written, undefined, this.#bytes + written);
-        written += bytesWritten;
-      }
-    } catch (error) {
-      throw asStorageError(error);
-    }
-    this.#hash.update(chunk);
-    this.#bytes += chunk.length;
-  }
-
-  sha256(): string {
-    return this.#hash.copy().digest("hex");
-  }
-
-  async publish(): Promise<ArtifactReference> {
-    const reference = { sha256: this.sha256(), bytes: this.#bytes };
-    try {
-      await this.#handle.truncate(this.#bytes);
-      await this.#handle.sync();
-      await this.#handle.close();
-      await this.#publish(reference);
-      return reference;
-    } catch (error) {
-      await this.discard();
-      throw asStorageError(error);
-    }
-  }
-
-  async discard(): Promise<void> {
-    await this.#handle.close().catch(() => undefined);
-    await rm(this.#path, { force: true }).catch(() => undefined);
-  }
-}
-
-/** Writes and fsyncs a new file. Returns its hash and size. */
-async function writeDurably(path: string, source: Uint8Array | { readonly path: string }): Promise<ArtifactReference> {
-  const hash = createHash("sha256");
-  let bytes = 0;
-  const handle = await open(path, "wx", 0o600);
-  try {
-    // Created only here: a stream that fails before it is read ends the process.
-    const chunks =
-      source instanceof Uint8Array ? slices(source) : createReadStream(source.path, { highWaterMark: CHUNK_BYTES });
-    for await (const chunk of chunks as AsyncIterable<Uint8Array>) {
-      hash.update(chunk);
-      await writeAll(handle, chunk);
-      bytes += chunk.length;
-    }
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  return { sha256: hash.digest("hex"), bytes };
-}
-
-function* slices(content: Uint8Array): Generator<Uint8Array> {
-  for (let from = 0; from < content.length; from += CHUNK_BYTES) yield content.subarray(from, from + CHUNK_BYTES);
-}
-
-async function writeAll(handle: FileHandle, chunk: Uint8Array): Promise<void> {
-  for (let written = 0; written < chunk.length;) {
-    written += (await handle.write(chunk, written)).bytesWritten;
-  }
-}
-
-/**
- * Reads the whole file into `target`, which is overwritten from its start when it is shorter than the file, and calls
- * `onChunk` for each piece. Returns the number of bytes read.
- */
-async function readThrough(
-  handle: FileHandle,
-  target: Uint8Array,
-  onChunk: (chunk: Uint8Array) => void,
-): Promise<number> {
-  let position = 0;
-  for (;;) {
-    const offset = target.length === 0 ? 0 : position % target.length;
-    const length = Math.min(CHUNK_BYTES, target.length - offset);
-    if (length === 0) return position;
-    const { bytesRead } = await handle.read(target, offset, length, position);
-    if (bytesRead === 0) return position;
-    onChunk(target.subarray(offset, offset + bytesRead));
-    position += bytesRead;
-  }
-}
-
-/** Returns an identity that changes when the file is replaced or written. The inode alone may be reused. */
-async function identify(handle: FileHandle): Promise<{ size: number; identity: string }> {
-  const { ino, mtimeNs, size } = await handle.stat({ bigint: true });
-  assert(size <= BigInt(Number.MAX_SAFE_INTEGER), "an artifact has a sane size");
-  return { size: Number(size), identity: `${ino}:${mtimeNs}:${size}` };
-}
-
-function artifactCorrupt(message: string, cause?: unknown): AppError {
-  return new AppError("artifact_corrupt", { message, cause });
-}
-
-const FULL_CODES: ReadonlySet<unknown> = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
-
-function asStorageError(error: unknown): Error {
-  if (error instanceof AppError) return error;
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
-  if (FULL_CODES.has(code)) return new AppError("storage_full", { message: "the disk is full", cause: error });
-  return new AppError("storage_failed", { message: "a file could not be stored", retryAfterSec: 5, cause: error });
 }

@@ -43,7 +43,7 @@ export interface AnalysesDependencies {
   readonly repository: ProverRepository;
   readonly artifacts: Artifacts;
   /** Holds the files of an analysis until the records name them. */
-  readonly files: Pick<SourceFiles, "holdAll">;
+  readonly files: Pick<SourceFiles, "holdAll" | "keepAll">;
   readonly analyzer: CircuitAnalyzer;
   readonly builtIns: BuiltInCircuits;
   readonly events: Pick<Events, "commitOf">;
@@ -94,7 +94,7 @@ export class Analyses {
       const end = this.#finish(owner, proverId, result);
       if (end !== undefined) await lease.commit(mergeCommits(end, shared));
     };
-    if (known !== undefined) {
+    if (known !== undefined && (await this.#with.files.keepAll(Object.values(known.artifacts)))) {
       await finish(known, {});
       return;
     }

@@ -59,7 +59,7 @@ export class CeremonyEndings {
     const { beacon, head } = ceremony;
     assert(head !== null && beacon.value !== null, "a ceremony ends with a key and a beacon");
     const { bytes } = await this.#with.artifacts.verify(head.sha256);
-    const before = { sha256: head.sha256, bytes, path: this.#with.artifacts.resolve(head.sha256) };
+    const before = { sha256: head.sha256, bytes, path: await this.#with.artifacts.resolve(head.sha256) };
     const name = beaconName(ceremony);
     const { iterations_exp: iterationsExp, value } = beacon;
     const made = await this.#with.compute.applyBeacon({ before, name, value, iterationsExp }, lease);

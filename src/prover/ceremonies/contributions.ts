@@ -13,7 +13,7 @@ import { Lane } from "../../platform/pool/lane.js";
 import type { ArtifactReference, Artifacts } from "../../platform/store/artifacts.js";
 import { mergeCommits, retryOnConflict } from "../../platform/store/commits.js";
 import type { Store, StoreRecord } from "../../platform/store/store.js";
-import type { CeremonyCompute, CheckedContribution } from "../compute/ceremony-compute.js";
+import type { CeremonyCompute, CheckedContribution, SizedFile } from "../compute/ceremony-compute.js";
 import { Uploads, type FinishedUpload, type UploadKey } from "../imports/uploads.js";
 import { ceremonyEvent } from "../prover-events.js";
 import type { SourceFiles } from "../provisioning/source-files.js";
@@ -249,7 +249,10 @@ export class Contributions {
     const { artifacts, compute, turnOf } = this.#with;
     const { ceremony, head } = turn;
     const owner = turnOf(ceremony.owner);
-    const file = ({ sha256, bytes }: ArtifactReference) => ({ sha256, bytes, path: artifacts.resolve(sha256) });
+    const file = async ({ sha256, bytes }: ArtifactReference): Promise<SizedFile> => ({
+      ...{ sha256, bytes },
+      path: await artifacts.resolve(sha256),
+    });
     const timer = setInterval(() => {
       // The commit of the contribution says what has ended the turn.
       hold().catch(() => undefined);
@@ -257,7 +260,7 @@ export class Contributions {
     try {
       const checked = await this.#lane.run({ owner }, async () => {
         await hold();
-        return await compute.checkContribution({ before: file(head), after: file(stored) }, { owner });
+        return await compute.checkContribution({ before: await file(head), after: await file(stored) }, { owner });
       });
       if (checked.ok) return checked.value;
       await this.#refuse(turn);

@@ -166,7 +166,7 @@ export class Participants {
 
   async #answer(sha256: string): Promise<FileAnswer> {
     const { bytes } = await this.#with.artifacts.verify(sha256);
-    return { path: this.#with.artifacts.resolve(sha256), bytes, sha256, contentType: "application/octet-stream" };
+    return { path: await this.#with.artifacts.resolve(sha256), bytes, sha256, contentType: "application/octet-stream" };
   }
 
   /** A ceremony that is not open is seen with an invitation only. */

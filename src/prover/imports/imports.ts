@@ -201,7 +201,7 @@ export class Imports {
     if (next === undefined) return await use(held);
     return await this.#with.files.holdFile(
       next.sha256,
-      async () => await this.#with.artifacts.verify(next.sha256),
+      async () => await this.#with.files.verifyKept(next.sha256),
       async (file) => await this.#holdAll(rest, { ...held, [artifactOf(next.name)]: file }, use),
     );
   }

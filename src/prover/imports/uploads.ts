@@ -32,6 +32,8 @@ export interface UploadLimits {
 
 /** Where the files grow. */
 export interface UploadPlaces {
+  /** Whether another node of a cluster may have taken the parts before. */
+  readonly isShared: boolean;
   /** Makes an empty place; `Artifacts.begin` is one. */
   begin(upload: { readonly key: UploadKey; readonly total: number }): Promise<ArtifactWriter>;
   /** Opens what an earlier run has left of an upload, if that can be; without it nothing is left. */
@@ -154,9 +156,7 @@ export class Uploads {
     const received = found?.writer.bytes ?? 0;
     if (start !== 0) {
       if (found === undefined || start !== received)
-        throw new AppError("upload_out_of_order", {
-          message: `${String(received)} bytes have come; the next part begins there`,
-        });
+        throw new AppError("upload_out_of_order", { message: this.#placeText(received) });
       if (total !== found.total)
         throw invalidMember(
           key.name,
@@ -166,6 +166,12 @@ export class Uploads {
       return found;
     }
     return await this.#begin(key, total, { heldBytes, replaced: found });
+  }
+
+  #placeText(received: number): string {
+    return received === 0 && this.#artifacts.isShared
+      ? "no part of the file has come to this node of the cluster: send all parts to one node, or the file again from its start"
+      : `${String(received)} bytes have come; the next part begins there`;
   }
 
   /** Opens what an earlier run has left of an upload. */

@@ -102,7 +102,7 @@ function circomKeys(dependencies: ProviderDependencies): Pick<Provider, "setupSi
   const { compute } = dependencies;
   return {
     setupSize: async (prover) => {
-      const counts = circuitCounts(await storedInterface(prover), prover.file("circuit.r1cs").bytes);
+      const counts = circuitCounts(await storedInterface(prover), prover.stored("circuit.r1cs").bytes);
       return openKeyBytes(memoryNeeds(proofSystemOf(prover.system), counts), { workspaces: 1 });
     },
     setup: async (prover, referenceStrings, options) => {
@@ -114,13 +114,13 @@ function circomKeys(dependencies: ProviderDependencies): Pick<Provider, "setupSi
       const example = await exampleOf(prover, dependencies);
       const input: GatesInput = {
         system: proofSystemOf(prover.system),
-        r1cs: prover.file("circuit.r1cs"),
-        provingKey: prover.file("proving_key"),
-        verifyingKey: prover.file("verifying_key.json"),
+        r1cs: await prover.file("circuit.r1cs"),
+        provingKey: await prover.file("proving_key"),
+        verifyingKey: await prover.file("verifying_key.json"),
         sizes: {
           circuit: await storedInterface(prover),
-          r1csBytes: prover.file("circuit.r1cs").bytes,
-          keyBytes: prover.file("proving_key").bytes,
+          r1csBytes: prover.stored("circuit.r1cs").bytes,
+          keyBytes: prover.stored("proving_key").bytes,
         },
         ...(referenceString === undefined ? {} : { referenceString }),
         ...(prover.program.isKeyImported ? { isImported: true } : {}),
@@ -136,8 +136,8 @@ function circomKeyFiles(
   interfaces: CircuitInterfaces,
 ): Pick<Provider, "readImport" | "zkeyExport"> {
   const sizesOf = async (prover: BuiltProver): Promise<NonNullable<ExportInput["sizes"]>> => ({
-    circuit: await interfaces.get(prover.file("interface.json").sha256),
-    keyBytes: prover.file("proving_key").bytes,
+    circuit: await interfaces.get(prover.stored("interface.json").sha256),
+    keyBytes: prover.stored("proving_key").bytes,
   });
   return {
     readImport: async (request, options) =>
@@ -148,7 +148,7 @@ function circomKeyFiles(
         return exportNeeds(proofSystemOf(prover.system), circuit, { keyBytes }).file;
       },
       write: async (prover, target, options) => {
-        const provingKey = prover.file("proving_key");
+        const provingKey = await prover.file("proving_key");
         const input = { system: proofSystemOf(prover.system), provingKey, target, sizes: await sizesOf(prover) };
         return await compute.exportZkey(input, options);
       },
@@ -161,7 +161,7 @@ function circomProofs(
   interfaces: CircuitInterfaces,
 ): Pick<Provider, "prove" | "verify" | "verifyBatch" | "witnessFileBytes" | "publicNames"> {
   const interfaceOf = async (prover: BuiltProver): Promise<CircuitInterface> =>
-    await interfaces.get(prover.file("interface.json").sha256);
+    await interfaces.get(prover.stored("interface.json").sha256);
   return {
     witnessFileBytes: async (prover) =>
       (await interfaceOf(prover)).wireCount * WITNESS_ELEMENT_BYTES + WITNESS_FILE_SPARE_BYTES,
@@ -257,7 +257,7 @@ async function exampleOf(
   if (circuitHash(same, prover.system.curve, compute.compilerName) !== hash) return undefined;
   return {
     circuit: await storedInterface(prover),
-    witnessProgram: prover.file("circuit.wasm"),
+    witnessProgram: await prover.file("circuit.wasm"),
     inputs: found.satisfyingInputs,
   };
 }

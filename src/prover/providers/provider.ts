@@ -29,6 +29,7 @@ import type {
   StepFailure,
   StoredFile,
 } from "../compute/compute.js";
+import type { ArtifactReference } from "../../platform/store/artifacts.js";
 import type { BuiltInCircuits, SourceLimits } from "../provisioning/sources.js";
 import type { CreateProver, Prover, ProverDiagnostic } from "../schemas.js";
 
@@ -97,10 +98,12 @@ export interface BuiltProver {
     readonly isKeyImported: boolean;
   };
   /**
-   * Returns where a file of the prover lies.
-   * @throws AppError `artifact_corrupt` when the prover has no such file, as `read`
+   * Returns hash and size of a file of the prover.
+   * @throws AppError `artifact_corrupt` when the prover has no such file, as `file` and `read`
    */
-  file(name: string): StoredFile & { readonly bytes: number };
+  stored(name: string): ArtifactReference;
+  /** Returns where a file of the prover lies. */
+  file(name: string): Promise<StoredFile>;
   /** Returns a file's content, checked against its hash. */
   read(name: string): Promise<Uint8Array>;
 }

@@ -5,7 +5,7 @@
  */
 import { formatSubject } from "../../platform/auth/principal.js";
 import { AppError } from "../../platform/errors.js";
-import type { Artifacts } from "../../platform/store/artifacts.js";
+import type { ArtifactReference } from "../../platform/store/artifacts.js";
 import type { Catalog } from "../catalog.js";
 import { MADE_FILES } from "../made-files.js";
 import type { ArtifactName, ArtifactSet, ProverRepository, StoredProver } from "../repository.js";
@@ -17,8 +17,7 @@ import type { SourceFiles } from "./source-files.js";
 interface KnownKeysDependencies {
   readonly catalog: Catalog;
   readonly repository: Pick<ProverRepository, "latestOfCircuit">;
-  readonly artifacts: Pick<Artifacts, "verify">;
-  readonly files: Pick<SourceFiles, "holdFile">;
+  readonly files: Pick<SourceFiles, "holdFile" | "verifyKept">;
   readonly pins: Pick<KeyPins, "read">;
   readonly strings: Pick<ReferenceStrings, "isKept" | "isStillFirst">;
 }
@@ -126,11 +125,11 @@ export class KnownKeys {
       await use();
       return;
     }
-    const check = async (): ReturnType<Artifacts["verify"]> => {
+    const check = async (): Promise<ArtifactReference> => {
       try {
-        return await this.#with.artifacts.verify(sha256);
+        return await this.#with.files.verifyKept(sha256);
       } catch (error) {
-        if (error instanceof AppError) throw new KeysGone();
+        if (error instanceof AppError && error.code === "artifact_corrupt") throw new KeysGone();
         throw error;
       }
     };

@@ -62,7 +62,10 @@ export function requiredFile(prover: StoredProver, name: ArtifactName): Artifact
 }
 
 /** Returns the files of an import that were uploaded, by what they are. */
-export function importFiles(prover: StoredProver, fileOf: (name: ArtifactName) => StoredFile): ImportFiles {
+export async function importFiles(
+  prover: StoredProver,
+  fileOf: (name: ArtifactName) => Promise<StoredFile>,
+): Promise<ImportFiles> {
   const names: Readonly<Record<keyof ImportFiles, ArtifactName>> = {
     r1cs: "circuit.r1cs",
     witnessProgram: "circuit.wasm",
@@ -71,5 +74,6 @@ export function importFiles(prover: StoredProver, fileOf: (name: ArtifactName) =
     verifyingKey: "imported_verifying_key.json",
   };
   const present = Object.entries(names).filter(([, name]) => prover.build.artifacts[name] !== undefined);
-  return Object.fromEntries(present.map(([member, name]) => [member, fileOf(name)]));
+  const files = present.map(async ([member, name]) => [member, await fileOf(name)] as const);
+  return Object.fromEntries(await Promise.all(files));
 }

@@ -249,8 +249,8 @@ export class Provisioning {
       await this.#move(withCompiled(prover, compiled), "compiled", lease, shared);
     };
     const known = this.#with.repository.findCircuit(scope, hash);
-    if (known === undefined) await this.#compileAnew(prover, lease, finish);
-    else await finish(known);
+    if (known !== undefined && (await this.#with.files.keepAll(Object.values(known.artifacts)))) await finish(known);
+    else await this.#compileAnew(prover, lease, finish);
   }
 
   /** Reads the files of an import, which take the place of a compilation's. */
@@ -265,7 +265,7 @@ export class Provisioning {
     const outcome = await readImport(
       {
         system: this.#systemOf(prover),
-        files: importFiles(prover, (name) => this.#file(prover, name)),
+        files: await importFiles(prover, async (name) => await this.#file(prover, name)),
         ...(await this.#candidates(prover)),
       },
       this.#optionsOf(prover, lease),
@@ -309,9 +309,9 @@ export class Provisioning {
     return { strings, needsString: named !== undefined };
   }
 
-  #file(prover: StoredProver, name: ArtifactName): StoredFile {
+  async #file(prover: StoredProver, name: ArtifactName): Promise<StoredFile> {
     const { sha256 } = requiredFile(prover, name);
-    return { sha256, path: this.#with.artifacts.resolve(sha256) };
+    return { sha256, path: await this.#with.artifacts.resolve(sha256) };
   }
 
   async #removeUnused(artifacts: ArtifactSet): Promise<void> {

@@ -156,7 +156,7 @@ export class ReferenceStrings {
    */
   async file(sha256: string, power: number): Promise<ReferenceStringFile> {
     await this.#with.artifacts.verify(sha256);
-    return { sha256, power, path: this.#with.artifacts.resolve(sha256) };
+    return { sha256, power, path: await this.#with.artifacts.resolve(sha256) };
   }
 
   /**

@@ -1,15 +1,17 @@
 /**
  * The files of provers, which callers bring or provisioning makes: each stays only while a record names it or a request
  * or job is about to, so that refused requests and deleted provers fill no disk, and no deletion takes a file whose
- * content another has just stored. What is held lives in this process's memory, as its requests do; a file that a
- * crash leaves is removed at the next start.
+ * content another has just stored. What is held lives in this process's memory, as its requests do, and other nodes of
+ * a cluster do not remove it (platform/store/shared-files.ts). A file that a crash leaves is removed later as an
+ * orphan.
  */
 import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
+import { AppError } from "../../platform/errors.js";
 import type { ArtifactReference, Artifacts } from "../../platform/store/artifacts.js";
 
 interface SourceFilesDependencies {
-  readonly artifacts: Pick<Artifacts, "put" | "remove">;
+  readonly artifacts: Pick<Artifacts, "keep" | "put" | "remove" | "verify">;
   /** Whether a committed record names the file. */
   readonly isUsed: (sha256: string) => boolean;
 }
@@ -69,6 +71,24 @@ export class SourceFiles {
     }
   }
 
+  /**
+   * Verifies a file that is stored already, before a record names it once more: for `holdFile`.
+   * @throws artifact_corrupt when it is gone or damaged
+   */
+  async verifyKept(sha256: string): Promise<ArtifactReference> {
+    if (!(await this.keepAll([{ sha256 }]))) throw new AppError("artifact_corrupt", { message: "an artifact is gone" });
+    return await this.#with.artifacts.verify(sha256);
+  }
+
+  /**
+   * Must precede a commit that names files which another record names and nobody has just stored. Returns false when
+   * one of them is gone, as another node of the cluster has removed it; always true in a single server.
+   */
+  async keepAll(files: readonly Pick<ArtifactReference, "sha256">[]): Promise<boolean> {
+    for (const { sha256 } of files) if (!(await this.#with.artifacts.keep(sha256))) return false;
+    return true;
+  }
+
   /** Removes a file unless a prover names it or a request holds it. Never rejects. */
   async removeUnused(sha256: string): Promise<void> {
     if (this.#holders.has(sha256) || this.#with.isUsed(sha256)) return;
@@ -98,7 +118,7 @@ export class SourceFiles {
     try {
       await this.#with.artifacts.remove(sha256);
     } catch {
-      // Removed at the next start; what the caller asked for does not depend on it.
+      // Removed later as an orphan; what the caller asked for does not depend on it.
     } finally {
       this.#removals.delete(sha256);
     }

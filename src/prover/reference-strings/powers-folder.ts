@@ -10,15 +10,22 @@ import { openRangeFile } from "../../engine/powers-of-tau/range-file.js";
 import { FILES_MAX } from "./reference-string-schemas.js";
 import type { CurveName } from "../../engine/curves/curve-parameters.js";
 
-export interface FoundFile {
+/** A file that the operator has put into the folder. */
+export interface FolderFile {
   readonly file: string;
   readonly path: string;
   readonly bytes: number;
-  /** Of a file that was uploaded: it is among the artifacts already. */
-  readonly sha256?: string;
   /** Changes when the file does: size, time of change and number of the file. */
   readonly identity: string;
 }
+
+/** A file that was uploaded: it is among the artifacts. */
+export interface UploadedFile extends Omit<FolderFile, "path"> {
+  readonly path?: undefined;
+  readonly sha256: string;
+}
+
+export type FoundFile = (FolderFile & { readonly sha256?: undefined }) | UploadedFile;
 
 /** What a file says of itself; nothing of it is checked yet. */
 export interface ClaimedPowers {
@@ -30,10 +37,10 @@ export interface ClaimedPowers {
 const SUFFIX = ".ptau";
 
 /** Returns the files of the folder by name; none without a folder. */
-export async function findPowersFiles(folder: string | undefined): Promise<FoundFile[]> {
+export async function findPowersFiles(folder: string | undefined): Promise<FolderFile[]> {
   if (folder === undefined) return [];
   const names = (await readdir(folder)).filter((name) => name.endsWith(SUFFIX)).sort();
-  const found: FoundFile[] = [];
+  const found: FolderFile[] = [];
   for (const file of names.slice(0, FILES_MAX)) {
     const path = join(folder, file);
     // A file may be gone since the folder was listed, and a link may lead nowhere.

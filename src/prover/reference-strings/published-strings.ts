@@ -13,7 +13,7 @@ import type { ProcessTaskFailure, ProcessTaskResult } from "../../platform/pool/
 import type { ArtifactReference, Artifacts } from "../../platform/store/artifacts.js";
 import type { Store, StoreCommit } from "../../platform/store/store.js";
 import { mergeCommits } from "../../platform/store/tables.js";
-import { findPowersFiles, readClaim, type FoundFile } from "./powers-folder.js";
+import { findPowersFiles, readClaim, type ClaimedPowers, type FoundFile } from "./powers-folder.js";
 import type { PowersFault, PowersRecord, PowersRecords, PublishedString } from "./powers-records.js";
 import type { ReferenceString, ReferenceStringDetails } from "./reference-string-schemas.js";
 import type { UploadedStrings } from "./uploaded-strings.js";
@@ -191,14 +191,14 @@ export class PublishedStrings {
       .flatMap((record) => (record.state === "checked" ? [record.string] : []))
       .filter((string) => string.curve === curve && string.power >= power);
     const best = kept.sort((one, two) => rankOf(one) - rankOf(two))[0];
-    const unknown = (await this.#files())
-      .filter((file) => this.#recordOf(file) === undefined)
-      .flatMap((file) => {
-        const claim = readClaim(file.path);
-        const fits = claim?.curve === curve && claim.power >= power;
-        return fits && (best === undefined || rankOf(claim) < rankOf(best)) ? [{ file, claim }] : [];
-      })
-      .sort((one, two) => rankOf(one.claim) - rankOf(two.claim));
+    const unknown: { readonly file: FoundFile; readonly claim: ClaimedPowers }[] = [];
+    for (const file of await this.#files()) {
+      if (this.#recordOf(file) !== undefined) continue;
+      const claim = await this.#claimOf(file);
+      const fits = claim?.curve === curve && claim.power >= power;
+      if (fits && (best === undefined || rankOf(claim) < rankOf(best))) unknown.push({ file, claim });
+    }
+    unknown.sort((one, two) => rankOf(one.claim) - rankOf(two.claim));
     const failures: unknown[] = [];
     for (const { file } of unknown) {
       try {
@@ -206,7 +206,7 @@ export class PublishedStrings {
         if (record?.state === "checked") return record.string;
       } catch (error) {
         options.signal?.throwIfAborted();
-        this.#with.log.warn("a powers-of-tau file could not be checked", { path: file.path, error });
+        this.#with.log.warn("a powers-of-tau file could not be checked", { path: file.path ?? file.file, error });
         failures.push(error);
       }
     }
@@ -221,16 +221,26 @@ export class PublishedStrings {
     return [...(await findPowersFiles(this.#folder)).filter(({ file }) => !names.has(file)), ...uploaded];
   }
 
+  /** Undefined for a file that could not be used, or is gone. */
+  async #claimOf({ path, sha256 }: FoundFile): Promise<ClaimedPowers | undefined> {
+    if (path !== undefined) return readClaim(path);
+    try {
+      return readClaim(await this.#with.artifacts.resolve(sha256));
+    } catch (error) {
+      if (error instanceof AppError && error.code === "artifact_corrupt") return undefined;
+      throw error;
+    }
+  }
+
   async #checkCopy(file: FoundFile, options: CheckOptions): Promise<PowersRecord> {
     const { artifacts } = this.#with;
-    const { bytes, sha256 } = file;
-    const copy = sha256 === undefined ? await artifacts.put({ path: file.path }) : { sha256, bytes };
+    const copy = file.path === undefined ? file : await artifacts.put({ path: file.path });
     const same = this.#withHash(copy.sha256);
     if (same?.state === "checked") return await this.#record(file, same.string);
     // An upload whose check is lost is checked again; there is no other copy of it.
-    let isKept = sha256 !== undefined;
+    let isKept = file.path === undefined;
     try {
-      const outcome = await this.#with.check(artifacts.resolve(copy.sha256), {
+      const outcome = await this.#with.check(await artifacts.resolve(copy.sha256), {
         ...options,
         onProgress: (share) => {
           this.#progress.set(file.file, share);
@@ -254,7 +264,7 @@ export class PublishedStrings {
   }
 
   async #refuse(file: FoundFile, { fault, message }: Refusal): Promise<PowersRecord> {
-    this.#with.log.warn(`refused a powers-of-tau file: ${message}`, { path: file.path, code: fault });
+    this.#with.log.warn(`refused a powers-of-tau file: ${message}`, { path: file.path ?? file.file, code: fault });
     const refused: PowersRecord = { ...this.#checked(file), state: "refused", fault, message };
     await this.#with.store.commit(this.#with.records.put(refused));
     return refused;
@@ -265,7 +275,10 @@ export class PublishedStrings {
     await this.#with.store.commit(
       mergeCommits(this.#with.records.put(record), this.#with.keep(string, record.checked_at)),
     );
-    this.#with.log.info("checked a powers-of-tau file", { path: file.path, kind: `${string.curve} 2^${string.power}` });
+    this.#with.log.info("checked a powers-of-tau file", {
+      path: file.path ?? file.file,
+      kind: `${string.curve} 2^${string.power}`,
+    });
     return record;
   }
 

@@ -12,7 +12,7 @@ import type { Store, StoreCommit } from "../../platform/store/store.js";
 import { mergeCommits } from "../../platform/store/tables.js";
 import { Uploads, type UploadKey, type UploadPlaces } from "../imports/uploads.js";
 import type { SourceFiles } from "../provisioning/source-files.js";
-import type { FoundFile } from "./powers-folder.js";
+import type { UploadedFile } from "./powers-folder.js";
 import type { PowersRecords, PowersUpload } from "./powers-records.js";
 
 export interface UploadedStringsDependencies {
@@ -20,7 +20,7 @@ export interface UploadedStringsDependencies {
   readonly records: PowersRecords;
   readonly artifacts: Pick<
     Artifacts,
-    "beginPartial" | "has" | "partialBytes" | "removePartial" | "removePartials" | "resolve"
+    "beginPartial" | "isShared" | "partialBytes" | "removePartial" | "removePartials"
   >;
   readonly files: Pick<SourceFiles, "holdFile" | "removeUnused">;
   /** Prepares the job that checks a file. */
@@ -58,13 +58,9 @@ export class UploadedStrings {
   }
 
   /** Returns the files that are complete, for their check. */
-  found(): FoundFile[] {
-    const { artifacts, records } = this.#with;
-    return records.uploads().flatMap(({ file, bytes, sha256 }) => {
-      if (sha256 === null) return [];
-      // That of a file that was refused is gone.
-      const path = artifacts.has(sha256) ? artifacts.resolve(sha256) : "";
-      return [{ file, bytes, sha256, path, identity: `upload-${sha256}` }];
+  found(): UploadedFile[] {
+    return this.#with.records.uploads().flatMap(({ file, bytes, sha256 }) => {
+      return sha256 === null ? [] : [{ file, bytes, sha256, identity: `upload-${sha256}` }];
     });
   }
 
@@ -135,6 +131,7 @@ export class UploadedStrings {
 
   #places(): UploadPlaces {
     return {
+      isShared: this.#with.artifacts.isShared,
       begin: async ({ key, total }) => {
         const { records, store, clock, artifacts } = this.#with;
         const before = records.findUpload(key.name);
@@ -188,7 +185,9 @@ export class UploadedStrings {
   }
 
   #heldBytes(): number {
-    return this.found().reduce((sum, { path, bytes }) => sum + (path === "" ? 0 : bytes), 0);
+    // That of a file that was refused is gone.
+    const kept = this.found().filter(({ file }) => this.#with.records.find(file)?.state !== "refused");
+    return kept.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
   #received(upload: PowersUpload): number {

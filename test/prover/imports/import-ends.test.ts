@@ -39,7 +39,7 @@ async function upload(owner: Subject, id: string, name: string, bytes: Buffer): 
   }
   const body = { bytes: bytes.length, part: undefined, sha256: undefined, chunks: chunks() };
   const { sha256 } = await test.provers.upload(owner, id, { name, body });
-  return test.artifacts.resolve(sha256 ?? "");
+  return await test.artifacts.resolve(sha256 ?? "");
 }
 
 class Unreadable extends LocalCompute {

@@ -253,7 +253,8 @@ describe("provisioning over crashes", () => {
     expect(await test.registry.removeOrphans()).toBe(0);
     const { utimesSync } = await import("node:fs");
     const used = await test.provers.artifact(owner, prover.id, "proving_key");
-    for (const path of [test.artifacts.resolve(orphan.sha256), used.path]) utimesSync(path, new Date(0), new Date(0));
+    for (const path of [await test.artifacts.resolve(orphan.sha256), used.path])
+      utimesSync(path, new Date(0), new Date(0));
     expect(await test.registry.removeOrphans()).toBe(1);
     expect(test.artifacts.has(orphan.sha256)).toBe(false);
     await proveAndVerify(test, owner, prover.id);

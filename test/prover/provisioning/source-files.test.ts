@@ -62,7 +62,7 @@ describe("the source of a create", () => {
   it("is removed when the create fails", async () => {
     let path = "";
     const failed = files.hold(Buffer.from("refused"), async ({ sha256 }) => {
-      path = artifacts.resolve(sha256);
+      path = await artifacts.resolve(sha256);
       throw new Error("the commit failed");
     });
     await expect(failed).rejects.toThrow("the commit failed");

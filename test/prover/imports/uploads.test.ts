@@ -1,0 +1,52 @@
+/** Parts of a file that come to another node of a cluster than the first one. */
+import { randomBytes } from "node:crypto";
+import { afterAll, describe, expect, it } from "vitest";
+import { systemClock } from "../../../src/platform/clock.js";
+import type { StreamedBody } from "../../../src/platform/contract/streamed-body.js";
+import { openArtifacts } from "../../../src/platform/store/artifacts.js";
+import { Uploads } from "../../../src/prover/imports/uploads.js";
+import { newFolder, removeFolder } from "../../support/temporary-folder.js";
+
+const KEY = { owner: "user:1", proverId: "p", name: "circuit.r1cs" };
+const LIMITS = { openPerOwnerMax: 2, openMax: 2, fileBytesMax: 1000, bytesPerOwnerMax: 1000, idleMs: 1000 };
+const CONTENT = randomBytes(100);
+const WHOLE = { said: undefined, heldBytes: 0 };
+const folders: string[] = [];
+afterAll(() => {
+  for (const folder of folders) removeFolder(folder);
+});
+
+async function node({ isShared }: { readonly isShared: boolean }): Promise<Uploads> {
+  const folder = newFolder("uploads");
+  folders.push(folder);
+  const artifacts = await openArtifacts(folder);
+  return new Uploads(LIMITS, { artifacts: { isShared, begin: () => artifacts.begin() }, clock: systemClock });
+}
+
+function part(start: number, end: number): StreamedBody {
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    yield await Promise.resolve(CONTENT.subarray(start, end));
+  }
+  return { bytes: end - start, part: { start, total: CONTENT.length }, sha256: undefined, chunks: chunks() };
+}
+
+describe("a part of a file", () => {
+  it("is refused by a node that has not taken the ones before, and taken by the one that has", async () => {
+    const [one, other] = [await node({ isShared: true }), await node({ isShared: true })];
+    expect(await one.take(KEY, part(0, 40), WHOLE)).toBeUndefined();
+    await expect(other.take(KEY, part(40, 100), WHOLE)).rejects.toMatchObject({
+      ...{ code: "upload_out_of_order", status: 409 },
+      message: expect.stringMatching(/^no part of the file has come to this node/) as string,
+    });
+    await expect(one.take(KEY, part(50, 100), WHOLE)).rejects.toThrow("40 bytes have come; the next part begins there");
+    const finished = await one.take(KEY, part(40, 100), WHOLE);
+    expect((await finished!.writer.publish()).bytes).toBe(100);
+  });
+
+  it("is told where to go on by a single server", async () => {
+    const single = await node({ isShared: false });
+    await expect(single.take(KEY, part(40, 100), WHOLE)).rejects.toThrow(
+      "0 bytes have come; the next part begins there",
+    );
+  });
+});
