@@ -200,6 +200,7 @@ function runnable(parts: AppParts): Pick<App, "start" | "stop"> {
       parts.audit.refusals.flush();
       outcomes.stop();
       await parts.events.stop();
+      await parts.artifacts.close();
       await parts.membership?.leave();
       await parts.store.close();
       await parts.tracing?.stop();

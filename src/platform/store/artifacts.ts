@@ -123,6 +123,8 @@ export interface Artifacts {
    * and is left to `removeSharedOrphans`.
    */
   remove(sha256: string): Promise<void>;
+  /** Ends connections to the shared storage. Nothing may be stored or fetched after it. Never rejects. */
+  close(): Promise<void>;
 }
 
 const SHA256_HEX = /^[0-9a-f]{64}$/;
@@ -301,6 +303,10 @@ class ArtifactFolder implements Artifacts {
   async remove(sha256: string): Promise<void> {
     await this.#removeHere(sha256);
     await this.#shared?.remove(sha256);
+  }
+
+  async close(): Promise<void> {
+    await this.#shared?.close();
   }
 
   async #removeHere(sha256: string): Promise<void> {

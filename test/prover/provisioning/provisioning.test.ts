@@ -1,7 +1,7 @@
 /**
  * Provisioning as a durable job: every step fails, is cut off or races once, and the prover still ends where it must.
  */
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { ProverCompute, SetupInput, StepFailure } from "../../../src/prover/compute/compute.js";
 import type { ProverStatus } from "../../../src/prover/provisioning/lifecycle.js";
 import { untilAborted } from "../../support/aborted.js";
@@ -243,6 +243,20 @@ describe("provisioning over crashes", () => {
     await eventually("setup runs", () => isWaiting);
     const second = await reboot(first);
     await eventually("provisioned", () => second.provers.get(owner, id).status === "provisioned");
+  });
+
+  it("compiles a circuit anew when another node has removed what was compiled before", async () => {
+    const test = await boot();
+    const owner = subject();
+    const { id } = await provision(test.provers, owner);
+    expect((await register(test.provers, owner)).status).toBe("compiled");
+    const keep = vi.spyOn(test.artifacts, "keep").mockResolvedValue(false);
+    const anew = await register(test.provers, owner);
+    expect(anew.status).toBe("init");
+    await eventually("provisioned", () => test.provers.get(owner, anew.id).status === "provisioned");
+    keep.mockRestore();
+    await proveAndVerify(test, owner, anew.id);
+    await proveAndVerify(test, owner, id);
   });
 
   it("removes files that no record names, and only those", async () => {
