@@ -22,7 +22,7 @@ export const CLUSTER_SETTINGS = {
     flag: "artifacts-url",
     schema: Type.String({ minLength: 1, maxLength: 2000 }),
     description:
-      "where the nodes of a cluster have their large files, the same on all: `s3://bucket/prefix?region=...`, and `&endpoint=https://...` for another S3-compatible storage; credentials come from the environment as AWS's SDK finds them; default: the cluster's database",
+      "where the nodes of a cluster have their large files, the same on all: `s3://bucket/prefix?region=...`, and `&endpoint=https://...` for another S3-compatible storage; credentials come from the environment as AWS's SDK finds them, and need s3:GetObject, PutObject, DeleteObject, AbortMultipartUpload, ListBucket and ListBucketMultipartUploads; default: the cluster's database",
   }),
   node_name: setting({
     env: "PROOFWRIGHT_NODE_NAME",

@@ -3,8 +3,10 @@ import { createHash, randomBytes } from "node:crypto";
 import { truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { openSharedFiles } from "../../../src/platform/cluster/files/open-shared-files.js";
 import { openS3Files } from "../../../src/platform/cluster/files/s3-files.js";
 import { s3Place } from "../../../src/platform/cluster/files/s3-place.js";
+import { StartError } from "../../../src/platform/start-error.js";
 import { openArtifacts } from "../../../src/platform/store/artifacts.js";
 import type { SharedFiles } from "../../../src/platform/store/shared-files.js";
 import { S3Double } from "../../support/s3-double.js";
@@ -183,6 +185,18 @@ describe("while S3 fails", () => {
 });
 
 describe("PROOFWRIGHT_ARTIFACTS_URL", () => {
+  it("is tried at the start", async () => {
+    const settings = (bucket: string) => ({
+      database_url: "postgres://nobody@localhost/none",
+      artifacts_url: `s3://${bucket}/files?region=eu-central-1&endpoint=${s3.endpoint}`,
+    });
+    opened.push(await openSharedFiles(settings(s3.bucket)));
+    await expect(openSharedFiles(settings("other"))).rejects.toThrow(/status 404 \(NoSuchBucket\)/);
+    s3.fault = () => 403;
+    await expect(openSharedFiles(settings(s3.bucket))).rejects.toThrow(StartError);
+    await expect(openSharedFiles(settings(s3.bucket))).rejects.toThrow(/storage of files refuses access/);
+  });
+
   it("names bucket, folder, region and endpoint", () => {
     expect(s3Place("s3://files")).toEqual({ bucket: "files", prefix: "", region: undefined, endpoint: undefined });
     expect(s3Place("s3://my.files/a/b/?region=eu-west-1&endpoint=https://s3.example.com")).toEqual({
