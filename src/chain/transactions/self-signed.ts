@@ -72,6 +72,7 @@ export class SelfSigned {
       ...UNSENT,
       ...rest,
       state: "signed",
+      holds_nonce: true,
       hash,
       attempts: [{ hash, kind: "first", signed_at: now, ...fees, raw }],
     };

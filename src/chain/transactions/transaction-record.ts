@@ -86,6 +86,12 @@ export type TransactionRecord = {
   readonly contract_id: string | null;
   readonly state: TransactionState;
   readonly nonce: number | null;
+  /**
+   * True from the commit of the first signature until the nonce is given back, or used for good: the store lets no
+   * other transaction of the account have it meanwhile. Absent in records of earlier versions, whose nonces memory
+   * alone keeps.
+   */
+  readonly holds_nonce?: boolean;
   /** In the order in which they were signed; all have the transaction's nonce. */
   readonly attempts: readonly Attempt[];
   /** The one that counts: the mined one, else the last that is not a cancellation. */
@@ -119,6 +125,7 @@ export type TransactionRecord = {
 export const UNSENT = {
   state: "created",
   nonce: null,
+  holds_nonce: false,
   attempts: [],
   hash: null,
   error: null,
@@ -179,6 +186,7 @@ export function transactionOnWire(record: TransactionRecord, depth: Depth): Tran
     signer,
     watched: _watched,
     may_be_mined: _mayBeMined,
+    holds_nonce: _holdsNonce,
     chain_id: _chain,
     receipt: _receipt,
     simulated_return: _simulated,

@@ -28,13 +28,16 @@ export type RepeatableTransaction = Pick<
   "id" | "created_at" | "owner_kind" | "owner_id" | "network_id" | "chain_id" | "from" | "attempts"
 >;
 
+/** What tells the account of a transaction from others that have nonces of their own. */
+export type NonceAccount = Pick<TransactionRecord, "chain_id" | "from" | "owner_kind" | "owner_id">;
+
 export class TransactionRepository {
   readonly #store: Store;
-  readonly #table: Table<TransactionRecord, Index, "ref">;
+  readonly #table: Table<TransactionRecord, Index, "ref" | "nonce">;
 
   constructor(dependencies: { readonly store: Store }) {
     this.#store = dependencies.store;
-    this.#table = defineTable<TransactionRecord, Index, "ref">(
+    this.#table = defineTable<TransactionRecord, Index, "ref" | "nonce">(
       {
         name: TABLE,
         key: (record) => [...ownerKey(ownerOf(record)), record.id],
@@ -47,7 +50,11 @@ export class TransactionRepository {
           hash: (record) => (record.hash === null ? undefined : hashKey(record, record.hash)),
           ended: (record) => (record.may_be_mined === true ? ownerKey(ownerOf(record)) : undefined),
         },
-        uniques: { ref: (record) => [...ownerKey(ownerOf(record)), record.ref] },
+        uniques: {
+          ref: (record) => [...ownerKey(ownerOf(record)), record.ref],
+          nonce: (record) =>
+            record.holds_nonce === true && record.nonce !== null ? nonceKey(record, record.nonce) : undefined,
+        },
       },
       dependencies,
     );
@@ -148,12 +155,27 @@ export class TransactionRepository {
     return this.#table.uniqueOf(key) === "ref";
   }
 
+  /** Returns true for the key of a conflict whose cause is a nonce that another transaction has. */
+  isNonceConflict(key: StoreKey): boolean {
+    return this.#table.uniqueOf(key) === "nonce";
+  }
+
+  /** Returns the transaction that has a nonce of the account of another one. */
+  holderOfNonce(record: NonceAccount, nonce: number): TransactionRecord | undefined {
+    return this.#table.findBy("nonce", nonceKey(record, nonce))?.value;
+  }
+
   /** Writes commits as one. Resolves once they are durable. */
   async commit(...parts: readonly StoreCommit[]): Promise<void> {
     const [first, ...others] = parts;
     // Most commits are one part, and merging would encode its keys for nothing.
     if (first !== undefined) await this.#store.commit(others.length === 0 ? first : mergeCommits(...parts));
   }
+}
+
+/** As the nonce queues tell accounts apart. */
+function nonceKey(record: NonceAccount, nonce: number): StoreKey {
+  return [record.chain_id, record.from, ...ownerKey(ownerOf(record)), nonce];
 }
 
 function hashKey(record: Pick<TransactionRecord, "owner_kind" | "owner_id" | "network_id">, hash: string): StoreKey {

@@ -18,6 +18,7 @@ import type { TransactionFilters, TransactionJson } from "./transaction-schemas.
 import { checkRequestedFees } from "./fees/fees.js";
 import type { GasEstimates, GasRequest } from "./fees/gas.js";
 import { requireIntrinsicGas } from "./fees/intrinsic-gas.js";
+import { nonceInUse } from "./sending/nonce-queue.js";
 import type { NonceQueues } from "./sending/nonce-queues.js";
 import { readInteger } from "./node-values.js";
 import { receiptOnWire } from "./receipts.js";
@@ -225,8 +226,7 @@ export class TransactionService implements Submissions {
       });
     if (nonce === undefined) return;
     await requireNear(network, from, nonce, queue.waiting + queue.entries().length);
-    if (queue.holds(nonce))
-      throw new AppError("nonce_in_use", { message: "another open transaction of the account has this nonce" });
+    if (queue.holds(nonce)) throw nonceInUse();
   }
 
   async #estimate(network: TransactionNetwork, call: GasRequest): Promise<bigint> {
@@ -247,7 +247,7 @@ export class TransactionService implements Submissions {
   };
 }
 
-/** Stores a new record. Throws `ref_taken`. */
+/** Stores a new record. Throws `ref_taken`, and `nonce_in_use` for a signed one. */
 export async function insertWithRef(
   { writer, repository }: Pick<TransactionServiceDependencies, "writer" | "repository">,
   record: TransactionRecord,
@@ -258,6 +258,7 @@ export async function insertWithRef(
   } catch (error) {
     if (error instanceof StoreConflict && repository.isRefConflict(error.key))
       throw new AppError("ref_taken", { message: "another transaction has this ref", cause: error });
+    if (error instanceof StoreConflict && repository.isNonceConflict(error.key)) throw nonceInUse();
     throw error;
   }
 }

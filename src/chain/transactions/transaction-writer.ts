@@ -5,7 +5,7 @@
 import type { Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import type { Events } from "../../platform/events/events.js";
-import type { StoreCommit, StoreRecord } from "../../platform/store/store.js";
+import { StoreConflict, type StoreCommit, type StoreRecord } from "../../platform/store/store.js";
 import { mergeCommits, retryOnConflict } from "../../platform/store/tables.js";
 import type { Settlement } from "./submission-port.js";
 import { ownerOf, statusOf, withoutRaw, type TransactionFault, type TransactionRecord } from "./transaction-record.js";
@@ -15,6 +15,11 @@ import type { TransactionRepository } from "./transaction-repository.js";
 export type SettlementListener = (settlement: Settlement) => StoreCommit | Promise<StoreCommit>;
 /** Returns the record as it should be, or undefined to leave it. */
 export type Decision = (record: TransactionRecord) => TransactionRecord | undefined;
+
+/** Another stored transaction of the account has the nonce that a first signature is for. */
+export class NonceTaken extends Error {
+  override readonly name = "NonceTaken";
+}
 
 export interface EndOptions {
   readonly state?: "failed" | "replaced" | "cancelled";
@@ -82,6 +87,7 @@ export class TransactionWriter {
    * @param recent the record as it was read a moment ago, which saves reading it; it is read again when it has changed
    *   since
    * @returns the new record; undefined when it does not exist or `decide` left it
+   * @throws NonceTaken
    */
   async change(
     owner: Subject,
@@ -104,7 +110,10 @@ export class TransactionWriter {
             ? this.#event(next)
             : {}
           : await this.#settlementCommit(settlement, next);
-      await repository.commit(update, news);
+      await repository.commit(update, news).catch((error: unknown) => {
+        const isTaken = error instanceof StoreConflict && repository.isNonceConflict(error.key);
+        throw isTaken ? new NonceTaken("another transaction has the nonce", { cause: error }) : error;
+      });
       return next;
     });
   }
@@ -127,6 +136,7 @@ export class TransactionWriter {
             state,
             error: fault,
             watched: false,
+            holds_nonce: false,
             attempts: withoutRaw(record.attempts),
             ...(record.attempts.length === 0 || isInvalid ? {} : { may_be_mined: true }),
           }

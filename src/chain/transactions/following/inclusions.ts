@@ -171,6 +171,7 @@ function confirmed(record: TransactionRecord, now: string): TransactionRecord {
     state: record.state === "mined" ? "confirmed" : record.state,
     confirmed_at: now,
     watched: false,
+    holds_nonce: false,
     attempts: withoutRaw(record.attempts),
   };
 }

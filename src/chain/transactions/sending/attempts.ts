@@ -15,7 +15,7 @@ export const ATTEMPTS_MAX = 12;
 /**
  * Signs a transaction that was just given its nonce, and stores the signature.
  * @returns the attempt once it is durable; undefined when the transaction was cancelled meanwhile
- * @throws fee_cap_exceeded, and what the vault, the node and the store fail with
+ * @throws NonceTaken, fee_cap_exceeded, and what the vault, the node and the store fail with
  */
 export async function addFirstAttempt(
   { writer, fees, signing }: Pick<NonceQueueContext, "writer" | "fees" | "signing">,
@@ -36,7 +36,7 @@ export async function addFirstAttempt(
     queued.id,
     (current) =>
       current.state === "created"
-        ? { ...current, state: "signed", nonce, attempts: [attempt], hash: attempt.hash }
+        ? { ...current, state: "signed", nonce, holds_nonce: true, attempts: [attempt], hash: attempt.hash }
         : undefined,
     found,
   );

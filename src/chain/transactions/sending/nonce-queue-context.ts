@@ -27,6 +27,8 @@ export interface NonceQueueContext {
   readonly unwatch: (queued: QueuedTransaction) => void;
   /** Drops a transaction that has ended. */
   readonly forget: (queued: QueuedTransaction) => void;
+  /** Takes up the transaction that has a nonce in the store and that no queue has; false when there is none. */
+  readonly takeUp: (account: QueuedTransaction, nonce: number) => boolean;
   /** Sends an empty transaction with a nonce that no open transaction holds and later nonces wait for. */
   readonly fillGap: (template: QueuedTransaction, nonce: number) => Promise<void>;
 }

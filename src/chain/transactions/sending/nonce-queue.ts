@@ -5,7 +5,7 @@
 import { AppError } from "../../../platform/errors.js";
 import type { TransactionNetwork } from "../transaction-ports.js";
 import type { TransactionFault } from "../transaction-record.js";
-import type { EndOptions } from "../transaction-writer.js";
+import { NonceTaken, type EndOptions } from "../transaction-writer.js";
 import { addFirstAttempt } from "./attempts.js";
 import { NonceAllocator } from "./nonce-allocator.js";
 import type { NonceQueueContext } from "./nonce-queue-context.js";
@@ -24,8 +24,8 @@ const PREPARED_AT_ONCE = 128;
 const UNMINED_MAX = 512;
 /** Pause after a failure of the node, the vault or the store. */
 const PAUSE_MS = 1_000;
-/** Pause while the node counts fewer nonces than the chain has used: it usually catches up within a block. */
-const LOW_COUNT_PAUSE_MS = 250;
+/** Pause while the node counts fewer nonces than the chain has used, which it usually does for less than a block. */
+const SHORT_PAUSE_MS = 250;
 
 export class NonceQueue {
   /** Checksummed address of the account. */
@@ -36,6 +36,8 @@ export class NonceQueue {
   readonly #sender: Sender;
   readonly #reconciler: Reconciler;
   readonly #waiting: QueuedTransaction[] = [];
+  /** Ends that free a nonce in memory before the store has them. */
+  readonly #ending = new Set<Promise<void>>();
   #preparing = 0;
   #pausedUntilMs = -Infinity;
   #work: Promise<void> | undefined;
@@ -54,7 +56,9 @@ export class NonceQueue {
       },
       onRefused: async (queued, fault, options) => {
         this.#reconciler.noteGap();
-        await this.#giveUp(queued, fault, options);
+        const ending = this.#giveUp(queued, fault, options).finally(() => this.#ending.delete(ending));
+        this.#ending.add(ending);
+        await ending;
       },
       onFailure: (message, error) => {
         this.#pause(message, error);
@@ -96,8 +100,7 @@ export class NonceQueue {
    * @throws nonce_in_use
    */
   async reserving<T>(nonce: number, work: () => Promise<T>): Promise<T> {
-    if (!this.#slots.reserve(nonce))
-      throw new AppError("nonce_in_use", { message: "another open transaction of the account has this nonce" });
+    if (!this.#slots.reserve(nonce)) throw nonceInUse();
     try {
       return await work();
     } finally {
@@ -204,7 +207,7 @@ export class NonceQueue {
       try {
         const network = this.#context.networks.find(queued.owner, queued.networkId);
         if (!(await this.#nonces.findStart(network))) {
-          this.#pausedUntilMs = this.#context.nowMs() + LOW_COUNT_PAUSE_MS;
+          this.#pausedUntilMs = this.#context.nowMs() + SHORT_PAUSE_MS;
           return;
         }
         // Withdrawn while the node was asked.
@@ -225,10 +228,7 @@ export class NonceQueue {
   #begin(queued: QueuedTransaction, network: TransactionNetwork): void {
     const nonce = queued.requestedNonce ?? this.#nonces.next();
     if (this.#slots.has(nonce)) {
-      void this.#giveUp(queued, {
-        code: "nonce_in_use",
-        message: "another open transaction of the account has this nonce",
-      });
+      void this.#giveUp(queued, faultOf(nonceInUse()));
       return;
     }
     queued.state = assignNonce(queued.state, nonce);
@@ -263,9 +263,15 @@ export class NonceQueue {
 
   async #failPrepare(queued: QueuedTransaction, error: unknown): Promise<void> {
     const areFeesTooLow = error instanceof AppError && error.code === "fee_cap_exceeded";
-    this.#slots.release(nonceOf(queued), queued, { isUsed: false });
+    const nonce = nonceOf(queued);
+    this.#slots.release(nonce, queued, { isUsed: false });
     queued.state = withdrawNonce(queued.state, areFeesTooLow ? faultOf(error) : undefined);
-    if (error instanceof AppError && error.status < 500 && !areFeesTooLow) {
+    if (error instanceof NonceTaken) {
+      // That transaction's end is on its way to the store, or could not be recorded and comes again.
+      await Promise.all(this.#ending);
+      if (!this.#context.takeUp(queued, nonce)) this.#pausedUntilMs = this.#context.nowMs() + SHORT_PAUSE_MS;
+      this.#waiting.unshift(queued);
+    } else if (error instanceof AppError && error.status < 500 && !areFeesTooLow) {
       await this.#giveUp(queued, faultOf(error));
     } else {
       this.#waiting.unshift(queued);
@@ -293,6 +299,11 @@ export class NonceQueue {
     const code = error instanceof AppError ? { code: error.code } : {};
     this.#context.log.warn(message, { address: this.from, ...code });
   }
+}
+
+/** The failure of a transaction for a nonce that another open one has. */
+export function nonceInUse(): AppError {
+  return new AppError("nonce_in_use", { message: "another open transaction of the account has this nonce" });
 }
 
 function faultOf({ code, message }: AppError): TransactionFault {

@@ -79,6 +79,7 @@ export class NonceQueues {
       forget: (queued) => {
         this.forget(queued);
       },
+      takeUp: (account, nonce) => this.#takeUp(account, nonce),
       fillGap: async (template, nonce) => {
         await this.#fillGap(template, nonce);
       },
@@ -107,17 +108,7 @@ export class NonceQueues {
   start(): void {
     const signed = new Map<NonceQueue, QueuedTransaction[]>();
     for (const record of this.#dependencies.repository.open()) {
-      if (isReopened(record)) {
-        this.#follow(record);
-        continue;
-      }
-      const { queued, queue } = this.#queue(record, { isRestored: true });
-      if (queued.state.phase === "waiting") {
-        queue.add(queued);
-        continue;
-      }
-      queue.adopt(queued);
-      this.#context.watch(queued);
+      const { queued, queue } = this.#restore(record);
       if (queued.state.phase === "signed") signed.set(queue, [...(signed.get(queue) ?? []), queued]);
     }
     for (const [queue, transactions] of signed) queue.resend(transactions);
@@ -215,6 +206,31 @@ export class NonceQueues {
     const open = { queued, queue: this.queueFor(record) };
     this.#open.set(queued.id, open);
     return open;
+  }
+
+  /** Puts a stored transaction into its queue as after a restart; a signed one is still to be sent. */
+  #restore(record: TransactionRecord): { readonly queued: QueuedTransaction; readonly queue: NonceQueue } {
+    const { queued, queue } = this.#queue(record, { isRestored: true });
+    if (queued.state.phase === "waiting") queue.add(queued);
+    else {
+      // The nonce of one that ended and that a block had later may be another's by now.
+      if (!isReopened(record)) queue.adopt(queued);
+      this.#context.watch(queued);
+    }
+    return { queued, queue };
+  }
+
+  #takeUp({ owner, id }: QueuedTransaction, nonce: number): boolean {
+    const { repository, writer, log } = this.#dependencies;
+    const account = writer.find(owner, id)?.value;
+    const holder = account === undefined ? undefined : repository.holderOfNonce(account, nonce);
+    if (holder === undefined || this.#open.has(holder.id)) return false;
+    log.warn("a stored transaction that no queue had has the next nonce of its account; it goes on", {
+      address: holder.from,
+    });
+    const { queued, queue } = this.#restore(holder);
+    queue.resend([queued]);
+    return true;
   }
 
   /** Follows a transaction that ended, as far as was known, and that a block has; it holds no nonce any more. */

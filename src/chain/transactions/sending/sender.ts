@@ -259,7 +259,7 @@ export class Sender {
     const pending = await nonces.pendingCount(context.networks.find(queued.owner, queued.networkId));
     const record = await context.writer.change(queued.owner, queued.id, (current) =>
       isSignedHere(current) && current.attempts.length === 1 && canDiscardSignature(queued.state)
-        ? { ...current, state: "created", nonce: null, attempts: [], hash: null }
+        ? { ...current, state: "created", nonce: null, holds_nonce: false, attempts: [], hash: null }
         : undefined,
     );
     const stored = context.writer.find(queued.owner, queued.id)?.value;

@@ -1,0 +1,105 @@
+/** The record that makes a nonce unique: in the store, whatever the memory of a process says of it. */
+import { randomUUID } from "node:crypto";
+import { afterEach, expect, it } from "vitest";
+import { createTransactions, type Transactions } from "../../../../src/chain/transactions/create-transactions.js";
+import { UNSENT, type TransactionRecord } from "../../../../src/chain/transactions/transaction-record.js";
+import { TransactionRepository } from "../../../../src/chain/transactions/transaction-repository.js";
+import { NonceTaken, TransactionWriter } from "../../../../src/chain/transactions/transaction-writer.js";
+import { systemClock } from "../../../../src/platform/clock.js";
+import { notFound } from "../../../../src/platform/errors.js";
+import { StoreConflict } from "../../../../src/platform/store/store.js";
+import { MemoryStore } from "../../../support/memory-store.js";
+import { minedNonces, openBench, RECEIVER, type Bench } from "../support.js";
+
+let bench: Bench | undefined;
+const further: Transactions[] = [];
+afterEach(async () => {
+  for (const transactions of further.splice(0)) await transactions.stop();
+  await bench?.close();
+  bench = undefined;
+});
+
+const SIGNED = { state: "signed", nonce: 7, holds_nonce: true } as const;
+
+function record(parts: Partial<TransactionRecord> = {}): TransactionRecord {
+  const id = randomUUID();
+  return {
+    ...{ id, created_at: "2026-01-01T00:00:00.000Z", ref: id, description: null, contract_id: null },
+    ...{ owner_kind: "user", owner_id: "owner", network_id: "network", chain_id: 1 },
+    ...{ account_id: null, wallet_id: null, signer: null, from: RECEIVER, to: RECEIVER },
+    ...{ value: "0", data: "0x", gas: "21000", wishes: {} },
+    ...UNSENT,
+    ...parts,
+  };
+}
+
+function parts(): { readonly repository: TransactionRepository; readonly writer: TransactionWriter } {
+  const repository = new TransactionRepository({ store: new MemoryStore() });
+  return { repository, writer: new TransactionWriter({ repository, clock: systemClock }) };
+}
+
+const sign = (current: TransactionRecord): TransactionRecord => ({ ...current, ...SIGNED });
+
+it("lets one transaction of an account be signed for a nonce, of each owner and each chain", async () => {
+  const { repository, writer } = parts();
+  const others = [record({ owner_id: "other" }), record({ chain_id: 2 }), record()];
+  for (const each of others) await writer.insert(each);
+  const [ofOther, ofOtherChain, second] = others as [TransactionRecord, TransactionRecord, TransactionRecord];
+  const first = record({ ...SIGNED });
+  await writer.insert(first);
+  expect(await writer.change({ kind: "user", id: "other" }, ofOther.id, sign)).toMatchObject(SIGNED);
+  expect(await writer.change({ kind: "user", id: "owner" }, ofOtherChain.id, sign)).toMatchObject(SIGNED);
+  await expect(writer.change({ kind: "user", id: "owner" }, second.id, sign)).rejects.toThrow(NonceTaken);
+  await expect(writer.insert(record({ ...SIGNED }))).rejects.toThrow(StoreConflict);
+  expect(repository.holderOfNonce(second, 7)?.id).toBe(first.id);
+});
+
+it("keeps the nonce over further attempts and a block, and frees it with the end", async () => {
+  const { repository, writer } = parts();
+  const owner = { kind: "user", id: "owner" } as const;
+  const first = record({ ...SIGNED });
+  const second = record();
+  await writer.insert(first);
+  await writer.insert(second);
+  const attempt = { hash: "0x1", kind: "bump", signed_at: "2026-01-01T00:00:00.000Z" } as const;
+  await writer.change(owner, first.id, (current) => ({ ...current, state: "sent", attempts: [attempt] }));
+  await expect(writer.change(owner, second.id, sign)).rejects.toThrow(NonceTaken);
+  await writer.fail(owner, first.id, { code: "transaction_refused", message: "refused" });
+  expect(repository.holderOfNonce(second, 7)).toBeUndefined();
+  expect(await writer.change(owner, second.id, sign)).toMatchObject(SIGNED);
+  await expect(writer.change(owner, first.id, (current) => ({ ...current, watched: true }))).resolves.toBeDefined();
+});
+
+it("changes and ends transactions of an earlier version, which have no such record", async () => {
+  const { repository, writer } = parts();
+  const owner = { kind: "user", id: "owner" } as const;
+  const { holds_nonce: _none, ...earlier } = record({ state: "signed", nonce: 7 });
+  await writer.insert(earlier);
+  expect(await writer.change(owner, earlier.id, (current) => ({ ...current, state: "sent" }))).toBeDefined();
+  expect(repository.holderOfNonce(earlier, 7)).toBeUndefined();
+  expect(await writer.fail(owner, earlier.id, { code: "network_gone", message: "gone" })).toBeDefined();
+});
+
+it("stores no two transactions for a nonce when two processes send for one account", async () => {
+  bench = await openBench();
+  const { owner, networkId, vault, networks, log, anvil, transactions: one } = bench;
+  const other = createTransactions(
+    { pollMs: 40, patienceMs: 400, resendMs: 400 },
+    {
+      ...{ store: vault.store, vault: vault.vault, clock: systemClock, log, networks },
+      requireTenant: (_principal, { kind }) => {
+        throw notFound(kind);
+      },
+    },
+  );
+  further.push(other);
+  other.start();
+  const { id: accountId, address } = await bench.account();
+  const request = { networkId, signer: { accountId }, to: RECEIVER, value: 1n };
+  const made = await Promise.all(
+    Array.from({ length: 20 }, async (_, at) => await (at % 2 === 0 ? one : other).service.create(owner, request)),
+  );
+  for (const { id } of made) await bench.until(id, ({ state }) => state === "confirmed");
+  const mined = await minedNonces(anvil, address);
+  expect(mined.map(({ nonce }) => nonce)).toEqual(Array.from({ length: 20 }, (_, nonce) => nonce));
+});
