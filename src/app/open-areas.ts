@@ -108,6 +108,7 @@ export async function openAreas(platform: Platform): Promise<Areas> {
   );
   const chain = openChain(config, {
     store: audit.vaultStore,
+    nodes: platform.nodes,
     vault: vault.service,
     jobs,
     tasks,

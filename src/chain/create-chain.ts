@@ -10,6 +10,7 @@ import type { Events } from "../platform/events/events.js";
 import type { SubscriptionTokens } from "../platform/events/subscription-token.js";
 import type { Jobs } from "../platform/jobs/jobs.js";
 import type { Log } from "../platform/log.js";
+import type { Nodes } from "../platform/nodes/nodes.js";
 import type { ProcessTasks } from "../platform/pool/process-task.js";
 import { AllowList } from "../platform/net/address-rules.js";
 import { createEgressGuard, type EgressGuard } from "../platform/net/egress-guard.js";
@@ -18,6 +19,7 @@ import type { Store } from "../platform/store/store.js";
 import type { VaultService } from "../vault/service.js";
 import { accountHandlers } from "./accounts/account-handlers.js";
 import { TokenBalances } from "./accounts/token-balances.js";
+import { CHAIN_DUTY } from "./chain-duty.js";
 import { createConnectors, type Connectors } from "./connectors/create-connectors.js";
 import type { ContractPort } from "./contracts/contract-port.js";
 import { createContracts, type Contracts } from "./contracts/create-contracts.js";
@@ -59,6 +61,8 @@ export interface ChainOptions {
 
 export interface ChainDependencies {
   readonly store: Store;
+  /** The nodes that share the store. */
+  readonly nodes: Nodes;
   readonly vault: VaultService;
   /** Not started yet. */
   readonly jobs: Jobs;
@@ -87,7 +91,7 @@ export interface Chain {
   readonly contracts: ContractPort;
   /** What is under way, for metrics. */
   readonly figures: () => ChainFigures;
-  /** Goes on with open transactions, follows logs, probes connectors. */
+  /** Goes on with open transactions, follows logs, probes connectors, now or when it is this node's turn. */
   start(): void;
   /** Goes on with what waited for a key; to be called when the vault is unsealed. */
   wake(): void;
@@ -119,6 +123,7 @@ interface ChainParts {
 export function createChain(options: ChainOptions, dependencies: ChainDependencies): Chain {
   const parts = createParts(options, dependencies);
   const { networks, transactions, contracts, contractEvents, connectors } = parts;
+  let isStopped = false;
   for (const use of usesOf(parts)) networks.service.onDeletion(use);
   return {
     handlers: handlersOf(parts, dependencies),
@@ -126,14 +131,20 @@ export function createChain(options: ChainOptions, dependencies: ChainDependenci
     figures: () => ({ nodes: networks.nodeFigures(), openTransactions: transactions.openCount() }),
     start: () => {
       networks.start();
-      transactions.start();
-      contractEvents.start();
-      connectors.start();
+      dependencies.nodes.take(CHAIN_DUTY, () => {
+        // The duty can come to a node that is about to leave, which gives it free then.
+        if (isStopped) return;
+        networks.publish();
+        transactions.start();
+        contractEvents.start();
+        connectors.start();
+      });
     },
     wake: () => {
       transactions.wake();
     },
     stop: async () => {
+      isStopped = true;
       await contractEvents.stop();
       await connectors.stop();
       await transactions.stop();
@@ -153,7 +164,7 @@ export function createChain(options: ChainOptions, dependencies: ChainDependenci
 }
 
 function createParts(options: ChainOptions, dependencies: ChainDependencies): ChainParts {
-  const { store, vault, requireTenant, events, clock, log, subscriptionTokens } = dependencies;
+  const { store, nodes, vault, requireTenant, events, clock, log, subscriptionTokens } = dependencies;
   const guards = createGuards(options);
   const [egress, operatorEgress] = guards;
   const networks = createNetworks({ publicUrls: options.publicUrls }, { ...dependencies, egress, operatorEgress });
@@ -161,7 +172,10 @@ function createParts(options: ChainOptions, dependencies: ChainDependencies): Ch
   const heads = new HeadListeners();
   const transactions = createTransactions(
     {},
-    { store, vault, requireTenant, networks: transactionNetworks(networks.service), heads, events, clock, log },
+    {
+      ...{ store, nodes, vault, requireTenant, heads, events, clock, log },
+      networks: transactionNetworks(networks.service),
+    },
   );
   const contracts = createContracts(
     {},

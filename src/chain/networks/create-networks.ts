@@ -6,13 +6,17 @@ import type { Egress } from "../../platform/net/egress.js";
 import type { Events } from "../../platform/events/events.js";
 import type { Log } from "../../platform/log.js";
 import type { References } from "../../platform/references.js";
+import type { Nodes } from "../../platform/nodes/nodes.js";
+import { soloNodes } from "../../platform/nodes/solo-nodes.js";
 import type { Store } from "../../platform/store/store.js";
 import type { VaultService } from "../../vault/service.js";
 import { NetworkCredentials } from "./network-credentials.js";
+import { CHAIN_DUTY } from "../chain-duty.js";
 import { HeadFeeds } from "./nodes/head-feeds.js";
 import { networkHandlers } from "./network-handlers.js";
 import { NetworkNodes } from "./nodes/network-nodes.js";
-import { NetworkRepository } from "./network-repository.js";
+import { NetworkUses } from "./nodes/network-uses.js";
+import { NETWORK_TABLE, NetworkRepository } from "./network-repository.js";
 import type { networkRoutes } from "./network-routes.js";
 import { NetworkService } from "./network-service.js";
 import { NetworkStatusWatch, type StatusWatchOptions } from "./nodes/network-status.js";
@@ -26,6 +30,8 @@ interface NetworksOptions extends StatusWatchOptions {
 
 interface NetworksDependencies {
   readonly store: Store;
+  /** The nodes that share the store; this one alone unless given. */
+  readonly nodes?: Nodes;
   readonly vault: VaultService;
   /** For nodes of users. */
   readonly egress: Egress;
@@ -46,16 +52,26 @@ export interface NetworksPart {
   readonly nodeFigures: RpcPool["figures"];
   /** Starts to ask the networks in use for their status. */
   start(): void;
+  /** Publishes from now on what is asked, also of networks that other nodes use. */
+  publish(): void;
   stop(): Promise<void>;
 }
 
 /** Creates the services of networks. */
 export function createNetworks(options: NetworksOptions, dependencies: NetworksDependencies): NetworksPart {
-  const { egress, clock } = dependencies;
+  const { egress, clock, nodes = soloNodes() } = dependencies;
+  const uses = new NetworkUses({ ...dependencies, nodes });
   const repository = new NetworkRepository(dependencies);
   const credentials = new NetworkCredentials(dependencies);
   const pool = new RpcPool({ ...dependencies, repository, credentials });
-  const status = new NetworkStatusWatch(options, { ...dependencies, pool });
+  const status = new NetworkStatusWatch(options, {
+    ...dependencies,
+    pool,
+    mayPublish: () => nodes.count === 1 || nodes.has(CHAIN_DUTY),
+    onUse: (record) => {
+      uses.note(record);
+    },
+  });
   const feeds = new HeadFeeds({ egress, clock });
   const service = new NetworkService({
     repository,
@@ -69,13 +85,22 @@ export function createNetworks(options: NetworksOptions, dependencies: NetworksD
     publicRecords: publicNetworks(options.publicUrls),
   });
   dependencies.references.provide("network", (owner, id) => service.find(owner, id));
-  const nodes = new NetworkNodes({ networks: service, repository, pool, egress, clock });
+  nodes.onChange(NETWORK_TABLE, (keys) => {
+    for (const key of keys) service.forget(String(key.at(-1)));
+  });
+  const networkNodes = new NetworkNodes({ networks: service, repository, pool, egress, clock });
   return {
     service,
-    handlers: networkHandlers({ ...dependencies, networks: service, nodes, status }),
+    handlers: networkHandlers({ ...dependencies, networks: service, nodes: networkNodes, status }),
     nodeFigures: () => pool.figures(),
     start: () => {
       status.start();
+    },
+    publish: () => {
+      uses.listen((owner, id) => {
+        const record = service.used(owner, id);
+        if (record !== undefined) status.watch(record);
+      });
     },
     stop: async () => {
       await status.stop();

@@ -19,6 +19,9 @@ export type NodeRecord = {
   readonly config: Readonly<Record<string, string | number | boolean | null>>;
 };
 
+/** The table of networks, of whose changes other nodes tell. */
+export const NETWORK_TABLE = "chain_network";
+
 export class NetworkRepository {
   readonly #store: Store;
   readonly #networks: Table<NetworkRecord, "owner" | "shared", "shared">;
@@ -28,7 +31,7 @@ export class NetworkRepository {
     this.#store = dependencies.store;
     this.#networks = defineTable<NetworkRecord, "owner" | "shared", "shared">(
       {
-        name: "chain_network",
+        name: NETWORK_TABLE,
         key: (network) => [...keyOfOwner(network), network.id],
         indexes: {
           owner: keyOfOwner,

@@ -65,6 +65,17 @@ export class NetworkService implements Networks, HintingNetworks {
     return found;
   }
 
+  /** Returns a network that another node uses, by its owner; undefined when it is gone. */
+  used(owner: Subject | null, id: string): NetworkRecord | undefined {
+    return owner === null ? this.#publicById.get(id) : this.#dependencies.repository.find(owner, id)?.value;
+  }
+
+  /** Forgets what is kept in memory of a network that was changed or deleted. */
+  forget(id: string): void {
+    this.#dependencies.pool.forget(id);
+    this.#dependencies.status.forget(id);
+  }
+
   /** Returns the client of a network's nodes, and counts as a use of it. */
   rpc(record: NetworkRecord): Rpc {
     const rpc = this.#dependencies.pool.rpc(record);
@@ -140,8 +151,7 @@ export class NetworkService implements Networks, HintingNetworks {
       const unused = key === undefined ? {} : this.#dependencies.credentials.deletion(owner, before ?? null);
       await this.#dependencies.repository.update(current, { ...checked, ...place }, commit, unused);
     });
-    this.#dependencies.pool.forget(id);
-    this.#dependencies.status.forget(id);
+    this.forget(id);
   }
 
   /**
@@ -158,8 +168,7 @@ export class NetworkService implements Networks, HintingNetworks {
       const unused = this.#dependencies.credentials.deletion(owner, current.value.rpc_secret ?? null);
       await this.#dependencies.repository.commit(mergeCommits(this.#dependencies.repository.deletion(current), unused));
     });
-    this.#dependencies.pool.forget(id);
-    this.#dependencies.status.forget(id);
+    this.forget(id);
   }
 
   /** Returns false when the network is not one that another shares with the subject. Throws `network_in_use`. */

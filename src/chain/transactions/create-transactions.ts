@@ -5,6 +5,8 @@ import type { RequireTenant } from "../../platform/auth/said-owner.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
 import type { Events } from "../../platform/events/events.js";
 import type { Log } from "../../platform/log.js";
+import type { Nodes } from "../../platform/nodes/nodes.js";
+import { soloNodes } from "../../platform/nodes/solo-nodes.js";
 import type { Store } from "../../platform/store/store.js";
 import type { VaultService } from "../../vault/service.js";
 import { Accounts } from "../accounts/accounts.js";
@@ -21,6 +23,9 @@ import { Replacements } from "./sending/replacements.js";
 import { TransactionRepository } from "./transaction-repository.js";
 import { SelfSigned } from "./self-signed.js";
 import { TransactionService } from "./transaction-service.js";
+import type { SendingRequests } from "./holder/sending-requests.js";
+import { shareSending } from "./holder/share-sending.js";
+import { SharedProgress } from "./holder/shared-progress.js";
 import { TransactionSigning } from "./transaction-signing.js";
 import { Wallets } from "../accounts/wallets.js";
 
@@ -40,6 +45,8 @@ export interface TransactionsOptions {
 
 export interface TransactionsDependencies {
   readonly store: Store;
+  /** The nodes that share the store; this one alone unless given. */
+  readonly nodes?: Nodes;
   readonly vault: VaultService;
   readonly networks: TransactionNetworks;
   readonly requireTenant: RequireTenant;
@@ -53,6 +60,8 @@ export interface TransactionsDependencies {
 export interface Transactions {
   /** Also the submissions for the other parts of the area. */
   readonly service: TransactionService;
+  /** On any node; the two below are for the one that sends. */
+  readonly requests: SendingRequests;
   readonly replacements: Replacements;
   readonly selfSigned: SelfSigned;
   readonly accounts: Accounts;
@@ -60,7 +69,10 @@ export interface Transactions {
   readonly handlers: HandlersFor<typeof transactionRoutes>;
   /** Transactions whose end is not known yet: they wait to be sent, or for their block. */
   readonly openCount: () => number;
-  /** Goes on with what was open when the server ended; to be called once all listeners are added. */
+  /**
+   * Goes on with what was open when the server ended, or the node that sent before; to be called once all listeners are
+   * added, and on one of several nodes only.
+   */
   start(): void;
   /** Goes on with what waited for the vault; to be called when the vault is unsealed. */
   wake(): void;
@@ -94,10 +106,12 @@ export function createTransactions(options: TransactionsOptions, dependencies: T
     },
     { repository, writer, fees, signing, networks, onHead: (networkId) => heads?.notify(networkId), clock, log },
   );
+  const nodes = dependencies.nodes ?? soloNodes();
   const service = new TransactionService({
     repository,
     writer,
     queues,
+    progress: new SharedProgress({ store, nodes, repository, queues }),
     gas: new GasEstimates({ clock }),
     signing,
     accounts,
@@ -105,22 +119,25 @@ export function createTransactions(options: TransactionsOptions, dependencies: T
   });
   const replacements = new Replacements({ service, writer, queues, fees, signing, networks });
   const selfSigned = new SelfSigned({ service, repository, writer, queues, networks });
+  const sending = shareSending({ store, nodes, repository, queues, service, replacements, selfSigned, log });
+  const { requests } = sending;
   return {
     service,
+    requests,
     replacements,
     selfSigned,
     accounts,
     wallets,
-    handlers: transactionHandlers({ ...dependencies, transactions: service, replacements, selfSigned }),
+    handlers: transactionHandlers({ ...dependencies, transactions: service, requests }),
     openCount: () => queues.openCount,
     start: () => {
-      queues.start();
+      sending.begin();
     },
     wake: () => {
       queues.wake();
     },
     stop: async () => {
-      await queues.stop();
+      await sending.stop();
     },
     purge: async (owner) => {
       await service.purge(owner);

@@ -39,19 +39,52 @@ export class SelfSigned {
   }
 
   /**
+   * Checks signed bytes as far as no node is needed.
+   * @throws not_found, transaction_invalid, out_of_gas
+   */
+  check(owner: Subject, input: BroadcastTransactionInput): void {
+    this.#recordOf(owner, input, newId());
+  }
+
+  /**
    * Stores signed bytes, sends them and returns the transaction.
+   * @param id of the transaction; a new one unless given
    * @throws transaction_invalid, out_of_gas, nonce_in_use, ref_taken
    * @throws transaction_refused, insufficient_funds when the node refuses the bytes
    */
-  async broadcast(owner: Subject, input: BroadcastTransactionInput): Promise<TransactionJson> {
-    const { service, writer, queues, networks } = this.#dependencies;
+  async broadcast(owner: Subject, input: BroadcastTransactionInput, id = newId()): Promise<TransactionJson> {
+    const { service, writer, queues } = this.#dependencies;
+    const { record, raw, nonce } = this.#recordOf(owner, input, id);
+    const { queue, queued } = await queues.queueFor(record).reserving(nonce, async () => {
+      await insertWithRef(this.#dependencies, record);
+      return queues.adopt(record);
+    });
+    const { outcome, refusal } = await queue.sendFirst(queued, raw);
+    if (refusal === undefined || outcome === "accepted" || outcome === "later" || outcome === "unexplained")
+      return service.get(owner, id);
+    const fault = refusalFault(outcome, refusal);
+    await writer.fail(owner, id, fault, {
+      isInvalid: outcome === "invalid" && !queued.state.mayBeInPool,
+    });
+    queue.release(queued, { isUsed: false });
+    queues.forget(queued);
+    throw new AppError(outcome === "insufficient_funds" ? "insufficient_funds" : "transaction_refused", {
+      message: fault.message,
+    });
+  }
+
+  #recordOf(
+    owner: Subject,
+    input: BroadcastTransactionInput,
+    id: string,
+  ): { readonly record: TransactionRecord; readonly raw: string; readonly nonce: number } {
+    const { writer, networks } = this.#dependencies;
     const network = networks.find(owner, input.network_id);
     const raw = input.raw_transaction.toLowerCase();
     const { chainId, lists, ...members } = readSigned(raw);
     if (chainId !== network.chainId)
       throw invalid(`is for chain ${String(chainId ?? "none")}, not for ${String(network.chainId)}`);
     requireGasBeforeExecution(BigInt(members.gas), { ...members, lists });
-    const id = newId();
     const now = writer.now();
     const hash = `0x${Buffer.from(keccak256(bytesOf(raw))).toString("hex")}`;
     const { fees, ...rest } = members;
@@ -76,22 +109,7 @@ export class SelfSigned {
       hash,
       attempts: [{ hash, kind: "first", signed_at: now, ...fees, raw }],
     };
-    const { queue, queued } = await queues.queueFor(record).reserving(members.nonce, async () => {
-      await insertWithRef(this.#dependencies, record);
-      return queues.adopt(record);
-    });
-    const { outcome, refusal } = await queue.sendFirst(queued, raw);
-    if (refusal === undefined || outcome === "accepted" || outcome === "later" || outcome === "unexplained")
-      return service.get(owner, id);
-    const fault = refusalFault(outcome, refusal);
-    await writer.fail(owner, id, fault, {
-      isInvalid: outcome === "invalid" && !queued.state.mayBeInPool,
-    });
-    queue.release(queued, { isUsed: false });
-    queues.forget(queued);
-    throw new AppError(outcome === "insufficient_funds" ? "insufficient_funds" : "transaction_refused", {
-      message: fault.message,
-    });
+    return { record, raw, nonce: members.nonce };
   }
 }
 

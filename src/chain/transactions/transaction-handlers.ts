@@ -7,23 +7,20 @@ import { withRevert } from "../contracts/reverts.js";
 import type { SignerChoice, SubmissionRequest } from "./submission-port.js";
 import type { transactionRoutes } from "./transaction-routes.js";
 import type { CreateTransactionInput } from "./transaction-schemas.js";
-import type { Replacements } from "./sending/replacements.js";
-import type { SelfSigned } from "./self-signed.js";
+import type { SendingRequests } from "./holder/sending-requests.js";
 import type { TransactionService } from "./transaction-service.js";
 import { readQuantity } from "./request-quantities.js";
 
 export interface TransactionHandlerDependencies {
   readonly transactions: TransactionService;
-  readonly replacements: Replacements;
-  readonly selfSigned: SelfSigned;
+  readonly requests: SendingRequests;
   readonly requireTenant: RequireTenant;
 }
 
 /** Returns the handlers of the routes of transactions. */
 export function transactionHandlers({
   transactions,
-  replacements,
-  selfSigned,
+  requests,
   requireTenant,
 }: TransactionHandlerDependencies): HandlersFor<typeof transactionRoutes> {
   return {
@@ -39,7 +36,7 @@ export function transactionHandlers({
       return { status: 201, body: made, headers: locationOf(made) };
     },
     broadcastTransaction: async ({ principal, body }) => {
-      const made = await selfSigned.broadcast(
+      const made = await requests.broadcast(
         saidOwner(principal, body, { permissions: ["create"], requireTenant }),
         body,
       );
@@ -48,11 +45,11 @@ export function transactionHandlers({
     getTransaction: ({ principal, params }) => ({ status: 200, body: transactions.get(principal.subject, params.id) }),
     bumpTransaction: async ({ principal, params, body }) => ({
       status: 202,
-      body: await replacements.bump(principal.subject, params.id, body ?? {}),
+      body: await requests.bump(principal.subject, params.id, body ?? {}),
     }),
     cancelTransaction: async ({ principal, params }) => ({
       status: 202,
-      body: await replacements.cancel(principal.subject, params.id),
+      body: await requests.cancel(principal.subject, params.id),
     }),
   };
 }

@@ -15,7 +15,8 @@ import {
 import type { TransactionFilters } from "./transaction-schemas.js";
 import { ownerOf, statusOf, type TransactionRecord } from "./transaction-record.js";
 
-const TABLE = "chain_transaction";
+/** The table of transactions, of whose changes other nodes tell. */
+export const TRANSACTION_TABLE = "chain_transaction";
 /** Read in one turn of the event loop when an owner has too many that are looked for. */
 const DROPPED_AT_ONCE = 16;
 /** Transactions of the same bytes that are compared: each was refused but the last. */
@@ -39,7 +40,7 @@ export class TransactionRepository {
     this.#store = dependencies.store;
     this.#table = defineTable<TransactionRecord, Index, "ref" | "nonce">(
       {
-        name: TABLE,
+        name: TRANSACTION_TABLE,
         key: (record) => [...ownerKey(ownerOf(record)), record.id],
         indexes: {
           owner: (record) => ownerKey(ownerOf(record)),
@@ -65,6 +66,11 @@ export class TransactionRepository {
     return this.#table.get([...ownerKey(owner), id]);
   }
 
+  /** Returns the transaction of a whole key of the store. */
+  at([, ...key]: StoreKey): StoreRecord<TransactionRecord> | undefined {
+    return this.#table.get(key);
+  }
+
   /** Returns a transaction by its ref. */
   findByRef(owner: Subject, ref: string): StoreRecord<TransactionRecord> | undefined {
     return this.#table.findBy("ref", [...ownerKey(owner), ref]);
@@ -84,6 +90,11 @@ export class TransactionRepository {
   /** Returns everything that is still to be sent or watched, account by account. */
   open(): TransactionRecord[] {
     return this.#table.list("open", []).rows;
+  }
+
+  /** Returns how many transactions of an address are still to be sent or watched, those of all owners. */
+  openCount({ chain_id: chainId, from }: NonceAccount): number {
+    return this.#table.count("open", [chainId, from]);
   }
 
   /** Returns true when a transaction ended without a block and may be in one all the same. */

@@ -20,6 +20,7 @@ import type { GasEstimates, GasRequest } from "./fees/gas.js";
 import { requireIntrinsicGas } from "./fees/intrinsic-gas.js";
 import { nonceInUse } from "./sending/nonce-queue.js";
 import type { NonceQueues } from "./sending/nonce-queues.js";
+import type { SharedProgress } from "./holder/shared-progress.js";
 import { readInteger } from "./node-values.js";
 import { receiptOnWire } from "./receipts.js";
 import { simulatedReturn } from "./simulation.js";
@@ -37,7 +38,8 @@ import type { TransactionSigning } from "./transaction-signing.js";
 export interface TransactionServiceDependencies {
   readonly repository: TransactionRepository;
   readonly writer: TransactionWriter;
-  readonly queues: NonceQueues;
+  readonly queues: Pick<NonceQueues, "add" | "drop">;
+  readonly progress: SharedProgress;
   readonly gas: GasEstimates;
   readonly signing: TransactionSigning;
   readonly accounts: Accounts;
@@ -117,7 +119,7 @@ export class TransactionService implements Submissions {
 
   #inList(record: TransactionRecord): TransactionJson {
     const { broadcastAt, sendFault } =
-      (record.block === null ? this.#dependencies.queues.progressOf(record) : undefined) ?? {};
+      (record.block === null ? this.#dependencies.progress.of(record) : undefined) ?? {};
     const sent =
       record.state === "signed" && broadcastAt !== undefined
         ? ({ state: "sent", broadcast_at: broadcastAt } as const)
@@ -135,20 +137,8 @@ export class TransactionService implements Submissions {
         return page;
       });
       if (records.length === 0) return;
-      for (const { value } of records) this.#dequeue(value);
+      for (const { value } of records) this.#dependencies.queues.drop(value.id);
     }
-  }
-
-  #dequeue(record: TransactionRecord): void {
-    const { queues } = this.#dependencies;
-    const queue = queues.queueFor(record);
-    const queued = queue.find(record.id);
-    queue.withdraw(record.id);
-    if (queued !== undefined) {
-      queue.release(queued, { isUsed: true });
-      queues.forget(queued);
-    }
-    queues.forgetId(record.id);
   }
 
   async #store(
@@ -213,20 +203,20 @@ export class TransactionService implements Submissions {
     from: string,
     nonce: number | undefined,
   ): Promise<void> {
-    const queue = this.#dependencies.queues.queueFor({
+    const room = this.#dependencies.progress.roomOf({
       chain_id: network.chainId,
       from,
       owner_kind: owner.kind,
       owner_id: owner.id,
     });
-    if (queue.waiting >= WAITING_MAX)
+    if (room.waiting >= WAITING_MAX)
       throw new AppError("overloaded", {
         message: "too many transactions of the account are waiting",
         retryAfterSec: 5,
       });
     if (nonce === undefined) return;
-    await requireNear(network, from, nonce, queue.waiting + queue.entries().length);
-    if (queue.holds(nonce)) throw nonceInUse();
+    await requireNear(network, from, nonce, room.open);
+    if (room.holds(nonce)) throw nonceInUse();
   }
 
   async #estimate(network: TransactionNetwork, call: GasRequest): Promise<bigint> {
@@ -242,7 +232,7 @@ export class TransactionService implements Submissions {
   }
 
   readonly #depth: Depth = (record) => {
-    const head = this.#dependencies.queues.headOf(record.network_id);
+    const head = this.#dependencies.progress.headOf(record.network_id);
     return record.block === null || head === undefined ? null : Math.max(0, head - record.block + 1);
   };
 }

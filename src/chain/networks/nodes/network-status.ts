@@ -1,6 +1,6 @@
 /**
- * The state of networks: asked of their nodes, and published when it changes. Only networks in use are asked in the
- * background, so that a stored URL alone makes no traffic.
+ * The state of networks: asked of their nodes, and published when it changes, by one of the server's own nodes. Only
+ * networks in use are asked in the background, so that a stored URL alone makes no traffic.
  */
 import { LRUCache } from "lru-cache";
 import { isoTimestamp, type Clock } from "../../../platform/clock.js";
@@ -22,6 +22,10 @@ export interface StatusWatchOptions {
 interface StatusWatchDependencies {
   readonly pool: RpcPool;
   readonly events: Events;
+  /** Whether this node publishes changes. */
+  readonly mayPublish: () => boolean;
+  /** Called when a network is used. */
+  readonly onUse: (record: NetworkRecord) => void;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -76,6 +80,12 @@ export class NetworkStatusWatch {
 
   /** Called when a network is used: its nodes are asked in the background for a while. */
   touch(record: NetworkRecord): void {
+    this.#dependencies.onUse(record);
+    this.watch(record);
+  }
+
+  /** Asks the nodes of a network in the background for a while, because another node of the server uses it. */
+  watch(record: NetworkRecord): void {
     const usedAtMs = this.#dependencies.clock.monotonicMs();
     const watched = this.#watched.get(record.id);
     if (watched !== undefined) Object.assign(watched, { record, usedAtMs });
@@ -99,6 +109,7 @@ export class NetworkStatusWatch {
 
   /** Asks the nodes now. Failures of the nodes are part of the status and reject nothing. */
   async status(record: NetworkRecord): Promise<NetworkStatusJson> {
+    this.#dependencies.onUse(record);
     const now = this.#dependencies.clock.monotonicMs();
     const asked = this.#asked.get(record.id);
     if (asked !== undefined && now - asked.atMs < FRESH_MS) return await asked.status;
@@ -174,7 +185,7 @@ export class NetworkStatusWatch {
     const observed_at = isoTimestamp(this.#dependencies.clock.nowMs());
     try {
       const rpc = this.#dependencies.pool.rpc(record);
-      this.touch(record);
+      this.watch(record);
       const options = { timeoutMs: ASK_TIMEOUT_MS };
       const [block, syncing, peers, version] = await Promise.all([
         rpc.request("eth_getBlockByNumber", ["latest", false], options).then(readBlock),
@@ -218,6 +229,7 @@ export class NetworkStatusWatch {
   /** Publishes a change of state. New blocks are not published, because they would be most of the stored events. */
   async #publish(record: NetworkRecord, status: NetworkStatusJson): Promise<void> {
     const watched = this.#watched.get(record.id);
+    if (!this.#dependencies.mayPublish()) return;
     const code = status.state === "running" ? "" : (status.last_error?.code ?? "");
     const summary = `${status.state} ${String(status.syncing)} ${code}`;
     if (watched === undefined || watched.published === summary) return;

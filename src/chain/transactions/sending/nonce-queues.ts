@@ -1,18 +1,19 @@
 /**
  * The nonce queues of all accounts and the watches of all networks: made from the open transactions of the store at
- * start, and as transactions come.
+ * start, and as transactions come. Of several nodes on one store, one has them; the queues of the others never start.
  */
 import type { Clock } from "../../../platform/clock.js";
 import { newId } from "../../../platform/ids.js";
 import type { Log } from "../../../platform/log.js";
+import type { StoreKey } from "../../../platform/store/store.js";
 import type { FeePolicy } from "../fees/fees.js";
 import { EndedWatch } from "../following/ended-watch.js";
 import { Inclusions } from "../following/inclusions.js";
 import { ReceiptReader } from "../following/receipt-reader.js";
 import { TransactionWatch, type TransactionWatchOptions } from "../following/transaction-watch.js";
 import type { TransactionNetworks } from "../transaction-ports.js";
-import { UNSENT, type TransactionRecord } from "../transaction-record.js";
-import type { TransactionRepository } from "../transaction-repository.js";
+import { UNSENT, type TransactionFault, type TransactionRecord } from "../transaction-record.js";
+import type { NonceAccount, TransactionRepository } from "../transaction-repository.js";
 import type { TransactionSigning } from "../transaction-signing.js";
 import type { TransactionWriter } from "../transaction-writer.js";
 import { NonceQueue } from "./nonce-queue.js";
@@ -54,6 +55,7 @@ export class NonceQueues {
   readonly #ended: EndedWatch;
   readonly #stop = new AbortController();
   #timer: NodeJS.Timeout | undefined;
+  #isStarted = false;
 
   constructor(options: TransactionWatchOptions, dependencies: NonceQueuesDependencies) {
     this.#options = options;
@@ -106,6 +108,7 @@ export class NonceQueues {
 
   /** Takes up what was open when the server ended: the same bytes are sent again, in the order of nonces. */
   start(): void {
+    this.#isStarted = true;
     const signed = new Map<NonceQueue, QueuedTransaction[]>();
     for (const record of this.#dependencies.repository.open()) {
       const { queued, queue } = this.#restore(record);
@@ -134,10 +137,38 @@ export class NonceQueues {
     ]);
   }
 
-  /** Takes a stored transaction that waits for its nonce. */
+  /** Whether this node sends transactions. Before, its queues are empty. */
+  get isStarted(): boolean {
+    return this.#isStarted;
+  }
+
+  /** Takes a stored transaction that waits for its nonce, unless another node does, or it came with the start. */
   add(record: TransactionRecord): void {
+    if (!this.#isStarted || this.#open.has(record.id)) return;
     const { queued, queue } = this.#queue(record, { isRestored: false });
     queue.add(queued);
+  }
+
+  /**
+   * Takes up the transactions that other nodes have stored, and drops those that they have deleted.
+   * @param keys of records that were changed
+   */
+  takeUp(keys: readonly StoreKey[]): void {
+    if (!this.#isStarted || this.#context.isStopped()) return;
+    for (const key of keys) {
+      const record = this.#dependencies.repository.at(key)?.value;
+      if (record === undefined) this.drop(String(key.at(-1)));
+      else if (record.state === "created") this.add(record);
+    }
+  }
+
+  /** Drops a transaction whose record was deleted. What nodes have taken cannot be taken back. */
+  drop(id: string): void {
+    const open = this.#open.get(id);
+    if (open === undefined) return;
+    const { queued, queue } = open;
+    if (!queue.withdraw(id)) queue.release(queued, { isUsed: true });
+    this.forget(queued);
   }
 
   /** Takes a stored transaction that its caller signed. */
@@ -149,12 +180,7 @@ export class NonceQueues {
   }
 
   /** Returns the queue of an account, made when there is none. */
-  queueFor({
-    chain_id: chainId,
-    from,
-    owner_kind: kind,
-    owner_id: owner,
-  }: Pick<TransactionRecord, "chain_id" | "from" | "owner_kind" | "owner_id">): NonceQueue {
+  queueFor({ chain_id: chainId, from, owner_kind: kind, owner_id: owner }: NonceAccount): NonceQueue {
     const name = `${String(chainId)} ${from} ${kind} ${owner}`;
     const present = this.#queues.get(name);
     if (present !== undefined) return present;
@@ -191,6 +217,18 @@ export class NonceQueues {
   /** Returns the number of the newest block of a network that was seen; undefined when none was. */
   headOf(networkId: string): number | undefined {
     return this.#watches.get(networkId)?.head;
+  }
+
+  /** Returns the ids of the networks whose chains are watched, each with the number of its newest block. */
+  heads(): (readonly [networkId: string, head: number])[] {
+    return [...this.#watches].flatMap(([id, { head }]) => (head === undefined ? [] : [[id, head] as const]));
+  }
+
+  /** Returns the ids of the open transactions that cannot be signed or sent at present, each with the reason. */
+  sendFaults(): (readonly [id: string, fault: TransactionFault])[] {
+    return [...this.#open].flatMap(([id, { queued }]) =>
+      queued.state.sendFault === undefined ? [] : [[id, queued.state.sendFault] as const],
+    );
   }
 
   /** Goes on with what waits in all queues. */

@@ -1,0 +1,163 @@
+/** What a node asks of the one that sends: outcomes, limits of time, and what a node that ended has left. */
+import { randomUUID } from "node:crypto";
+import { expect, it } from "vitest";
+import { AskedWishes } from "../../../../src/chain/transactions/holder/asked-wishes.js";
+import { CarriedOutWishes } from "../../../../src/chain/transactions/holder/carried-out-wishes.js";
+import { WISH_TABLE, type Wish, type WishRecord } from "../../../../src/chain/transactions/holder/wish-records.js";
+import { AppError } from "../../../../src/platform/errors.js";
+import type { Nodes } from "../../../../src/platform/nodes/nodes.js";
+import { soloNodes } from "../../../../src/platform/nodes/solo-nodes.js";
+import type { StoreKey } from "../../../../src/platform/store/store.js";
+import { MemoryStore } from "../../../support/memory-store.js";
+import { recordedLog } from "../../../support/silent-log.js";
+import { failsWith } from "../support.js";
+
+const OWNER = { kind: "user", id: randomUUID() } as const;
+const CANCEL: Wish = { kind: "cancel", transaction_id: randomUUID() };
+const BROADCAST: Wish = { kind: "broadcast", input: { network_id: randomUUID(), raw_transaction: "0x02" } };
+
+/** Nodes over one store in memory, which tells each of the others' commits, and takes none of those that were given up. */
+class Pair {
+  readonly store = new MemoryStore();
+  readonly dead = new Set<string>();
+  readonly #listeners = new Map<string, ((keys: readonly StoreKey[]) => void)[]>();
+
+  node(name: string): { readonly store: MemoryStore; readonly nodes: Nodes } {
+    const { store, dead } = this;
+    const commit: MemoryStore["commit"] = async (change) => {
+      if (dead.has(name)) throw new AppError("conflict", { message: "given up" });
+      await store.commit(change);
+      const keys = [...(change.puts ?? []).map(({ key }) => key), ...(change.deletes ?? [])];
+      for (const [other, listeners] of this.#listeners)
+        if (other !== name) for (const listener of listeners) listener(keys);
+    };
+    const seen = new Proxy(store, {
+      get: (target, member) => {
+        const value: unknown = member === "commit" ? commit : Reflect.get(target, member, target);
+        return typeof value === "function" ? (value.bind(target) as unknown) : value;
+      },
+    });
+    const nodes: Nodes = {
+      ...soloNodes(),
+      incarnation: name,
+      isAlive: (other) => !dead.has(other),
+      onChange: (_table, listener) => {
+        this.#listeners.set(name, [...(this.#listeners.get(name) ?? []), listener]);
+        return () => undefined;
+      },
+    };
+    return { store: seen, nodes };
+  }
+}
+
+function asked(pair: Pair, waitMs: number): AskedWishes {
+  return new AskedWishes({ waitMs }, { ...pair.node("asking"), log: recordedLog() });
+}
+
+function carriedOut(
+  pair: Pair,
+  name: string,
+  more: Partial<ConstructorParameters<typeof CarriedOutWishes>[0]> = {},
+): CarriedOutWishes {
+  return new CarriedOutWishes({
+    ...pair.node(name),
+    carryOut: async () => await Promise.resolve(),
+    hasTransaction: () => false,
+    onSettled: () => undefined,
+    log: recordedLog(),
+    ...more,
+  });
+}
+
+const wishes = (pair: Pair): WishRecord[] => pair.store.range<WishRecord>([WISH_TABLE]).map(({ value }) => value);
+
+it("tells the outcome, or the error with all of its members, and leaves no record", async () => {
+  const pair = new Pair();
+  const wanting = asked(pair, 10_000);
+  const done: Wish[] = [];
+  const holder = carriedOut(pair, "holder", {
+    carryOut: async (_owner, wish) => {
+      done.push(wish);
+      if (wish.kind === "cancel") return;
+      await Promise.reject(new AppError("overloaded", { message: "busy", retryAfterSec: 7 }));
+    },
+  });
+  holder.begin();
+  await wanting.ask(OWNER, CANCEL);
+  await expect(wanting.ask(OWNER, BROADCAST)).rejects.toMatchObject({
+    ...{ code: "overloaded", message: "busy", retryAfterSec: 7 },
+  });
+  expect(done).toEqual([CANCEL, BROADCAST]);
+  await holder.stop();
+  expect(wishes(pair)).toEqual([]);
+});
+
+it("says that nothing was done when no node began in time, and nothing is done later", async () => {
+  const pair = new Pair();
+  const { code, message } = await failsWith(asked(pair, 50).ask(OWNER, CANCEL));
+  expect(code).toBe("overloaded");
+  expect(message).toContain("nothing was done, and nothing will be");
+  const done: Wish[] = [];
+  const holder = carriedOut(pair, "holder", {
+    carryOut: async (_owner, wish) => await Promise.resolve(void done.push(wish)),
+  });
+  holder.begin();
+  await holder.stop();
+  expect(done).toEqual([]);
+});
+
+it("says that the outcome is unknown when a node began and did not end in time", async () => {
+  const pair = new Pair();
+  let end: () => void = () => undefined;
+  const holder = carriedOut(pair, "holder", {
+    carryOut: async () =>
+      await new Promise((resolve) => {
+        end = resolve;
+      }),
+  });
+  holder.begin();
+  expect((await failsWith(asked(pair, 50).ask(OWNER, CANCEL))).code).toBe("outcome_unknown");
+  end();
+  await holder.stop();
+  expect(wishes(pair)).toEqual([]);
+});
+
+it("has the next node answer for what the one before had begun, and begin with signed bytes that are not stored", async () => {
+  const pair = new Pair();
+  const wanting = asked(pair, 10_000);
+  const stuck = carriedOut(pair, "before", { carryOut: async () => await new Promise(() => undefined) });
+  stuck.begin();
+  const cancel = failsWith(wanting.ask(OWNER, CANCEL));
+  const lost = wanting.ask(OWNER, BROADCAST);
+  const stored = wanting.ask(OWNER, BROADCAST);
+  await expect.poll(() => wishes(pair).filter(({ taken_by: by }) => by === "before").length).toBe(3);
+  const kept = wishes(pair).find(({ wish }) => wish.kind === "broadcast")?.id;
+  pair.dead.add("before");
+  const done: string[] = [];
+  const next = carriedOut(pair, "next", {
+    carryOut: async (_owner, _wish, id) => await Promise.resolve(void done.push(id)),
+    hasTransaction: (_owner, id) => id === kept,
+  });
+  next.begin();
+  expect((await cancel).code).toBe("outcome_unknown");
+  const ids = await Promise.all([lost, stored]);
+  await next.stop();
+  expect(done).toEqual(ids.filter((id) => id !== kept));
+});
+
+it("deletes what nobody waits for", async () => {
+  const pair = new Pair();
+  const wanting = asked(pair, 100);
+  const gone = failsWith(wanting.ask(OWNER, CANCEL));
+  await expect.poll(() => wishes(pair).length).toBe(1);
+  pair.dead.add("asking");
+  const done: Wish[] = [];
+  const holder = carriedOut(pair, "holder", {
+    carryOut: async (_owner, wish) => await Promise.resolve(void done.push(wish)),
+  });
+  holder.begin();
+  await holder.stop();
+  expect(wishes(pair)).toEqual([]);
+  expect(done).toEqual([]);
+  await gone;
+});
