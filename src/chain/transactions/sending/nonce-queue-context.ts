@@ -28,7 +28,9 @@ export interface NonceQueueContext {
   /** Drops a transaction that has ended. */
   readonly forget: (queued: QueuedTransaction) => void;
   /** Takes up the transaction that has a nonce in the store and that no queue has; false when there is none. */
-  readonly takeUp: (account: QueuedTransaction, nonce: number) => boolean;
+  readonly takeUpHolder: (account: QueuedTransaction, nonce: number) => boolean;
+  /** Takes up a dropped transaction whose signature is in the store although its commit failed. */
+  readonly takeUpSigned: (queued: QueuedTransaction) => void;
   /** Sends an empty transaction with a nonce that no open transaction holds and later nonces wait for. */
   readonly fillGap: (template: QueuedTransaction, nonce: number) => Promise<void>;
 }

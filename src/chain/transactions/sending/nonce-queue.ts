@@ -251,6 +251,7 @@ export class NonceQueue {
       if (attempt === undefined) {
         this.#slots.release(nonceOf(queued), queued, { isUsed: false });
         this.#context.forget(queued);
+        this.#context.takeUpSigned(queued);
         return undefined;
       }
       this.#context.watch(queued);
@@ -269,7 +270,7 @@ export class NonceQueue {
     if (error instanceof NonceTaken) {
       // That transaction's end is on its way to the store, or could not be recorded and comes again.
       await Promise.all(this.#ending);
-      if (!this.#context.takeUp(queued, nonce)) this.#pausedUntilMs = this.#context.nowMs() + SHORT_PAUSE_MS;
+      if (!this.#context.takeUpHolder(queued, nonce)) this.#pausedUntilMs = this.#context.nowMs() + SHORT_PAUSE_MS;
       this.#waiting.unshift(queued);
     } else if (error instanceof AppError && error.status < 500 && !areFeesTooLow) {
       await this.#giveUp(queued, faultOf(error));

@@ -18,7 +18,7 @@ import type { TransactionSigning } from "../transaction-signing.js";
 import type { TransactionWriter } from "../transaction-writer.js";
 import { NonceQueue } from "./nonce-queue.js";
 import type { NonceQueueContext } from "./nonce-queue-context.js";
-import { queuedTransaction, type QueuedTransaction, type QueueState } from "./queued-transaction.js";
+import { queuedTransaction, setAttempts, type QueuedTransaction, type QueueState } from "./queued-transaction.js";
 
 export interface NonceQueuesDependencies {
   readonly repository: TransactionRepository;
@@ -81,7 +81,11 @@ export class NonceQueues {
       forget: (queued) => {
         this.forget(queued);
       },
-      takeUp: (account, nonce) => this.#takeUp(account, nonce),
+      takeUpHolder: (account, nonce) => this.#takeUpHolder(account, nonce),
+      takeUpSigned: ({ owner, id }) => {
+        const record = writer.find(owner, id)?.value;
+        if (record?.state === "signed") this.#takeUpSigned(record);
+      },
       fillGap: async (template, nonce) => {
         await this.#fillGap(template, nonce);
       },
@@ -150,7 +154,8 @@ export class NonceQueues {
   }
 
   /**
-   * Takes up the transactions that other nodes have stored, and drops those that they have deleted.
+   * Takes up the transactions that other nodes have stored, and drops those that they have deleted. So it does with
+   * what this node has stored by commits that were answered as failed, since the database could not say otherwise.
    * @param keys of records that were changed
    */
   takeUp(keys: readonly StoreKey[]): void {
@@ -159,6 +164,8 @@ export class NonceQueues {
       const record = this.#dependencies.repository.at(key)?.value;
       if (record === undefined) this.drop(String(key.at(-1)));
       else if (record.state === "created") this.add(record);
+      else if (record.state === "signed") this.#takeUpSigned(record);
+      this.#noteAttempts(record);
     }
   }
 
@@ -173,6 +180,8 @@ export class NonceQueues {
 
   /** Takes a stored transaction that its caller signed. */
   adopt(record: TransactionRecord): { readonly queue: NonceQueue; readonly queued: QueuedTransaction } {
+    const present = this.#open.get(record.id);
+    if (present !== undefined) return present;
     const { queued, queue } = this.#queue(record, { isRestored: false });
     queue.adopt(queued);
     this.#context.watch(queued);
@@ -258,7 +267,7 @@ export class NonceQueues {
     return { queued, queue };
   }
 
-  #takeUp({ owner, id }: QueuedTransaction, nonce: number): boolean {
+  #takeUpHolder({ owner, id }: QueuedTransaction, nonce: number): boolean {
     const { repository, writer, log } = this.#dependencies;
     const account = writer.find(owner, id)?.value;
     const holder = account === undefined ? undefined : repository.holderOfNonce(account, nonce);
@@ -266,9 +275,25 @@ export class NonceQueues {
     log.warn("a stored transaction that no queue had has the next nonce of its account; it goes on", {
       address: holder.from,
     });
-    const { queued, queue } = this.#restore(holder);
-    queue.resend([queued]);
+    this.#takeUpSigned(holder);
     return true;
+  }
+
+  #takeUpSigned(record: TransactionRecord): void {
+    if (this.#open.has(record.id) || !record.watched) return;
+    const { queued, queue } = this.#restore(record);
+    queue.resend([queued]);
+  }
+
+  /** Makes sure that all signatures of an open transaction are looked for in blocks. */
+  #noteAttempts(record: TransactionRecord | undefined): void {
+    const queued = record === undefined ? undefined : this.#open.get(record.id)?.queued;
+    if (record === undefined || queued === undefined || queued.state.phase === "waiting") return;
+    if (record.attempts.length > queued.state.hashes.length)
+      queued.state = setAttempts(
+        queued.state,
+        record.attempts.map(({ hash }) => hash),
+      );
   }
 
   /** Follows a transaction that ended, as far as was known, and that a block has; it holds no nonce any more. */

@@ -3,11 +3,13 @@ import { randomUUID } from "node:crypto";
 import { afterEach, expect, it } from "vitest";
 import { createTransactions, type Transactions } from "../../../../src/chain/transactions/create-transactions.js";
 import { UNSENT, type TransactionRecord } from "../../../../src/chain/transactions/transaction-record.js";
-import { TransactionRepository } from "../../../../src/chain/transactions/transaction-repository.js";
+import { TRANSACTION_TABLE, TransactionRepository } from "../../../../src/chain/transactions/transaction-repository.js";
 import { NonceTaken, TransactionWriter } from "../../../../src/chain/transactions/transaction-writer.js";
 import { systemClock } from "../../../../src/platform/clock.js";
-import { notFound } from "../../../../src/platform/errors.js";
-import { StoreConflict } from "../../../../src/platform/store/store.js";
+import { AppError, notFound } from "../../../../src/platform/errors.js";
+import type { Nodes } from "../../../../src/platform/nodes/nodes.js";
+import { soloNodes } from "../../../../src/platform/nodes/solo-nodes.js";
+import { StoreConflict, type Store, type StoreKey } from "../../../../src/platform/store/store.js";
 import { MemoryStore } from "../../../support/memory-store.js";
 import { minedNonces, openBench, RECEIVER, type Bench } from "../support.js";
 
@@ -80,20 +82,26 @@ it("changes and ends transactions of an earlier version, which have no such reco
   expect(await writer.fail(owner, earlier.id, { code: "network_gone", message: "gone" })).toBeDefined();
 });
 
-it("stores no two transactions for a nonce when two processes send for one account", async () => {
-  bench = await openBench();
-  const { owner, networkId, vault, networks, log, anvil, transactions: one } = bench;
-  const other = createTransactions(
+/** Another process over the store of the bench, or over one that is made of it. */
+function another(store: Store, { vault, networks, log }: Bench, nodes = soloNodes()): Transactions {
+  const made = createTransactions(
     { pollMs: 40, patienceMs: 400, resendMs: 400 },
     {
-      ...{ store: vault.store, vault: vault.vault, clock: systemClock, log, networks },
+      ...{ store, nodes, vault: vault.vault, clock: systemClock, log, networks },
       requireTenant: (_principal, { kind }) => {
         throw notFound(kind);
       },
     },
   );
-  further.push(other);
-  other.start();
+  further.push(made);
+  made.start();
+  return made;
+}
+
+it("stores no two transactions for a nonce when two processes send for one account", async () => {
+  bench = await openBench();
+  const { owner, networkId, vault, anvil, transactions: one } = bench;
+  const other = another(vault.store, bench);
   const { id: accountId, address } = await bench.account();
   const request = { networkId, signer: { accountId }, to: RECEIVER, value: 1n };
   const made = await Promise.all(
@@ -103,3 +111,49 @@ it("stores no two transactions for a nonce when two processes send for one accou
   const mined = await minedNonces(anvil, address);
   expect(mined.map(({ nonce }) => nonce)).toEqual(Array.from({ length: 20 }, (_, nonce) => nonce));
 });
+
+it.each(["created", "signed"] as const)(
+  "sends once what became %s by a commit that was answered as failed",
+  async (state) => {
+    bench = await openBench();
+    const { owner, networkId, vault, anvil } = bench;
+    await bench.transactions.stop();
+    const { store } = vault;
+    let failures = 0;
+    const commit: Store["commit"] = async (change) => {
+      await store.commit(change);
+      const isIt = change.puts?.some(
+        ({ key, value }) => key[0] === TRANSACTION_TABLE && (value as { readonly state?: string }).state === state,
+      );
+      if (isIt !== true || failures > 0) return;
+      failures += 1;
+      throw new AppError("outcome_unknown", { message: "the database has not said" });
+    };
+    const listeners: ((keys: readonly StoreKey[]) => void)[] = [];
+    const unsure = new Proxy(store, {
+      get: (target, member) => {
+        const value: unknown = member === "commit" ? commit : Reflect.get(target, member, target);
+        return typeof value === "function" ? (value.bind(target) as unknown) : value;
+      },
+    });
+    const nodes: Nodes = {
+      ...soloNodes(),
+      onChange: (table, listener) => {
+        if (table === TRANSACTION_TABLE) listeners.push(listener);
+        return () => undefined;
+      },
+    };
+    bench.transactions = another(unsure, bench, nodes);
+    const { id: accountId, address } = await bench.account();
+    const request = { networkId, signer: { accountId }, to: RECEIVER, value: 1n, ref: "mine" };
+    await bench.transactions.service.create(owner, request).catch((error: unknown) => {
+      expect(error).toMatchObject({ code: "outcome_unknown" });
+    });
+    // As the log tells a node what it had written after all.
+    for (const listener of listeners)
+      listener([[TRANSACTION_TABLE, owner.kind, owner.id, bench.transactions.service.get(owner, "mine").id]]);
+    await bench.until("mine", ({ state: now }) => now === "confirmed");
+    expect(failures).toBe(1);
+    expect((await minedNonces(anvil, address)).map(({ nonce }) => nonce)).toEqual([0]);
+  },
+);
