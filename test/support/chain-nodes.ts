@@ -14,12 +14,12 @@ import { openNodeStore, type NodeStore } from "../../src/platform/cluster/cluste
 import { databaseAddress } from "../../src/platform/cluster/database-address.js";
 import { initCluster } from "../../src/platform/cluster/init-cluster.js";
 import { notFound } from "../../src/platform/errors.js";
-import { createVault } from "../../src/vault/create-vault.js";
+import { createVault, type Vault } from "../../src/vault/create-vault.js";
 import { SpoiledRpc } from "../chain/transactions/support.js";
 import { startAnvil, type Anvil } from "./anvil.js";
 import { eventually } from "./eventually.js";
 import type { Postgres } from "./postgres.js";
-import { recordedLog } from "./silent-log.js";
+import { recordedLog, type RecordedLog } from "./silent-log.js";
 import { newFolder, removeFolder } from "./temporary-folder.js";
 
 const CHILD = fileURLToPath(new URL("chain-node-child.mjs", import.meta.url));
@@ -33,6 +33,22 @@ const hastyClock: Clock = {
   nowMs: () => systemClock.nowMs(),
   monotonicMs: () => HASTE * systemClock.monotonicMs(),
 };
+
+interface Stoppable {
+  stop(): Promise<void>;
+}
+
+/** A node in this process, without a chain area. */
+export interface OpenedNode {
+  readonly store: NodeStore;
+  readonly nodes: ClusterNodes;
+  readonly vault: Vault;
+  readonly log: RecordedLog;
+  /** Ends it in order. */
+  readonly leave: () => Promise<void>;
+  /** Has something stopped first then. */
+  readonly onLeave: (part: Stoppable) => void;
+}
 
 /** A node in this process. */
 export interface ChainNode {
@@ -79,8 +95,8 @@ export class ChainCluster {
     return new ChainCluster(await startAnvil(), databaseUrl, clusterKey);
   }
 
-  /** Starts a node in this process, which sends nothing before `take`. */
-  async join(): Promise<ChainNode> {
+  /** Starts a node in this process without a chain area. */
+  async openNode(): Promise<OpenedNode> {
     const log = recordedLog();
     const [node, incarnation, databaseUrl] = [randomUUID(), randomUUID(), this.#databaseUrl];
     const cluster = { databaseUrl, clusterKey: this.#clusterKey, node, incarnation };
@@ -89,32 +105,39 @@ export class ChainCluster {
       { address: databaseAddress(databaseUrl), node, incarnation, name: "here", settings: {} },
       { store, clock: hastyClock, log },
     );
-    const shared = { store, nodes, clock: systemClock, log };
     const vault = await createVault(
       { queueLengthMax: 1024, seal: { developmentDataDir: this.#sealFolder } },
-      { ...shared },
+      { ...{ store, nodes, clock: systemClock, log } },
     );
     await vault.start();
+    const parts: Stoppable[] = [];
+    let isLeft = false;
+    const leave = async (): Promise<void> => {
+      if (isLeft) return;
+      isLeft = true;
+      for (const part of parts) await part.stop();
+      await vault.stop();
+      await nodes.stop();
+      await store.close();
+    };
+    this.#leaving.push(leave);
+    return { store, nodes, vault, log, leave, onLeave: (part) => void parts.push(part) };
+  }
+
+  /** Starts a node in this process, which sends nothing before `take`. */
+  async join(): Promise<ChainNode> {
+    const { store, nodes, vault, log, leave, onLeave } = await this.openNode();
     const transactions = createTransactions(
       { pollMs: 40, patienceMs: 400, resendMs: 400 },
       {
-        ...{ ...shared, vault: vault.service },
+        ...{ store, nodes, clock: systemClock, log, vault: vault.service },
         networks: { find: (_owner, id) => this.#network(id) },
         requireTenant: (_principal, { kind }) => {
           throw notFound(kind);
         },
       },
     );
-    let isLeft = false;
-    const leave = async (): Promise<void> => {
-      if (isLeft) return;
-      isLeft = true;
-      await transactions.stop();
-      await vault.stop();
-      await nodes.stop();
-      await store.close();
-    };
-    this.#leaving.push(leave);
+    onLeave(transactions);
     const get = async (id: string): Promise<TransactionJson> => {
       await store.confirm();
       return transactions.service.get(this.owner, id);
