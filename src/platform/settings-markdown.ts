@@ -34,10 +34,6 @@ export const SETTING_GROUPS: readonly { readonly title: string; readonly names: 
     ],
   },
   {
-    title: "Cluster",
-    names: ["database_url", "cluster_key_file", "node_name", "reads"],
-  },
-  {
     title: "Addresses and TLS",
     names: [
       "prover_listen",

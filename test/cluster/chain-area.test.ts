@@ -54,7 +54,7 @@ async function areaNode(): Promise<AreaNode> {
     },
     {
       ...{ ...shared, events, vault: vault.service, tasks: new ProcessTasks(), references: new References() },
-      jobs: new Jobs({}, { ...shared, holder: nodes }),
+      jobs: new Jobs({}, { ...shared, nodes }),
       subscriptionTokens: new SubscriptionTokens(
         { key: new Uint8Array(32) },
         { clock: systemClock, standingOf: () => undefined },

@@ -4,15 +4,20 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { AUDIT_KEY_FILE } from "../../platform/audit/audit-log.js";
 import { openClusterKey } from "../../platform/cluster/cluster-key.js";
+import { FILE_TABLES } from "../../platform/cluster/files/file-tables.js";
+import { openSharedFiles } from "../../platform/cluster/files/open-shared-files.js";
 import { AUDIT_SECRET } from "../../platform/cluster/cluster-secrets.js";
 import { initCluster } from "../../platform/cluster/init-cluster.js";
 import type { Config } from "../../platform/config.js";
+import { lockFolder } from "../../platform/files/folder-lock.js";
 import { refuseUnfinishedRestore } from "../../platform/files/data-folder.js";
 import { readPrivateFile } from "../../platform/files/private-file.js";
 import { StartError } from "../../platform/start-error.js";
+import { uploadArtifacts } from "../../platform/store/upload-artifacts.js";
+import { ProgressLine } from "../../progress-line.js";
 import { DEVELOPMENT_PHRASE_FILE } from "../../vault/seal/providers/development.js";
 import { SERVER_KEY_FILES } from "../backup/backup-manifest.js";
-import { requireDatabaseUrl } from "./cluster-database.js";
+import { requireDatabaseUrl, withDatabase } from "./cluster-database.js";
 
 const AUDIT_KEY_BYTES = 32;
 
@@ -29,6 +34,7 @@ export async function runClusterInit(config: Config, from: string | undefined): 
   const dataDir = from === undefined ? undefined : resolve(from);
   const secrets =
     dataDir === undefined ? new Map([[AUDIT_SECRET, randomBytes(AUDIT_KEY_BYTES)]]) : await secretsOf(dataDir);
+  if (dataDir !== undefined) await shareFiles({ ...config, database_url: databaseUrl }, dataDir);
   const clusterKey = await openClusterKey(config.cluster_key_file);
   const cluster = await initCluster({
     databaseUrl,
@@ -43,6 +49,31 @@ Each node starts with an empty data folder: proofwright server --database-url=..
 `,
   );
   return 0;
+}
+
+/**
+ * Brings the files where the nodes share them, before the cluster is made: what was cut off is run again.
+ * @throws StartError when the database holds a cluster already
+ */
+async function shareFiles(config: Config & { readonly database_url: string }, dataDir: string): Promise<void> {
+  await withDatabase(config, async (client) => {
+    const { rows } = await client.query("SELECT to_regclass('pw_head') AS head");
+    const [{ head }] = rows as [{ readonly head: unknown }];
+    if (head !== null) throw new StartError("the database holds a cluster already.");
+    for (const table of FILE_TABLES) await client.query(table);
+  });
+  const lock = lockFolder(join(dataDir, "store"));
+  const shared = await openSharedFiles(config);
+  try {
+    await new ProgressLine(process.stderr).step("files for all nodes", async (report) => {
+      await uploadArtifacts(join(dataDir, "artifacts"), shared, ({ files, filesTotal, bytes, bytesTotal }) => {
+        report(bytesTotal === 0 ? 1 : bytes / bytesTotal, `${String(files)} of ${String(filesTotal)}`);
+      });
+    });
+  } finally {
+    await shared.close();
+    lock.release();
+  }
 }
 
 /** Reads the server's own keys, which the cluster keeps sealed. */

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { readClusterKey } from "../../platform/cluster/cluster-key.js";
 import { leaveCluster } from "../../platform/cluster/leave-cluster.js";
 import type { Config } from "../../platform/config.js";
-import { createPrivateFile } from "../../platform/files/private-file.js";
+import { replacePrivateFile } from "../../platform/files/private-file.js";
 import { StartError } from "../../platform/start-error.js";
 
 /** Makes the folder a single server's: its keys first, the store last. Returns exit status 0. */
@@ -15,8 +15,9 @@ export async function runClusterLeave(config: Config): Promise<number> {
   const { cluster, g } = await leaveCluster({
     path: join(dataDir, "store"),
     clusterKey,
+    // A server that was started here without the cluster may have left keys before it was refused.
     keep: async (name, content) => {
-      await createPrivateFile(join(dataDir, name), content);
+      await replacePrivateFile(join(dataDir, name), content);
     },
   });
   process.stdout.write(
