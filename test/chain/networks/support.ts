@@ -12,6 +12,7 @@ import type { EventDraft, Events } from "../../../src/platform/events/events.js"
 import { notFound } from "../../../src/platform/errors.js";
 import { References } from "../../../src/platform/references.js";
 import { newId } from "../../../src/platform/ids.js";
+import type { Nodes } from "../../../src/platform/nodes/nodes.js";
 import type { Store } from "../../../src/platform/store/store.js";
 import { startAnvil, type Anvil } from "../../support/anvil.js";
 import { MemoryStore } from "../../support/memory-store.js";
@@ -109,6 +110,7 @@ export function networks(
   publicUrls: ReadonlyMap<string, readonly string[]> = new Map(),
   intervalMs = 60_000,
   store: Store = new MemoryStore(),
+  nodes?: Nodes,
 ): Bench {
   const said: EventDraft[] = [];
   const events: Events = {
@@ -123,6 +125,7 @@ export function networks(
     { publicUrls, intervalMs },
     {
       store,
+      ...(nodes === undefined ? {} : { nodes }),
       vault: vault.vault,
       egress,
       operatorEgress: egress,

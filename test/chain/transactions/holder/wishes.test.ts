@@ -5,10 +5,7 @@ import { AskedWishes } from "../../../../src/chain/transactions/holder/asked-wis
 import { CarriedOutWishes } from "../../../../src/chain/transactions/holder/carried-out-wishes.js";
 import { WISH_TABLE, type Wish, type WishRecord } from "../../../../src/chain/transactions/holder/wish-records.js";
 import { AppError } from "../../../../src/platform/errors.js";
-import type { Nodes } from "../../../../src/platform/nodes/nodes.js";
-import { soloNodes } from "../../../../src/platform/nodes/solo-nodes.js";
-import type { StoreKey } from "../../../../src/platform/store/store.js";
-import { MemoryStore } from "../../../support/memory-store.js";
+import { NodesInMemory } from "../../../support/nodes-in-memory.js";
 import { recordedLog } from "../../../support/silent-log.js";
 import { failsWith } from "../support.js";
 
@@ -16,46 +13,12 @@ const OWNER = { kind: "user", id: randomUUID() } as const;
 const CANCEL: Wish = { kind: "cancel", transaction_id: randomUUID() };
 const BROADCAST: Wish = { kind: "broadcast", input: { network_id: randomUUID(), raw_transaction: "0x02" } };
 
-/** Nodes over one store in memory, which tells each of the others' commits, and takes none of those that were given up. */
-class Pair {
-  readonly store = new MemoryStore();
-  readonly dead = new Set<string>();
-  readonly #listeners = new Map<string, ((keys: readonly StoreKey[]) => void)[]>();
-
-  node(name: string): { readonly store: MemoryStore; readonly nodes: Nodes } {
-    const { store, dead } = this;
-    const commit: MemoryStore["commit"] = async (change) => {
-      if (dead.has(name)) throw new AppError("conflict", { message: "given up" });
-      await store.commit(change);
-      const keys = [...(change.puts ?? []).map(({ key }) => key), ...(change.deletes ?? [])];
-      for (const [other, listeners] of this.#listeners)
-        if (other !== name) for (const listener of listeners) listener(keys);
-    };
-    const seen = new Proxy(store, {
-      get: (target, member) => {
-        const value: unknown = member === "commit" ? commit : Reflect.get(target, member, target);
-        return typeof value === "function" ? (value.bind(target) as unknown) : value;
-      },
-    });
-    const nodes: Nodes = {
-      ...soloNodes(),
-      incarnation: name,
-      isAlive: (other) => !dead.has(other),
-      onChange: (_table, listener) => {
-        this.#listeners.set(name, [...(this.#listeners.get(name) ?? []), listener]);
-        return () => undefined;
-      },
-    };
-    return { store: seen, nodes };
-  }
-}
-
-function asked(pair: Pair, waitMs: number): AskedWishes {
+function asked(pair: NodesInMemory, waitMs: number): AskedWishes {
   return new AskedWishes({ waitMs }, { ...pair.node("asking"), log: recordedLog() });
 }
 
 function carriedOut(
-  pair: Pair,
+  pair: NodesInMemory,
   name: string,
   more: Partial<ConstructorParameters<typeof CarriedOutWishes>[0]> = {},
 ): CarriedOutWishes {
@@ -69,10 +32,11 @@ function carriedOut(
   });
 }
 
-const wishes = (pair: Pair): WishRecord[] => pair.store.range<WishRecord>([WISH_TABLE]).map(({ value }) => value);
+const wishes = (pair: NodesInMemory): WishRecord[] =>
+  pair.store.range<WishRecord>([WISH_TABLE]).map(({ value }) => value);
 
 it("tells the outcome, or the error with all of its members, and leaves no record", async () => {
-  const pair = new Pair();
+  const pair = new NodesInMemory();
   const wanting = asked(pair, 10_000);
   const done: Wish[] = [];
   const holder = carriedOut(pair, "holder", {
@@ -93,7 +57,7 @@ it("tells the outcome, or the error with all of its members, and leaves no recor
 });
 
 it("says that nothing was done when no node began in time, and nothing is done later", async () => {
-  const pair = new Pair();
+  const pair = new NodesInMemory();
   const { code, message } = await failsWith(asked(pair, 50).ask(OWNER, CANCEL));
   expect(code).toBe("overloaded");
   expect(message).toContain("nothing was done, and nothing will be");
@@ -107,7 +71,7 @@ it("says that nothing was done when no node began in time, and nothing is done l
 });
 
 it("says that the outcome is unknown when a node began and did not end in time", async () => {
-  const pair = new Pair();
+  const pair = new NodesInMemory();
   let end: () => void = () => undefined;
   const holder = carriedOut(pair, "holder", {
     carryOut: async () =>
@@ -123,7 +87,7 @@ it("says that the outcome is unknown when a node began and did not end in time",
 });
 
 it("has the next node answer for what the one before had begun, and begin with signed bytes that are not stored", async () => {
-  const pair = new Pair();
+  const pair = new NodesInMemory();
   const wanting = asked(pair, 10_000);
   const stuck = carriedOut(pair, "before", { carryOut: async () => await new Promise(() => undefined) });
   stuck.begin();
@@ -146,7 +110,7 @@ it("has the next node answer for what the one before had begun, and begin with s
 });
 
 it("deletes what nobody waits for", async () => {
-  const pair = new Pair();
+  const pair = new NodesInMemory();
   const wanting = asked(pair, 100);
   const gone = failsWith(wanting.ask(OWNER, CANCEL));
   await expect.poll(() => wishes(pair).length).toBe(1);
