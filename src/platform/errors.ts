@@ -42,7 +42,7 @@ export const ERROR_STATUS = {
   store_unreachable: 503,
   /** This node of the cluster has not got what the request may see; another try, or another node, may have. */
   replica_behind: 503,
-  /** The cluster's database went away while it wrote, and has not said whether it has. */
+  /** The cluster's database, or the node that sends transactions, has begun with it and not said how it ended. */
   outcome_unknown: 503,
   audit_unavailable: 503,
   // Identity
