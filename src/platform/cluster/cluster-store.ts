@@ -83,6 +83,12 @@ export class NodeStore extends LmdbStore {
     };
   }
 
+  /** See Store. Nobody is told of changes any more, since they could not be read. */
+  override close(): Promise<void> {
+    this.#watchers.clear();
+    return super.close();
+  }
+
   protected override changedElsewhere(keys: readonly Uint8Array[]): void {
     const byTable = new Map<string, StoreKey[]>();
     for (const bytes of keys) {

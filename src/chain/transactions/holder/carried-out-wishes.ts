@@ -27,6 +27,7 @@ export class CarriedOutWishes {
     this.#dependencies = dependencies;
     const { nodes, store } = dependencies;
     nodes.onChange(WISH_TABLE, (keys) => {
+      if (!this.#isRunning) return;
       for (const key of keys) {
         const record = store.get<WishRecord>(key);
         if (record !== undefined) this.#take(record);
@@ -50,6 +51,7 @@ export class CarriedOutWishes {
   }
 
   #takeAll(): void {
+    if (!this.#isRunning) return;
     for (const record of this.#dependencies.store.range<WishRecord>([WISH_TABLE])) this.#take(record);
   }
 
@@ -57,7 +59,7 @@ export class CarriedOutWishes {
     const { nodes, log } = this.#dependencies;
     const { taken_by: takenBy, asked_by: askedBy, outcome, id } = record.value;
     const isOver = !nodes.isAlive(askedBy);
-    if (!this.#isRunning || (!isOver && (outcome !== null || takenBy === nodes.incarnation))) return;
+    if (!isOver && (outcome !== null || takenBy === nodes.incarnation)) return;
     const running = (isOver ? this.#delete(record) : this.#run(record))
       .catch((error: unknown) => {
         // Whoever asked ends its wait, and says what may have happened.
