@@ -56,9 +56,10 @@ export class ProgressNotes {
 
   /** Never rejects. */
   async #note(): Promise<void> {
-    const changes = this.#changes();
-    if (changes.length === 0) return;
+    let changes: readonly Change[];
     try {
+      changes = this.#changes();
+      if (changes.length === 0) return;
       await this.#dependencies.store.commit({
         puts: changes.flatMap(({ put }) => (put === undefined ? [] : [put])),
         deletes: changes.flatMap(({ put, key }) => (put === undefined ? [key] : [])),

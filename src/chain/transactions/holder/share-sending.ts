@@ -26,7 +26,7 @@ export interface SharedSendingDependencies {
 export interface SharedSending {
   /** For callers, on any node. */
   readonly requests: SendingRequests;
-  /** Makes this node the one that sends. */
+  /** Makes this node the one that sends, unless it was stopped: the duty can come to a node that is about to leave. */
   begin(): void;
   stop(): Promise<void>;
 }
@@ -50,14 +50,17 @@ export function shareSending(dependencies: SharedSendingDependencies): SharedSen
     },
   });
   const notes = new ProgressNotes({ store, nodes, queues, log });
+  let isStopped = false;
   return {
     requests,
     begin: () => {
+      if (isStopped) return;
       queues.start();
       carriedOut.begin();
       notes.begin();
     },
     stop: async () => {
+      isStopped = true;
       await carriedOut.stop();
       await notes.stop();
       await queues.stop();

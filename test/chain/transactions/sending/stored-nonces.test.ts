@@ -82,8 +82,8 @@ it("changes and ends transactions of an earlier version, which have no such reco
   expect(await writer.fail(owner, earlier.id, { code: "network_gone", message: "gone" })).toBeDefined();
 });
 
-/** Another process over the store of the bench, or over one that is made of it. */
-function another(store: Store, { vault, networks, log }: Bench, nodes = soloNodes()): Transactions {
+/** Another process over the store of the bench, or over one that is made of it, which sends nothing yet. */
+function idle(store: Store, { vault, networks, log }: Bench, nodes = soloNodes()): Transactions {
   const made = createTransactions(
     { pollMs: 40, patienceMs: 400, resendMs: 400 },
     {
@@ -94,6 +94,11 @@ function another(store: Store, { vault, networks, log }: Bench, nodes = soloNode
     },
   );
   further.push(made);
+  return made;
+}
+
+function another(...parts: Parameters<typeof idle>): Transactions {
+  const made = idle(...parts);
   made.start();
   return made;
 }
@@ -157,3 +162,15 @@ it.each(["created", "signed"] as const)(
     expect((await minedNonces(anvil, address)).map(({ nonce }) => nonce)).toEqual([0]);
   },
 );
+
+it("begins nothing once it was stopped, as when a duty comes to a node that is about to leave", async () => {
+  bench = await openBench();
+  const late = idle(bench.vault.store, bench);
+  await late.stop();
+  const { id: accountId } = await bench.account();
+  const request = { networkId: bench.networkId, signer: { accountId }, to: RECEIVER, value: 1n };
+  await bench.transactions.service.create(bench.owner, request);
+  late.start();
+  expect(bench.transactions.openCount()).toBe(1);
+  expect(late.openCount()).toBe(0);
+});
