@@ -360,7 +360,10 @@ async function main(): Promise<number> {
     return await runClientCommand([name, ...args]);
   }
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  if (command === undefined) throw new ConfigError(`"${name}" is not a command; see \`proofwright --help\`.`);
+  if (command === undefined) {
+    const { refuseCommand } = await import("./commands/client/client-program.js");
+    return refuseCommand(name, [...Object.keys(COMMANDS), ...Object.keys(CLIENT_GROUPS)]);
+  }
   if (args.includes("--help") || args.includes("-h")) {
     process.stdout.write(command.help + (name === "server" ? `${describeSettings()}\n` : ""));
     return 0;

@@ -8,6 +8,7 @@ import { wordsOf } from "../../src/commands/client/command-spec.js";
 import { COMMAND_TABLE } from "../../src/commands/client/command-table.js";
 import { SHELLS, completionScript, requireShell } from "../../src/commands/client/completion.js";
 import { commandsMarkdown } from "../../src/commands/client/commands-markdown.js";
+import { waysToName } from "../../src/commands/client/reference-words.js";
 import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
 
 describe("the table of commands", () => {
@@ -77,5 +78,32 @@ describe("completion in zsh and fish", () => {
       expect(script).toContain("derivation path of BIP39 keys, such as m/44'\\''/60'\\''/0'\\''/0/0");
     }
     expect(() => requireShell("powershell")).toThrow("bash, zsh, fish");
+  });
+});
+
+describe("a word that is no command", () => {
+  it.each([
+    ["vualt", 'proofwright: "vualt" is not a command. Did you mean vault? See `proofwright --help`.\n'],
+    ["sever", 'proofwright: "sever" is not a command. Did you mean server? See `proofwright --help`.\n'],
+    ["xyzzy", 'proofwright: "xyzzy" is not a command. See `proofwright --help`.\n'],
+  ])("%s is refused with the one that was probably meant", (word, errors) => {
+    const program = join(PACKAGE_ROOT, "dist/src/cli.js");
+    const outcome = spawnSync(process.execPath, [program, word], { encoding: "utf8" });
+    expect([outcome.status, outcome.stderr]).toEqual([2, errors]);
+  });
+});
+
+describe("what a command takes", () => {
+  it("says how each record may be named, of arguments and of options", () => {
+    for (const spec of COMMAND_TABLE)
+      for (const word of ["vault", "key", "network", "contract", "prover", "user"])
+        if (spec.usage.includes(`<${word}>`))
+          expect(
+            waysToName(spec).map(([name]) => name),
+            spec.usage,
+          ).toContain(word);
+    const program = join(PACKAGE_ROOT, "dist/src/cli.js");
+    const { stdout } = spawnSync(process.execPath, [program, "key", "list", "--help"], { encoding: "utf8" });
+    expect(stdout).toMatch(/vault +a vault's name or id/);
   });
 });

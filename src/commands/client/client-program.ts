@@ -16,7 +16,8 @@ import { COMMON_OPTIONS, wordsOf, type CommandSpec, type OptionSpec } from "./co
 import { COMMAND_TABLE, EXIT_STATUSES } from "./command-table.js";
 import { NameError, withIdsForNames } from "./named-records.js";
 import { withoutControls } from "./print-result.js";
-import { NotSignedInError } from "./signed-in.js";
+import { wayToName, waysToName } from "./reference-words.js";
+import { NotSignedInError, wayToLogIn, type ClientFlags } from "./signed-in.js";
 
 /** Exit statuses, as EXIT_STATUSES explains them. */
 const EXIT = { failed: 1, usage: 2, refused: 3, notSignedIn: 4, unreachable: 5 } as const;
@@ -41,7 +42,7 @@ export async function runClientCommand(args: readonly string[]): Promise<number>
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT.usage;
     const known = exitStatus(error);
     if (known === undefined) throw error;
-    process.stderr.write(`proofwright: ${withoutControls(sentenceOf(error))}\n`);
+    process.stderr.write(`proofwright: ${withoutControls(sentenceOf(error, flagsOf(args)))}\n`);
     return known;
   }
 }
@@ -61,9 +62,20 @@ export function exitStatus(error: unknown): number | undefined {
   return error instanceof Error && "code" in error && "syscall" in error ? EXIT.usage : undefined;
 }
 
-function sentenceOf(error: unknown): string {
+/** Tokens that are not accepted any more; a wrong password has a sentence of its own. */
+const ENDED_CODES: readonly string[] = ["unauthorized", "invalid_grant"];
+
+/** The profile that a command line names, for the sentence of its failure. */
+function flagsOf(args: readonly string[]): ClientFlags {
+  const at = args.findIndex((arg) => arg === "--profile" || arg.startsWith("--profile="));
+  const profile = args[at]?.split("=")[1] ?? args[at + 1];
+  return at < 0 || profile === undefined ? {} : { profile };
+}
+
+function sentenceOf(error: unknown, flags: ClientFlags): string {
   if (error instanceof ProvisioningError) return error.errors.map(({ message }) => message).join("\n");
-  const text = error instanceof Error ? error.message : String(error);
+  const hasEnded = error instanceof ApiError && error.status === 401 && ENDED_CODES.includes(error.code);
+  const text = hasEnded ? wayToLogIn(flags) : error instanceof Error ? error.message : String(error);
   const id = error instanceof ApiError && error.requestId !== undefined ? ` (request ${error.requestId})` : "";
   return `${text.replace(/\.$/, "")}${id}.`;
 }
@@ -99,7 +111,9 @@ function add(parent: Command, usage: string, spec: CommandSpec, settle: (status:
     .allowExcessArguments(false)
     .addHelpText("after", EXIT_HELP);
   withHint(command, wordsOf(spec));
-  for (const option of [...(spec.options ?? []), ...COMMON_OPTIONS]) command.addOption(optionOf(option));
+  for (const argument of command.registeredArguments)
+    argument.description = wayToName(argument.name()) ?? argument.description;
+  for (const option of [...(spec.options ?? []), ...COMMON_OPTIONS]) command.addOption(optionOf(withWays(option)));
   command.action(async () => {
     settle(await spec.run(await withIdsForNames(spec, command.processedArgs, command.opts())));
   });
@@ -108,6 +122,33 @@ function add(parent: Command, usage: string, spec: CommandSpec, settle: (status:
 /** Has the sentence about wrong use followed by where to read on. */
 function withHint(command: Command, words: readonly string[]): Command {
   return command.showHelpAfterError(`See \`proofwright ${words.join(" ")} --help\`.`);
+}
+
+/** Says of an option that takes a record how that may be named. */
+function withWays(option: OptionSpec): OptionSpec {
+  const [way] = waysToName({ usage: option.flag });
+  return way === undefined ? option : { ...option, summary: `${option.summary} (${way[1]})` };
+}
+
+/**
+ * Prints that there is no such command, and which one may have been meant. Returns the exit status.
+ * @param words the first words of all commands
+ */
+export function refuseCommand(name: string, words: readonly string[]): number {
+  const program = new Command("proofwright").exitOverride().showSuggestionAfterError();
+  program.configureOutput({ writeErr: () => undefined });
+  for (const word of words) program.command(word);
+  try {
+    program.parse([name], { from: "user" });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    const meant = /\(Did you mean (.*)\?\)/.exec(error.message)?.[1];
+    const guess = meant === undefined ? "" : ` Did you mean ${meant}?`;
+    process.stderr.write(
+      `proofwright: "${withoutControls(name)}" is not a command.${guess} See \`proofwright --help\`.\n`,
+    );
+  }
+  return EXIT.usage;
 }
 
 function optionOf({ flag, summary, isRequired = false, byDefault, values }: OptionSpec): Option {

@@ -2,6 +2,7 @@
 import { CLIENT_GROUPS } from "./client-groups.js";
 import { COMMON_OPTIONS, wordsOf, type CommandSpec, type OptionSpec } from "./command-spec.js";
 import { COMMAND_TABLE, EXIT_STATUSES } from "./command-table.js";
+import { waysToName } from "./reference-words.js";
 
 const HEADER = `# The client's commands
 
@@ -11,8 +12,8 @@ Generated from the table in \`src/commands/client/tables\` by \`npm run docs:com
 \`proofwright completion bash\` (or \`zsh\`, \`fish\`) prints a script that completes commands in a shell.
 
 Vaults, keys, secrets, networks, contracts and provers are named by their ids or their names, users by their ids or email addresses,
-accounts and contracts also by their addresses on the network, and provers also by \`name:tag\`. Where several records have a name,
-the sentence of the failure lists their ids.
+accounts and contracts also by their addresses on the network (0x and 40 hex digits), and provers also by \`name:tag\`. Where several
+records have a name, the sentence of the failure lists their ids.
 
 No secret is taken on the command line, where other users of the machine could read it: passwords, the 24 words of a seal key and
 the values of secrets are asked for without showing them, read from a pipe, or from the file that an option names.
@@ -36,9 +37,11 @@ export function commandsMarkdown(): string {
   return `${[HEADER, ...groups, common, exit].join("\n\n")}\n`;
 }
 
-function commandText({ usage, summary, options = [] }: CommandSpec): string {
+function commandText(spec: CommandSpec): string {
+  const { usage, summary, options = [] } = spec;
   const title = `\`proofwright ${usage}\`: ${summary}`;
-  return options.length === 0 ? title : `${title}\n\n${options.map(optionLine).join("\n")}`;
+  const lines = [...waysToName(spec).map(([word, way]) => `- \`<${word}>\`: ${way}`), ...options.map(optionLine)];
+  return lines.length === 0 ? title : `${title}\n\n${lines.join("\n")}`;
 }
 
 function optionLine({ flag, summary, isRequired = false, byDefault, values }: OptionSpec): string {

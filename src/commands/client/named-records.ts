@@ -1,6 +1,7 @@
 /** Lets people name records where the server takes ids: a vault by its name, a user by email, an account by address. */
 import type { Proofwright } from "../../sdk/proofwright.js";
 import { CommandInput, type CommandSpec } from "./command-spec.js";
+import { PLACEHOLDER } from "./reference-words.js";
 import type { ClientFlags } from "./signed-in.js";
 
 /** No record has the name that was given, or more than one. */
@@ -28,7 +29,7 @@ interface Kind {
 }
 
 /** Of an account or a contract on its network. */
-const ADDRESS = /^0x/i;
+const ADDRESS = /^0x[0-9a-f]{40}$/i;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const AMBIGUOUS_SHOWN = 5;
 
@@ -49,10 +50,8 @@ const KINDS: Readonly<Record<string, Kind>> = {
   // `name:tag` is the server's own way.
   prover: { list: "circuit list", find: (client, name) => [client.provers.list({ name })], leaves: /:/ },
   user: { list: "admin users", find: (client, email) => [client.users.list({ email })] },
+  session: { list: "admin tokens", find: ({ tokens }) => [tokens.list()] },
 };
-
-/** Words of a usage or a flag that stand for what people fill in. */
-const PLACEHOLDER = /[<[]([\w-]+)(?:\.\.\.)?[>\]]/g;
 
 /**
  * Returns what a command is called with, with ids in place of names.
@@ -77,7 +76,8 @@ export async function withIdsForNames(
 }
 
 function isNamed({ name: own, email, address }: NamedRecord, name: string): boolean {
-  return ADDRESS.test(name) ? address?.toLowerCase() === name.toLowerCase() : (email ?? own) === name;
+  if (ADDRESS.test(name)) return address?.toLowerCase() === name.toLowerCase();
+  return email === undefined ? own === name : email.toLowerCase() === name.toLowerCase();
 }
 
 class NameSearch {

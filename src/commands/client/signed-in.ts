@@ -45,16 +45,32 @@ export function requireServerUrl(text: string): string {
  * @throws StartError when --server names another server than the profile's, whose token must not go there
  */
 export async function signedIn(flags: ClientFlags): Promise<Proofwright> {
-  const { [TOKEN_VARIABLE]: token, [SERVER_VARIABLE]: server } = process.env;
+  const { [TOKEN_VARIABLE]: token = "", [SERVER_VARIABLE]: server } = process.env;
   const named = flags.server ?? server;
-  if (token !== undefined && token !== "" && flags.profile === undefined)
-    return new Proofwright({ baseUrl: requireServerUrl(named ?? SERVER_DEFAULT), token });
+  if (usesTokenVariable(flags)) return new Proofwright({ baseUrl: requireServerUrl(named ?? SERVER_DEFAULT), token });
   const { name, profile } = await chosenProfile(flags);
   if (flags.server !== undefined && requireServerUrl(flags.server) !== profile.server)
     throw new StartError(
       `profile "${name}" is of ${profile.server}. Log in to ${flags.server} under another name: \`proofwright login --server=${flags.server} --profile=NAME\`.`,
     );
   return new Proofwright({ baseUrl: profile.server, token: freshTokens(name, profile) });
+}
+
+/** Whether a command uses the token in PW_TOKEN, and no profile. */
+export function usesTokenVariable({ profile }: ClientFlags): boolean {
+  const { [TOKEN_VARIABLE]: token } = process.env;
+  return token !== undefined && token !== "" && profile === undefined;
+}
+
+/** Returns what to do when the server does not accept the token of a command any more. */
+export function wayToLogIn(flags: ClientFlags): string {
+  if (usesTokenVariable(flags))
+    return `the token in ${TOKEN_VARIABLE} is not accepted: it has expired or was revoked. Make another with \`proofwright admin token\`, or unset it`;
+  return `the session has ended, or was revoked. Run \`${loginCommand(flags.profile ?? PROFILE_DEFAULT)}\``;
+}
+
+function loginCommand(profile: string): string {
+  return `proofwright login${profile === PROFILE_DEFAULT ? "" : ` --profile=${profile}`}`;
 }
 
 /**
@@ -66,9 +82,7 @@ export async function chosenProfile({ profile: name = PROFILE_DEFAULT }: ClientF
   const { profiles } = await readProfiles(configFolder(process.env));
   const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
   if (profile === undefined)
-    throw new NotSignedInError(
-      `nobody is logged in under the profile "${name}". Run \`proofwright login${name === PROFILE_DEFAULT ? "" : ` --profile=${name}`}\`.`,
-    );
+    throw new NotSignedInError(`nobody is logged in under the profile "${name}". Run \`${loginCommand(name)}\`.`);
   return { name, profile };
 }
 

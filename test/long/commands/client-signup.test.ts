@@ -85,3 +85,45 @@ describe("the main job from the command line", () => {
     expect(stdout).toContain("The proof is valid");
   });
 });
+
+describe("deleting oneself", () => {
+  it("needs --myself, and forgets the login", async () => {
+    const env = environment();
+    await runClient(signUp("leaver@example.com"), env, PASSWORD);
+    const refused = await runClient(["admin", "delete-user", "Leaver@Example.com"], env);
+    expect(refused).toMatchObject({ status: 2, output: "" });
+    expect(refused.errors).toContain("--myself");
+    expect(await runClient(["admin", "delete-user", "leaver@example.com", "--myself"], env)).toMatchObject({
+      status: 0,
+    });
+    const after = await runClient(["vault", "list"], env);
+    expect(after.status).toBe(4);
+    expect(after.errors).toContain("nobody is logged in");
+  });
+
+  it("is no way to delete another", async () => {
+    const env = environment();
+    await runClient(signUp("stays@example.com"), env, PASSWORD);
+    const other = await server.newUser();
+    const outcome = await runClient(["admin", "delete-user", other.userId, "--myself"], env);
+    expect(outcome).toMatchObject({ status: 2 });
+    expect((await runClient(["whoami"], env)).output).toContain("stays@example.com");
+  });
+});
+
+describe("a session that has ended", () => {
+  it("is answered by what to do, as a token of PW_TOKEN is", async () => {
+    const env = environment();
+    await runClient(signUp("ended@example.com", "--profile=work"), env, PASSWORD);
+    const profiles = JSON.parse(readFileSync(join(env.XDG_CONFIG_HOME, "proofwright", "profiles.json"), "utf8")) as {
+      profiles: { work: { access_token: string } };
+    };
+    await server.as(profiles.profiles.work.access_token).deleteTokens({});
+    const ended = await runClient(["vault", "list", "--profile=work"], env);
+    expect(ended.status).toBe(4);
+    expect(ended.errors).toContain("Run `proofwright login --profile=work`");
+    const token = await runClient(["vault", "list"], { ...env, PW_TOKEN: profiles.profiles.work.access_token });
+    expect(token.status).toBe(4);
+    expect(token.errors).toContain("PW_TOKEN");
+  });
+});

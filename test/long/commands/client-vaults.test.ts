@@ -36,9 +36,10 @@ async function made(args: readonly string[], input?: string): Promise<{ id: stri
 
 describe("vault", () => {
   it("makes, shows and lists, and takes a planned deletion back", async () => {
-    expect((await run(["vault", "list"])).output).toMatch(new RegExp(`^${vault}  payments +of the shop$`, "m"));
+    expect((await run(["vault", "list"])).output).toMatch(new RegExp(`^${vault}  payments +of the shop +-$`, "m"));
     const deleted = await run(["vault", "delete", vault, "--recovery-days=7", "--json"]);
-    expect(JSON.parse(deleted.output)).toHaveProperty("deletes_at");
+    const { deletes_at: deletesAt } = JSON.parse(deleted.output) as { deletes_at: string };
+    expect((await run(["vault", "list"])).output).toContain(`of the shop  ${deletesAt}\n`);
     expect(await run(["vault", "restore", vault])).toMatchObject({ status: 0 });
     expect(JSON.parse((await run(["vault", "show", vault, "--json"])).output)).not.toHaveProperty("deletes_at");
     expect(await run(["vault", "delete", vault, "--recovery-days=soon"])).toMatchObject({ status: 2, output: "" });
@@ -56,6 +57,8 @@ describe("names", () => {
     const first = await made(["vault", "create", "twin"]);
     const second = await made(["vault", "create", "twin"]);
     expect(JSON.parse((await run(["vault", "show", "payments", "--json"])).output)).toMatchObject({ id: vault });
+    const hexadecimal = await made(["vault", "create", "0xcafe"]);
+    expect(JSON.parse((await run(["vault", "show", "0xcafe", "--json"])).output)).toMatchObject(hexadecimal);
     const ambiguous = await run(["vault", "show", "twin"]);
     expect(ambiguous).toMatchObject({ status: 3, output: "" });
     for (const { id } of [first, second]) expect(ambiguous.errors).toContain(id);

@@ -31,8 +31,9 @@ export const ADMIN_COMMANDS: readonly CommandSpec[] = [
   },
   {
     usage: "admin delete-user <user>",
-    summary: "delete another user",
-    run: answering(async (client, input) => client.users.delete(input.argument(0))),
+    summary: "delete a user with everything it owns",
+    options: [{ flag: "--myself", summary: "it is the user that is logged in; the login is forgotten as well" }],
+    run: async (input) => (await import("../delete-user.js")).runDeleteUser(input),
   },
   {
     usage: "admin tokens",
@@ -54,7 +55,7 @@ export const ADMIN_COMMANDS: readonly CommandSpec[] = [
     run: async (input) => (await import("../token-commands.js")).runTokenCreate(input),
   },
   {
-    usage: "admin revoke <id>",
+    usage: "admin revoke <session>",
     summary: "revoke a token or a session",
     run: answering(async (client, input) => client.tokens.delete(input.argument(0))),
   },

@@ -27,7 +27,10 @@ export const VAULT_COMMANDS: readonly CommandSpec[] = [
     options: [LIMIT],
     run: answering(
       async (client, input) => limited(client.vaults.list(), input),
-      tableOf(["id", "name", "description"], "There is no vault. `proofwright vault create NAME` makes one."),
+      tableOf(
+        ["id", "name", "description", "deletes_at"],
+        "There is no vault. `proofwright vault create NAME` makes one.",
+      ),
     ),
   },
   {
@@ -80,7 +83,7 @@ export const KEY_COMMANDS: readonly CommandSpec[] = [
     options: [LIMIT],
     run: answering(
       async (client, input) => limited(client.keys.list(input.argument(0)), input),
-      tableOf(["id", "spec", "usage", "name", "address"], "The vault has no key."),
+      tableOf(["id", "spec", "usage", "name", "address", "deletes_at"], "The vault has no key."),
     ),
   },
   {
@@ -155,7 +158,7 @@ export const SECRET_COMMANDS: readonly CommandSpec[] = [
     options: [LIMIT],
     run: answering(
       async (client, input) => limited(client.secrets.list(input.argument(0)), input),
-      tableOf(["id", "type", "name", "description"], "The vault has no secret."),
+      tableOf(["id", "type", "name", "description", "deletes_at"], "The vault has no secret."),
     ),
   },
   {
