@@ -8,7 +8,7 @@ import { wordsOf } from "../../src/commands/client/command-spec.js";
 import { COMMAND_TABLE } from "../../src/commands/client/command-table.js";
 import { SHELLS, completionScript, requireShell } from "../../src/commands/client/completion.js";
 import { commandsMarkdown } from "../../src/commands/client/commands-markdown.js";
-import { waysToName } from "../../src/commands/client/reference-words.js";
+import { waysToName } from "../../src/commands/client/naming/reference-words.js";
 import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
 
 describe("the table of commands", () => {

@@ -14,9 +14,9 @@ import {
 import { CLIENT_GROUPS } from "./client-groups.js";
 import { COMMON_OPTIONS, wordsOf, type CommandSpec, type OptionSpec } from "./command-spec.js";
 import { COMMAND_TABLE, EXIT_STATUSES } from "./command-table.js";
-import { NameError, withIdsForNames } from "./named-records.js";
+import { NameError, withIdsForNames } from "./naming/named-records.js";
 import { withoutControls } from "./print-result.js";
-import { wayToName, waysToName } from "./reference-words.js";
+import { wayToName, waysToName } from "./naming/reference-words.js";
 import { NotSignedInError, wayToLogIn, type ClientFlags } from "./signed-in.js";
 
 /** Exit statuses, as EXIT_STATUSES explains them. */

@@ -2,7 +2,7 @@
 import { CLIENT_GROUPS } from "./client-groups.js";
 import { COMMON_OPTIONS, wordsOf, type CommandSpec, type OptionSpec } from "./command-spec.js";
 import { COMMAND_TABLE, EXIT_STATUSES } from "./command-table.js";
-import { waysToName } from "./reference-words.js";
+import { waysToName } from "./naming/reference-words.js";
 
 const HEADER = `# The client's commands
 

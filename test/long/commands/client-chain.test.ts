@@ -163,12 +163,17 @@ describe("admin", () => {
     await expect(server.as(text).listProvers()).rejects.toMatchObject({ status: 401 });
   });
 
-  it("deletes a user by email address, or leaves the user alone", async () => {
+  it("deletes a user by email address, oneself only when told so, or leaves the user alone", async () => {
     const other = await server.newUser();
     const refused = await run(["admin", "delete-user", other.email]);
     expect(refused).toMatchObject({ status: 3, output: "" });
     const asOther = { ...environment(), PW_TOKEN: other.token };
-    expect(await runClient(["admin", "delete-user", other.email], asOther)).toMatchObject({ status: 0, errors: "" });
+    const unsaid = await runClient(["admin", "delete-user", other.email], asOther);
+    expect(unsaid).toMatchObject({ status: 2, output: "" });
+    expect(unsaid.errors).toContain("--myself");
+    await other.api.listProvers();
+    const oneself = ["admin", "delete-user", other.email, "--myself"];
+    expect(await runClient(oneself, asOther)).toMatchObject({ status: 0, errors: "" });
     await expect(other.api.listProvers()).rejects.toMatchObject({ status: 401 });
   });
 

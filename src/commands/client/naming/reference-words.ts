@@ -1,5 +1,5 @@
 /** How people may name a record, by the word that a command's usage has for it; for help and COMMANDS.md. */
-import type { CommandSpec } from "./command-spec.js";
+import type { CommandSpec } from "../command-spec.js";
 
 /** Words of a usage or a flag that stand for what people fill in. */
 export const PLACEHOLDER = /[<[]([\w-]+)(?:\.\.\.)?[>\]]/g;

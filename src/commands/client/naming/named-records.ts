@@ -1,8 +1,8 @@
 /** Lets people name records where the server takes ids: a vault by its name, a user by email, an account by address. */
-import type { Proofwright } from "../../sdk/proofwright.js";
-import { CommandInput, type CommandSpec } from "./command-spec.js";
+import type { Proofwright } from "../../../sdk/proofwright.js";
+import { CommandInput, type CommandSpec } from "../command-spec.js";
 import { PLACEHOLDER } from "./reference-words.js";
-import type { ClientFlags } from "./signed-in.js";
+import type { ClientFlags } from "../signed-in.js";
 
 /** No record has the name that was given, or more than one. */
 export class NameError extends Error {
@@ -99,7 +99,7 @@ class NameSearch {
   }
 
   async #find(word: string, { list, find }: Kind, name: string): Promise<string> {
-    const { signedIn } = await import("./signed-in.js");
+    const { signedIn } = await import("../signed-in.js");
     const ids = new Set<string>();
     for (const records of find(await signedIn(this.#flags), name, this.#vault)) {
       for await (const record of records) if (isNamed(record, name)) ids.add(record.id);
