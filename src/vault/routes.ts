@@ -17,6 +17,7 @@ import {
   SecretListQuery,
   SecretParams,
   SecretWithValue,
+  UnsealerKey,
   Vault,
   VaultList,
   VaultListQuery,
@@ -230,7 +231,13 @@ export const vaultRoutes = {
     description:
       "Returns `{key, validation_hash}`: 24 words and the SHA-256 of the phrase. Only with the seal provider `environment`. Changes nothing on this instance, and works while sealed.",
     auth: { permissions: ["vault_unseal"] },
-    responses: { 201: { description: "The key and its validation hash", bytes: "application/json; charset=UTF-8" } },
+    responses: {
+      201: {
+        description: "The key and its validation hash",
+        bytes: "application/json; charset=UTF-8",
+        schema: UnsealerKey,
+      },
+    },
     errors: ["seal_unsupported"],
   }),
   unseal: defineRoute({

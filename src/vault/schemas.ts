@@ -147,6 +147,14 @@ export const CreateSecretBody = closed({
   value: Type.String({ minLength: 1, maxLength: SECRET_CHARACTERS_MAX, description: "at most 4096 bytes of UTF-8" }),
 });
 
+export const UnsealerKey = closed(
+  {
+    key: Type.String({ description: "24 words" }),
+    validation_hash: Type.String({ pattern: "^0x[0-9a-f]{64}$", description: "SHA-256 of the words" }),
+  },
+  { description: "Seal key for another instance" },
+);
+
 export const SealKeyBody = closed(
   {
     key: Type.Optional(

@@ -39,6 +39,7 @@ async function call(
   const given = (await handler({ principal, params: {}, query: { page: 1, rpp: 25 }, ...request })) as {
     status: number;
     body?: unknown;
+    bytes?: Uint8Array;
   };
   const reply =
     given.body instanceof JsonText
@@ -46,7 +47,8 @@ async function call(
       : given;
   const declared = (vaultRoutes[name].responses as Readonly<Record<number, { schema?: TSchema }>>)[reply.status];
   expect(declared, `${name} answers ${reply.status}`).toBeDefined();
-  if (declared?.schema !== undefined) expect([...Value.Errors(declared.schema, reply.body)], name).toEqual([]);
+  const body: unknown = given.bytes === undefined ? reply.body : JSON.parse(Buffer.from(given.bytes).toString());
+  if (declared?.schema !== undefined) expect([...Value.Errors(declared.schema, body)], name).toEqual([]);
   return reply;
 }
 
