@@ -33,12 +33,17 @@ import type { FflonkZkey } from "./read-zkey.js";
 import { prepareFflonkKey, verifyFflonk } from "./verify-fflonk.js";
 import type { PreparedFflonkKey } from "./verify-fflonk.js";
 
+/** Shares of the whole at which the gates end: to make the key again takes longest, then the two proofs. */
+const PROGRESS = { rebuilt: 0.5, forgeries: 0.75 } as const;
+
 /** Runs all gates; the first that fails is the result. */
 export async function checkFflonkKey(stored: StoredKey, pairing: PairingKernels): Promise<StoredKeyResult> {
   return await passGates(async () => {
+    const report = stored.onProgress ?? ((): void => undefined);
     const key = readKey(stored);
     await checkReferenceString(key, stored);
     const resident = rebuild(key, stored, pairing);
+    report(PROGRESS.rebuilt);
     const prepared = prepareFflonkKey(pairing, resident.verifyingKey);
     const prover = new FflonkProver(resident);
     const prove = (witness: Uint8Array): FflonkProof => {
@@ -46,6 +51,7 @@ export async function checkFflonkKey(stored: StoredKey, pairing: PairingKernels)
       return prover.prove(witness, blinding).proof;
     };
     checkForgeries(prepared, key, prove);
+    report(PROGRESS.forgeries);
     if (stored.example === undefined) return;
     const witness = await honestWitness(stored.example);
     if (!witness.ok) throw new GateFailure("honest_proof", witness.message);

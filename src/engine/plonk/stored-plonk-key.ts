@@ -31,7 +31,7 @@ import { preparePlonkKey, verifyPlonk } from "./verify-plonk.js";
 import type { PreparedPlonkKey } from "./verify-plonk.js";
 
 /** Shares of the whole at which the gates end. */
-const PROGRESS = { circuit: 0.2, verifyingKey: 0.6 } as const;
+const PROGRESS = { circuit: 0.2, verifyingKey: 0.6, forgeries: 0.8 } as const;
 
 /** Runs all gates; the first that fails is the result. */
 export async function checkPlonkKey(stored: StoredKey, pairing: PairingKernels): Promise<StoredKeyResult> {
@@ -50,6 +50,7 @@ export async function checkPlonkKey(stored: StoredKey, pairing: PairingKernels):
       return new PlonkProver(resident, curve).prove(witness, blinding).proof;
     };
     checkForgeries(prepared, key, prove);
+    report(PROGRESS.forgeries);
     if (stored.example !== undefined) {
       const witness = await honestWitness(stored.example);
       if (!witness.ok) throw new GateFailure("honest_proof", witness.message);
