@@ -127,7 +127,7 @@ describe("large circuits", () => {
       };
       const prover = {
         system: { proving_scheme: scheme, curve: "BN254" },
-        file: () => ({ path: "", sha256: "", bytes: 150 * count }),
+        stored: () => ({ sha256: "", bytes: 150 * count }),
         read: () => Promise.resolve(Buffer.from(JSON.stringify(circuit))),
       } as unknown as BuiltProver;
       return await setupSize!(prover);
