@@ -10,7 +10,8 @@ import { readClusterKey } from "../platform/cluster/cluster-key.js";
 import { ClusterNodes } from "../platform/cluster/cluster-nodes.js";
 import { AUDIT_SECRET, clusterSecret } from "../platform/cluster/cluster-secrets.js";
 import { openNodeStore, type NodeStore } from "../platform/cluster/cluster-store.js";
-import { databaseAddress } from "../platform/cluster/database-address.js";
+import { databaseAddress, type DatabaseAddress } from "../platform/cluster/database-address.js";
+import { waitsForStandbys } from "../platform/cluster/replication.js";
 import { nodeFreshness, isRecent } from "../platform/cluster/node-freshness.js";
 import { openNodeId } from "../platform/cluster/node-id.js";
 import type { Config } from "../platform/config.js";
@@ -106,11 +107,20 @@ async function openNode(
     const secretOf = (name: string): SecretFile => clusterSecret(name, { store, clusterKey });
     const auditKey = await secretOf(AUDIT_SECRET).read();
     if (auditKey === undefined) throw new StartError("the cluster has no key of its audit log; make it anew.");
+    if (!config.database_replicated) await warnOfLosses(databaseAddress(databaseUrl), log);
     return { store, auditKey, nodes, secretOf, membership: membershipOf(config, { store, nodes }) };
   } catch (error) {
     await store.close();
     throw error;
   }
+}
+
+/** Warns of a database whose failover may lose commits. What cannot be asked now is not warned of. */
+async function warnOfLosses(address: DatabaseAddress, log: Log): Promise<void> {
+  if (await waitsForStandbys(address).catch(() => true)) return;
+  log.warn(
+    "the cluster's database waits for no standby (synchronous_standby_names is empty): a failover may lose what was acknowledged; PROOFWRIGHT_DATABASE_REPLICATED=true says that the service replicates by itself",
+  );
 }
 
 function membershipOf(

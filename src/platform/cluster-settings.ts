@@ -11,6 +11,14 @@ export const CLUSTER_SETTINGS = {
     description:
       "`postgres://user:password@host:port/database` of the cluster that this server is a node of (PostgreSQL 15 or later); `?host=/folder` names a Unix socket instead, `?sslrootcert=file` the certificates that the database's is checked with; beyond this machine the connection is TLS with a checked certificate",
   }),
+  database_replicated: setting({
+    env: "PROOFWRIGHT_DATABASE_REPLICATED",
+    flag: "database-replicated",
+    schema: Type.Boolean(),
+    default: false,
+    description:
+      "says that the database's service keeps what it acknowledges over a failover by itself, as managed ones do: no warning then when `synchronous_standby_names` is empty",
+  }),
   cluster_key_file: setting({
     env: "PROOFWRIGHT_CLUSTER_KEY_FILE",
     flag: "cluster-key-file",

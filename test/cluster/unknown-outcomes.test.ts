@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { openNodeStore, type NodeStore } from "../../src/platform/cluster/cluster-store.js";
 import { initCluster } from "../../src/platform/cluster/init-cluster.js";
 import type { AppError } from "../../src/platform/errors.js";
-import { StoreConflict } from "../../src/platform/store/store.js";
+import { countOn, expectExact } from "../support/counting.js";
 import { DatabaseProxy } from "../support/database-proxy.js";
 import { eventually } from "../support/eventually.js";
 import { Postgres } from "../support/postgres.js";
@@ -65,60 +65,6 @@ async function join(
   const store = await openNodeStore(options, { log: recordedLog() });
   stores.push(store);
   return { store, proxy };
-}
-
-/** Adds one to a counter and a record of its own beside it; returns what was answered. */
-async function count(store: NodeStore, id: string): Promise<"done" | "unknown"> {
-  for (;;) {
-    try {
-      await store.confirm();
-      const read = store.get<number>(["counter"]);
-      await store.commit({
-        checks: [{ key: ["counter"], version: read?.version ?? "absent" }],
-        puts: [
-          { key: ["counter"], value: (read?.value ?? 0) + 1 },
-          { key: ["mark", id], value: (read?.value ?? 0) + 1 },
-        ],
-        appends: [{ chain: "audit", value: id }],
-      });
-      return "done";
-    } catch (error) {
-      const { code } = error as { readonly code?: string };
-      if (code === "outcome_unknown") return "unknown";
-      if (!(error instanceof StoreConflict) && code !== "store_unreachable") throw error;
-    }
-  }
-}
-
-/** Every answered count is there once, and the counter, the marks and the log say the same on all nodes. */
-async function expectExact(nodes: readonly NodeStore[], answers: ReadonlyMap<string, string>): Promise<void> {
-  for (const store of nodes) {
-    await store.confirm();
-    const marks = store.range<number>(["mark"]);
-    const kept = new Set(marks.map(({ key }) => key[1]));
-    for (const [id, answer] of answers) if (answer === "done") expect(kept.has(id), id).toBe(true);
-    const total = marks.length;
-    expect(store.get(["counter"])?.value).toBe(total);
-    const values = marks.map(({ value }) => value).sort((a, b) => a - b);
-    expect(values).toEqual(Array.from({ length: total }, (_, index) => index + 1));
-    const logged = store.range<{ event: string }>(["audit"]).map(({ value }) => value.event);
-    expect([...logged].sort()).toEqual([...kept].sort());
-    expect(await store.integrityReport()).toMatchObject({ sound: true });
-    expect(store.range([])).toEqual(nodes[0]!.range([]));
-  }
-}
-
-async function countOn(nodes: readonly NodeStore[], rounds: number): Promise<ReadonlyMap<string, "done" | "unknown">> {
-  const answers = new Map<string, "done" | "unknown">();
-  await Promise.all(
-    nodes.map(async (store, node) => {
-      for (let round = 0; round < rounds; round += 1) {
-        const id = `${String(node)}-${String(round)}`;
-        answers.set(id, await count(store, id));
-      }
-    }),
-  );
-  return answers;
 }
 
 describe("a connection that breaks", () => {

@@ -2,7 +2,7 @@
  * Stands between a node and its PostgreSQL as another Unix socket, and breaks connections at chosen moments: after the
  * database was asked and before the answer came back, so that the node cannot know what was done.
  */
-import { mkdirSync } from "node:fs";
+import { chmodSync, mkdirSync } from "node:fs";
 import net from "node:net";
 import { join } from "node:path";
 import { newFolder, removeFolder } from "./temporary-folder.js";
@@ -20,12 +20,14 @@ export class DatabaseProxy {
   broken = 0;
   readonly #server: net.Server;
   readonly #open = new Set<net.Socket>();
+  #target: string;
 
   private constructor(target: string) {
+    this.#target = target;
     this.folder = join(newFolder("proxy"), "s");
     mkdirSync(this.folder);
     this.#server = net.createServer((client) => {
-      this.#connect(client, net.connect(join(target, SOCKET)));
+      this.#connect(client, net.connect(join(this.#target, SOCKET)));
     });
   }
 
@@ -33,7 +35,15 @@ export class DatabaseProxy {
   static async start(target: string): Promise<DatabaseProxy> {
     const proxy = new DatabaseProxy(target);
     await new Promise<void>((resolve) => proxy.#server.listen(join(proxy.folder, SOCKET), resolve));
+    // A standby, which may run as another user, connects through it as well.
+    for (const path of [join(proxy.folder, ".."), proxy.folder, join(proxy.folder, SOCKET)]) chmodSync(path, 0o777);
     return proxy;
+  }
+
+  /** Ends all connections, and leads new ones to the socket in another folder. */
+  leadTo(target: string): void {
+    this.#target = target;
+    for (const socket of this.#open) socket.destroy();
   }
 
   /** Ends all connections, and takes no more. */

@@ -3,6 +3,7 @@
  * as root, so that root runs it as nobody.
  */
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,7 +24,8 @@ export class Postgres {
   #server: ChildProcess | undefined;
   #databases = 0;
 
-  private constructor(folder: string) {
+  private constructor() {
+    const folder = newFolder("postgres");
     this.#folder = folder;
     this.#data = join(folder, "data");
     this.socketFolder = join(folder, "socket");
@@ -31,15 +33,8 @@ export class Postgres {
 
   /** Makes a server in a temporary folder and starts it. */
   static async start(): Promise<Postgres> {
-    const folder = newFolder("postgres");
-    const postgres = new Postgres(folder);
-    mkdirSync(postgres.#data, { mode: 0o700 });
-    mkdirSync(postgres.socketFolder, { mode: 0o755 });
-    if (isRoot()) {
-      // The run's folder is root's alone; nobody has to pass through it.
-      chmodSync(tmpdir(), 0o711);
-      for (const path of [folder, postgres.#data, postgres.socketFolder]) chownSync(path, NOBODY, NOBODY);
-    }
+    const postgres = new Postgres();
+    postgres.#makeFolders();
     const [command, args] = asServer("initdb", [
       "-D",
       postgres.#data,
@@ -53,6 +48,46 @@ export class Postgres {
     execFileSync(command, [...args, "--no-locale", "--no-sync"], { stdio: "ignore" });
     await postgres.restart();
     return postgres;
+  }
+
+  /**
+   * Makes and starts a standby, which follows this server through the socket in a folder.
+   * @param sourceFolder folder of this server's socket, or of a proxy before it
+   */
+  async startStandby(sourceFolder = this.socketFolder): Promise<Postgres> {
+    const standby = new Postgres();
+    standby.#makeFolders();
+    const source = ["-h", sourceFolder, "-p", String(PORT), "-U", "proofwright"];
+    const [command, args] = asServer("pg_basebackup", [...source, "-D", standby.#data, "-R", "-X", "stream"]);
+    const copy = spawn(command, [...args, "-c", "fast", "--no-sync"], { stdio: "ignore" });
+    const [status] = (await once(copy, "exit")) as [number | null];
+    if (status !== 0) throw new Error(`pg_basebackup ended with status ${String(status)}`);
+    await standby.restart();
+    return standby;
+  }
+
+  /** Makes each commit wait until a standby has it on its disk. */
+  async waitForStandbys(): Promise<void> {
+    await this.query("postgres", "ALTER SYSTEM SET synchronous_standby_names = '*'");
+    await this.query("postgres", "SELECT pg_reload_conf()");
+    await eventually(async () => {
+      const rows = await this.query("postgres", "SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'");
+      if (rows.length === 0) throw new Error("no standby is waited for yet");
+    });
+  }
+
+  /** Makes a standby the primary. */
+  async promote(): Promise<void> {
+    await this.query("postgres", "SELECT pg_promote(true)");
+  }
+
+  #makeFolders(): void {
+    mkdirSync(this.#data, { mode: 0o700 });
+    mkdirSync(this.socketFolder, { mode: 0o755 });
+    if (!isRoot()) return;
+    // The run's folder is root's alone; nobody has to pass through it.
+    chmodSync(tmpdir(), 0o711);
+    for (const path of [this.#folder, this.#data, this.socketFolder]) chownSync(path, NOBODY, NOBODY);
   }
 
   /** URL of a database, over the real socket or one of a proxy in another folder. */

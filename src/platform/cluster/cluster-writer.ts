@@ -11,7 +11,7 @@ import type { PackedCommit } from "../store/wire.js";
 import { encodeKey } from "../store/keys.js";
 import type { LogPlace, WriteFailure, WriterState } from "../store/writer-protocol.js";
 import type { LogHead } from "./cluster-schema.js";
-import { groupFailure, placeFault } from "./commit-failures.js";
+import { aheadFault, groupFailure, placeFault } from "./commit-failures.js";
 import { DatabaseRefused, ROWS_PAGE, type LogDatabase } from "./log-database.js";
 import { ROW_FORMAT, encodeBody, rowDamaged, rowMac, type LogRow, type RowBody } from "./log-row.js";
 import { memberKey } from "./member-records.js";
@@ -152,7 +152,7 @@ export class ClusterWriter {
       await this.#connect();
       const askedAtMs = monotonicMs();
       const last = await this.#database.lastNumber();
-      if (last < this.#place.g) throw diverged(this.#place.g);
+      if (last < this.#place.g) throw aheadFault(this.#place.g, last);
       while (this.#place.g < last)
         if (this.#applyAll(await this.#database.rowsAfter(this.#place.g)).length === 0) throw placeFault(this.#place.g);
       this.#confirmedAtMs = askedAtMs;
@@ -298,8 +298,9 @@ export class ClusterWriter {
     this.#epoch = head.epoch;
     this.#requireHead(head);
     const { g, mac } = this.#place;
+    if (g > head.g) throw aheadFault(g, head.g);
     const known = g === head.g ? head.mac : await this.#database.macOf(g);
-    if (g > head.g || (known !== undefined && !known.equals(mac))) throw diverged(g);
+    if (known !== undefined && !known.equals(mac)) throw diverged(g);
   }
 
   #requireHead({ cluster, epoch, format }: LogHead): void {

@@ -32,6 +32,13 @@ export function placeFault(g: number): AppError {
   });
 }
 
+/** Returns the error of a node that has what the database has not. */
+export function aheadFault(g: number, last: number): AppError {
+  return new AppError("data_corrupt", {
+    message: `this node has commit ${String(g)}, and the database's log ends at ${String(last)}: a failover or an older backup lost what was acknowledged. Keep the node's folder for inspection, and start it with an empty one`,
+  });
+}
+
 function judge(error: unknown): GroupFailure {
   if (error instanceof DatabaseRefused) {
     if (error.code === DISK_FULL) return lasting("storage_full", "the disk of the cluster's database is full");

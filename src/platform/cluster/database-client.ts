@@ -16,10 +16,15 @@ const SESSION = `SELECT set_config('statement_timeout', '30s', false), set_confi
   set_config('default_transaction_isolation', 'read committed', false),
   set_config('synchronous_commit',
     CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN 'on'
-      ELSE current_setting('synchronous_commit') END, false)`;
+      ELSE current_setting('synchronous_commit') END, false),
+  pg_is_in_recovery() AS is_standby`;
+
+/** SQLSTATE of a server that takes no writes. */
+export const READ_ONLY = "25006";
 
 /**
- * Opens a connection. Rejects with what pg says; its messages never contain the password.
+ * Opens a connection to a server that takes writes: a standby may lack what the primary has acknowledged, so that
+ * nothing is read from it. Rejects with what pg says, or with READ_ONLY; its messages never contain the password.
  * @param options.answerMsMax a statement that is not answered within it has failed, and the connection with it
  */
 export async function connectDatabase(
@@ -38,7 +43,8 @@ export async function connectDatabase(
   client.on("error", () => undefined);
   try {
     await client.connect();
-    await client.query(SESSION);
+    const { rows } = await client.query<{ readonly is_standby: boolean }>(SESSION);
+    if (rows[0]?.is_standby !== false) throw Object.assign(new Error("the server is a standby"), { code: READ_ONLY });
     return client;
   } catch (error) {
     void client.end().catch(() => undefined);

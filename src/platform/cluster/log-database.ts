@@ -7,7 +7,7 @@ import { assert } from "../errors.js";
 import { HEAD_COLUMNS, ROW_COLUMNS, headOf, rowOf, sumText, type LogHead, type SqlRow } from "./cluster-schema.js";
 import type { DatabaseAddress } from "./database-address.js";
 import type { LogRow } from "./log-row.js";
-import { connectDatabase } from "./database-client.js";
+import { READ_ONLY, connectDatabase } from "./database-client.js";
 
 /** Rows that are read at a time. */
 export const ROWS_PAGE = 64;
@@ -16,9 +16,6 @@ const APPEND = `WITH h AS (UPDATE pw_head SET g = $1, version = $2, count = $3, 
     WHERE id = 1 AND g = $1::bigint - 1 AND tag_sum = $6 AND epoch = $7 RETURNING g)
   INSERT INTO pw_log (g, node, incarnation, format, first, last, count, tag_sum, body, mac)
     SELECT $1, $8, $9, $10, $11, $2, $3, $4, $12, $5 FROM h RETURNING g`;
-
-/** SQLSTATE of a server that has become a standby: another one takes writes now. */
-const READ_ONLY = "25006";
 
 /** The database cannot be reached, or the connection broke. What was asked last may have been done. */
 export class DatabaseUnreachable extends Error {
@@ -61,7 +58,7 @@ export class LogDatabase {
     if (this.#client !== undefined) return;
     const client = await connectDatabase(this.#address).catch((cause: unknown) => {
       const { code } = cause as { readonly code?: unknown };
-      const why = typeof code === "string" ? ` (${code})` : "";
+      const why = typeof code === "string" ? ` (${code === READ_ONLY ? "its server is a standby" : code})` : "";
       throw new DatabaseUnreachable(`the cluster's database cannot be reached${why}`, { cause });
     });
     const drop = (): void => {
