@@ -54,6 +54,7 @@ export async function createApp(config: Config, dependencies: AppDependencies): 
   };
   const platform = await openPlatform(config, dependencies, onFatal);
   const areas = await openAreas(platform);
+  platform.membership?.reportSeal(() => areas.vault.service.state());
   const lanes = (): Readonly<Record<string, LaneFigures>> => lanesOf(areas, platform);
   const parts: AppParts = {
     ...platform,

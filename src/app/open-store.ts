@@ -21,6 +21,7 @@ import { newId } from "../platform/ids.js";
 import type { Log } from "../platform/log.js";
 import type { Nodes } from "../platform/nodes/nodes.js";
 import { soloNodes } from "../platform/nodes/solo-nodes.js";
+import type { ClusterStatusJson } from "../platform/service/schemas.js";
 import { StartError } from "../platform/start-error.js";
 import { openStore, type DurableStore } from "../platform/store/lmdb/lmdb-store.js";
 
@@ -31,6 +32,10 @@ export interface Membership {
   isReady(): boolean;
   /** Resolves when this node has everything that any node had committed at the call. @throws store_unreachable */
   readonly confirm: () => Promise<void>;
+  /** Tells the other nodes from now on what state the vault of this one is in. */
+  reportSeal(sealOf: () => string): void;
+  /** What the node knows of itself and of the others. */
+  status(): ClusterStatusJson;
   /** Leaves the cluster, so that others take over at once; the store is closed after it. Never rejects. */
   leave(): Promise<void>;
 }
@@ -131,6 +136,18 @@ function membershipOf(
     freshness: nodeFreshness({ reads: config.reads }, { store }),
     isReady: () => isRecent(store) && nodes.isClockRight,
     confirm: () => store.confirm(),
+    reportSeal: (sealOf) => {
+      nodes.reportSeal(sealOf);
+    },
+    status: () => ({
+      position: store.position,
+      unconfirmed_ms: store.unconfirmedMs,
+      clock_ahead_ms: Math.round(nodes.clockAheadMs),
+      nodes: nodes.members().map(({ name, node, build, duties, seal, g, silentSec }) => ({
+        ...{ name, node, version: build, duties: [...duties], seal, position: g },
+        silent_seconds: Math.round(10 * silentSec) / 10,
+      })),
+    }),
     leave: () => nodes.stop(),
   };
 }

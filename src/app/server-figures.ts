@@ -5,6 +5,7 @@ import type { Figure, FigureValues } from "../platform/metrics.js";
 import { serverVersion } from "../platform/service/server-version.js";
 import type { Areas } from "./open-areas.js";
 import type { Platform } from "./open-platform.js";
+import type { Membership } from "./open-store.js";
 
 const MIB = 1024 * 1024;
 const STORE_STATES = ["ready", "full", "failed"] as const;
@@ -12,7 +13,8 @@ const SEAL_STATES = ["unconfigured", "sealed", "unsealing", "unsealed", "fault_s
 
 /** Returns the figures of a server, in the order in which /metrics lists them. */
 export function serverFigures(platform: Platform, areas: Pick<Areas, "vault" | "chain">): Figure[] {
-  return [buildInfo(), ...storeFigures(platform), sealState(areas), ...workFigures(platform, areas)];
+  const own = [buildInfo(), ...storeFigures(platform), sealState(areas), ...workFigures(platform, areas)];
+  return platform.membership === undefined ? own : [...own, ...clusterFigures(platform.membership)];
 }
 
 function buildInfo(): Figure {
@@ -56,6 +58,35 @@ function storeFigures({ store, config, dataDir }: Pick<Platform, "store" | "conf
         const { bavail, bsize } = await statfs(dataDir);
         return bavail * bsize;
       },
+    },
+  ];
+}
+
+function clusterFigures(membership: Membership): Figure[] {
+  return [
+    {
+      kind: "gauge",
+      name: "proofwright_cluster_nodes",
+      help: "Nodes of the cluster that live, as this one knows",
+      read: () => membership.status().nodes.length,
+    },
+    {
+      kind: "gauge",
+      name: "proofwright_cluster_position",
+      help: "Number of the last commit of the cluster that this node has",
+      read: () => membership.status().position,
+    },
+    {
+      kind: "gauge",
+      name: "proofwright_cluster_unconfirmed_seconds",
+      help: "Seconds since this node has had every commit of the cluster",
+      read: () => membership.status().unconfirmed_ms / 1000,
+    },
+    {
+      kind: "gauge",
+      name: "proofwright_cluster_clock_ahead_seconds",
+      help: "How far the database's clock is ahead of this machine's",
+      read: () => membership.status().clock_ahead_ms / 1000,
     },
   ];
 }

@@ -178,6 +178,7 @@ function boundRoutes(parts: AppParts): BoundRoute[] {
       sandbox: parts.sandbox,
       work: () => workOf(parts),
       kernels: () => parts.kernelForm.status,
+      cluster: () => parts.membership?.status(),
       isOperator: async (token) => {
         const { permissions } = await authenticate(parts, token, "service");
         return holdsAll(permissions, PERMISSIONS.sudo);

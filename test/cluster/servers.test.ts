@@ -1,11 +1,13 @@
 /** Three server processes over one PostgreSQL: what one has answered holds on all. */
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PERMISSIONS } from "../../src/platform/auth/permissions.js";
 import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
+import type { ClusterStatusJson } from "../../src/platform/service/schemas.js";
 import { TestCluster } from "../support/cluster.js";
 import { eventually } from "../support/eventually.js";
 import { seededRandom } from "../support/seeded.js";
@@ -19,7 +21,7 @@ let nodes: readonly TestServer[];
 
 beforeAll(async () => {
   cluster = await TestCluster.make();
-  nodes = await Promise.all(NAMES.map(async (name) => await cluster.start(name)));
+  nodes = await Promise.all(NAMES.map(async (name) => await cluster.start(name, { PROOFWRIGHT_METRICS_PORT: "0" })));
 });
 afterAll(async () => {
   await cluster.dispose();
@@ -136,6 +138,28 @@ describe("three nodes", () => {
     });
   });
 
+  it("show each other to operators, and in the metrics", async () => {
+    const token = await newAdministrator();
+    await eventually(async () => {
+      const { json } = await request(node(1), "/status", { token });
+      const { cluster: told } = json as { readonly cluster: ClusterStatusJson };
+      expect(told.nodes[0]).toMatchObject({ name: "two", seal: "unsealed", silent_seconds: 0 });
+      expect(told.nodes.map(({ name }) => name).sort()).toEqual([...NAMES].sort());
+      expect(told.nodes.every(({ position, seal }) => position > 0 && seal === "unsealed")).toBe(true);
+      expect(told.position).toBeGreaterThan(0);
+    });
+    const { token: user } = await node(0).newUser();
+    expect((await request(node(1), "/status", { token: user })).json).not.toHaveProperty("cluster");
+
+    const metrics = /^Proofwright serves metrics on (http:\S+)$/m.exec(node(0).output())?.[1] ?? "";
+    const text = await (await fetch(`${metrics}/metrics`)).text();
+    expect(text).toMatch(/^proofwright_cluster_nodes 3$/m);
+    const alerts = readFileSync(join(PACKAGE_ROOT, "src/operations/alerts-cluster.yaml"), "utf8");
+    const named = new Set(alerts.match(/\bproofwright_cluster_[a-z_]+/g));
+    expect(named.size).toBeGreaterThan(2);
+    for (const name of named) expect(text).toContain(`# TYPE ${name} gauge`);
+  });
+
   it("are all sealed when one has answered that it is, and each is unsealed by itself", async () => {
     const admin = await node(0).newUser();
     const sealed = async (): Promise<boolean[]> =>
@@ -156,6 +180,16 @@ describe("three nodes", () => {
     expect(await sealed()).toEqual([false, false, false]);
   });
 });
+
+/** Makes the first administrator, with the token that the first node has in its folder. */
+async function newAdministrator(): Promise<string> {
+  const [file = ""] = NAMES.map((name) => join(cluster.folderOf(name), "bootstrap-token")).filter(existsSync);
+  const [email, password] = ["root@example.com", `phrase ${randomUUID()}`];
+  await node(0)
+    .as(readFileSync(file, "utf8").trim())
+    .createUser({ body: { email, password, first_name: "Ada", last_name: "Lovelace" } });
+  return (await node(2).anonymous.authenticate({ body: { email, password } })).body.token.access_token;
+}
 
 interface ClusterStatus {
   readonly nodes: readonly { readonly name: string; readonly duties: readonly string[] }[];

@@ -9,6 +9,8 @@ interface NodeStatus {
   readonly node: string;
   readonly build: string;
   readonly duties: readonly string[];
+  /** State of its vault, such as `unsealed`. */
+  readonly seal: string;
   /** Commits of the cluster that the node had not applied at its last sign of life. */
   readonly behind: number;
   /** How long ago it gave that sign. */
@@ -34,7 +36,7 @@ export async function runClusterStatus(config: Config, { isJson }: { readonly is
     const heads = await client.query<SqlRow>(`SELECT ${HEAD_COLUMNS} FROM pw_head WHERE id = 1`);
     const folds = await client.query<SqlRow>("SELECT g FROM pw_fold WHERE id = 1");
     const nodes = await client.query<SqlRow>(
-      `SELECT node, name, build, duties, applied_g, extract(epoch FROM clock_timestamp() - seen_at) AS silent
+      `SELECT node, name, build, duties, seal, applied_g, extract(epoch FROM clock_timestamp() - seen_at) AS silent
         FROM pw_node ORDER BY name, node`,
     );
     return statusOf({ head: heads.rows[0], folded: folds.rows[0], nodes: nodes.rows });
@@ -63,6 +65,7 @@ function statusOf(rows: {
       node: String(row["node"]),
       build: String(row["build"]),
       duties: String(row["duties"]).split(" ").filter(Boolean),
+      seal: String(row["seal"]),
       behind: Math.max(0, head.g - Number(row["applied_g"])),
       seconds_silent: Math.round(10 * Number(row["silent"])) / 10,
     })),
@@ -81,10 +84,11 @@ function table({ cluster, position, folded, format, schema_version: schema, reco
     node.build,
     isLate(node) ? `late: ${String(node.seconds_silent)} s` : `${String(node.seconds_silent)} s`,
     String(node.behind),
+    node.seal || "-",
     node.duties.join(" ") || "-",
   ]);
-  const rows = [["NODE", "VERSION", "LAST SIGN", "BEHIND", "DUTIES"], ...lines];
-  const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const rows = [["NODE", "VERSION", "LAST SIGN", "BEHIND", "VAULT", "DUTIES"], ...lines];
+  const widths = [0, 1, 2, 3, 4].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return `${head}\n${rows
     .map((row) =>
       row

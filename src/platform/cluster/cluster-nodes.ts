@@ -11,7 +11,7 @@ import { serverVersion } from "../service/server-version.js";
 import { StoreConflict, type StoreKey } from "../store/store.js";
 import type { NodeStore } from "./cluster-store.js";
 import type { DatabaseAddress } from "./database-address.js";
-import { Heartbeat, type Beat } from "./heartbeat.js";
+import { Heartbeat, type Beat, type NodeSign, type NodeSigns } from "./heartbeat.js";
 import { DUTY_TABLE, MEMBER_TABLE, dutyKey, memberKey, type DutyRecord, type MemberRecord } from "./member-records.js";
 
 export interface ClusterNodesOptions {
@@ -51,6 +51,9 @@ export class ClusterNodes implements Nodes {
   readonly #duties = new Set<string>();
   readonly #taking = new Set<string>();
   readonly #endListeners = new Set<() => void>();
+  /** The last sign of each other process that was heard of with the last own one. */
+  #signs: ReadonlyMap<string, NodeSign> = new Map();
+  #sealOf: () => string = () => "";
   /** The last sign of each other process, and since when it has been the last. */
   readonly #seen = new Map<string, { readonly sign: string | undefined; readonly sinceMs: number }>();
   #timer: NodeJS.Timeout | undefined;
@@ -94,6 +97,23 @@ export class ClusterNodes implements Nodes {
   /** Whether this machine's clock is near enough to the database's, which all nodes go by. */
   get isClockRight(): boolean {
     return Math.abs(this.#clockAheadMs) <= CLOCK_WRONG_MS;
+  }
+
+  /** How far the database's clock is ahead of this machine's, in milliseconds. */
+  get clockAheadMs(): number {
+    return this.#clockAheadMs;
+  }
+
+  /** Says what state the vault of this node is in, from now on. */
+  reportSeal(sealOf: () => string): void {
+    this.#sealOf = sealOf;
+  }
+
+  /** The members with what each said last, this node first. A member that has said nothing yet is left out. */
+  members(): readonly NodeSign[] {
+    const own = { ...this.#ownSigns(), sign: "", silentSec: 0 };
+    const others = this.others().flatMap(({ incarnation }) => this.#signs.get(incarnation) ?? []);
+    return [own, ...others];
   }
 
   /** See Nodes. */
@@ -196,14 +216,8 @@ export class ClusterNodes implements Nodes {
   }
 
   async #beat(): Promise<Beat> {
-    const { node, name } = this.#options;
-    const { incarnation } = this;
-    const beat = await this.#heartbeat.beat({
-      ...{ incarnation, node, name },
-      build: serverVersion(),
-      duties: [...this.#duties],
-      g: this.#store.position,
-    });
+    const beat = await this.#heartbeat.beat(this.#ownSigns());
+    this.#signs = beat.signs;
     const wasWrong = Math.abs(this.#clockAheadMs) > CLOCK_WARN_MS;
     this.#clockAheadMs = beat.clockAheadMs;
     if (!wasWrong && Math.abs(beat.clockAheadMs) > CLOCK_WARN_MS)
@@ -216,12 +230,18 @@ export class ClusterNodes implements Nodes {
     return beat;
   }
 
+  #ownSigns(): NodeSigns {
+    const { node, name } = this.#options;
+    const said = { incarnation: this.incarnation, node, name, build: serverVersion() };
+    return { ...said, duties: [...this.#duties], seal: this.#sealOf(), g: this.#store.position };
+  }
+
   async #giveUpTheDead({ signs }: Beat): Promise<void> {
     const nowMs = this.#clock.monotonicMs();
     for (const { key, value, version } of this.#store.range<MemberRecord>([MEMBER_TABLE])) {
       const incarnation = String(key[1]);
       if (incarnation === this.incarnation) continue;
-      const sign = signs.get(incarnation);
+      const sign = signs.get(incarnation)?.sign;
       const seen = this.#seen.get(incarnation);
       if (seen?.sign !== sign || seen === undefined) {
         this.#seen.set(incarnation, { sign, sinceMs: nowMs });

@@ -15,19 +15,36 @@ export interface NodeSigns {
   readonly build: string;
   /** What only this node does, by name. */
   readonly duties: readonly string[];
+  /** State of its vault, such as `unsealed`; empty while the vault is not open. */
+  readonly seal: string;
   /** Its place in the log. */
   readonly g: number;
 }
 
+/** What a node said with its last sign. */
+export interface NodeSign extends NodeSigns {
+  /** When it gave the sign, as text, which changes with each. */
+  readonly sign: string;
+  /** How long ago that was, in seconds. */
+  readonly silentSec: number;
+}
+
 export interface Beat {
-  /** When each process gave its last sign, as text, by its incarnation: it changes with each sign. */
-  readonly signs: ReadonlyMap<string, string>;
+  /** The last sign of each process, by its incarnation; of this one, the sign before. */
+  readonly signs: ReadonlyMap<string, NodeSign>;
   /** How far the database's clock is ahead of this machine's, in milliseconds, as far as the way there tells. */
   readonly clockAheadMs: number;
 }
 
 /** A sign that takes longer was not given. */
 const ANSWER_MS_MAX = 5_000;
+/** Gives the sign, and answers a row for each process that gave one before, or one without a process. */
+const BEAT = `WITH own AS (INSERT INTO pw_node (incarnation, node, name, build, duties, seal, applied_g)
+      VALUES ($1, $2, $3, $4, $5, $6, $7)
+      ON CONFLICT (incarnation) DO UPDATE SET duties = $5, seal = $6, applied_g = $7, seen_at = clock_timestamp())
+  SELECT extract(epoch FROM clock.now) * 1000 AS now, pw_node.*, seen_at::text AS sign,
+      extract(epoch FROM clock.now - seen_at) AS silent
+    FROM (SELECT clock_timestamp() AS now) clock LEFT JOIN pw_node ON true`;
 /** Signs of processes that ended are kept for as long, for `proofwright cluster status`. */
 const KEPT_HOURS = 1;
 
@@ -40,22 +57,20 @@ export class Heartbeat {
   }
 
   /** Gives a sign of life. @throws what pg throws; the next call connects anew */
-  async beat({ incarnation, node, name, build, duties, g }: NodeSigns): Promise<Beat> {
+  async beat(signs: NodeSigns): Promise<Beat> {
     const client = this.#client ?? (await this.#connect());
+    const { incarnation, node, name, build, duties, seal, g } = signs;
     try {
       const sentMs = Date.now();
-      const { rows } = await client.query<SqlRow>(
-        `WITH own AS (INSERT INTO pw_node (incarnation, node, name, build, duties, applied_g) VALUES ($1, $2, $3, $4, $5, $6)
-            ON CONFLICT (incarnation) DO UPDATE SET duties = $5, applied_g = $6, seen_at = clock_timestamp())
-          SELECT incarnation, seen_at::text AS seen, extract(epoch FROM clock_timestamp()) * 1000 AS now FROM pw_node
-          UNION ALL SELECT NULL, NULL, extract(epoch FROM clock_timestamp()) * 1000`,
-        [incarnation, node, name, build, duties.join(" "), g],
-      );
+      const { rows } = await client.query<SqlRow>(BEAT, [
+        ...[incarnation, node, name, build],
+        ...[duties.join(" "), seal, g],
+      ]);
       const hereMs = (sentMs + Date.now()) / 2;
-      const others = rows.filter((row) => row["incarnation"] !== null);
+      const given = rows.filter((row) => row["incarnation"] !== null).map(signOf);
       return {
-        signs: new Map(others.map((row) => [String(row["incarnation"]), String(row["seen"])])),
-        clockAheadMs: Number(rows.at(-1)?.["now"]) - hereMs,
+        signs: new Map(given.map((sign) => [sign.incarnation, sign])),
+        clockAheadMs: Number(rows[0]?.["now"]) - hereMs,
       };
     } catch (error) {
       this.disconnect(client);
@@ -90,4 +105,18 @@ export class Heartbeat {
     if (this.#client === client) this.#client = undefined;
     client.end().catch(() => undefined);
   }
+}
+
+function signOf(row: SqlRow): NodeSign {
+  return {
+    incarnation: String(row["incarnation"]),
+    node: String(row["node"]),
+    name: String(row["name"]),
+    build: String(row["build"]),
+    duties: String(row["duties"]).split(" ").filter(Boolean),
+    seal: String(row["seal"]),
+    g: Number(row["applied_g"]),
+    sign: String(row["sign"]),
+    silentSec: Math.max(0, Number(row["silent"])),
+  };
 }

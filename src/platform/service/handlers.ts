@@ -4,7 +4,7 @@ import type { StaticBytes } from "../contract/static-bytes.js";
 import { SANDBOX_LIMITS } from "../pool/process-sandbox.js";
 import type { Sandbox } from "../pool/sandbox.js";
 import type { serviceRoutes } from "./routes.js";
-import type { KernelStatusJson, SandboxStatusJson, WorkStatusJson } from "./schemas.js";
+import type { ClusterStatusJson, KernelStatusJson, SandboxStatusJson, WorkStatusJson } from "./schemas.js";
 
 /** One condition of readiness. */
 export interface ReadinessCheck {
@@ -28,6 +28,8 @@ export interface ServiceDependencies {
   readonly work: () => WorkStatusJson;
   /** What the proving kernels run on now. */
   readonly kernels: () => KernelStatusJson;
+  /** What a node knows of its cluster; undefined for a single server. */
+  readonly cluster: () => ClusterStatusJson | undefined;
   /** Resolves to true when the bearer token has the permission sudo. Rejects for a token that is not valid. */
   readonly isOperator: (token: string) => Promise<boolean>;
 }
@@ -49,7 +51,9 @@ export function createServiceHandlers(
       const isOperator = bearer !== undefined && (await dependencies.isOperator(bearer).catch(() => false));
       if (!isOperator) return { status: 200, body };
       const { sandbox, work, kernels } = dependencies;
-      return { status: 200, body: { ...body, sandbox: sandboxStatus(sandbox), work: work(), kernels: kernels() } };
+      const cluster = dependencies.cluster();
+      const told = { sandbox: sandboxStatus(sandbox), work: work(), kernels: kernels() };
+      return { status: 200, body: { ...body, ...told, ...(cluster === undefined ? {} : { cluster }) } };
     },
     getLiveness: () => ({ status: 200, body: { live: true } }),
     getReadiness: () => {

@@ -39,6 +39,26 @@ const KernelStatus = Type.Object(
 );
 export type KernelStatusJson = Static<typeof KernelStatus>;
 
+const NodeStatus = Type.Object({
+  name: Type.String({ description: "the node's name for operators" }),
+  node: Type.String({ description: "UUID that stays with the node's data folder" }),
+  version: Type.String(),
+  position: Type.Integer({ minimum: 0, description: "number of the last commit that the node had" }),
+  seal: Type.String({ description: "state of the node's vault, such as unsealed; empty while it starts" }),
+  duties: Type.Array(Type.String(), { description: "what this node does for all" }),
+  silent_seconds: Type.Number({ minimum: 0, description: "age of the node's last sign of life, a few seconds old" }),
+});
+const ClusterStatus = Type.Object(
+  {
+    position: Type.Integer({ minimum: 0, description: "number of the last commit that this node has" }),
+    unconfirmed_ms: Type.Integer({ minimum: 0, description: "how long ago this node has had the whole log" }),
+    clock_ahead_ms: Type.Integer({ description: "how far the database's clock is ahead of this machine's" }),
+    nodes: Type.Array(NodeStatus, { description: "the nodes, this one first" }),
+  },
+  { description: "the cluster, where the server is a node of one; only for tokens with the permission sudo" },
+);
+export type ClusterStatusJson = Static<typeof ClusterStatus>;
+
 export const ServiceStatus = Type.Object(
   {
     status: Type.Literal("ok"),
@@ -47,6 +67,7 @@ export const ServiceStatus = Type.Object(
     sandbox: Type.Optional(SandboxStatus),
     work: Type.Optional(WorkStatus),
     kernels: Type.Optional(KernelStatus),
+    cluster: Type.Optional(ClusterStatus),
   },
   { description: "the process serves" },
 );

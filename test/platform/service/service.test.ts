@@ -15,6 +15,7 @@ const WORK = {
   prove_threads: 2,
   lanes: { prove: { waiting: 3, running: 2, started: 7, refused: 1, wait_seconds: 0.5 } },
 };
+const CLUSTER = { position: 12, unconfirmed_ms: 3, clock_ahead_ms: -1, nodes: [] };
 let front: Front;
 let checks: ReadinessCheck[] = [];
 beforeAll(async () => {
@@ -32,6 +33,7 @@ beforeAll(async () => {
         readiness: () => checks,
         sandbox: { mode: "require", missing: ["network"] },
         work: () => WORK,
+        cluster: () => CLUSTER,
         kernels: () => ({ form: "two_lanes", reason: "four lanes are switched off", speedups: {} }),
         isOperator: (token) =>
           token === "forged" ? Promise.reject(new Error("unauthorized")) : Promise.resolve(token === "operator"),
@@ -55,7 +57,7 @@ describe("the service's own routes", () => {
     expect(await (await fetch(`${front.url}/livez`)).json()).toEqual({ live: true });
   });
 
-  it("show the sandbox, what runs and the form of the kernels to operators, and to nobody else", async () => {
+  it("show the sandbox, what runs, the form of the kernels and the cluster to operators, and to nobody else", async () => {
     const statusFor = async (token: string): Promise<unknown> =>
       await (await fetch(`${front.url}/status`, { headers: { authorization: `bearer ${token}` } })).json();
     const open = { status: "ok", name: "Proof<wright>", version: "1.2.3" };
@@ -67,6 +69,7 @@ describe("the service's own routes", () => {
       },
       work: WORK,
       kernels: { form: "two_lanes", reason: "four lanes are switched off", speedups: {} },
+      cluster: CLUSTER,
     });
     for (const token of ["user", "forged"]) expect(await statusFor(token)).toEqual(open);
   });

@@ -7,6 +7,7 @@ import { duration } from "../parts/format.js";
 import type { ProofRecord } from "../parts/records.js";
 import { Ago, Badge, Empty, Head, Panel, Table } from "../parts/ui.js";
 import { useData } from "../parts/use-data.js";
+import { ClusterNodes, type Cluster } from "./cluster-nodes.js";
 import { quantile, type Sample } from "./plot.js";
 import { PlotView } from "./plot-view.js";
 
@@ -22,6 +23,8 @@ interface ServiceStatus {
   readonly version: string;
   /** For administrators only. */
   readonly work?: { readonly prove_threads: number; readonly lanes: Readonly<Record<string, Lane>> };
+  /** For administrators, where the server is a node of a cluster. */
+  readonly cluster?: Cluster;
 }
 
 const SPAN_MS = 5 * 60_000;
@@ -79,6 +82,7 @@ export function QueueRoom() {
         )}
       </Panel>
       {work === undefined ? null : <Lanes lanes={work.lanes} />}
+      {status.body?.cluster === undefined ? null : <ClusterNodes {...status.body.cluster} />}
       <Latest proofs={proofs} />
     </>
   );
