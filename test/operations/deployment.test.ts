@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import { ROUTE_LIST } from "../../src/api.js";
+import { databaseAddress } from "../../src/platform/cluster/database-address.js";
 import { systemClock } from "../../src/platform/clock.js";
 import { loadConfig, type Config } from "../../src/platform/config.js";
 import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
@@ -24,6 +25,18 @@ const OPERATOR = {
 };
 /** Between the last request and the end: closing the store. */
 const CLOSING_SEC = 10;
+
+interface ComposeService {
+  readonly command?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly volumes?: readonly string[];
+  readonly ports?: readonly string[];
+  readonly tmpfs?: readonly string[];
+  readonly user?: string;
+  readonly read_only?: boolean;
+  readonly cap_drop?: readonly string[];
+  readonly stop_grace_period?: string;
+}
 
 /** The settings of an environment, read as the server reads them: an unknown, wrong or missing one throws. */
 function configOf(env: Readonly<Record<string, string>>): Config {
@@ -118,6 +131,68 @@ describe("the compose file", () => {
     expect(server).not.toHaveProperty("privileged");
     const build = server.build as { readonly context: string; readonly dockerfile: string };
     expect(existsSync(join(PACKAGE_ROOT, "src/operations", build.context, build.dockerfile))).toBe(true);
+  });
+});
+
+describe("the compose file of a cluster", () => {
+  const { services, volumes, networks } = parse(textOf("compose-cluster.yaml"), { merge: true }) as {
+    readonly services: Readonly<Record<string, ComposeService>>;
+    readonly volumes: Readonly<Record<string, unknown>>;
+    readonly networks: { readonly default: { readonly ipam: { readonly config: readonly { subnet: string }[] } } };
+  };
+  const nodes = ["one", "two", "three"].map((name) => ({ name, ...services[name]! }));
+
+  it("gives each node a name and a folder of its own, and all else alike, by settings that exist", () => {
+    for (const { name, environment, volumes: mounts, stop_grace_period: grace } of nodes) {
+      const given: Readonly<Record<string, string>> = { ...imageEnv, ...environment };
+      // What `init` writes into the file: the mode, the issuer and the hash of the seal key.
+      const env = Object.entries(given).filter(([setting]) => setting !== "PROOFWRIGHT_CONFIG");
+      const config = configOf({ ...Object.fromEntries(env), ...OPERATOR, PROOFWRIGHT_MODE: "production" });
+      expect(config).toMatchObject({ node_name: name, seal_unseal_provider: "container_secret" });
+      expect(parseInt(grace!, 10)).toBe(stopSec(config));
+      expect(mounts![0]).toBe(`${name}:${config.data_dir}`);
+      expect(config.trusted_proxies).toBe(networks.default.ipam.config[0]!.subnet);
+    }
+    const [one, ...others] = nodes.map(({ environment, volumes: mounts }) => ({
+      environment: { ...environment, PROOFWRIGHT_NODE_NAME: "" },
+      mounts: mounts!.slice(1),
+    }));
+    for (const other of others) expect(other).toEqual(one);
+    const named = Object.values(services).flatMap((service) => (service.volumes ?? []).map((at) => at.split(":")[0]!));
+    expect([...new Set(named)].sort()).toEqual(Object.keys(volumes).sort());
+  });
+
+  it("reaches the database by its socket, with the password that it asks for", () => {
+    const { environment, volumes: mounts, command } = services.postgres!;
+    const url = nodes[0]!.environment!.PROOFWRIGHT_DATABASE_URL!;
+    const asked = environment!.POSTGRES_PASSWORD!;
+    expect(asked).toMatch(/^\$\{DATABASE_PASSWORD:\?.+\}$/);
+    const address = databaseAddress(url.replace(asked, "letters09"));
+    expect(address).toMatchObject({ user: environment!.POSTGRES_USER, password: "letters09", ssl: false });
+    expect(mounts).toContain(`socket:${address.host}`);
+    for (const { volumes: own } of nodes) expect(own).toContain(`socket:${address.host}`);
+    expect(command).toContain("listen_addresses=");
+  });
+
+  it("writes the keys where the image's user may, and reads them there", () => {
+    const places = [...services.administrator!.command!, ...services.cluster!.command!].flatMap(
+      (argument) => /^--(?:data-dir|seal-key-to|config-to|from)=(.+)$/.exec(argument)?.[1] ?? [],
+    );
+    expect(places).toHaveLength(4);
+    for (const place of places) expect(place).toMatch(/^\/etc\/proofwright\//);
+    expect(all("RUN").join()).toContain(`chown ${IMAGE_USER!} /var/lib/proofwright /etc/proofwright`);
+    const { environment, volumes: mounts } = nodes[0]!;
+    expect(places).toEqual(
+      expect.arrayContaining([environment!.SEAL_UNSEAL_KEY_SECRET_PATH, environment!.PROOFWRIGHT_CONFIG]),
+    );
+    expect(mounts).toContain("keys:/etc/proofwright:ro");
+  });
+
+  it("gives the nodes no rights and no place to write but their data and /tmp, and opens one port on this machine", () => {
+    for (const { user, read_only: isReadOnly, cap_drop: dropped, tmpfs } of [...nodes, services.administrator!])
+      expect([user, isReadOnly, dropped, tmpfs!.length]).toEqual([IMAGE_USER, true, ["ALL"], 1]);
+    const ports = Object.entries(services).flatMap(([name, service]) => (service.ports ?? []).map((at) => [name, at]));
+    expect(ports).toEqual([["balancer", "127.0.0.1:8080:8080"]]);
   });
 });
 
