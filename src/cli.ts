@@ -4,7 +4,7 @@
  */
 import { parseArgs } from "node:util";
 import { CEREMONY_HELP } from "./commands/ceremony/ceremony-help.js";
-import { CLUSTER_HELP } from "./commands/cluster/cluster-help.js";
+import { CLUSTER_HELP, WORKER_HELP } from "./commands/cluster/cluster-help.js";
 import { CLIENT_GROUPS } from "./commands/client/client-groups.js";
 import { ConfigError, describeSettings, loadConfig, type Config } from "./platform/config.js";
 import { AppError } from "./platform/errors.js";
@@ -25,6 +25,15 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       const config = configFrom(args);
       const { runServer } = await import("./main.js");
       return await runServer(config);
+    },
+  },
+  worker: {
+    summary: "compute for a cluster, without taking requests",
+    help: WORKER_HELP,
+    run: async (args) => {
+      const config = configFrom(args);
+      const { runWorker } = await import("./main.js");
+      return await runWorker(config);
     },
   },
   init: {

@@ -8,6 +8,7 @@ import { systemClock } from "./platform/clock.js";
 import { applyGcFlags } from "./platform/concurrency/gc-flags.js";
 import type { Config } from "./platform/config.js";
 import { createLog, type Log } from "./platform/log.js";
+import { StartError } from "./platform/start-error.js";
 import { untriedSentence } from "./platform/runtime-support.js";
 
 /**
@@ -16,6 +17,10 @@ import { untriedSentence } from "./platform/runtime-support.js";
  * @param parts.providers instead of those of the server's table
  */
 export async function runServer(config: Config, parts: Pick<AppDependencies, "providers"> = {}): Promise<number> {
+  return await run(config, parts);
+}
+
+async function run(config: Config, parts: Omit<AppDependencies, "log" | "clock">): Promise<number> {
   applyGcFlags();
   const log = createLog(config.log_level);
   const untried = untriedSentence(process.versions);
@@ -27,8 +32,26 @@ export async function runServer(config: Config, parts: Pick<AppDependencies, "pr
     graceMs: 1000 * config.shutdown_grace,
   });
   const listening = await app.start();
-  process.stdout.write(greeting(listening, app.notes));
+  const waits = `Proofwright computes for the cluster (${config.labels.replace(",", ", ")}), and takes no requests.`;
+  process.stdout.write(greeting(listening, parts.role === "worker" ? [waits, ...app.notes] : app.notes));
   return await stopped;
+}
+
+/**
+ * Computes for a cluster, without requests, until SIGTERM or SIGINT, and resolves to the exit status.
+ * @throws StartError when the settings are none of a worker's
+ */
+export async function runWorker(config: Config): Promise<number> {
+  if (config.database_url === undefined)
+    throw new StartError(
+      "a worker is a node of a cluster: set PROOFWRIGHT_DATABASE_URL, or start a single server with `proofwright server`.",
+    );
+  if (config.seal_unseal_provider === undefined && config.seal_unseal_key === undefined)
+    throw new StartError(
+      "a worker has no address at which it could be unsealed: set SEAL_UNSEAL_PROVIDER, so that it unseals itself.",
+    );
+  if (config.labels === "none") throw new StartError("PROOFWRIGHT_LABELS leaves this worker nothing to do.");
+  return await run(config, { role: "worker" });
 }
 
 interface StopOptions {

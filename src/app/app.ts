@@ -14,7 +14,7 @@ import { Metrics } from "../platform/metrics.js";
 import { PROOF_JOB_KIND } from "../prover/proof-jobs/proof-jobs.js";
 import { openAreas, serverKey, type Areas } from "./open-areas.js";
 import { openPlatform, type AppDependencies, type Platform } from "./open-platform.js";
-import { createServers, type AppParts } from "./servers.js";
+import { createServers, readinessOf, type AppParts } from "./servers.js";
 import { ProverOutcomes } from "./prover-outcomes.js";
 import { serverFigures } from "./server-figures.js";
 import { startNotes } from "./start-notes.js";
@@ -148,14 +148,29 @@ async function duty(
   await begun;
 }
 
+/** Begins what a server does beside its requests and jobs. */
+async function startUpkeep({ provers, identityParts }: AppParts): Promise<void> {
+  await provers.removeOrphans();
+  provers.orphans.start();
+  await provers.imports.start();
+  await provers.ceremonies.start();
+  await provers.proofJobs.sweep.start();
+  identityParts.keys.startWatching();
+  identityParts.idTokenKeys.startWatching();
+}
+
 function runnable(parts: AppParts): Pick<App, "start" | "stop"> {
   const { config, log, metrics, driver, identityParts, pools } = parts;
-  const servers = createServers(parts);
+  const isWorker = parts.role === "worker";
+  const servers = isWorker ? [] : createServers(parts);
   const isTls = config.tls_cert !== undefined;
   const metricsServer =
     config.metrics_port === undefined
       ? undefined
-      : createMetricsServer({ host: config.metrics_host, port: config.metrics_port }, { metrics, log, driver });
+      : createMetricsServer(
+          { host: config.metrics_host, port: config.metrics_port },
+          { metrics, log, driver, readiness: () => readinessOf(parts) },
+        );
   const outcomes = proverOutcomes(parts);
   return {
     start: async () => {
@@ -165,16 +180,12 @@ function runnable(parts: AppParts): Pick<App, "start" | "stop"> {
         servers.map(async ({ areas, host, server }) => ({ areas, host, port: (await server.listen()).port, isTls })),
       );
       const metricsAt = await metricsServer?.listen();
-      await parts.provers.removeOrphans();
-      parts.provers.orphans.start();
-      await parts.provers.imports.start();
-      await parts.provers.ceremonies.start();
-      await parts.provers.proofJobs.sweep.start();
-      identityParts.keys.startWatching();
-      identityParts.idTokenKeys.startWatching();
+      if (!isWorker) await startUpkeep(parts);
       await parts.jobs.start();
-      parts.chain.start();
-      await duty(parts, "webhooks", () => parts.webhooks.start());
+      if (!isWorker) {
+        parts.chain.start();
+        await duty(parts, "webhooks", () => parts.webhooks.start());
+      }
       if (parts.provers.hasProvers()) void pools.warm();
       return metricsAt === undefined
         ? listening

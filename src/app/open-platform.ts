@@ -10,14 +10,18 @@ import { EventBus } from "../platform/events/event-bus.js";
 import { refuseUnfinishedRestore } from "../platform/files/data-folder.js";
 import { Jobs } from "../platform/jobs/jobs.js";
 import type { Log } from "../platform/log.js";
+import type { NodeRole } from "../platform/nodes/nodes.js";
 import { openArtifacts, type Artifacts } from "../platform/store/artifacts.js";
 import type { SharedFiles } from "../platform/store/shared-files.js";
 import type { ProviderFactory } from "../prover/providers/provider.js";
+import { jobsTaken } from "./node-labels.js";
 import { openServerStore, type OpenedStore } from "./open-store.js";
 
 export interface AppDependencies {
   readonly log: Log;
   readonly clock: Clock;
+  /** What the process is there for: a server unless given. */
+  readonly role?: NodeRole;
   /** The providers of provers; those of the server's table unless given. */
   readonly providers?: readonly ProviderFactory[];
 }
@@ -40,13 +44,13 @@ export interface Platform extends AppDependencies, Omit<OpenedStore, "auditKey">
  */
 export async function openPlatform(
   config: Config,
-  { log, clock, providers }: AppDependencies,
+  { log, clock, providers, role = "server" }: AppDependencies,
   onFatal: (reason: string) => void,
 ): Promise<Platform> {
   const dataDir = resolve(config.data_dir);
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   refuseUnfinishedRestore(dataDir);
-  const opened = await openServerStore(config, dataDir, { log, clock, onFatal });
+  const opened = await openServerStore(config, dataDir, { log, clock, role, onFatal });
   const { store, nodes, auditKey: key } = opened;
   const auditUnwritable = new Signal();
   const audit = await createAudit({ key }, { store, clock, log, onUnwritable: () => void auditUnwritable.emit() });
@@ -62,10 +66,10 @@ export async function openPlatform(
   );
   const artifacts = await openArtifacts(join(dataDir, "artifacts"), await openFiles(config));
   await artifacts.removeTemporaries();
-  const jobs = new Jobs({}, { store: audit.vaultStore, clock, log, nodes });
+  const jobs = new Jobs({ takes: jobsTaken(config, role) }, { store: audit.vaultStore, clock, log, nodes });
   const { secretOf, membership } = opened;
   const shared = { store, nodes, secretOf, membership };
-  const parts = { config, dataDir, log, clock, ...shared, audit, auditUnwritable, events, artifacts, jobs };
+  const parts = { config, dataDir, log, clock, role, ...shared, audit, auditUnwritable, events, artifacts, jobs };
   return providers === undefined ? parts : { ...parts, providers };
 }
 

@@ -19,7 +19,7 @@ import { secretFile, type SecretFile } from "../platform/files/secret-file.js";
 import type { Freshness } from "../platform/http/freshness.js";
 import { newId } from "../platform/ids.js";
 import type { Log } from "../platform/log.js";
-import type { Nodes } from "../platform/nodes/nodes.js";
+import type { NodeRole, Nodes } from "../platform/nodes/nodes.js";
 import { soloNodes } from "../platform/nodes/solo-nodes.js";
 import type { ClusterStatusJson } from "../platform/service/schemas.js";
 import { StartError } from "../platform/start-error.js";
@@ -53,6 +53,8 @@ export interface OpenedStore {
 export interface OpenStoreParts {
   readonly log: Log;
   readonly clock: Clock;
+  /** What the node is there for, where it is one of a cluster. */
+  readonly role: NodeRole;
   /** Called with the reason when the store can no longer keep its promises. */
   readonly onFatal: (reason: string) => void;
 }
@@ -81,7 +83,7 @@ async function openNode(
   config: Config,
   databaseUrl: string,
   dataDir: string,
-  { log, clock, onFatal }: OpenStoreParts,
+  { log, clock, role, onFatal }: OpenStoreParts,
 ): Promise<OpenedStore> {
   if (config.mode === "development")
     throw new StartError(
@@ -105,6 +107,7 @@ async function openNode(
         node,
         incarnation,
         name: config.node_name ?? hostname(),
+        role,
         settings: sharedSettings(config),
       },
       { store, clock, log },
@@ -143,8 +146,8 @@ function membershipOf(
       position: store.position,
       unconfirmed_ms: store.unconfirmedMs,
       clock_ahead_ms: Math.round(nodes.clockAheadMs),
-      nodes: nodes.members().map(({ name, node, build, duties, seal, g, silentSec }) => ({
-        ...{ name, node, version: build, duties: [...duties], seal, position: g },
+      nodes: nodes.members().map(({ name, role, node, build, duties, seal, g, silentSec }) => ({
+        ...{ name, role, node, version: build, duties: [...duties], seal, position: g },
         silent_seconds: Math.round(10 * silentSec) / 10,
       })),
     }),

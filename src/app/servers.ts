@@ -21,7 +21,7 @@ import type { Metrics } from "../platform/metrics.js";
 import type { LaneFigures } from "../platform/pool/lane.js";
 import type { Tracing } from "../platform/tracing/open-telemetry.js";
 import { webhookRoutes } from "../platform/webhooks/webhook-routes.js";
-import { createServiceHandlers } from "../platform/service/handlers.js";
+import { createServiceHandlers, type ReadinessCheck } from "../platform/service/handlers.js";
 import { serviceRoutes } from "../platform/service/routes.js";
 import type { WorkStatusJson } from "../platform/service/schemas.js";
 import { serverVersion } from "../platform/service/server-version.js";
@@ -155,6 +155,16 @@ function tokenContractAliases(routes: readonly BoundRoute[]): BoundRoute[] {
     }));
 }
 
+/** The conditions for accepting work. */
+export function readinessOf({ leaving, store, vault, membership }: AppParts): readonly ReadinessCheck[] {
+  return [
+    { name: "staying", ok: !leaving.isBegun },
+    { name: "store", ok: store.state === "ready" },
+    { name: "vault_unsealed", ok: vault.service.isUnsealed() },
+    ...(membership === undefined ? [] : [{ name: "cluster", ok: membership.isReady() }]),
+  ];
+}
+
 /** What runs and waits, as /status tells it to operators. */
 function workOf({ config, lanes }: AppParts): WorkStatusJson {
   const figures = Object.entries(lanes()).map(([name, { waitSeconds, ...counts }]) => {
@@ -169,12 +179,7 @@ function boundRoutes(parts: AppParts): BoundRoute[] {
     { name: SERVICE_NAME, version: serverVersion() },
     {
       document: apiDocument,
-      readiness: () => [
-        { name: "staying", ok: !parts.leaving.isBegun },
-        { name: "store", ok: parts.store.state === "ready" },
-        { name: "vault_unsealed", ok: parts.vault.service.isUnsealed() },
-        ...(parts.membership === undefined ? [] : [{ name: "cluster", ok: parts.membership.isReady() }]),
-      ],
+      readiness: () => readinessOf(parts),
       sandbox: parts.sandbox,
       work: () => workOf(parts),
       kernels: () => parts.kernelForm.status,

@@ -38,6 +38,14 @@ export const CLUSTER_SETTINGS = {
     schema: Type.String({ pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$" }),
     description: "name of this node for operators; default: the name of the machine",
   }),
+  labels: setting({
+    env: "PROOFWRIGHT_LABELS",
+    flag: "labels",
+    schema: Type.String({ pattern: "^(none|(prove|compile)(,(prove|compile))*)$" }),
+    default: "prove,compile",
+    description:
+      "which waiting work this node of a cluster takes: `prove` (proofs as jobs), `compile` (circuits, their keys and checks), comma separated, or `none`; requests it serves in any case",
+  }),
   reads: setting({
     env: "PROOFWRIGHT_READS",
     flag: "reads",

@@ -47,7 +47,7 @@ export const SETTING_GROUPS: readonly { readonly title: string; readonly names: 
   },
   {
     title: "Cluster",
-    names: ["database_url", "database_replicated", "cluster_key_file", "node_name", "reads", "artifacts_url"],
+    names: ["database_url", "database_replicated", "cluster_key_file", "node_name", "labels", "reads", "artifacts_url"],
   },
   {
     title: "Identity and mail",

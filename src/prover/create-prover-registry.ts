@@ -345,7 +345,7 @@ function createProving(
   dependencies: ProverRegistryDependencies,
   parts: Parameters<typeof createClosedInputs>[1] &
     Omit<ConstructorParameters<typeof ProveRequests>[0], "closedInputs"> &
-    Pick<Parameters<typeof createProofJobs>[1], "vault" | "access" | "places" | "pace" | "turnOf">,
+    Pick<Parameters<typeof createProofJobs>[1], "vault" | "access" | "places" | "pace" | "turnOf" | "watch">,
 ): ReturnType<typeof createClosedInputs> & {
   readonly proofJobs: ProofJobsPart;
   readonly proving: { readonly jobs: ProofJobsPart["jobs"]; readonly requests: ProveRequests };

@@ -56,7 +56,7 @@ async function start(clusterKey: Uint8Array): Promise<Node> {
     { log },
   );
   const address = databaseAddress(databaseUrl);
-  const options = { address, node, incarnation, name: "a-node", settings: {} };
+  const options = { address, node, incarnation, name: "a-node", role: "server" as const, settings: {} };
   const nodes = await ClusterNodes.join(options, { store, clock: systemClock, log });
   const shared = await openSharedFiles({ database_url: databaseUrl });
   const artifacts = await openArtifacts(folder(), shared);

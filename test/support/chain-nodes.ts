@@ -102,7 +102,7 @@ export class ChainCluster {
     const cluster = { databaseUrl, clusterKey: this.#clusterKey, node, incarnation };
     const store = await openNodeStore({ path: this.#folder(), chainKey: new Uint8Array(32).fill(7), cluster }, { log });
     const nodes = await ClusterNodes.join(
-      { address: databaseAddress(databaseUrl), node, incarnation, name: "here", settings: {} },
+      { address: databaseAddress(databaseUrl), node, incarnation, name: "here", role: "server", settings: {} },
       { store, clock: hastyClock, log },
     );
     const vault = await createVault(

@@ -55,6 +55,18 @@ export class TestCluster {
     return server;
   }
 
+  /** Starts a node that only computes, likewise. */
+  async startWorker(name: string, env: Readonly<Record<string, string>> = {}): Promise<TestServer> {
+    const worker = await startServer({
+      command: "worker",
+      dataDir: this.folderOf(name),
+      flags: [`--node-name=${name}`],
+      env: { ...this.env, ...env },
+    });
+    this.#servers.push(worker);
+    return worker;
+  }
+
   folderOf(name: string): string {
     return join(this.#folder, name);
   }

@@ -33,6 +33,7 @@ export class NodesInMemory {
       ...soloNodes(),
       incarnation: name,
       count: 2,
+      serving: 2,
       has: () => this.holder === name,
       isAlive: (other) => !dead.has(other),
       onChange: (table, listener) => {

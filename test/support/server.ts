@@ -17,6 +17,8 @@ export interface ServerOptions {
   readonly dataDir?: string;
   readonly flags?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** `worker` computes for a cluster and takes no requests: its `url` is empty. A server unless given. */
+  readonly command?: "server" | "worker";
   /** Path of the program that serves; the server's own command by default. */
   readonly program?: string;
 }
@@ -100,11 +102,12 @@ const FLAGS = ["--port=0", "--log-level=warn", "--rate-limits=false"];
 export async function startServer(options: ServerOptions = {}): Promise<TestServer> {
   const temporary = options.dataDir === undefined ? newFolder("test") : undefined;
   const dataDir = options.dataDir ?? join(temporary ?? "", "data");
+  const { command = "server" } = options;
   const child = spawn(
     process.execPath,
     [
       options.program ?? join(PACKAGE_ROOT, "dist/src/cli.js"),
-      "server",
+      command,
       `--data-dir=${dataDir}`,
       ...FLAGS,
       ...(options.flags ?? []),
@@ -131,8 +134,9 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     });
     createInterface({ input: child.stdout }).on("line", (line) => {
       printed += `${line}\n`;
-      const found = /^Proofwright serves .* on (https?:\S+)$/.exec(line)?.[1];
+      const found = /^Proofwright serves (?!metrics).* on (https?:\S+)$/.exec(line)?.[1];
       if (found !== undefined) resolve(found);
+      if (line.startsWith("Proofwright computes for the cluster")) resolve("");
     });
   });
   return new TestServer({ dataDir, url, child, output: () => printed, temporary });

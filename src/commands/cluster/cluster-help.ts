@@ -1,3 +1,12 @@
+/** What `proofwright worker --help` says. */
+export const WORKER_HELP = `Usage: proofwright worker [settings]
+
+A node of a cluster that takes no requests and has no duties: it makes the proofs that wait as jobs (\`prove\`), and compiles circuits and makes
+and checks their keys (\`compile\`). --labels (PROOFWRIGHT_LABELS) names one of the two where it shall not do both. It needs the settings of the
+cluster's other nodes, an empty data folder of its own, and a seal provider (SEAL_UNSEAL_PROVIDER), as nobody can unseal it by a request. With
+--metrics-port it serves /metrics, /livez and /readyz there. SIGTERM gives back what it has begun; other nodes go on with it.
+`;
+
 /** What `proofwright cluster --help` says. */
 export const CLUSTER_HELP = `Usage: proofwright cluster init [--from=DATA_DIR] [settings]
        proofwright cluster status [--json] [settings]

@@ -7,6 +7,7 @@ import { withDatabase } from "./cluster-database.js";
 interface NodeStatus {
   readonly name: string;
   readonly node: string;
+  readonly role: string;
   readonly build: string;
   readonly duties: readonly string[];
   /** State of its vault, such as `unsealed`. */
@@ -36,7 +37,7 @@ export async function runClusterStatus(config: Config, { isJson }: { readonly is
     const heads = await client.query<SqlRow>(`SELECT ${HEAD_COLUMNS} FROM pw_head WHERE id = 1`);
     const folds = await client.query<SqlRow>("SELECT g FROM pw_fold WHERE id = 1");
     const nodes = await client.query<SqlRow>(
-      `SELECT node, name, build, duties, seal, applied_g, extract(epoch FROM clock_timestamp() - seen_at) AS silent
+      `SELECT node, name, role, build, duties, seal, applied_g, extract(epoch FROM clock_timestamp() - seen_at) AS silent
         FROM pw_node ORDER BY name, node`,
     );
     return statusOf({ head: heads.rows[0], folded: folds.rows[0], nodes: nodes.rows });
@@ -63,6 +64,7 @@ function statusOf(rows: {
     nodes: rows.nodes.map((row) => ({
       name: String(row["name"]),
       node: String(row["node"]),
+      role: String(row["role"]),
       build: String(row["build"]),
       duties: String(row["duties"]).split(" ").filter(Boolean),
       seal: String(row["seal"]),
@@ -81,14 +83,15 @@ function table({ cluster, position, folded, format, schema_version: schema, reco
   if (nodes.length === 0) return `${head}No node has given a sign of life.\n`;
   const lines = nodes.map((node) => [
     node.name,
+    node.role,
     node.build,
     isLate(node) ? `late: ${String(node.seconds_silent)} s` : `${String(node.seconds_silent)} s`,
     String(node.behind),
     node.seal || "-",
     node.duties.join(" ") || "-",
   ]);
-  const rows = [["NODE", "VERSION", "LAST SIGN", "BEHIND", "VAULT", "DUTIES"], ...lines];
-  const widths = [0, 1, 2, 3, 4].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const rows = [["NODE", "ROLE", "VERSION", "LAST SIGN", "BEHIND", "VAULT", "DUTIES"], ...lines];
+  const widths = [0, 1, 2, 3, 4, 5].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return `${head}\n${rows
     .map((row) =>
       row

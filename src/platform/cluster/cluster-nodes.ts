@@ -6,7 +6,7 @@
 import { isoTimestamp, type Clock } from "../clock.js";
 import { AppError } from "../errors.js";
 import type { Log } from "../log.js";
-import type { Nodes, OtherNode } from "../nodes/nodes.js";
+import type { NodeRole, Nodes, OtherNode } from "../nodes/nodes.js";
 import { serverVersion } from "../service/server-version.js";
 import { StoreConflict, type StoreKey } from "../store/store.js";
 import type { NodeStore } from "./cluster-store.js";
@@ -21,6 +21,7 @@ export interface ClusterNodesOptions {
   readonly incarnation: string;
   /** For operators. */
   readonly name: string;
+  readonly role: NodeRole;
   /** What all nodes must have alike, by the name of its setting. */
   readonly settings: Readonly<Record<string, string>>;
 }
@@ -60,6 +61,7 @@ export class ClusterNodes implements Nodes {
   #clockAheadMs = 0;
   /** Read with every request, so that it is kept. */
   #count = 1;
+  #serving = 1;
   #isStopped = false;
 
   private constructor(options: ClusterNodesOptions, { store, clock, log }: ClusterNodesDependencies) {
@@ -92,6 +94,11 @@ export class ClusterNodes implements Nodes {
   /** See Nodes. */
   get count(): number {
     return this.#count;
+  }
+
+  /** See Nodes. */
+  get serving(): number {
+    return this.#serving;
   }
 
   /** Whether this machine's clock is near enough to the database's, which all nodes go by. */
@@ -136,6 +143,7 @@ export class ClusterNodes implements Nodes {
 
   /** See Nodes. */
   take(duty: string, begin: () => void): void {
+    if (this.#options.role === "worker") return;
     this.#wanted.set(duty, begin);
     void this.#take(duty);
   }
@@ -174,7 +182,7 @@ export class ClusterNodes implements Nodes {
 
   async #join(): Promise<void> {
     const members = this.#store.range<MemberRecord>([MEMBER_TABLE]);
-    const { node, name, settings } = this.#options;
+    const { node, name, role, settings } = this.#options;
     for (const { value } of members.filter(({ value: other }) => other.node !== node))
       requireAlike(settings, value.settings, value.name);
     // The folder's lock says that an earlier process of this node has ended.
@@ -183,7 +191,7 @@ export class ClusterNodes implements Nodes {
     await this.#beat();
     await this.#store.commit({
       deletes: own,
-      puts: [{ key: memberKey(this.incarnation), value: { node, name, started_at, settings: { ...settings } } }],
+      puts: [{ key: memberKey(this.incarnation), value: { node, name, role, started_at, settings: { ...settings } } }],
       urgent: true,
     });
     this.#recount();
@@ -191,7 +199,9 @@ export class ClusterNodes implements Nodes {
   }
 
   #recount(): void {
-    this.#count = Math.max(1, this.#store.count([MEMBER_TABLE]));
+    const members = this.#store.range<MemberRecord>([MEMBER_TABLE]);
+    this.#count = Math.max(1, members.length);
+    this.#serving = Math.max(1, members.filter(({ value }) => value.role === "server").length);
   }
 
   #beatLater(): void {
@@ -231,8 +241,8 @@ export class ClusterNodes implements Nodes {
   }
 
   #ownSigns(): NodeSigns {
-    const { node, name } = this.#options;
-    const said = { incarnation: this.incarnation, node, name, build: serverVersion() };
+    const { node, name, role } = this.#options;
+    const said = { incarnation: this.incarnation, node, name, role, build: serverVersion() };
     return { ...said, duties: [...this.#duties], seal: this.#sealOf(), g: this.#store.position };
   }
 

@@ -19,7 +19,7 @@ export const CLUSTER_TABLES: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS pw_fold (id int PRIMARY KEY CHECK (id = 1), g bigint NOT NULL, version bigint NOT NULL,
     count bigint NOT NULL, tag_sum text NOT NULL, mac bytea NOT NULL)`,
   `CREATE TABLE IF NOT EXISTS pw_node (incarnation uuid PRIMARY KEY, node uuid NOT NULL, name text NOT NULL,
-    build text NOT NULL, duties text NOT NULL, seal text NOT NULL, applied_g bigint NOT NULL,
+    role text NOT NULL, build text NOT NULL, duties text NOT NULL, seal text NOT NULL, applied_g bigint NOT NULL,
     seen_at timestamptz NOT NULL DEFAULT clock_timestamp())`,
   ...FILE_TABLES,
 ];

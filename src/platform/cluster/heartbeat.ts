@@ -3,6 +3,7 @@
  * says who else gave one, how late it is by the database's clock, and so how wrong this machine's clock is.
  */
 import type pg from "pg";
+import type { NodeRole } from "../nodes/nodes.js";
 import type { SqlRow } from "./cluster-schema.js";
 import type { DatabaseAddress } from "./database-address.js";
 import { connectDatabase } from "./database-client.js";
@@ -12,6 +13,7 @@ export interface NodeSigns {
   readonly incarnation: string;
   readonly node: string;
   readonly name: string;
+  readonly role: NodeRole;
   readonly build: string;
   /** What only this node does, by name. */
   readonly duties: readonly string[];
@@ -39,9 +41,9 @@ export interface Beat {
 /** A sign that takes longer was not given. */
 const ANSWER_MS_MAX = 5_000;
 /** Gives the sign, and answers a row for each process that gave one before, or one without a process. */
-const BEAT = `WITH own AS (INSERT INTO pw_node (incarnation, node, name, build, duties, seal, applied_g)
-      VALUES ($1, $2, $3, $4, $5, $6, $7)
-      ON CONFLICT (incarnation) DO UPDATE SET duties = $5, seal = $6, applied_g = $7, seen_at = clock_timestamp())
+const BEAT = `WITH own AS (INSERT INTO pw_node (incarnation, node, name, role, build, duties, seal, applied_g)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+      ON CONFLICT (incarnation) DO UPDATE SET duties = $6, seal = $7, applied_g = $8, seen_at = clock_timestamp())
   SELECT extract(epoch FROM clock.now) * 1000 AS now, pw_node.*, seen_at::text AS sign,
       extract(epoch FROM clock.now - seen_at) AS silent
     FROM (SELECT clock_timestamp() AS now) clock LEFT JOIN pw_node ON true`;
@@ -59,11 +61,11 @@ export class Heartbeat {
   /** Gives a sign of life. @throws what pg throws; the next call connects anew */
   async beat(signs: NodeSigns): Promise<Beat> {
     const client = this.#client ?? (await this.#connect());
-    const { incarnation, node, name, build, duties, seal, g } = signs;
+    const { incarnation, node, name, role, build, duties, seal, g } = signs;
     try {
       const sentMs = Date.now();
       const { rows } = await client.query<SqlRow>(BEAT, [
-        ...[incarnation, node, name, build],
+        ...[incarnation, node, name, role, build],
         ...[duties.join(" "), seal, g],
       ]);
       const hereMs = (sentMs + Date.now()) / 2;
@@ -112,6 +114,7 @@ function signOf(row: SqlRow): NodeSign {
     incarnation: String(row["incarnation"]),
     node: String(row["node"]),
     name: String(row["name"]),
+    role: row["role"] === "worker" ? "worker" : "server",
     build: String(row["build"]),
     duties: String(row["duties"]).split(" ").filter(Boolean),
     seal: String(row["seal"]),

@@ -3,6 +3,7 @@
  *   node / incarnation -> the process, from its start until it ends or is given up for dead
  *   duty / name        -> the incarnation that has it, for as long as that one's record is there
  */
+import type { NodeRole } from "../nodes/nodes.js";
 import type { StoreKey } from "../store/store.js";
 
 export const MEMBER_TABLE = "node";
@@ -12,6 +13,7 @@ export interface MemberRecord {
   /** UUID of the node, which stays with its folder. */
   readonly node: string;
   readonly name: string;
+  readonly role: NodeRole;
   /** ISO 8601. */
   readonly started_at: string;
   /** What all nodes must have alike, by the name of its setting. */

@@ -53,7 +53,7 @@ export interface DispatchDependencies {
   readonly isUnsealed: () => boolean;
   readonly idempotency?: IdempotencyStore;
   /** The nodes that share the rates of callers; without it there is no other. */
-  readonly nodes?: Pick<Nodes, "count">;
+  readonly nodes?: Pick<Nodes, "serving">;
   /** In a node of a cluster. */
   readonly freshness?: Freshness;
   readonly log: Log;

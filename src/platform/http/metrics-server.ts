@@ -1,10 +1,20 @@
-/** Serves `/metrics` on an address of its own, meant for loopback: it needs no token, so it may expose only figures. */
+/**
+ * Serves `/metrics` on an address of its own, meant for loopback: it needs no token, so it may expose only figures.
+ * Beside them `/livez` and `/readyz`, for workers, which have no other address.
+ */
 import type { Log } from "../log.js";
 import type { HttpDriver, RawRequest, RawResponse } from "./drivers/driver.js";
 
 export interface MetricsSource {
   readonly contentType: string;
   render(): Promise<string>;
+}
+
+interface MetricsServerDependencies {
+  readonly metrics: MetricsSource;
+  /** The conditions for accepting work, by name. */
+  readonly readiness: () => readonly { readonly name: string; readonly ok: boolean }[];
+  readonly log: Log;
 }
 
 export interface MetricsServer {
@@ -19,7 +29,7 @@ const KEEP_ALIVE_SEC = 75;
 /** Makes the server; its address is listened on by `listen`. */
 export function createMetricsServer(
   options: { readonly host: string; readonly port: number },
-  dependencies: { readonly metrics: MetricsSource; readonly log: Log; readonly driver: HttpDriver },
+  dependencies: MetricsServerDependencies & { readonly driver: HttpDriver },
 ): MetricsServer {
   const app = dependencies.driver.createHttpApp(
     { connectionsMax: CONNECTIONS_MAX, keepAliveSec: KEEP_ALIVE_SEC },
@@ -35,11 +45,7 @@ export function createMetricsServer(
   };
 }
 
-function serve(
-  response: RawResponse,
-  request: RawRequest,
-  dependencies: { readonly metrics: MetricsSource; readonly log: Log },
-): void {
+function serve(response: RawResponse, request: RawRequest, dependencies: MetricsServerDependencies): void {
   let gone = false;
   response.onAborted(() => {
     gone = true;
@@ -53,8 +59,19 @@ function serve(
       response.end(body, true);
     });
   };
-  if (request.getCaseSensitiveMethod() !== "GET" || request.getUrl() !== "/metrics") {
-    answer("404 Not Found", "text/plain", "only GET /metrics is served here\n");
+  const path = request.getCaseSensitiveMethod() === "GET" ? request.getUrl() : undefined;
+  if (path === "/livez") {
+    answer("200 OK", "text/plain", "live\n");
+    return;
+  }
+  if (path === "/readyz") {
+    const failing = dependencies.readiness().filter(({ ok }) => !ok);
+    if (failing.length === 0) answer("200 OK", "text/plain", "ready\n");
+    else answer("503 Service Unavailable", "text/plain", `not ready: ${failing.map(({ name }) => name).join(", ")}\n`);
+    return;
+  }
+  if (path !== "/metrics") {
+    answer("404 Not Found", "text/plain", "only GET /metrics, /livez and /readyz are served here\n");
     return;
   }
   dependencies.metrics.render().then(

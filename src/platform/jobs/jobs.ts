@@ -18,7 +18,12 @@ import { JobLine, type NextJob } from "./job-line.js";
 import type { JobRunner } from "./job-runner.js";
 import type { Job, NewJob } from "./job.js";
 
-const DEFAULT_OPTIONS: JobRunOptions = { retryDelayMs: 1_000, settleDelayMs: 1_000 };
+export interface JobsOptions extends JobRunOptions {
+  /** Whether jobs of a kind are run here; other nodes run the rest. */
+  readonly takes: (kind: string) => boolean;
+}
+
+const DEFAULT_OPTIONS: JobsOptions = { retryDelayMs: 1_000, settleDelayMs: 1_000, takes: () => true };
 /** Pause of a job whose state could not be recorded, so that a fault of the program does not repeat without pause. */
 const FAULT_DELAY_MS = 60_000;
 
@@ -36,7 +41,7 @@ interface Kind {
 }
 
 export class Jobs {
-  readonly #options: JobRunOptions;
+  readonly #options: JobsOptions;
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #records: JobRecords;
@@ -47,7 +52,7 @@ export class Jobs {
   #isStarted = false;
   #stopping: Promise<void> | undefined;
 
-  constructor(options: Partial<JobRunOptions>, dependencies: JobRecordsDependencies) {
+  constructor(options: Partial<JobsOptions>, dependencies: JobRecordsDependencies) {
     this.#options = { ...DEFAULT_OPTIONS, ...options };
     this.#clock = dependencies.clock;
     this.#log = dependencies.log;
@@ -151,13 +156,15 @@ export class Jobs {
   wake(): void {
     if (!this.#isStarted || this.#stopping !== undefined) return;
     for (const [kind, { runner, line }] of this.#kinds) {
-      if (!line.isWorthReading) continue;
+      const isTaken = this.#options.takes(kind);
+      // A line that is known tells the places in it, also of jobs that others run.
+      if (!line.isWorthReading || (!isTaken && runner.isAnnounced !== true)) continue;
       if (!line.isKnown) {
         // Jobs that are being leased are still queued.
         const queued = this.#records.queued(kind);
         line.refresh(queued.filter(({ id }) => !this.#running.has(id) && !this.#delayed.has(id)));
       }
-      while (line.hasRoom) {
+      while (isTaken && line.hasRoom) {
         const next = line.next();
         if (next === undefined) break;
         this.#launch(next, kind, runner);

@@ -5,6 +5,9 @@
  */
 import type { StoreKey } from "../store/store.js";
 
+/** What a node is there for: a worker takes no requests and has no duties; it only computes. */
+export type NodeRole = "server" | "worker";
+
 export interface OtherNode {
   readonly incarnation: string;
   /** For operators. */
@@ -16,6 +19,8 @@ export interface Nodes {
   readonly incarnation: string;
   /** How many nodes live, this one included. */
   readonly count: number;
+  /** How many of them take requests. */
+  readonly serving: number;
   /** The other nodes that live. */
   others(): readonly OtherNode[];
   /** Whether the process of an incarnation lives: what a dead one has begun, it does not go on with. */

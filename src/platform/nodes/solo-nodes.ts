@@ -10,6 +10,7 @@ export function soloNodes(): Nodes {
   return {
     incarnation,
     count: 1,
+    serving: 1,
     others: () => [],
     isAlive: (other) => other === incarnation,
     take: (duty, begin) => {

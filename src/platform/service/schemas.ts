@@ -41,6 +41,7 @@ export type KernelStatusJson = Static<typeof KernelStatus>;
 
 const NodeStatus = Type.Object({
   name: Type.String({ description: "the node's name for operators" }),
+  role: Type.Union([Type.Literal("server"), Type.Literal("worker")], { description: "a worker takes no requests" }),
   node: Type.String({ description: "UUID that stays with the node's data folder" }),
   version: Type.String(),
   position: Type.Integer({ minimum: 0, description: "number of the last commit that the node had" }),

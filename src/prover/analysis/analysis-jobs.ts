@@ -12,7 +12,7 @@ import type { ProverRepository } from "../repository.js";
 import type { AnalysisQueue } from "../service.js";
 import { Analyses, type AnalysesDependencies } from "./analyses.js";
 
-const JOB = "analyze_circuit";
+export const ANALYSIS_JOB = "analyze_circuit";
 const PHASE = "analyze";
 const END = "end";
 
@@ -24,7 +24,7 @@ interface AnalysisJobsDependencies extends AnalysesDependencies {
 /** Registers the runner of analyses; call it before the jobs start. */
 export function registerAnalyses(jobs: Jobs, dependencies: AnalysisJobsDependencies): void {
   const analyses = new Analyses(dependencies);
-  jobs.register(JOB, {
+  jobs.register(ANALYSIS_JOB, {
     concurrency: 1,
     ownerOf: (job) => dependencies.turnOf(subjectOf(job).owner),
     run: async (job, context) => {
@@ -38,7 +38,7 @@ export function registerAnalyses(jobs: Jobs, dependencies: AnalysisJobsDependenc
     onFailed: (job) => analyses.failure(subjectOf(job)),
   });
   jobs.subscribe(({ job, progress }) => {
-    if (job.kind === JOB && progress === undefined) dependencies.watch.notify(subjectOf(job).proverId);
+    if (job.kind === ANALYSIS_JOB && progress === undefined) dependencies.watch.notify(subjectOf(job).proverId);
   });
 }
 
@@ -48,7 +48,7 @@ export function analysisQueue(jobs: Jobs, repository: ProverRepository): Analysi
     prepare: (owner, proverId) => {
       const { job, commit } = jobs.enqueueCommit({
         id: newId(),
-        kind: JOB,
+        kind: ANALYSIS_JOB,
         subject_key: ["prover", owner.kind, owner.id, proverId],
         phase: PHASE,
         input: { kind: owner.kind, id: owner.id, prover_id: proverId },

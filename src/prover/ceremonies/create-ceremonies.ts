@@ -43,7 +43,7 @@ export interface CeremoniesPart {
   readonly ended: CeremonyEndings["ended"];
 }
 
-const END_JOB = "end_ceremony";
+export const END_JOB = "end_ceremony";
 const END_PHASES = ["beacon", "provision"] as const;
 /**
  * Ends that run at once: beacons of several owners, which may take minutes each, hold up no other owner's. The budget

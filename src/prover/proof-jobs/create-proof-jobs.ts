@@ -1,7 +1,6 @@
 /** Composes proofs as jobs, and registers what runs them; call it before `jobs.start`. */
 import { formatSubject, type Subject } from "../../platform/auth/principal.js";
 import type { CallerEncryptionDependencies } from "../proofs/caller-encryption.js";
-import { StatusWatch } from "../provisioning/status-watch.js";
 import { ProofJobEnds } from "./proof-job-ends.js";
 import { ProofJobRecords } from "./proof-job-records.js";
 import { JOB_WAIT_SEC_MAX } from "./proof-job-routes.js";
@@ -10,7 +9,7 @@ import { ProofJobSeal } from "./proof-job-seal.js";
 import { ProofJobSweep } from "./proof-job-sweep.js";
 import { PROOF_JOB_KIND, ProofJobs, type ProofJobsDependencies } from "./proof-jobs.js";
 
-type Made = "records" | "seal" | "ends" | "watch";
+type Made = "records" | "seal" | "ends";
 type CreateProofJobsDependencies = Omit<ProofJobRunnerDependencies, Made> &
   Omit<ProofJobsDependencies, Made | "turnOf"> &
   Omit<ConstructorParameters<typeof ProofJobEnds>[0], Made> &
@@ -44,8 +43,7 @@ export function createProofJobs(
   const { jobs, turnOf = formatSubject } = dependencies;
   const records = new ProofJobRecords(dependencies);
   const seal = new ProofJobSeal(dependencies);
-  const watch = new StatusWatch();
-  const ends = new ProofJobEnds({ ...dependencies, records, watch });
+  const ends = new ProofJobEnds({ ...dependencies, records });
   const runner = new ProofJobRunner({ ...dependencies, records, seal, ends });
   jobs.register(PROOF_JOB_KIND, {
     concurrency,
@@ -62,7 +60,7 @@ export function createProofJobs(
   });
   const limits = { partsPerOwnerMax, partsMax, waitSecMax: JOB_WAIT_SEC_MAX };
   return {
-    jobs: new ProofJobs(limits, { ...dependencies, records, seal, ends, watch, turnOf }),
+    jobs: new ProofJobs(limits, { ...dependencies, records, seal, ends, turnOf }),
     sweep: new ProofJobSweep({ ...dependencies, records, ends }),
   };
 }

@@ -21,9 +21,9 @@ export interface ProvisioningJobsOptions {
   readonly provisioningGiveWayMs?: number;
 }
 
-const PROVISION_JOB = "provision_prover";
+export const PROVISION_JOB = "provision_prover";
 /** Goes on with the jobs of large circuits, one at a time: each takes the memory and all cores for itself. */
-const PROVISION_LARGE_JOB = "provision_large_prover";
+export const PROVISION_LARGE_JOB = "provision_large_prover";
 const CONCURRENCY = 2;
 /** Small circuits take about as long; of a larger one that gives way, at most this much and one step are lost. */
 const GIVE_WAY_MS = 2_000;

@@ -39,7 +39,7 @@ interface ReferenceStringsOptions {
   readonly uploadBytesMax: number;
 }
 
-const CHECK_JOB = "check_powers_of_tau";
+export const CHECK_JOB = "check_powers_of_tau";
 
 /** Builds the part; call it before `jobs.start`. */
 export function createReferenceStrings(

@@ -130,9 +130,10 @@ describe("metrics", () => {
     one.requestEnded("listThings", "GET", 0, 1);
     one.requestsInFlight(2);
     two.requestsInFlight(3);
+    let failing: ReadinessCheck[] = [];
     const server = createMetricsServer(
       { host: "127.0.0.1", port: 0 },
-      { metrics, log: recordedLog(), driver: testDriver },
+      { metrics, log: recordedLog(), driver: testDriver, readiness: () => failing },
     );
     const { port } = await server.listen();
     const text = await (await fetch(`http://127.0.0.1:${String(port)}/metrics`)).text();
@@ -145,6 +146,16 @@ describe("metrics", () => {
     expect(text).toContain('proofwright_lane_wait_seconds_total{lane="prove"} 4.5');
     expect(text).toContain("proofwright_verifier_disagreements_total 2");
     expect(text).toContain("nodejs_eventloop_lag_p99_seconds");
+    const probe = async (path: string): Promise<string> => {
+      const answer = await fetch(`http://127.0.0.1:${String(port)}${path}`);
+      return `${String(answer.status)} ${await answer.text()}`;
+    };
+    expect([await probe("/livez"), await probe("/readyz")]).toEqual(["200 live\n", "200 ready\n"]);
+    failing = [
+      { name: "store", ok: true },
+      { name: "vault_unsealed", ok: false },
+    ];
+    expect([await probe("/livez"), await probe("/readyz")]).toEqual(["200 live\n", "503 not ready: vault_unsealed\n"]);
     expect((await fetch(`http://127.0.0.1:${String(port)}/`)).status).toBe(404);
     expect((await fetch(`${front.url}/metrics`)).status).toBe(404);
     server.stop();

@@ -6,6 +6,7 @@ export interface Cluster {
   readonly nodes: readonly {
     readonly name: string;
     readonly node: string;
+    readonly role: string;
     readonly version: string;
     readonly position: number;
     readonly seal: string;
@@ -24,6 +25,7 @@ export function ClusterNodes({ position, nodes }: Cluster) {
         keyOf={({ node }) => node}
         columns={[
           { title: "Node", cell: ({ name }) => <code>{name}</code> },
+          { title: "Role", cell: ({ role }) => role },
           { title: "Version", cell: ({ version }) => version },
           { title: "Vault", cell: ({ seal }) => seal || "starting" },
           { title: "Behind", isNumber: true, cell: (node) => Math.max(0, position - node.position) },

@@ -15,7 +15,7 @@ export interface AdmissionDependencies {
   readonly isUnsealed: () => boolean;
   readonly clock: Clock;
   /** The nodes that share the rates of callers; without it there is no other. */
-  readonly nodes?: Pick<Nodes, "count">;
+  readonly nodes?: Pick<Nodes, "serving">;
 }
 
 export class Admission {

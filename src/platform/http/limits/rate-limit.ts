@@ -27,16 +27,16 @@ export class RateLimiter {
   readonly #clock: Clock;
   readonly #buckets: Readonly<Record<RateKind, LRUCache<string, Bucket>>>;
 
-  readonly #nodes: Pick<Nodes, "count">;
+  readonly #nodes: Pick<Nodes, "serving">;
 
   constructor(
     options: RateLimiterOptions,
-    dependencies: { readonly clock: Clock; readonly nodes?: Pick<Nodes, "count"> },
+    dependencies: { readonly clock: Clock; readonly nodes?: Pick<Nodes, "serving"> },
   ) {
     const max = options.callersMax ?? CALLERS_MAX;
     this.#perSec = { read: options.readsPerSec, write: options.writesPerSec };
     this.#clock = dependencies.clock;
-    this.#nodes = dependencies.nodes ?? { count: 1 };
+    this.#nodes = dependencies.nodes ?? { serving: 1 };
     // Bounded by size, not by `max`, which would take memory for all callers at the start.
     const bound = { maxSize: max, sizeCalculation: () => 1 };
     this.#buckets = { read: new LRUCache(bound), write: new LRUCache(bound) };
@@ -57,7 +57,7 @@ export class RateLimiter {
 
   /** The nodes of a cluster share what a caller may do; each allows one request a second at least. */
   #shareOf(kind: RateKind): number {
-    return Math.max(Math.min(1, this.#perSec[kind]), this.#perSec[kind] / this.#nodes.count);
+    return Math.max(Math.min(1, this.#perSec[kind]), this.#perSec[kind] / this.#nodes.serving);
   }
 
   #bucketOf(caller: string, kind: RateKind, nowMs: number): Bucket {

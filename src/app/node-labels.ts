@@ -1,0 +1,33 @@
+/** Which jobs a node of a cluster takes, by the labels of its settings. */
+import type { Config } from "../platform/config.js";
+import type { NodeRole } from "../platform/nodes/nodes.js";
+import { StartError } from "../platform/start-error.js";
+import { ANALYSIS_JOB } from "../prover/analysis/analysis-jobs.js";
+import { END_JOB } from "../prover/ceremonies/create-ceremonies.js";
+import { PROOF_JOB_KIND } from "../prover/proof-jobs/proof-jobs.js";
+import { PROVISION_JOB, PROVISION_LARGE_JOB } from "../prover/provisioning/provisioning-jobs.js";
+import { CHECK_JOB } from "../prover/reference-strings/create-reference-strings.js";
+
+type Label = "prove" | "compile";
+
+const LABELS: ReadonlyMap<string, Label> = new Map([
+  [PROOF_JOB_KIND, "prove"],
+  ...[PROVISION_JOB, PROVISION_LARGE_JOB, ANALYSIS_JOB, CHECK_JOB, END_JOB].map((kind) => [kind, "compile"] as const),
+]);
+
+/**
+ * Returns whether jobs of a kind are run here. What is neither a proof nor a computation any node with requests does.
+ * @throws StartError for a single server with a label less than all: nobody would do the rest
+ */
+export function jobsTaken(
+  { labels, database_url: database }: Pick<Config, "labels" | "database_url">,
+  role: NodeRole,
+): (kind: string) => boolean {
+  const own = new Set(labels.split(","));
+  if (database === undefined && !(own.has("prove") && own.has("compile")))
+    throw new StartError("PROOFWRIGHT_LABELS is for nodes of a cluster: a single server has to do all of its work.");
+  return (kind) => {
+    const label = LABELS.get(kind);
+    return label === undefined ? role === "server" : own.has(label);
+  };
+}
