@@ -14,6 +14,7 @@ import { readProvingKey } from "../../src/engine/groth16/proving-key.js";
 import { ResidentProver } from "../../src/engine/kernels/groth16/resident-prover.js";
 import { makeKeyResident } from "../../src/engine/kernels/groth16/resident-proving.js";
 import type { ResidentKey } from "../../src/engine/kernels/groth16/resident-key.js";
+import { chooseForm, takeChosenForm } from "../kernel-form.js";
 import { wtnsFile } from "../circuits.js";
 
 export interface TwoWorkersResult {
@@ -32,6 +33,7 @@ const FILE = new URL(import.meta.url);
 
 /** Proofs that one thread makes; the first, which also warms it, does not count. */
 async function work({ zkey, key, witness }: Task): Promise<void> {
+  takeChosenForm();
   const prover = key === undefined ? undefined : new ResidentProver(key);
   const snarkjs = prover === undefined ? await primeSnarkjs() : undefined;
   const wtns = wtnsFile(witness);
@@ -74,6 +76,7 @@ function readShared(path: string): SharedArrayBuffer {
 
 async function main(): Promise<void> {
   const [, , peer, zkeyPath = "", witnessPath = "", seconds = "10"] = process.argv;
+  if (peer === "kernels") await chooseForm();
   const zkey = readShared(zkeyPath);
   const key =
     peer === "kernels" ? makeKeyResident(readProvingKey(new Uint8Array(zkey)), { workspaces: THREADS }) : undefined;

@@ -15,6 +15,7 @@ import { makeKeyResident } from "../../src/engine/kernels/groth16/resident-provi
 import { createTeam } from "../../src/engine/kernels/threads/thread-team.js";
 import { benchFolder, keepFile, loadCircuit } from "../circuits.js";
 import type { BenchCircuit } from "../circuits.js";
+import { lanesNote } from "../kernel-form.js";
 import { loadKey } from "../keys.js";
 import type { BenchKey } from "../keys.js";
 import type { TwoWorkersResult } from "../peers/two-workers.js";
@@ -31,20 +32,28 @@ export const subject: BenchSubject = {
   title: "Groth16 prove on two cores",
   run: async (report, { quick }) => {
     const size = quick ? "quick" : "full";
+    const lanes = await lanesNote();
     for (const name of CIRCUITS[size]) {
       const circuit = await loadCircuit(name),
         key = await loadKey(circuit);
-      await alone(circuit, key, quick ? 3 : 9, report);
-      await together(circuit, key, SECONDS[size], report);
+      await alone({ circuit, key, lanes }, quick ? 3 : 9, report);
+      await together({ circuit, key, lanes }, SECONDS[size], report);
     }
     if (quick) return;
     const circuit = await loadCircuit(MEMORY_CIRCUIT);
-    await together(circuit, await loadKey(circuit), SECONDS.full, report);
+    await together({ circuit, key: await loadKey(circuit), lanes }, SECONDS.full, report);
   },
 };
 
+interface Measured {
+  readonly circuit: BenchCircuit;
+  readonly key: BenchKey;
+  /** How wide the kernels are, in words. */
+  readonly lanes: string;
+}
+
 /** One thread and two, turn by turn, so that the machine's other work falls on both. */
-async function alone(circuit: BenchCircuit, { zkey }: BenchKey, samples: number, report: Report): Promise<void> {
+async function alone({ circuit, key: { zkey }, lanes }: Measured, samples: number, report: Report): Promise<void> {
   const key = makeKeyResident(readProvingKey(zkey), { workspaces: 2 });
   const prover = new ResidentProver(key);
   const helper = new Worker(new URL("../peers/helper.js", import.meta.url), { workerData: { key } });
@@ -78,7 +87,7 @@ async function alone(circuit: BenchCircuit, { zkey }: BenchKey, samples: number,
     ...row,
     peer: "proofwright, 1 thread",
     ...summarize(times.one),
-    note: `${String(circuit.r1cs.constraintCount)} constraints`,
+    note: `${String(circuit.r1cs.constraintCount)} constraints, ${lanes}`,
   });
   const ratio = summarize(times.one.map((one, i) => one / (times.two[i] ?? Number.NaN))).median;
   report({
@@ -89,7 +98,7 @@ async function alone(circuit: BenchCircuit, { zkey }: BenchKey, samples: number,
   });
 }
 
-async function together(circuit: BenchCircuit, { path }: BenchKey, seconds: number, report: Report): Promise<void> {
+async function together({ circuit, key: { path }, lanes }: Measured, seconds: number, report: Report): Promise<void> {
   const witness = join(benchFolder(), `${circuit.name}-${String(process.pid)}.witness`);
   keepFile(witness, circuit.witness);
   for (const [peer, name] of [
@@ -104,8 +113,8 @@ async function together(circuit: BenchCircuit, { path }: BenchKey, seconds: numb
       circuit: circuit.name,
       peer: name,
       samples: 1,
-      note: peer === "snarkjs" ? "two threads, curve kept" : "two threads, one key",
-    } as const;
+      note: peer === "snarkjs" ? "two threads, curve kept" : `two threads, one key, ${lanes}`,
+    };
     report({ ...row, id: "prove_throughput", unit: "ops/s", median: proofsPerSecond });
     report({ ...row, id: "prove_memory", unit: "MB", median: peakMb });
   }

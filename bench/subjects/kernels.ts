@@ -20,7 +20,9 @@ import { KERNEL_RESERVED_BYTES, loadKernels } from "../../src/engine/kernels/ker
 import type { Kernels } from "../../src/engine/kernels/kernels.js";
 import { Msm } from "../../src/engine/kernels/msm/msm.js";
 import { msmWorkspaceBytes } from "../../src/engine/kernels/msm/msm-lists.js";
+import { isWideOn } from "../../src/engine/kernels/wide/wide-form.js";
 import { loadCircuit, wtnsFile } from "../circuits.js";
+import { chooseForm } from "../kernel-form.js";
 import { loadKey } from "../keys.js";
 import { sampleMs, summarize } from "../sample.js";
 import type { BenchSubject, Report } from "../subject.js";
@@ -58,6 +60,7 @@ export const subject: BenchSubject = {
   name: "kernels",
   title: "WebAssembly kernels, one thread",
   run: async (report, { quick }) => {
+    await chooseForm();
     await primeSnarkjs();
     const peer = (globalThis as unknown as { curve_bn128: PeerCurve }).curve_bn128;
     const samples = quick ? 3 : 7;
@@ -72,12 +75,17 @@ export const subject: BenchSubject = {
 
 function newKernels(preferred: "fma" | "integer", bytes: number): { kernels: Kernels; arena: Arena; peerName: string } {
   const pages = Math.ceil((bytes + KERNEL_RESERVED_BYTES) / PAGE_BYTES) + 16;
-  const kernels = loadKernels({ preferred, pages });
+  const kernels = loadKernels({ preferred, pages, isChecked: true });
   return {
     kernels,
     arena: new Arena(KERNEL_RESERVED_BYTES, pages * PAGE_BYTES),
-    peerName: `proofwright ${kernels.kind}`,
+    peerName: nameOf(kernels.kind),
   };
+}
+
+/** Kernels of floating-point products have two forms; the server takes the four lanes where it can, and so does this. */
+function nameOf(kind: Kernels["kind"]): string {
+  return `proofwright ${kind}${kind === "fma" && isWideOn() ? ", four lanes" : ""}`;
 }
 
 async function multiplications(peer: PeerCurve, samples: number, report: Report): Promise<void> {
@@ -225,7 +233,7 @@ async function proofs(name: string, samples: number, report: Report): Promise<vo
     const proof = proveResident(prover, circuit.witness, blinding());
     if (!verifyGroth16(prepared, proof, publicSignalsOf(key, circuit.witness)))
       throw new Error(`${name}: the proof does not verify`);
-    const peer = `proofwright ${resident.kind}`;
+    const peer = nameOf(resident.kind);
     report({
       ...row,
       peer,

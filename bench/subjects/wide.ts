@@ -4,7 +4,6 @@
  */
 import { randomBytes } from "node:crypto";
 import { generatorCoordinates } from "../../src/engine/curves/curve-parameters.js";
-import { randomNonZero } from "../../src/engine/field/bytes.js";
 import { readProvingKey } from "../../src/engine/groth16/proving-key.js";
 import { ResidentProver } from "../../src/engine/kernels/groth16/resident-prover.js";
 import { makeKeyResident } from "../../src/engine/kernels/groth16/resident-proving.js";
@@ -14,9 +13,9 @@ import { Msm } from "../../src/engine/kernels/msm/msm.js";
 import { msmWorkspaceBytes } from "../../src/engine/kernels/msm/msm-lists.js";
 import { Domain, vectorBytes, writeDomainTables } from "../../src/engine/kernels/ntt/domain.js";
 import { Arena } from "../../src/engine/kernels/wasm/arena.js";
-import { chooseWideForm } from "../../src/engine/kernels/wide/choose-form.js";
-import { onTwoLanes, useWideForms } from "../../src/engine/kernels/wide/wide-form.js";
+import { onTwoLanes } from "../../src/engine/kernels/wide/wide-form.js";
 import { loadCircuit } from "../circuits.js";
+import { chooseForm } from "../kernel-form.js";
 import { loadKey } from "../keys.js";
 import { summarize } from "../sample.js";
 import type { BenchRow, BenchSubject, Report } from "../subject.js";
@@ -40,18 +39,11 @@ export const subject: BenchSubject = {
   name: "wide",
   title: "Kernels on four lanes",
   run: async (report, { quick }) => {
-    const { forms, reason, findings } = await chooseWideForm({
-      mode: "auto",
-      version: process.versions.node,
-      random: (limit) => randomNonZero(limit + 1n) - 1n,
-      now: () => performance.now(),
-      tryInChild: () => Promise.resolve("the bench tries known versions only"),
-    });
+    const { forms, reason, findings } = await chooseForm();
     if (forms === undefined) {
       report({ subject: "wide", id: "lanes", peer: "proofwright", unit: "count", median: 2, samples: 1, note: reason });
       return;
     }
-    useWideForms(forms);
     const note = findings.map(({ kernel, speedup }) => `${kernel} ${(speedup ?? 0).toFixed(2)}`).join(", ");
     report({ subject: "wide", id: "lanes", peer: "proofwright", unit: "count", median: 4, samples: 1, note });
     const [size, samples] = quick ? (["quick", 5] as const) : (["full", 15] as const);
