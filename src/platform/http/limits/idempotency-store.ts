@@ -102,6 +102,11 @@ export class StoredIdempotency implements IdempotencyStore {
     }
   }
 
+  /** Leaves the claim as one that a process has left behind. */
+  abandon(claim: IdempotencyClaim): void {
+    this.#running.delete(recordKey(claim).join("\0"));
+  }
+
   /** Deletes all expired records and returns how many. Called at start; later each claim deletes some. */
   async sweep(): Promise<number> {
     const nowMs = this.#clock.nowMs();

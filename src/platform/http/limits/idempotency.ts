@@ -35,6 +35,8 @@ export interface IdempotencyStore {
   settle(claim: IdempotencyClaim, answer: StoredAnswer): Promise<void>;
   /** Frees the key: the request failed and may be tried again. */
   release(claim: IdempotencyClaim): Promise<void>;
+  /** Keeps the key without an answer: nobody knows whether the request took effect, and a repeat is told so. */
+  abandon(claim: IdempotencyClaim): void;
 }
 
 /** Longer answers are not stored, and the repeat of such a request runs again. Answers are usually a few KiB. */
@@ -78,7 +80,9 @@ export async function runOnce(
   try {
     reply = await handler();
   } catch (error) {
-    await store.release(claim);
+    if (error instanceof AppError && error.code === "outcome_unknown") store.abandon(claim);
+    // The failure itself says more than one to free the key, after which a repeat is refused as of unknown outcome.
+    else await store.release(claim).catch(() => undefined);
     throw error;
   }
   const body = reply.body === undefined ? null : JSON.stringify(reply.body);

@@ -1,6 +1,7 @@
 /** Idempotency-Key: repeats, other requests under the same key, cut-off requests, expiry. */
 import { describe, expect, it } from "vitest";
 import type { Clock } from "../../../../src/platform/clock.js";
+import { AppError } from "../../../../src/platform/errors.js";
 import { StoredIdempotency } from "../../../../src/platform/http/limits/idempotency-store.js";
 import { runOnce, type IdempotencyClaim } from "../../../../src/platform/http/limits/idempotency.js";
 import { MemoryStore } from "../../../support/memory-store.js";
@@ -95,6 +96,30 @@ describe("idempotency keys over the store", () => {
     await runOnce(idempotency, claim, () => ({ status: 201, bytes: Buffer.from("secret") }));
     await runOnce(idempotency, claim, () => ({ status: 201, body: "x".repeat(300_000) }));
     expect(store.count([])).toBe(0);
+  });
+
+  it("keeps the key of a request whose outcome is unknown, and runs no repeat of it", async () => {
+    const idempotency = new StoredIdempotency({ store: new MemoryStore(), clock: heldClock() });
+    let runs = 0;
+    const run = async (): Promise<unknown> =>
+      await runOnce(idempotency, claim, () => {
+        runs += 1;
+        throw new AppError("outcome_unknown", { message: "nobody knows" });
+      });
+    await expect(run()).rejects.toMatchObject({ code: "outcome_unknown" });
+    const repeat = { code: "idempotency_in_progress", message: expect.stringContaining("is not known") as string };
+    await expect(run()).rejects.toMatchObject(repeat);
+    expect(runs).toBe(1);
+  });
+
+  it("tells of the failure, and not that the key could not be freed", async () => {
+    const store = new MemoryStore();
+    const idempotency = new StoredIdempotency({ store, clock: heldClock() });
+    const failing = runOnce(idempotency, claim, () => {
+      store.commit = () => Promise.reject(new AppError("store_unreachable", { message: "away" }));
+      throw new AppError("not_found", { message: "gone" });
+    });
+    await expect(failing).rejects.toMatchObject({ code: "not_found" });
   });
 
   it("sweeps what has expired and nothing else", async () => {

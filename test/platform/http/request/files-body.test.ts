@@ -49,6 +49,7 @@ const idempotency: IdempotencyStore = {
   },
   settle: () => Promise.resolve(),
   release: () => Promise.resolve(),
+  abandon: () => undefined,
 };
 
 const MAIN = 'include "lib/a.circom";';
