@@ -101,7 +101,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
   backup: {
     summary: "copy a data folder to another folder, also while the server runs",
-    help: "Usage: proofwright backup --to=FOLDER [--keys-to=FOLDER] [--data-dir=DIR]\n\nThe copy is consistent and synced to disk, and has a manifest of hashes. Of development mode it holds all keys, the seal key too. In\nproduction it holds no key that would unseal the vault or make tokens; --keys-to saves the server's own keys (of tokens and the audit log) to a\nfolder of their own, to be kept apart. Settings, and uploads that have not ended, are not in it.\n",
+    help: "Usage: proofwright backup --to=FOLDER [--keys-to=FOLDER] [--data-dir=DIR]\n\nThe copy is consistent and synced to disk, and has a manifest of hashes. Of development mode it holds all keys, the seal key too. In\nproduction it holds no key that would unseal the vault or make tokens; --keys-to saves the server's own keys (of tokens and the audit log) to a\nfolder of their own, to be kept apart. Settings, and uploads that have not ended, are not in it. Of a cluster's node it holds all files, for\nwhich the cluster's settings are needed; `cluster leave` makes a single server of what `restore` has made of it.\n",
     run: async (args) => {
       const text = { type: "string" } as const;
       const { values } = parseArgs({
@@ -111,7 +111,8 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       });
       if (values.to === undefined || values.to === "") throw new ConfigError("backup needs --to=FOLDER.");
       const { runBackup } = await import("./commands/backup/backup.js");
-      return await runBackup({ dataDir: dataDirOf(values), to: values.to, keysTo: values["keys-to"] });
+      const cluster = loadConfig({ flags: {}, env: process.env });
+      return await runBackup({ dataDir: dataDirOf(values), cluster, to: values.to, keysTo: values["keys-to"] });
     },
   },
   restore: {
@@ -232,8 +233,8 @@ status: 0 genuine, and the proof is valid; 1 not genuine, or of something else; 
     },
   },
   "create-admin": {
-    summary: "create an administrator in a stopped server's store",
-    help: "Usage: proofwright create-admin --email=ADDRESS [--first-name=NAME] [--last-name=NAME] [--promote] [--data-dir=DIR]\n\nReads the password from the terminal without showing it, or as a line from a pipe. With --promote the existing user of that\naddress becomes an administrator. The first administrator of a new installation can also be created while the server runs, with the token in\nDATA_DIR/bootstrap-token.\n",
+    summary: "create an administrator in a stopped server's store, or in a cluster",
+    help: "Usage: proofwright create-admin --email=ADDRESS [--first-name=NAME] [--last-name=NAME] [--promote] [--data-dir=DIR]\n\nReads the password from the terminal without showing it, or as a line from a pipe. With --promote the existing user of that\naddress becomes an administrator. The first administrator of a new installation can also be created while the server runs, with the token in\nDATA_DIR/bootstrap-token.\nWith the settings of a cluster (PROOFWRIGHT_DATABASE_URL) the administrator is made there, while its nodes run.\n",
     run: async (args) => {
       const { values } = parseArgs({
         args: [...args],
@@ -247,13 +248,14 @@ status: 0 genuine, and the proof is valid; 1 not genuine, or of something else; 
         strict: true,
       });
       if (values.email === undefined) throw new ConfigError("create-admin needs --email=ADDRESS.");
-      const { data_dir: dataDir } = loadConfig({
+      const config = loadConfig({
         flags: values["data-dir"] === undefined ? {} : { "data-dir": values["data-dir"] },
         env: process.env,
       });
       const { runCreateAdmin } = await import("./commands/create-admin.js");
       return await runCreateAdmin({
-        dataDir,
+        dataDir: config.data_dir,
+        ...(config.database_url === undefined ? {} : { cluster: config }),
         email: values.email,
         firstName: values["first-name"] ?? "Site",
         lastName: values["last-name"] ?? "Administrator",
@@ -263,7 +265,7 @@ status: 0 genuine, and the proof is valid; 1 not genuine, or of something else; 
   },
   "rotate-keys": {
     summary: "activate the next token signing key, also while the server runs",
-    help: "Usage: proofwright rotate-keys [--emergency] [settings]\n\nThe next key must have been published for 15 minutes. The old one verifies until its last token has expired. --emergency, for a leaked key,\nreplaces all keys at once and voids every access token.\n",
+    help: "Usage: proofwright rotate-keys [--emergency] [settings]\n\nThe next key must have been published for 15 minutes. The old one verifies until its last token has expired. --emergency, for a leaked key,\nreplaces all keys at once and voids every access token. With the settings of a cluster (PROOFWRIGHT_DATABASE_URL) the keys are those of\nall its nodes, which have the new ones at once.\n",
     run: async (args) => {
       const config = configFrom(args.filter((argument) => argument !== "--emergency"));
       const { runRotateKeys } = await import("./commands/rotate-keys.js");

@@ -293,7 +293,7 @@ export function createProverRegistry(
       { source, uploadBytesMax, powersBytesMax: options.powersUploadBytesMax ?? POWERS_BYTES_MAX },
       { provers: service, labelling, ceremonies },
     ),
-    ...orphanRemoval(dependencies, { repository, powers, resumed: [removals, proofRemovals], ...published }),
+    ...orphanRemoval(dependencies, { resumed: [removals, proofRemovals], ...published }),
     ...{ imports, ceremonies: ceremonies.sweep, proofJobs, verifierDisagreements: () => chained.onChain.disagreements },
   };
 }
@@ -304,13 +304,12 @@ function orphanRemoval(
   {
     resumed,
     uploads,
-    ...parts
-  }: Pick<ConstructorParameters<typeof OrphanFiles>[1], "repository" | "powers"> & {
+  }: {
     readonly resumed: readonly { readonly resume: () => Promise<void> }[];
     readonly uploads: { readonly start: () => Promise<void> };
   },
 ): Pick<ProverRegistry, "orphans" | "removeOrphans"> {
-  const orphans = new OrphanFiles({}, { ...dependencies, ...parts });
+  const orphans = new OrphanFiles({}, dependencies);
   return {
     orphans,
     removeOrphans: async () => {

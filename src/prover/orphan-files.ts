@@ -7,8 +7,8 @@
 import type { Log } from "../platform/log.js";
 import type { Nodes } from "../platform/nodes/nodes.js";
 import type { Artifacts } from "../platform/store/artifacts.js";
-import type { PowersRecords } from "./reference-strings/powers-records.js";
-import type { ProverRepository } from "./repository.js";
+import type { Store } from "../platform/store/store.js";
+import { referencedFiles } from "./referenced-files.js";
 
 /** The nodes that share the files. */
 export interface SharingNodes {
@@ -19,8 +19,7 @@ export interface SharingNodes {
 
 interface OrphanFilesDependencies {
   readonly artifacts: Pick<Artifacts, "removeOrphans" | "removeSharedOrphans">;
-  readonly repository: Pick<ProverRepository, "referencedArtifacts">;
-  readonly powers: Pick<PowersRecords, "uploads">;
+  readonly store: Pick<Store, "get" | "range">;
   /** Undefined in a single server. */
   readonly cluster?: SharingNodes | undefined;
   readonly log: Log;
@@ -91,8 +90,6 @@ export class OrphanFiles {
   }
 
   #referenced(): Set<string> {
-    const { repository, powers } = this.#with;
-    const uploaded = powers.uploads().flatMap(({ sha256 }) => (sha256 === null ? [] : [sha256]));
-    return new Set([...repository.referencedArtifacts(), ...uploaded]);
+    return referencedFiles(this.#with.store);
   }
 }

@@ -428,19 +428,6 @@ export class ProverRepository {
     return this.isArtifactUsed(sha256) || this.#isOfBuiltIn(sha256) || this.#isReferenceString(sha256);
   }
 
-  /** Returns the hashes of all files that a prover, a compiled circuit or a reference string refers to. */
-  referencedArtifacts(): Set<string> {
-    const used = this.#store.range([TABLES.artifactUse]).map(({ key }) => String(key[1]));
-    const compiled = this.#store
-      .range<CompiledCircuit>([TABLES.circuit])
-      .flatMap(({ value }) => Object.values(value.artifacts).map(({ sha256 }) => sha256));
-    const analyzed = this.#store
-      .range<AnalysisResult>([TABLES.circuitAnalysis])
-      .flatMap(({ value }) => Object.values(value.artifacts).map(({ sha256 }) => sha256));
-    const strings = this.#store.range([TABLES.referenceString]).map(({ key }) => String(key[2]));
-    return new Set([...used, ...compiled, ...analyzed, ...strings]);
-  }
-
   /** Returns whether a built-in circuit refers to the file: those stay compiled when no prover has them. */
   #isOfBuiltIn(sha256: string): boolean {
     return [TABLES.circuit, TABLES.circuitAnalysis].some((table) =>
@@ -513,4 +500,17 @@ function recordUses(
 
 function circuitKey(scope: CircuitScope, hash: string, table: string = TABLES.circuit): StoreKey {
   return [table, ...(scope === "built_in" ? [scope, ""] : ownerKey(scope)), hash];
+}
+
+/** Returns the hashes of all files that a prover, a compiled circuit or a reference string refers to. */
+export function artifactsNamedIn(store: Pick<Store, "range">): Set<string> {
+  const used = store.range([TABLES.artifactUse]).map(({ key }) => String(key[1]));
+  const compiled = store
+    .range<CompiledCircuit>([TABLES.circuit])
+    .flatMap(({ value }) => Object.values(value.artifacts).map(({ sha256 }) => sha256));
+  const analyzed = store
+    .range<AnalysisResult>([TABLES.circuitAnalysis])
+    .flatMap(({ value }) => Object.values(value.artifacts).map(({ sha256 }) => sha256));
+  const strings = store.range([TABLES.referenceString]).map(({ key }) => String(key[2]));
+  return new Set([...used, ...compiled, ...analyzed, ...strings]);
 }

@@ -1,7 +1,7 @@
 /** From one server to a cluster and back, by the commands of an operator. */
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -43,8 +43,30 @@ async function start(name: string, env: Record<string, string>): Promise<TestSer
   return server;
 }
 
+/** A backup of a node has the files as well that only the cluster's storage has. */
+async function backsUpWhole({
+  idle,
+  env,
+}: {
+  readonly idle: TestServer;
+  readonly env: Record<string, string>;
+}): Promise<void> {
+  const filesIn = (name: string): string[] =>
+    readdirSync(join(folder, name, "artifacts", "sha256"), { recursive: true, encoding: "utf8" });
+  const args = ["backup", `--data-dir=${idle.dataDir}`, `--to=${join(folder, "backup")}`];
+  expect(await proofwright(args, {})).toMatch(/refused: [^]*files that the records name/);
+  expect(await proofwright(args, env)).toContain("Backed up");
+  expect(filesIn("backup").length).toBeGreaterThan(4);
+  // So that the node has none of them again.
+  rmSync(join(folder, "idle", "artifacts", "sha256"), { recursive: true });
+}
+
 async function cluster(args: readonly string[], env: Record<string, string>): Promise<string> {
-  const command = [join(PACKAGE_ROOT, "dist/src/cli.js"), "cluster", ...args];
+  return await proofwright(["cluster", ...args], env);
+}
+
+async function proofwright(args: readonly string[], env: Record<string, string>): Promise<string> {
+  const command = [join(PACKAGE_ROOT, "dist/src/cli.js"), ...args];
   return await promisify(execFile)(process.execPath, command, { env: { PATH: process.env.PATH, ...env } }).then(
     ({ stdout }) => stdout,
     (error: unknown) => `refused: ${(error as { stderr: string }).stderr}`,
@@ -81,6 +103,8 @@ it("a server becomes a cluster, and a node a server again, with tokens, keys, pr
   expect(await cluster(["init", `--from=${from}`], env)).toMatch(/refused: [^]*holds a cluster already/);
   const one = await start("one", env);
   const other = await start("other", env);
+  // Has the records, and not one file: it proves nothing.
+  const idle = await start("idle", env);
   for (const server of [one, other]) {
     expect((await server.as(token).listProvers({})).body).toHaveLength(1);
     await prove(server);
@@ -89,6 +113,8 @@ it("a server becomes a cluster, and a node a server again, with tokens, keys, pr
   expect(await cluster(["leave", `--data-dir=${join(folder, "one")}`], env)).toMatch(/refused: [^]*in use/);
   await one.end();
   await other.end();
+  await backsUpWhole({ idle, env });
+  await idle.end();
 
   await expect(start("one", {})).rejects.toThrow(/replica of a cluster/);
   expect(await cluster(["leave", `--data-dir=${join(folder, "one")}`], env)).toContain("store of a single server now");
@@ -97,6 +123,20 @@ it("a server becomes a cluster, and a node a server again, with tokens, keys, pr
   await prove(again);
   expect((await again.as(token).listProofs({ params: { id } })).body).toHaveLength(4);
   await again.end();
+  // From here on the cluster's database says where the files are that this folder has not got.
+  const left = [`--data-dir=${join(folder, "idle")}`, `--cluster-key-file=${env.PROOFWRIGHT_CLUSTER_KEY_FILE}`];
+  expect(await cluster(["leave", ...left], {})).toMatch(/refused: [^]*files that the records name/);
+  expect(await cluster(["leave", ...left], env)).toContain("store of a single server now");
+  const idleAgain = await start("idle", {});
+  await prove(idleAgain);
+  await idleAgain.end();
+  // The same of the backup of the running node.
+  const restored = [`--data-dir=${join(folder, "restored")}`];
+  expect(await proofwright(["restore", `--from=${join(folder, "backup")}`, ...restored], {})).toContain("restored");
+  expect(await cluster(["leave", ...restored, ...left.slice(1)], {})).toContain("store of a single server now");
+  const restoredServer = await start("restored", {});
+  await prove(restoredServer);
+  await restoredServer.end();
   const command = [join(PACKAGE_ROOT, "dist/src/cli.js"), "audit", "verify", `--data-dir=${join(folder, "one")}`];
   const audit = await promisify(execFile)(process.execPath, command, { env: { PATH: process.env.PATH } }).catch(
     (error: unknown) => error as { stdout: string },

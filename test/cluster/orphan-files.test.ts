@@ -10,7 +10,6 @@ import { initCluster } from "../../src/platform/cluster/init-cluster.js";
 import { openArtifacts, type Artifacts } from "../../src/platform/store/artifacts.js";
 import { OrphanFiles } from "../../src/prover/orphan-files.js";
 import { PowersRecords } from "../../src/prover/reference-strings/powers-records.js";
-import { ProverRepository } from "../../src/prover/repository.js";
 import { eventually } from "../support/eventually.js";
 import { Postgres } from "../support/postgres.js";
 import { recordedLog, type RecordedLog } from "../support/silent-log.js";
@@ -62,10 +61,7 @@ async function start(clusterKey: Uint8Array): Promise<Node> {
   const artifacts = await openArtifacts(folder(), shared);
   const powers = new PowersRecords({ store });
   const cluster = { nodes, confirm: () => store.confirm() };
-  const orphans = new OrphanFiles(
-    { sweeps: { firstMs: 10, everyMs: 50 } },
-    { artifacts, repository: new ProverRepository({ store }), powers, cluster, log },
-  );
+  const orphans = new OrphanFiles({ sweeps: { firstMs: 10, everyMs: 50 } }, { artifacts, store, cluster, log });
   let isStopped = false;
   const stop = async (): Promise<void> => {
     if (isStopped) return;

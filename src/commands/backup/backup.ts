@@ -3,6 +3,8 @@
  * content and never change: they are copied before and after the snapshot of the store, so that the copy has each one
  * that the snapshot refers to, also where one is deleted meanwhile.
  *
+ * A node's folder is copied with all files that its records name, those too that only the cluster's storage has.
+ *
  * What development mode keeps goes along with its keys, the seal key too. Of a server in production the copy has no key
  * at all: whoever reads it can neither open the vault nor make tokens. The server's own keys go into another folder
  * where the operator names one.
@@ -11,7 +13,7 @@ import { existsSync } from "node:fs";
 import { copyFile, mkdir, readdir } from "node:fs/promises";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { isoTimestamp, systemClock } from "../../platform/clock.js";
-import { ConfigError } from "../../platform/config.js";
+import { ConfigError, type Config } from "../../platform/config.js";
 import { syncPath } from "../../platform/files/durable-files.js";
 import { createPrivateFile, readPrivateFile } from "../../platform/files/private-file.js";
 import { serverVersion } from "../../platform/service/server-version.js";
@@ -19,6 +21,7 @@ import { openStoreReader, type StoreReader } from "../../platform/store/lmdb/lmd
 import { SENTINEL_KEY } from "../../vault/seal/sentinel.js";
 import { DEVELOPMENT_PHRASE_FILE } from "../../vault/seal/providers/development.js";
 import { SEAL_MODE_KEY, type SealModeRecord } from "../../vault/seal/start-mode.js";
+import { fetchFiles } from "../cluster/fetch-files.js";
 import { hashFile } from "../hash-file.js";
 import {
   MANIFEST_FILE,
@@ -30,6 +33,8 @@ import {
 
 export interface BackupInput {
   readonly dataDir: string;
+  /** Where a node's files are that its folder has not got. */
+  readonly cluster?: Pick<Config, "database_url" | "artifacts_url">;
   /** A new or empty folder. */
   readonly to: string;
   /** A new or empty folder for the keys of a server in production. */
@@ -47,6 +52,7 @@ type Origin = Pick<BackupManifest, "schema_version" | "store_id"> & { readonly i
 export async function runBackup(input: BackupInput): Promise<number> {
   const dataDir = resolve(input.dataDir);
   if (!existsSync(join(dataDir, "store"))) throw new ConfigError(`there is no store in ${dataDir}.`);
+  await fetchFiles(input.cluster ?? {}, dataDir);
   const reader = openStoreReader({ path: join(dataDir, "store") });
   try {
     return await copyAll(input, { dataDir, reader });

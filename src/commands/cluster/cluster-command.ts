@@ -14,7 +14,9 @@ export async function runClusterCommand(args: readonly string[]): Promise<number
     args: [...args],
     options: {
       ...{ from: text, "database-url": text, "cluster-key-file": text, "data-dir": text, config: text },
+      "artifacts-url": text,
       json: { type: "boolean" },
+      "without-files": { type: "boolean" },
     },
     allowPositionals: true,
     strict: true,
@@ -22,12 +24,13 @@ export async function runClusterCommand(args: readonly string[]): Promise<number
   const [action, ...more] = positionals;
   if (!isAction(action) || more.length > 0)
     throw new ConfigError("cluster needs `init`, `status`, `finalize` or `leave`; see `proofwright cluster --help`.");
-  const { from, json, config: file, ...settings } = values;
+  const { from, json, "without-files": withoutFiles = false, config: file, ...settings } = values;
   if (from !== undefined && action !== "init") throw new ConfigError("--from goes with `cluster init`.");
   if (json === true && action !== "status") throw new ConfigError("--json goes with `cluster status`.");
+  if (withoutFiles && action !== "leave") throw new ConfigError("--without-files goes with `cluster leave`.");
   const config = loadConfig({ flags: settings, env: process.env, file });
   try {
-    return await run(action, config, { from, isJson: json === true });
+    return await run(action, config, { from, isJson: json === true, withoutFiles });
   } catch (error) {
     if (error instanceof AppError) throw new StartError(`${error.message}.`, { cause: error });
     throw error;
@@ -41,16 +44,16 @@ function isAction(text: string | undefined): text is Action {
 async function run(
   action: Action,
   config: Config,
-  { from, isJson }: { readonly from: string | undefined; readonly isJson: boolean },
+  flags: { readonly from: string | undefined; readonly isJson: boolean; readonly withoutFiles: boolean },
 ): Promise<number> {
   switch (action) {
     case "init": {
       const { runClusterInit } = await import("./cluster-init.js");
-      return await runClusterInit(config, from);
+      return await runClusterInit(config, flags.from);
     }
     case "status": {
       const { runClusterStatus } = await import("./cluster-status.js");
-      return await runClusterStatus(config, { isJson });
+      return await runClusterStatus(config, flags);
     }
     case "finalize": {
       const { runClusterFinalize } = await import("./cluster-finalize.js");
@@ -58,7 +61,7 @@ async function run(
     }
     case "leave": {
       const { runClusterLeave } = await import("./cluster-leave.js");
-      return await runClusterLeave(config);
+      return await runClusterLeave(config, flags);
     }
   }
 }

@@ -8,7 +8,7 @@ import { StartError } from "../../platform/start-error.js";
 const NO_TABLE = "42P01";
 
 /** Returns the URL of the settings. @throws StartError when there is none */
-export function requireDatabaseUrl({ database_url: url }: Config): string {
+export function requireDatabaseUrl({ database_url: url }: Pick<Config, "database_url">): string {
   if (url === undefined)
     throw new StartError("--database-url is missing, or PROOFWRIGHT_DATABASE_URL: where the cluster's PostgreSQL is.");
   return url;

@@ -11,7 +11,7 @@ cluster's other nodes, an empty data folder of its own, and a seal provider (SEA
 export const CLUSTER_HELP = `Usage: proofwright cluster init [--from=DATA_DIR] [settings]
        proofwright cluster status [--json] [settings]
        proofwright cluster finalize [settings]
-       proofwright cluster leave [settings]
+       proofwright cluster leave [--without-files] [settings]
 
 A cluster is several servers over one PostgreSQL. --database-url (PROOFWRIGHT_DATABASE_URL) says where that is, --cluster-key-file
 (PROOFWRIGHT_CLUSTER_KEY_FILE) which file has the key that every node needs and the database never sees.
@@ -22,5 +22,6 @@ starts as \`proofwright server\` with an empty data folder of its own.
 \`status\` lists the nodes: their versions, duties, how far behind each is, and when it gave its last sign of life. Exit status 1 when one is late.
 \`finalize\` ends an upgrade when all nodes run the new version: from then on older ones are refused.
 \`leave\` makes the stopped node's data folder of --data-dir the store of a single server, with everything that the cluster had committed when
-the node stopped; the database stays as it is.
+the node stopped; the database stays as it is. The files that only the cluster's storage has are fetched first, for which it needs
+--database-url (and --artifacts-url); where that storage is lost, --without-files goes on without them.
 `;

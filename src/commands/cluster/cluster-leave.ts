@@ -6,12 +6,20 @@ import { leaveCluster } from "../../platform/cluster/leave-cluster.js";
 import type { Config } from "../../platform/config.js";
 import { replacePrivateFile } from "../../platform/files/private-file.js";
 import { StartError } from "../../platform/start-error.js";
+import { fetchFiles } from "./fetch-files.js";
 
-/** Makes the folder a single server's: its keys first, the store last. Returns exit status 0. */
-export async function runClusterLeave(config: Config): Promise<number> {
+/**
+ * Makes the folder a single server's: its files first, its keys, the store last. Returns exit status 0.
+ * @param options.withoutFiles leaves out what only the cluster's storage has, which is lost to the folder then
+ */
+export async function runClusterLeave(
+  config: Config,
+  { withoutFiles }: { readonly withoutFiles: boolean },
+): Promise<number> {
   const dataDir = resolve(config.data_dir);
   if (!existsSync(join(dataDir, "store"))) throw new StartError(`there is no store in ${dataDir}.`);
   const clusterKey = await readClusterKey(config.cluster_key_file);
+  if (!withoutFiles) await fetchFiles(config, dataDir);
   const { cluster, g } = await leaveCluster({
     path: join(dataDir, "store"),
     clusterKey,

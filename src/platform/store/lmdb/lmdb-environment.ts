@@ -123,12 +123,17 @@ export function readMeta(
   return { ...stored, tag_sum: BigInt(`0x${stored.tag_sum}`) };
 }
 
+/** Whether an environment is a node's replica. */
+export function isReplica(environment: Environment): boolean {
+  return readBinary(environment, REPLICA_PLACE_KEY) !== undefined;
+}
+
 /**
  * Refuses to use a node's replica as the store of a single server, which would part from the cluster unnoticed.
  * @throws conflict with the way out
  */
 export function refuseReplica(environment: Environment): void {
-  if (readBinary(environment, REPLICA_PLACE_KEY) === undefined) return;
+  if (!isReplica(environment)) return;
   throw new AppError("conflict", {
     message:
       "the folder is a replica of a cluster: set PROOFWRIGHT_DATABASE_URL, or make it a single server's with `proofwright cluster leave`",

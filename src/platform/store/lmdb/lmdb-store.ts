@@ -20,6 +20,7 @@ import {
   emptyMeta,
   openEnvironment,
   readMeta,
+  isReplica,
   refuseReplica,
   transact,
   writeMeta,
@@ -188,6 +189,16 @@ export function openStoreReader(options: { readonly path: string }): StoreReader
     throw new AppError("storage_failed", { message: `there is no store in ${options.path}` });
   }
   return new LmdbReader(openEnvironment(options.path, { readOnly: true }));
+}
+
+/** Whether a folder holds the replica of a cluster's node, and not the store of a single server. */
+export function isReplicaFolder(options: { readonly path: string }): boolean {
+  const environment = openEnvironment(options.path, { readOnly: true });
+  try {
+    return isReplica(environment);
+  } finally {
+    void environment.close();
+  }
 }
 
 /** Initializes a new store, or checks and migrates an existing one, before it is used. */
