@@ -41,7 +41,7 @@ const store = await openNodeStore(
   { log },
 );
 const nodes = await ClusterNodes.join(
-  { address: databaseAddress(databaseUrl), node, incarnation, name: "child", settings: {} },
+  { address: databaseAddress(databaseUrl), node, incarnation, name: "child", role: "server", settings: {} },
   { store, clock, log },
 );
 const vault = await createVault(

@@ -167,7 +167,12 @@ export class ChainCluster {
     };
     const child = spawn(process.execPath, [CHILD, JSON.stringify(options)], { stdio: ["ignore", "pipe", "inherit"] });
     this.#children.push(child);
-    await once(createInterface({ input: child.stdout }), "line");
+    const ended = once(child, "exit").then(([status]) => {
+      throw new Error(`the node ended before it was ready (${String(status)})`);
+    });
+    // Later it ends when a test says so.
+    ended.catch(() => undefined);
+    await Promise.race([once(createInterface({ input: child.stdout }), "line"), ended]);
     return child;
   }
 
