@@ -32,6 +32,7 @@ const SUBJECTS: Readonly<Record<string, () => Promise<{ readonly subject: BenchS
   vault: async () => await import("./subjects/vault.js"),
   events: async () => await import("./subjects/events.js"),
   chain: async () => await import("./subjects/chain.js"),
+  cluster: async () => await import("./subjects/cluster.js"),
 };
 
 function machine(): { cpu: string; cores: number; node: string; commit: string } {
