@@ -1,4 +1,5 @@
 /** Merges commits, and repeats a commit after a conflict. */
+import { setTimeout as delay } from "node:timers/promises";
 import { AppError, assert } from "../errors.js";
 import { encodeKey } from "./keys.js";
 import { StoreConflict } from "./store.js";
@@ -6,6 +7,10 @@ import type { StoreCheck, StoreCommit, StoreKey, StorePut } from "./store.js";
 
 /** A conflict means that another commit succeeded, so that a few attempts settle any ordinary race. */
 const ATTEMPTS_MAX = 8;
+/** Other nodes may be first as often again. */
+const SHARED_FACTOR = 2;
+/** Longer than a commit takes, so that nodes that collide do not go on in step. */
+const JITTER_MS_MAX = 20;
 
 /**
  * Merges commits into one with all of their checks, deletions, puts and appends; it is urgent when one of them is. Two
@@ -42,6 +47,7 @@ export function mergeCommits(...commits: readonly StoreCommit[]): StoreCommit {
 
 /**
  * Repeats `attempt` (read, decide, commit) while its commit fails with a conflict. Rethrows any other error at once.
+ * On a node of a cluster it tries more often, and from the second conflict on waits for a moment of chance before it.
  * @throws conflict when the last attempt fails with a conflict too
  */
 export async function retryOnConflict<R>(
@@ -54,12 +60,13 @@ export async function retryOnConflict<R>(
       return await attempt();
     } catch (error) {
       if (!(error instanceof StoreConflict)) throw error;
-      if (attempts >= attemptsMax) {
+      if (attempts >= (error.isShared ? SHARED_FACTOR * attemptsMax : attemptsMax)) {
         throw new AppError("conflict", {
           message: "the record is being changed by other requests; try again",
           cause: error,
         });
       }
+      if (error.isShared && attempts > 1) await delay(JITTER_MS_MAX * Math.random());
     }
   }
 }

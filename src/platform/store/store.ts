@@ -109,9 +109,12 @@ export interface AppendFeed {
 export class StoreConflict extends Error {
   override readonly name = "StoreConflict";
   readonly key: StoreKey;
+  /** Whether other nodes write as well: those who try again at the same moments would meet again and again. */
+  readonly isShared: boolean;
 
-  constructor(key: StoreKey) {
+  constructor(key: StoreKey, { isShared = false }: { readonly isShared?: boolean } = {}) {
     super("a record changed between read and commit");
     this.key = key;
+    this.isShared = isShared;
   }
 }

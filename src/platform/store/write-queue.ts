@@ -220,7 +220,7 @@ export class WriteQueue {
       const failure = failures[failed];
       if (failure?.index === index) {
         failed += 1;
-        reject(toError(failure.failure));
+        reject(toError(failure.failure, this.#options));
       } else {
         resolve();
         if (chains !== undefined) for (const chain of chains) appended.add(chain);
@@ -272,10 +272,10 @@ function storageFailed(message: string, cause?: unknown): AppError {
   return new AppError("storage_failed", { message, retryAfterSec: 5, ...(cause === undefined ? {} : { cause }) });
 }
 
-function toError(failure: WriteFailure): Error {
+function toError(failure: WriteFailure, { cluster }: Pick<WriteQueueOptions, "cluster"> = {}): Error {
   switch (failure.code) {
     case "conflict":
-      return new StoreConflict(failure.key);
+      return new StoreConflict(failure.key, { isShared: cluster !== undefined });
     case "storage_failed":
       return storageFailed(failure.message);
     case "store_unreachable":
