@@ -15,19 +15,36 @@ const LABELS: ReadonlyMap<string, Label> = new Map([
   ...[PROVISION_JOB, PROVISION_LARGE_JOB, ANALYSIS_JOB, CHECK_JOB, END_JOB].map((kind) => [kind, "compile"] as const),
 ]);
 
+/** What a node does of the jobs that all nodes see. */
+export interface NodeWork {
+  /** Whether jobs of a kind are run here now. */
+  readonly takes: (kind: string) => boolean;
+  /**
+   * Says whether the vault of this node is unsealed. Proofs and keys wait for that in any case; on a sealed node of a
+   * cluster they would wait for it alone, while others could make them.
+   */
+  readonly vaultIs: (isUnsealed: boolean) => void;
+}
+
 /**
- * Returns whether jobs of a kind are run here. What is neither a proof nor a computation any node with requests does.
+ * Returns what is run here. What is neither a proof nor a computation any node with requests does.
  * @throws StartError for a single server with a label less than all: nobody would do the rest
  */
-export function jobsTaken(
+export function nodeWork(
   { labels, database_url: database }: Pick<Config, "labels" | "database_url">,
   role: NodeRole,
-): (kind: string) => boolean {
+): NodeWork {
   const own = new Set(labels.split(","));
+  let canCompute = database === undefined;
   if (database === undefined && !(own.has("prove") && own.has("compile")))
     throw new StartError("PROOFWRIGHT_LABELS is for nodes of a cluster: a single server has to do all of its work.");
-  return (kind) => {
-    const label = LABELS.get(kind);
-    return label === undefined ? role === "server" : own.has(label);
+  return {
+    takes: (kind) => {
+      const label = LABELS.get(kind);
+      return label === undefined ? role === "server" : own.has(label) && canCompute;
+    },
+    vaultIs: (isUnsealed) => {
+      canCompute = database === undefined || isUnsealed;
+    },
   };
 }

@@ -154,7 +154,7 @@ export async function serverKey({ secretOf }: Pick<Platform, "secretOf">, name: 
 }
 
 async function openVault(
-  { config, dataDir, audit, auditUnwritable, jobs, nodes, clock, log }: Platform,
+  { config, dataDir, audit, auditUnwritable, jobs, work, nodes, clock, log }: Platform,
   { unsealed, turnOf }: { readonly unsealed: Signal; readonly turnOf: (owner: string) => string },
 ): Promise<Vault> {
   const makesOwnKey = makesOwnSealKey(config);
@@ -172,6 +172,10 @@ async function openVault(
       turnOf,
       onUnsealed: () => void unsealed.emit(),
       onSealChange: async ({ action, code }) => {
+        if (action !== "unsealing_failed") {
+          work.vaultIs(action === "unsealed");
+          jobs.giveBack();
+        }
         const outcome = code === undefined ? { outcome: "ok" as const } : { outcome: "refused" as const, code };
         await audit.trail.append({ action: `seal.${action}`, ...outcome });
       },

@@ -14,7 +14,7 @@ import type { NodeRole } from "../platform/nodes/nodes.js";
 import { openArtifacts, type Artifacts } from "../platform/store/artifacts.js";
 import type { SharedFiles } from "../platform/store/shared-files.js";
 import type { ProviderFactory } from "../prover/providers/provider.js";
-import { jobsTaken } from "./node-labels.js";
+import { nodeWork, type NodeWork } from "./node-labels.js";
 import { openServerStore, type OpenedStore } from "./open-store.js";
 
 export interface AppDependencies {
@@ -36,6 +36,7 @@ export interface Platform extends AppDependencies, Omit<OpenedStore, "auditKey">
   readonly events: EventBus;
   readonly artifacts: Artifacts;
   readonly jobs: Jobs;
+  readonly work: NodeWork;
 }
 
 /**
@@ -66,10 +67,11 @@ export async function openPlatform(
   );
   const artifacts = await openArtifacts(join(dataDir, "artifacts"), await openFiles(config));
   await artifacts.removeTemporaries();
-  const jobs = new Jobs({ takes: jobsTaken(config, role) }, { store: audit.vaultStore, clock, log, nodes });
+  const work = nodeWork(config, role);
+  const jobs = new Jobs({ takes: work.takes }, { store: audit.vaultStore, clock, log, nodes });
   const { secretOf, membership } = opened;
   const shared = { store, nodes, secretOf, membership };
-  const parts = { config, dataDir, log, clock, role, ...shared, audit, auditUnwritable, events, artifacts, jobs };
+  const parts = { config, dataDir, log, clock, role, ...shared, audit, auditUnwritable, events, artifacts, jobs, work };
   return providers === undefined ? parts : { ...parts, providers };
 }
 

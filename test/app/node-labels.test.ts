@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { jobsTaken } from "../../src/app/node-labels.js";
+import { nodeWork } from "../../src/app/node-labels.js";
 import { PROOF_JOB_KIND } from "../../src/prover/proof-jobs/proof-jobs.js";
 import { PROVISION_JOB } from "../../src/prover/provisioning/provisioning-jobs.js";
 
@@ -14,12 +14,26 @@ describe("the labels of a node", () => {
     ["compile,prove", "worker", [true, true, false]],
     ["compile", "worker", [false, true, false]],
   ] as const)("%s make a %s take proofs, compilations and the rest: %j", (labels, role, taken) => {
-    expect(KINDS.map(jobsTaken({ ...NODE, labels }, role))).toEqual(taken);
+    const work = nodeWork({ ...NODE, labels }, role);
+    work.vaultIs(true);
+    expect(KINDS.map(work.takes)).toEqual(taken);
+  });
+
+  it("wait on a node whose vault is sealed, where others could go on", () => {
+    const work = nodeWork({ ...NODE, labels: "prove,compile" }, "server");
+    expect(KINDS.map(work.takes)).toEqual([false, false, true]);
+    work.vaultIs(true);
+    expect(KINDS.map(work.takes)).toEqual([true, true, true]);
+    work.vaultIs(false);
+    expect(KINDS.map(work.takes)).toEqual([false, false, true]);
   });
 
   it("are all of them on a single server, which has nobody else", () => {
-    expect(KINDS.map(jobsTaken({ database_url: undefined, labels: "prove,compile" }, "server"))).not.toContain(false);
+    const work = nodeWork({ database_url: undefined, labels: "prove,compile" }, "server");
+    expect(KINDS.map(work.takes)).not.toContain(false);
+    work.vaultIs(false);
+    expect(KINDS.map(work.takes)).not.toContain(false);
     for (const labels of ["prove", "compile", "none"])
-      expect(() => jobsTaken({ database_url: undefined, labels }, "server")).toThrow("PROOFWRIGHT_LABELS");
+      expect(() => nodeWork({ database_url: undefined, labels }, "server")).toThrow("PROOFWRIGHT_LABELS");
   });
 });

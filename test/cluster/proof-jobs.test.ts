@@ -84,6 +84,28 @@ describe("a worker", () => {
     WOKEN_MS_MAX,
   );
 
+  it(
+    "that is sealed leaves the proofs to nodes that are not",
+    async () => {
+      const server = await cluster.start("unsealed");
+      const worker = await cluster.startWorker("stays-sealed");
+      const { token } = await server.newUser();
+      const api = server.as(token);
+      const prover = await provisioned(api, CUBIC);
+      const before = await ask(api, prover, 1, 60);
+      const key = { body: { key: cluster.phrase } };
+      await api.seal(key);
+      await api.unseal(key);
+      for (const id of [...before, ...(await ask(api, prover, 100, 20))]) {
+        const { body: job } = await api.getJob({ params: { id }, preferWaitSec: 60 });
+        expect(job).toMatchObject({ status: "succeeded", error: null });
+      }
+      await worker.end("SIGTERM");
+      await server.end("SIGTERM");
+    },
+    WOKEN_MS_MAX,
+  );
+
   it("says what it lacks", async () => {
     const { PROOFWRIGHT_DATABASE_URL: _url, ...alone } = cluster.env;
     const { SEAL_UNSEAL_KEY: _key, ...sealed } = cluster.env;

@@ -189,6 +189,12 @@ export class Jobs {
     await running?.settled;
   }
 
+  /** Aborts the running jobs that are not taken here any more, so that others run them. */
+  giveBack(): void {
+    for (const { kind, run } of this.#running.values())
+      if (!this.#options.takes(kind)) run.abort("this node takes no jobs of the kind any more");
+  }
+
   /** Aborts the running jobs and waits until all of them are queued again. Nothing is started afterwards. */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
