@@ -41,10 +41,10 @@ describe("jobs", () => {
   /** A server start: its own runner over the same store. */
   function boot(
     runner: JobRunner | JobRunner["run"],
-    options: { started?: boolean } = {},
+    options: { started?: boolean; takes?: () => boolean } = {},
   ): Jobs & { events: JobEvent[] } {
     const jobs = new Jobs(
-      { retryDelayMs: 1, settleDelayMs: 1 },
+      { retryDelayMs: 1, settleDelayMs: 1, ...(options.takes === undefined ? {} : { takes: options.takes }) },
       { store, log, clock: { nowMs: () => nowMs, monotonicMs: () => nowMs } },
     );
     opened.push(jobs);
@@ -76,6 +76,33 @@ describe("jobs", () => {
       look();
     });
   }
+
+  it("gives back what it takes no more, and runs it again when it does, without a count", async () => {
+    let isTaken = true;
+    let runs = 0;
+    const jobs = boot(
+      async (_job, { signal }) => {
+        runs += 1;
+        if (runs === 1) await untilAborted(signal);
+      },
+      { takes: () => isTaken },
+    );
+    const id = await enqueue(jobs);
+    await eventually(() => {
+      expect(runs).toBe(1);
+    });
+    jobs.giveBack();
+    expect(jobs.get(id)?.state).toBe("running");
+    isTaken = false;
+    jobs.giveBack();
+    expect(await reach(jobs, id, "queued")).toMatchObject({ attempt: 0, cut_offs: 0, boot_id: null });
+    jobs.wake();
+    expect(jobs.get(id)?.state).toBe("queued");
+    isTaken = true;
+    jobs.wake();
+    expect(await reach(jobs, id, "done")).toMatchObject({ attempt: 1 });
+    expect(runs).toBe(2);
+  });
 
   it("runs a queued job through its phases and marks it done", async () => {
     const jobs = boot(async (job, context) => {
