@@ -48,6 +48,8 @@ describe.each(THEMES)("the documentation, $name", (look) => {
     own = await ConsolePage.open(browser, look, server.url, DEEP_LINK);
     operation = own.page.getByRole("region", { name: "List provers", exact: true });
     await operation.waitFor();
+    // The reference goes on loading its parts, and a choice that is made before it has them is lost.
+    await own.page.waitForLoadState("networkidle");
   });
   afterAll(async () => {
     await own.close();
