@@ -69,43 +69,52 @@ function Rows({ rows, onChange }: { readonly rows: readonly Token[]; readonly on
 
 function NewToken({ userId, onDone }: { readonly userId: string; readonly onDone: (text: string) => void }) {
   const user = useData<User>(API.user([userId]));
-  const names = permissionNames(user.body?.permissions ?? 0);
   return (
     <Panel title="New token for programs">
-      <Form<{ access_token: string }>
-        submit="Make token"
-        call={(fields) => {
-          const chosen = names.filter((name) => fields.has(`permission_${name}`));
-          if (chosen.length === 0) throw new Error("Choose what the token may do.");
-          return API.createToken([], {
-            name: fields.text("name"),
-            permissions: permissionBits(chosen),
-            expires_in_days: Number(fields.text("days")),
-          });
-        }}
-        onDone={({ access_token: text }, form) => {
-          form.reset();
-          onDone(text);
-        }}
-      >
-        <Field label="Name">
-          <input name="name" required maxLength={100} autocomplete="off" />
-        </Field>
-        <Field label="Days until it expires">
-          <input name="days" type="number" min={1} max={366} defaultValue={String(DAYS)} required />
-        </Field>
-        <fieldset>
-          <legend>It may</legend>
-          <div class="checks">
-            {names.map((name: PermissionName) => (
-              <label class="check" key={name}>
-                <input type="checkbox" name={`permission_${name}`} defaultChecked={name === "read"} />{" "}
-                {name.replaceAll("_", " ")}
-              </label>
-            ))}
-          </div>
-        </fieldset>
-      </Form>
+      <Loaded data={user}>
+        {({ permissions }) => <TokenForm names={permissionNames(permissions)} onDone={onDone} />}
+      </Loaded>
     </Panel>
+  );
+}
+
+/** The user may give on what they may do. */
+function TokenForm(props: { readonly names: readonly PermissionName[]; readonly onDone: (text: string) => void }) {
+  const { names, onDone } = props;
+  return (
+    <Form<{ access_token: string }>
+      submit="Make token"
+      call={(fields) => {
+        const chosen = names.filter((name) => fields.has(`permission_${name}`));
+        if (chosen.length === 0) throw new Error("Choose what the token may do.");
+        return API.createToken([], {
+          name: fields.text("name"),
+          permissions: permissionBits(chosen),
+          expires_in_days: Number(fields.text("days")),
+        });
+      }}
+      onDone={({ access_token: text }, form) => {
+        form.reset();
+        onDone(text);
+      }}
+    >
+      <Field label="Name">
+        <input name="name" required maxLength={100} autocomplete="off" />
+      </Field>
+      <Field label="Days until it expires">
+        <input name="days" type="number" min={1} max={366} defaultValue={String(DAYS)} required />
+      </Field>
+      <fieldset>
+        <legend>It may</legend>
+        <div class="checks">
+          {names.map((name) => (
+            <label class="check" key={name}>
+              <input type="checkbox" name={`permission_${name}`} defaultChecked={name === "read"} />{" "}
+              {name.replaceAll("_", " ")}
+            </label>
+          ))}
+        </div>
+      </fieldset>
+    </Form>
   );
 }
