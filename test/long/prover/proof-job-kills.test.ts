@@ -37,6 +37,13 @@ async function askUntilKilled(api: Api, prover: string, round: number): Promise<
   return ids;
 }
 
+/** Waits for the jobs that have not ended: those too whose answers never came. */
+async function untilAllEnded(api: Api): Promise<void> {
+  for (const status of ["queued", "running"] as const)
+    for await (const { id } of api.listJobs.all({ query: { status } }))
+      await api.getJob({ params: { id }, preferWaitSec: 300 });
+}
+
 it(`makes every accepted job over ${String(ROUNDS)} kills, and keeps each proof once`, async () => {
   const random = seededRandom();
   const dataDir = join(folder, "data");
@@ -65,7 +72,8 @@ it(`makes every accepted job over ${String(ROUNDS)} kills, and keeps each proof 
     }
     expect(accepted.length).toBeGreaterThan(0);
     expect(new Set(proofs).size).toBe(accepted.length);
-    // A job whose answer the kill cut off is made as well.
+    // A job whose answer the kill cut off is made as well; only then do the two counts stand still.
+    await untilAllEnded(api);
     const { total } = await api.listJobs({ query: { status: "succeeded", rpp: 1 } });
     const kept = await api.listProofs({ params: { id: prover }, query: { rpp: 1 } });
     expect(kept.total).toBe(total);
