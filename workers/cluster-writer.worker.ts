@@ -16,6 +16,7 @@ import { AppError } from "../src/platform/errors.js";
 import { ChainKey } from "../src/platform/store/chain.js";
 import { decodeKey } from "../src/platform/store/keys.js";
 import { openEnvironment } from "../src/platform/store/lmdb/lmdb-environment.js";
+import { DataFileSync, mayGoUnsynced } from "../src/platform/store/lmdb/unsynced-folder.js";
 import { unpackCommits, type PackedCommit } from "../src/platform/store/wire.js";
 import type {
   WriteFailure,
@@ -29,6 +30,8 @@ const GROUP_BYTES_MAX = 4 * 2 ** 20;
 /** Pauses between two looks at the log: short while rows come, longer while none do. */
 const FOLLOW_MS_MIN = 20;
 const FOLLOW_MS_MAX = 250;
+/** How often the replica is synced, whose commits are not. */
+const SYNC_MS = 5_000;
 /** How long the calling thread may not know that this node has stood at the end of the log. */
 const TELL_EVERY_MS = 500;
 
@@ -38,7 +41,7 @@ const options = workerData as WriterOptions;
 const { cluster } = options;
 if (cluster === undefined) throw new Error("the writer of a replica is told its cluster");
 
-const environment = openEnvironment(options.path);
+const environment = openEnvironment(options.path, { isUnsynced: mayGoUnsynced() });
 const logKey = logKeyOf(cluster.clusterKey);
 const address = databaseAddress(cluster.databaseUrl);
 const database = new LogDatabase(address);
@@ -56,6 +59,7 @@ let isClosing = false;
 let pauseMs = FOLLOW_MS_MIN;
 let timer: NodeJS.Timeout | undefined;
 let folding: NodeJS.Timeout | undefined;
+let syncing: DataFileSync | undefined;
 
 let writer: ClusterWriter;
 try {
@@ -78,6 +82,7 @@ try {
   });
   follow();
   foldLater(cluster.foldMs);
+  syncing = new DataFileSync(options.path, { everyMs: SYNC_MS, onFailure: diskFailed });
 } catch (error) {
   const startFailure = startFailureOf(error);
   port.postMessage({ settled: 0, failures: [], state: "ready", startFailure } satisfies WriterReport);
@@ -148,6 +153,11 @@ function foldLater(foldMs: number): void {
   }, foldMs);
 }
 
+function diskFailed({ message }: Error): void {
+  writer.fail(`the disk of this node's replica refused a write (${message})`);
+  report({ settled: 0, failures: [] });
+}
+
 async function followOnce(): Promise<void> {
   isFollowing = false;
   try {
@@ -189,6 +199,7 @@ function startFailureOf(error: unknown): WriteFailure {
 async function close(): Promise<void> {
   clearTimeout(timer);
   clearTimeout(folding);
+  syncing?.stop();
   database.disconnect();
   await environment.close();
   port.close();

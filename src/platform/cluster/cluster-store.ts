@@ -6,6 +6,7 @@ import { AppError } from "../errors.js";
 import { newId } from "../ids.js";
 import { workerPath } from "../files/package-root.js";
 import { lockFolder } from "../files/folder-lock.js";
+import type { Log } from "../log.js";
 import {
   LmdbStore,
   queueOptionsOf,
@@ -21,6 +22,7 @@ import {
   type Environment,
 } from "../store/lmdb/lmdb-environment.js";
 import { scrubStoreNow } from "../store/lmdb/lmdb-scrub.js";
+import { discardTorn, isTorn, markUnsynced, mayGoUnsynced, settleUnsynced } from "../store/lmdb/unsynced-folder.js";
 import { decodeKey } from "../store/keys.js";
 import type { StoreKey } from "../store/store.js";
 import type { ClusterMembership } from "../store/writer-protocol.js";
@@ -126,23 +128,38 @@ export class NodeStore extends LmdbStore {
  */
 export async function openNodeStore(options: OpenNodeOptions, dependencies: OpenStoreDependencies): Promise<NodeStore> {
   const lock = lockFolder(options.path);
+  const release = (): void => {
+    try {
+      settleUnsynced(options.path);
+    } finally {
+      lock.release();
+    }
+  };
   let environment: Environment | undefined;
   try {
-    environment = openEnvironment(options.path);
+    environment = openReplica(options.path, dependencies.log);
     prepareReplica(environment);
     const cluster = { giveUpMs: GIVE_UP_MS, foldMs: FOLD_MS, incarnation: newId(), ...options.cluster };
     const queue = { ...queueOptionsOf(options), workerPath: workerPath("cluster-writer.worker"), cluster };
-    const release = (): void => {
-      lock.release();
-    };
     const store = new NodeStore(queue, { ...dependencies, environment, release });
     await store.start();
     return store;
   } catch (error) {
     await environment?.close();
-    lock.release();
+    release();
     throw error;
   }
+}
+
+/** Opens the data file of a replica, or an empty one where the machine has ended while it was written. */
+function openReplica(path: string, log: Log): Environment {
+  if (isTorn(path)) {
+    log.warn("the machine ended while this node's replica was not on its disk as a whole: it is copied anew");
+    discardTorn(path);
+  }
+  const isUnsynced = mayGoUnsynced();
+  if (isUnsynced) markUnsynced(path);
+  return openEnvironment(path, { isUnsynced });
 }
 
 /** A replica is never migrated nor repaired alone: it is thrown away and made anew. */

@@ -160,6 +160,11 @@ export class ClusterWriter {
     });
   }
 
+  /** Has nothing written any more, for a reason that lies in this node. */
+  fail(message: string): void {
+    this.#fail({ code: "storage_failed", message });
+  }
+
   /** Decides on what this node has, and asks the database to take it as the next row. Undefined: the head had moved. */
   async #tryAlone(group: PendingGroup): Promise<readonly WriteOutcome[] | undefined> {
     const evaluated = this.#evaluate(group.commits);

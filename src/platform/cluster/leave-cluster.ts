@@ -14,6 +14,7 @@ import {
 import { migrationStore, storedMeta } from "../store/lmdb/lmdb-migrate.js";
 import { readRange } from "../store/lmdb/lmdb-reader.js";
 import { scrubStoreNow } from "../store/lmdb/lmdb-scrub.js";
+import { refuseTorn, settleUnsynced } from "../store/lmdb/unsynced-folder.js";
 import { CLUSTER_SECRET_TABLE, openClusterSecret, type SealedSecret } from "./cluster-secrets.js";
 import { DUTY_TABLE, MEMBER_TABLE } from "./member-records.js";
 import { Replica } from "./replica.js";
@@ -39,6 +40,9 @@ export async function leaveCluster({
   const lock = lockFolder(path);
   let environment: Environment | undefined;
   try {
+    refuseTorn(path);
+    // Its commits are synced from here on.
+    settleUnsynced(path);
     const opened = openEnvironment(path);
     environment = opened;
     const place = new Replica(opened, undefined).place();

@@ -8,6 +8,7 @@ import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, utimes
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { AppError } from "../errors.js";
+import { bootId } from "./boot-id.js";
 
 export interface FolderLock {
   /** Removes the lock file if it is still this holder's. */
@@ -27,6 +28,7 @@ const REFRESH_MS = 5_000;
 /** A lock of another host is taken for abandoned after six missed refreshes. */
 const ABANDONED_MS = 30_000;
 const TRIES_MAX = 5;
+const UNKNOWN_BOOT = "unknown";
 
 /**
  * Takes the lock of a folder, and creates the folder when it is missing.
@@ -40,7 +42,7 @@ export function lockFolder(folder: string): FolderLock {
     token: randomUUID(),
     pid: process.pid,
     started: startTime(process.pid) ?? "",
-    boot: bootId(),
+    boot: bootId() ?? UNKNOWN_BOOT,
     host: hostname(),
   };
   const draft = `${path}.${own.token}`;
@@ -112,7 +114,7 @@ function isAlive(path: string, holder: Holder): boolean {
     const refreshedMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
     return Date.now() - refreshedMs < ABANDONED_MS;
   }
-  if (holder.boot !== bootId()) return false;
+  if (holder.boot !== (bootId() ?? UNKNOWN_BOOT)) return false;
   try {
     process.kill(holder.pid, 0);
   } catch (error) {
@@ -148,14 +150,6 @@ function startTime(pid: number): string | undefined {
     return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
   } catch {
     return undefined;
-  }
-}
-
-function bootId(): string {
-  try {
-    return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
-  } catch {
-    return "unknown";
   }
 }
 

@@ -39,8 +39,8 @@ async function askUntilKilled(api: Api, prover: string, round: number): Promise<
 
 /** Waits for the jobs that have not ended: those too whose answers never came. */
 async function untilAllEnded(api: Api): Promise<void> {
-  for (const status of ["queued", "running"] as const)
-    for await (const { id } of api.listJobs.all({ query: { status } }))
+  for (const status of ["running", "queued"] as const)
+    for (const { id } of (await api.listJobs({ query: { status, rpp: JOBS_A_ROUND } })).body)
       await api.getJob({ params: { id }, preferWaitSec: 300 });
 }
 

@@ -31,7 +31,7 @@ const READERS_MAX = 512;
 
 /** Name of the data file in the store's folder. */
 export const DATA_FILE = "data.mdb";
-const LOCK_FILE = "lock.mdb";
+export const LOCK_FILE = "lock.mdb";
 /** Nobody but the server's user reads the store, even where its folder was made by somebody else. */
 export const STORE_FILE_MODE = 0o600;
 
@@ -67,11 +67,17 @@ export interface Space {
   readonly freeInsideBytes: number;
 }
 
+export interface EnvironmentOptions {
+  readonly readOnly?: boolean;
+  /** Commits are on disk when the system has time: for replicas (unsynced-folder.ts). All threads must say the same. */
+  readonly isUnsynced?: boolean;
+}
+
 /**
  * Opens the data file in a folder, and creates both when they are missing.
  * @throws storage_failed when they cannot be opened or created; the message names the folder
  */
-export function openEnvironment(path: string, options: { readOnly?: boolean } = {}): Environment {
+export function openEnvironment(path: string, options: EnvironmentOptions = {}): Environment {
   try {
     if (options.readOnly !== true) mkdirSync(path, { recursive: true, mode: 0o700 });
     const fileMode: FileModeOption = { permissionsMode: STORE_FILE_MODE };
@@ -88,6 +94,7 @@ export function openEnvironment(path: string, options: { readOnly?: boolean } = 
       compression: false,
       cache: false,
       readOnly: options.readOnly === true,
+      noSync: options.isUnsynced === true,
     });
     if (options.readOnly !== true) keepPrivate(path);
     return environment;

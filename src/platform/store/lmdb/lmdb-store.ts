@@ -29,6 +29,7 @@ import type { Environment } from "./lmdb-environment.js";
 import { migrate, migrationStore, storedMeta } from "./lmdb-migrate.js";
 import { countKeys, readRange, readRecord } from "./lmdb-reader.js";
 import { transactionSpace } from "./record-space.js";
+import { refuseTorn } from "./unsynced-folder.js";
 import { scrubStore, scrubStoreNow } from "./lmdb-scrub.js";
 import type { IntegrityReport } from "./lmdb-scrub.js";
 import { FIRST_SCHEMA_VERSION, MIGRATIONS } from "../migrations.js";
@@ -110,6 +111,7 @@ export async function openStore(options: OpenStoreOptions, dependencies: OpenSto
   const lock = lockFolder(options.path);
   let environment: Environment | undefined;
   try {
+    refuseTorn(options.path);
     environment = openEnvironment(options.path);
     refuseReplica(environment);
     await prepare(environment, options, dependencies.log);
@@ -145,6 +147,7 @@ export async function rewriteStore(
   const lock = lockFolder(options.path);
   let environment: Environment | undefined;
   try {
+    refuseTorn(options.path);
     const opened = openEnvironment(options.path);
     environment = opened;
     refuseReplica(opened);
@@ -188,11 +191,13 @@ export function openStoreReader(options: { readonly path: string }): StoreReader
   if (!existsSync(join(options.path, DATA_FILE))) {
     throw new AppError("storage_failed", { message: `there is no store in ${options.path}` });
   }
+  refuseTorn(options.path);
   return new LmdbReader(openEnvironment(options.path, { readOnly: true }));
 }
 
 /** Whether a folder holds the replica of a cluster's node, and not the store of a single server. */
 export function isReplicaFolder(options: { readonly path: string }): boolean {
+  refuseTorn(options.path);
   const environment = openEnvironment(options.path, { readOnly: true });
   try {
     return isReplica(environment);
