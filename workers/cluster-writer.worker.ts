@@ -3,13 +3,13 @@
  * cluster between them, and answers what asks for the log's end. One thing at a time: rows are applied in order.
  */
 import { parentPort, workerData } from "node:worker_threads";
-import { ClusterWriter, GROUP_COMMITS_MAX, type WriteOutcome } from "../src/platform/cluster/cluster-writer.js";
-import { groupFailure } from "../src/platform/cluster/commit-failures.js";
+import { ClusterWriter, GROUP_COMMITS_MAX, type WriteOutcome } from "../src/platform/cluster/log/cluster-writer.js";
+import { groupFailure } from "../src/platform/cluster/log/commit-failures.js";
 import { databaseAddress } from "../src/platform/cluster/database-address.js";
-import { foldLog } from "../src/platform/cluster/fold-log.js";
+import { foldLog } from "../src/platform/cluster/log/fold-log.js";
 import { joinCluster } from "../src/platform/cluster/join-cluster.js";
-import { LogDatabase } from "../src/platform/cluster/log-database.js";
-import { logKeyOf, type RowBody } from "../src/platform/cluster/log-row.js";
+import { LogDatabase } from "../src/platform/cluster/log/log-database.js";
+import { logKeyOf, type RowBody } from "../src/platform/cluster/log/log-row.js";
 import { auditKeyOf } from "../src/platform/cluster/replica-secrets.js";
 import { Replica } from "../src/platform/cluster/replica.js";
 import { AppError } from "../src/platform/errors.js";
@@ -45,6 +45,7 @@ const environment = openEnvironment(options.path, { isUnsynced: mayGoUnsynced() 
 const logKey = logKeyOf(cluster.clusterKey);
 const address = databaseAddress(cluster.databaseUrl);
 const database = new LogDatabase(address);
+const reader = new LogDatabase(address);
 const waiting: PackedCommit[] = [];
 const foreignLogs = new Set<string>();
 const watched = new Set<string>();
@@ -68,7 +69,7 @@ try {
   const replica = new Replica(environment, chainKey === undefined ? undefined : new ChainKey(chainKey));
   writer = new ClusterWriter(
     { logKey, node: cluster.node, incarnation: cluster.incarnation, giveUpMs: cluster.giveUpMs },
-    { replica, database, onForeign: noteForeign },
+    { replica, database, reader, onForeign: noteForeign },
   );
   // What was committed before the start is read before the first answer.
   await writer.confirm();
@@ -201,6 +202,7 @@ async function close(): Promise<void> {
   clearTimeout(folding);
   syncing?.stop();
   database.disconnect();
+  reader.disconnect();
   await environment.close();
   port.close();
 }

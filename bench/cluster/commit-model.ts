@@ -1,7 +1,7 @@
 /**
- * How a cluster's nodes share the head of the log, as `src/platform/cluster/cluster-writer.ts` does it: a node alone asks
- * with one statement; who was overtaken holds the head while it reads and applies what it has not got, decides and
- * commits, and goes on so until nobody else has written for three groups.
+ * How a cluster's nodes share the head of the log, as `src/platform/cluster/log/cluster-writer.ts` does it: a node alone asks
+ * with one statement; who was overtaken waits for the head, reads and applies meanwhile what others write, decides and
+ * commits while it holds it, and goes on so until nobody else has written for three groups.
  */
 import { Resource, Simulation, type Process, type Step } from "./simulation.js";
 
@@ -11,7 +11,7 @@ export interface CommitCosts {
   readonly roundTripMs: readonly number[];
   /** What a synced transaction takes beyond a round trip. */
   readonly syncMs: readonly number[];
-  /** Deciding one commit, writing and answering it, on its node. */
+  /** Deciding one commit, encoding and applying it, on its node. */
   readonly ownCommitMs: number;
   /** Reading and applying one commit of another node. */
   readonly foreignCommitMs: number;
@@ -44,6 +44,10 @@ export interface CommitFigures {
 
 const GROUP_COMMITS_MAX = 256;
 const LOCKED_GROUPS = 3;
+/** Between two looks at the log of a node that waits for the head. */
+const CATCH_UP_MS = 2;
+/** Grain of the time for which a node that has got the head still applies what it has read. */
+const APPLYING_MS = 0.05;
 
 interface Node {
   /** When each commit was asked for, or will be. */
@@ -52,6 +56,9 @@ interface Node {
   groups: number;
   commits: number;
   lockedGroups: number;
+  /** Whether it waits for the head, and whether it applies rows of others meanwhile. */
+  isWaiting: boolean;
+  isApplying: boolean;
 }
 
 /** Runs the model. The first fifth of the time is not counted. */
@@ -86,6 +93,8 @@ class CommitRun {
           groups: 0,
           commits: 0,
           lockedGroups: 0,
+          isWaiting: false,
+          isApplying: false,
         }),
       );
     this.#simulation.run(seconds * 1000);
@@ -132,22 +141,38 @@ class CommitRun {
   }
 
   *#locked(node: Node): Process {
-    yield* this.#roundTrip();
+    const { groups } = node;
+    node.isWaiting = true;
+    this.#simulation.start(this.#catchUp(node));
+    yield* this.#oneWay();
     yield { take: this.#head };
     const startedMs = this.#simulation.nowMs;
-    yield* this.#roundTrip();
-    const isAlone = node.groups === this.#groups;
-    yield* this.#roundTrip();
+    yield* this.#oneWay();
+    node.isWaiting = false;
+    while (node.isApplying) yield { ms: APPLYING_MS };
     yield* this.#compute((this.#commits - node.commits) * this.#model.foreignCommitMs);
+    const isAlone = groups === this.#groups;
     const group = this.#takeGroup(node);
     yield* this.#compute(group.length * this.#model.ownCommitMs);
-    yield* this.#roundTrip();
     yield* this.#roundTrip();
     yield { ms: this.#draw(this.#model.syncMs) };
     this.#append(node, group);
     this.#letGo(startedMs);
     node.lockedGroups = isAlone ? node.lockedGroups - 1 : LOCKED_GROUPS;
     this.#answer(node, group);
+  }
+
+  /** Applies what others write while the node waits, a group at a time. */
+  *#catchUp(node: Node): Process {
+    for (;;) {
+      yield { ms: CATCH_UP_MS };
+      if (!node.isWaiting) return;
+      const [groups, commits] = [this.#groups, this.#commits];
+      node.isApplying = true;
+      yield* this.#compute((commits - node.commits) * this.#model.foreignCommitMs);
+      [node.groups, node.commits] = [groups, commits];
+      node.isApplying = false;
+    }
   }
 
   #append(node: Node, group: readonly number[]): void {
@@ -197,6 +222,12 @@ class CommitRun {
 
   get #isCounted(): boolean {
     return this.#simulation.nowMs >= 0.2 * this.#model.seconds * 1000;
+  }
+
+  /** Half of a round trip. */
+  *#oneWay(): Generator<Step, void> {
+    yield* this.#compute(this.#draw(this.#model.roundTripMs) / 2);
+    if (this.#model.networkMs > 0) yield { ms: this.#model.networkMs / 2 };
   }
 
   /** Client and server work through a round trip in turn, so that it takes one core where all share them. */

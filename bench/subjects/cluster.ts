@@ -15,12 +15,14 @@ import { initCluster } from "../../src/platform/cluster/init-cluster.js";
 import { createLog } from "../../src/platform/log.js";
 import { openStore, type DurableStore } from "../../src/platform/store/lmdb/lmdb-store.js";
 import { simulateCommits, type CommitCosts, type CommitFigures } from "../cluster/commit-model.js";
+import { ownCommitMs } from "../cluster/replica-costs.js";
 import { startPostgres, type BenchPostgres } from "../cluster/postgres.js";
+import type { StoreCommit } from "../../src/platform/store/store.js";
 import { quantileOf } from "../sample.js";
 import type { BenchRow, BenchSubject, Report } from "../subject.js";
 
 const CALLERS = 64;
-const SIMULATED = [10, 30, 100];
+const SIMULATED = [1, 3, 10, 30, 100];
 /** Between machines of one data centre. */
 const NETWORK_MS = 0.5;
 const SIMULATED_SECONDS = 20;
@@ -100,23 +102,18 @@ async function measure(bench: Bench): Promise<void> {
     await strictReads(bench, nodes);
     await lag(bench, nodes);
     const foreignCommitMs = await joining(bench, cluster);
-    // A node decides on an overlay of its replica, and applies its own row as the others do.
-    const ownCommitMs = own.lmdbCommitMs + foreignCommitMs;
-    const costs = { ...(await databaseCosts(cluster.url)), ownCommitMs, foreignCommitMs };
-    model(bench, costs, { one: own.node, three });
+    const commit = (index: number): StoreCommit => ({ puts: [{ ...record(index), key: ["row", index % 6400] }] });
+    const ownMs = await ownCommitMs(bench.folder, { group: CALLERS, commit });
+    bench.report({ id: "own", peer: "a commit on its node", unit: "us", median: 1000 * ownMs, samples: 1 });
+    const costs = { ...(await databaseCosts(cluster.url)), ownCommitMs: ownMs, foreignCommitMs };
+    model(bench, costs, { one: own, three });
   } finally {
     for (const node of nodes) await node.close();
   }
 }
 
-interface Alone {
-  readonly node: Run;
-  /** What a commit takes on LMDB where many come at once. */
-  readonly lmdbCommitMs: number;
-}
-
 /** One node beside the store of a single server, in turns, so that the machine's other work falls on both. */
-async function alone(bench: Bench): Promise<Alone> {
+async function alone(bench: Bench): Promise<Run> {
   const { folder, report, seconds } = bench;
   const cluster = await newCluster(bench);
   const node = await cluster.join();
@@ -145,13 +142,13 @@ async function alone(bench: Bench): Promise<Alone> {
     ["LMDB alone", merge(runs.singleOne)],
   ] as const)
     report({ id: "commit_single", peer, unit: "ms", ...times(run.latencies), note: tail(run) });
-  return { node: merged.node, lmdbCommitMs: 1000 / merged.single.commitsPerSec };
+  return merged.node;
 }
 
 /** Three nodes that all write, a single commit beside two that do, and more writers at once. */
-async function together({ report, seconds }: Bench, nodes: readonly NodeStore[], own: Alone): Promise<Run> {
+async function together({ report, seconds }: Bench, nodes: readonly NodeStore[], own: Run): Promise<Run> {
   const three = await commitFor(nodes, CALLERS, seconds);
-  const ratio = three.commitsPerSec / own.node.commitsPerSec;
+  const ratio = three.commitsPerSec / own.commitsPerSec;
   report({
     ...{ id: "commits_3x64", peer: "three nodes", unit: "ops/s", median: three.commitsPerSec, samples: 1 },
     note: `${ratio.toFixed(2)} of one node; ${tail(three)}`,

@@ -70,12 +70,13 @@ describe("the model of commits", () => {
     for (const [index, own] of perNode.entries()) if (index > 0) expect(own).toBeLessThan(perNode[index - 1] ?? 0);
   });
 
-  it("is bound by what nodes apply of each other where that takes long", () => {
+  it("is bound by what each node applies of the others, which it does while it waits", () => {
     const of = (foreignCommitMs: number): number =>
       simulateCommits({ ...MODEL, nodes: 16, callers: 16, foreignCommitMs }).commitsPerSec;
-    // Every commit is applied by 15 others while the head is held.
-    expect(of(1)).toBeLessThan(1000 / 15);
-    expect(of(0.001)).toBeGreaterThan(4 * of(1));
+    expect(of(1)).toBeLessThan(1000);
+    // Only the last group is left to apply when a node gets the head, not those of all 15.
+    expect(of(1)).toBeGreaterThan((4 * 1000) / 15);
+    expect(of(0.001)).toBeGreaterThan(1.5 * of(1));
   });
 
   it("gives the same for the same seed, and is slower where cores are shared", () => {

@@ -1,7 +1,7 @@
 /** `proofwright cluster finalize`: after all nodes were upgraded, refuses programs that cannot read what they write. */
 import type { Config } from "../../platform/config.js";
-import { HEAD_COLUMNS, headOf, type SqlRow } from "../../platform/cluster/cluster-schema.js";
-import { ROW_FORMAT } from "../../platform/cluster/log-row.js";
+import { HEAD_COLUMNS, headOf, type SqlRow } from "../../platform/cluster/log/cluster-schema.js";
+import { ROW_FORMAT } from "../../platform/cluster/log/log-row.js";
 import { serverVersion } from "../../platform/service/server-version.js";
 import { StartError } from "../../platform/start-error.js";
 import { withDatabase } from "./cluster-database.js";

@@ -1,6 +1,6 @@
 /** `proofwright cluster status`: the nodes, how far behind each is, and what each does alone. */
 import type { Config } from "../../platform/config.js";
-import { HEAD_COLUMNS, headOf, type SqlRow } from "../../platform/cluster/cluster-schema.js";
+import { HEAD_COLUMNS, headOf, type SqlRow } from "../../platform/cluster/log/cluster-schema.js";
 import { StartError } from "../../platform/start-error.js";
 import { withDatabase } from "./cluster-database.js";
 

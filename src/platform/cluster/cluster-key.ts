@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { resolve } from "node:path";
 import { createPrivateFile, readPrivateFile } from "../files/private-file.js";
 import { StartError } from "../start-error.js";
-import { CLUSTER_KEY_BYTES } from "./log-row.js";
+import { CLUSTER_KEY_BYTES } from "./log/log-row.js";
 
 const HEX = /^[0-9a-f]{64}$/i;
 

@@ -1,7 +1,7 @@
 /**
  * The nodes of a cluster as one of them sees the others. Who belongs is decided by the log: a record a process, made at
  * its start, deleted at its end, or by another node that has had no sign of its life for long. Whoever was deleted
- * writes nothing any more (cluster-writer.ts), so that its duties and jobs can be taken without looking out for it.
+ * writes nothing any more (log/cluster-writer.ts), so that its duties and jobs can be taken without looking out for it.
  */
 import { isoTimestamp, type Clock } from "../clock.js";
 import { AppError } from "../errors.js";

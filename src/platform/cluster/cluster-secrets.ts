@@ -9,7 +9,7 @@ import { AppError, assert } from "../errors.js";
 import type { SecretFile } from "../files/secret-file.js";
 import type { Nodes } from "../nodes/nodes.js";
 import { StoreConflict, type Store, type StoreKey } from "../store/store.js";
-import { CLUSTER_KEY_BYTES } from "./log-row.js";
+import { CLUSTER_KEY_BYTES } from "./log/log-row.js";
 
 /** Name of the key that links the audit log, without which no node can write. */
 export const AUDIT_SECRET = "audit-key";

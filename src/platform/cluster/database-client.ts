@@ -22,18 +22,25 @@ const SESSION = `SELECT set_config('statement_timeout', '30s', false), set_confi
 /** SQLSTATE of a server that takes no writes. */
 export const READ_ONLY = "25006";
 
+interface ConnectOptions {
+  readonly answerMsMax?: number;
+  readonly isPipelined?: boolean;
+}
+
 /**
  * Opens a connection to a server that takes writes: a standby may lack what the primary has acknowledged, so that
  * nothing is read from it. Rejects with what pg says, or with READ_ONLY; its messages never contain the password.
  * @param options.answerMsMax a statement that is not answered within it has failed, and the connection with it
+ * @param options.isPipelined whether statements are sent without waiting for the answers of those before
  */
 export async function connectDatabase(
   address: DatabaseAddress,
-  { answerMsMax = ANSWER_MS_MAX }: { readonly answerMsMax?: number } = {},
+  { answerMsMax = ANSWER_MS_MAX, isPipelined = false }: ConnectOptions = {},
 ): Promise<pg.Client> {
   const client = new pg.Client({
     ...address,
     application_name: "proofwright",
+    pipeline: isPipelined,
     connectionTimeoutMillis: CONNECT_MS_MAX,
     query_timeout: answerMsMax,
     keepAlive: true,

@@ -4,7 +4,7 @@
  */
 import type pg from "pg";
 import type { NodeRole } from "../nodes/nodes.js";
-import type { SqlRow } from "./cluster-schema.js";
+import type { SqlRow } from "./log/cluster-schema.js";
 import type { DatabaseAddress } from "./database-address.js";
 import { connectDatabase } from "./database-client.js";
 

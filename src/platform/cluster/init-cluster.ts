@@ -15,12 +15,12 @@ import { storedMeta } from "../store/lmdb/lmdb-migrate.js";
 import { scrubStoreNow } from "../store/lmdb/lmdb-scrub.js";
 import { encodeRecord } from "../store/record.js";
 import { clusterSecretKey, sealClusterSecret } from "./cluster-secrets.js";
-import { CLUSTER_TABLES, sumText } from "./cluster-schema.js";
+import { CLUSTER_TABLES, sumText } from "./log/cluster-schema.js";
 import { databaseAddress } from "./database-address.js";
 import { connectDatabase } from "./database-client.js";
-import { putRecords } from "./fold-log.js";
+import { putRecords } from "./log/fold-log.js";
 import { programSchemaVersion } from "./join-cluster.js";
-import { ROW_FORMAT, logKeyOf, startMac } from "./log-row.js";
+import { ROW_FORMAT, logKeyOf, startMac } from "./log/log-row.js";
 
 export interface InitClusterOptions {
   readonly databaseUrl: string;

@@ -9,11 +9,11 @@ import { readBinary, transact, writeMeta, emptyMeta, type Environment } from "..
 import { storedMeta } from "../store/lmdb/lmdb-migrate.js";
 import { decodeRecord, encodeRecord } from "../store/record.js";
 import { FIRST_SCHEMA_VERSION, MIGRATIONS } from "../store/migrations.js";
-import { HEAD_COLUMNS, headOf, sumsOf, type LogHead, type SqlRow } from "./cluster-schema.js";
+import { HEAD_COLUMNS, headOf, sumsOf, type LogHead, type SqlRow } from "./log/cluster-schema.js";
 import type { DatabaseAddress } from "./database-address.js";
 import { connectDatabase } from "./database-client.js";
-import { DatabaseUnreachable } from "./log-database.js";
-import { ROW_FORMAT, rowDamaged, startMac } from "./log-row.js";
+import { DatabaseUnreachable } from "./log/log-database.js";
+import { ROW_FORMAT, rowDamaged, startMac } from "./log/log-row.js";
 import type { Replica } from "./replica.js";
 
 export interface JoinParts {

@@ -21,7 +21,7 @@ import { OverlaySpace, type RecordChange } from "../store/lmdb/record-space.js";
 import { decodeRecord, encodeRecord, TAG_BYTES } from "../store/record.js";
 import { APPEND, type PackedCommit } from "../store/wire.js";
 import type { WriteFailure } from "../store/writer-protocol.js";
-import { decodeBody, rowDamaged, type LogRow, type RowBody, type StoreEnd } from "./log-row.js";
+import { decodeBody, rowDamaged, type LogRow, type RowBody, type StoreEnd } from "./log/log-row.js";
 
 /** Where a replica stands: the last row that it has applied, and that row's code. */
 export interface ReplicaPlace {
@@ -97,7 +97,11 @@ export class Replica {
    * @throws data_corrupt when the state would not be the one that the row's writer had: nothing is applied
    */
   apply(row: LogRow, cluster: string): RowBody {
-    const body = decodeBody(row.body);
+    return this.applyBody(row, decodeBody(row.body), cluster);
+  }
+
+  /** Applies the next row, whose body is known. Throws as `apply`. */
+  applyBody(row: LogRow, body: RowBody, cluster: string): RowBody {
     transact(this.#environment, () => {
       const meta = storedMeta(this.#environment);
       for (const change of body.changes) this.#applyChange(meta, change);

@@ -1,5 +1,5 @@
 /** Whether a failover of the cluster's database can lose what was acknowledged. */
-import type { SqlRow } from "./cluster-schema.js";
+import type { SqlRow } from "./log/cluster-schema.js";
 import type { DatabaseAddress } from "./database-address.js";
 import { connectDatabase } from "./database-client.js";
 

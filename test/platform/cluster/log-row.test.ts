@@ -8,7 +8,7 @@ import {
   rowMac,
   startMac,
   type LogRow,
-} from "../../../src/platform/cluster/log-row.js";
+} from "../../../src/platform/cluster/log/log-row.js";
 import { seededRandom } from "../../support/seeded.js";
 
 const CLUSTER = "7a4c1f2e-0000-4000-8000-00000000000a";

@@ -6,7 +6,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
 import { AppError } from "../../errors.js";
-import type { SqlRow } from "../cluster-schema.js";
+import type { SqlRow } from "../log/cluster-schema.js";
 import type { DatabaseAddress } from "../database-address.js";
 import { connectDatabase } from "../database-client.js";
 

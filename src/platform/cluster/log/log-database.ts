@@ -3,19 +3,30 @@
  * one. Says of each failure whether the database may have done what was asked; decides nothing.
  */
 import type pg from "pg";
-import { assert } from "../errors.js";
+import { assert } from "../../errors.js";
 import { HEAD_COLUMNS, ROW_COLUMNS, headOf, rowOf, sumText, type LogHead, type SqlRow } from "./cluster-schema.js";
-import type { DatabaseAddress } from "./database-address.js";
+import type { DatabaseAddress } from "../database-address.js";
 import type { LogRow } from "./log-row.js";
-import { READ_ONLY, connectDatabase } from "./database-client.js";
+import { READ_ONLY, connectDatabase } from "../database-client.js";
 
 /** Rows that are read at a time. */
 export const ROWS_PAGE = 64;
+
+/** Rows that come with the head: those that others may write between a look at the log and the hold of its head. */
+const ROWS_WITH_HEAD = 2;
 
 const APPEND = `WITH h AS (UPDATE pw_head SET g = $1, version = $2, count = $3, tag_sum = $4, mac = $5
     WHERE id = 1 AND g = $1::bigint - 1 AND tag_sum = $6 AND epoch = $7 RETURNING g)
   INSERT INTO pw_log (g, node, incarnation, format, first, last, count, tag_sum, body, mac)
     SELECT $1, $8, $9, $10, $11, $2, $3, $4, $12, $5 FROM h RETURNING g`;
+const LAST_NUMBER = "SELECT g FROM pw_head WHERE id = 1";
+const LOCK_HEAD = `SELECT ${HEAD_COLUMNS} FROM pw_head WHERE id = 1 FOR UPDATE`;
+const ROWS_AFTER = `SELECT ${ROW_COLUMNS} FROM pw_log WHERE g > $1 ORDER BY g LIMIT ${ROWS_PAGE}`;
+const ROWS_AT_HEAD = `SELECT ${ROW_COLUMNS} FROM pw_log
+  WHERE g > GREATEST($1::bigint, (SELECT g FROM pw_head WHERE id = 1) - ${ROWS_WITH_HEAD}) ORDER BY g`;
+
+/** SQLSTATE of a prepared statement that is not there or there already: a pooler gave the session to somebody else. */
+const NO_STATEMENT: ReadonlySet<string> = new Set(["26000", "42P05"]);
 
 /** The database cannot be reached, or the connection broke. What was asked last may have been done. */
 export class DatabaseUnreachable extends Error {
@@ -40,9 +51,17 @@ export interface Continued {
   readonly tagSum: bigint;
 }
 
+/** The end of the log, held, and its last rows. */
+export interface HeldHead {
+  readonly head: LogHead;
+  readonly rows: readonly LogRow[];
+}
+
 export class LogDatabase {
   readonly #address: DatabaseAddress;
   #client: pg.Client | undefined;
+  /** Planning takes as long as a small commit, so that statements keep their names; some poolers cannot have that. */
+  #areNamed = true;
 
   constructor(address: DatabaseAddress) {
     this.#address = address;
@@ -56,7 +75,7 @@ export class LogDatabase {
   /** Connects unless there is a connection. Throws DatabaseUnreachable. */
   async connect(): Promise<void> {
     if (this.#client !== undefined) return;
-    const client = await connectDatabase(this.#address).catch((cause: unknown) => {
+    const client = await connectDatabase(this.#address, { isPipelined: true }).catch((cause: unknown) => {
       const { code } = cause as { readonly code?: unknown };
       const why = typeof code === "string" ? ` (${code === READ_ONLY ? "its server is a standby" : code})` : "";
       throw new DatabaseUnreachable(`the cluster's database cannot be reached${why}`, { cause });
@@ -84,14 +103,13 @@ export class LogDatabase {
 
   /** Returns the number of the last row: what a strict read waits for. */
   async lastNumber(): Promise<number> {
-    const [row] = await this.#query("SELECT g FROM pw_head WHERE id = 1");
+    const [row] = await this.#ask(LAST_NUMBER, [], "last_number");
     return Number(row?.["g"] ?? -1);
   }
 
   /** Returns the rows after one, in order, at most ROWS_PAGE. */
   async rowsAfter(g: number): Promise<LogRow[]> {
-    const rows = await this.#query(`SELECT ${ROW_COLUMNS} FROM pw_log WHERE g > $1 ORDER BY g LIMIT ${ROWS_PAGE}`, [g]);
-    return rows.map(rowOf);
+    return (await this.#ask(ROWS_AFTER, [g], "rows_after")).map(rowOf);
   }
 
   /** Returns the code of a row, or undefined where the log does not have it, or not any more. */
@@ -106,16 +124,23 @@ export class LogDatabase {
    * @throws DatabaseRefused when it was not added, DatabaseUnreachable when it may have been
    */
   async append(row: LogRow, continued: Continued): Promise<boolean> {
-    return (await this.#query(APPEND, parametersOf(row, continued))).length === 1;
+    return (await this.#ask(APPEND, parametersOf(row, continued), "append")).length === 1;
   }
 
-  /** Begins a transaction, waits for the head and holds it. `commit` or `rollback` must follow at once. */
-  async lockHead(): Promise<LogHead> {
-    await this.#query("BEGIN");
+  /**
+   * Begins a transaction, waits for the head and holds it; all in one message. `appendAndCommit` or `rollback` must
+   * follow at once.
+   * @param after the last row that is known; of the rows behind it the very last are returned
+   */
+  async lockHead(after: number): Promise<HeldHead> {
     try {
-      const [row] = await this.#query(`SELECT ${HEAD_COLUMNS} FROM pw_head WHERE id = 1 FOR UPDATE`);
+      const [, [row], rows] = await Promise.all([
+        this.#query("BEGIN"),
+        this.#query(LOCK_HEAD, [], "lock_head"),
+        this.#query(ROWS_AT_HEAD, [after], "rows_at_head"),
+      ]);
       assert(row !== undefined, "a cluster has a head");
-      return headOf(row);
+      return { head: headOf(row), rows: rows.map(rowOf) };
     } catch (error) {
       // Whoever holds the head may hang: after the lock's time the transaction has failed, and has to be ended.
       await this.rollback().catch(() => undefined);
@@ -123,11 +148,14 @@ export class LogDatabase {
     }
   }
 
-  /** Adds a row while the head is held, and ends the transaction. Returns and throws as `append`. */
+  /** Adds a row while the head is held, and ends the transaction, in one message. Returns and throws as `append`. */
   async appendAndCommit(row: LogRow, continued: Continued): Promise<boolean> {
-    const added = await this.append(row, continued);
-    await this.#query(added ? "COMMIT" : "ROLLBACK");
-    return added;
+    // A row that was not added leaves nothing to commit, and one that failed makes it a rollback.
+    const [added] = await Promise.all([
+      this.#query(APPEND, parametersOf(row, continued), "append"),
+      this.#query("COMMIT"),
+    ]);
+    return added.length === 1;
   }
 
   /** Lets the head go. */
@@ -135,13 +163,29 @@ export class LogDatabase {
     if (this.isConnected) await this.#query("ROLLBACK");
   }
 
-  async #query(text: string, values: unknown[] = []): Promise<SqlRow[]> {
+  /** Runs a statement, again without its name where a pooler has none of that name; not at the end of a transaction. */
+  async #ask(text: string, values: unknown[], name: string): Promise<SqlRow[]> {
+    try {
+      return await this.#query(text, values, name);
+    } catch (error) {
+      if (!(error instanceof DatabaseRefused) || !NO_STATEMENT.has(error.code)) throw error;
+      // Within a transaction, which has failed, the first refusal is what counts.
+      return await this.#query(text, values).catch((second: unknown) => {
+        throw second instanceof DatabaseRefused ? error : second;
+      });
+    }
+  }
+
+  /** @param name of a statement that is asked again and again */
+  async #query(text: string, values: unknown[] = [], name?: string): Promise<SqlRow[]> {
     const client = this.#client;
     if (client === undefined) throw new DatabaseUnreachable("the connection to the cluster's database broke");
     try {
-      return (await client.query<SqlRow>(text, values)).rows;
+      const named = name === undefined || !this.#areNamed ? {} : { name: `pw_${name}` };
+      return (await client.query<SqlRow>({ ...named, text, values })).rows;
     } catch (error) {
       const { code, severity } = error as { readonly code?: unknown; readonly severity?: unknown };
+      if (typeof code === "string" && NO_STATEMENT.has(code)) this.#areNamed = false;
       // With ERROR the statement was rolled back and the connection stands; all else ends the connection.
       if (severity === "ERROR" && typeof code === "string" && code !== READ_ONLY && this.#client === client)
         throw new DatabaseRefused(code, error);

@@ -1,7 +1,7 @@
 /** What a failure on the way of a group means: whether it may be tried again, and what its callers are told. */
-import { AppError } from "../errors.js";
-import { reasonOf } from "../store/lmdb/lmdb-environment.js";
-import type { WriteFailure } from "../store/writer-protocol.js";
+import { AppError } from "../../errors.js";
+import { reasonOf } from "../../store/lmdb/lmdb-environment.js";
+import type { WriteFailure } from "../../store/writer-protocol.js";
 import { DatabaseRefused, DatabaseUnreachable } from "./log-database.js";
 
 export interface GroupFailure {
@@ -12,8 +12,11 @@ export interface GroupFailure {
   readonly failure: WriteFailure;
 }
 
-/** Serialisation, deadlock, a lock or a statement that took too long: the next try may pass. */
-const PASSING: ReadonlySet<string> = new Set(["40001", "40P01", "55P03", "57014"]);
+/**
+ * Serialisation, deadlock, a lock or a statement that took too long, a name of a statement that a pooler mixed up: the
+ * next try may pass.
+ */
+const PASSING: ReadonlySet<string> = new Set(["40001", "40P01", "55P03", "57014", "26000", "42P05"]);
 const DISK_FULL = "53100";
 
 /** Judges a failure. @param known.isUnknown whether the group's row may be in the log */

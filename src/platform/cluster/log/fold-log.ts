@@ -6,8 +6,8 @@
 import { timingSafeEqual } from "node:crypto";
 import type pg from "pg";
 import { ROW_COLUMNS, rowOf, sumText, type SqlRow } from "./cluster-schema.js";
-import type { DatabaseAddress } from "./database-address.js";
-import { connectDatabase } from "./database-client.js";
+import type { DatabaseAddress } from "../database-address.js";
+import { connectDatabase } from "../database-client.js";
 import { decodeBody, rowDamaged, rowMac, type LogRow } from "./log-row.js";
 
 /** Rows of one transaction: a few hundred megabytes at the most, a few usually. */

@@ -13,8 +13,8 @@
  * Numbers are in big-endian order. The log's start, before row 1, has the same code with zeros for a row's members.
  */
 import { createHmac, hash, hkdfSync } from "node:crypto";
-import { AppError, assert } from "../errors.js";
-import type { RecordChange } from "../store/lmdb/record-space.js";
+import { AppError, assert } from "../../errors.js";
+import type { RecordChange } from "../../store/lmdb/record-space.js";
 
 export const CLUSTER_KEY_BYTES = 32;
 /** Of the rows that this program writes; it stands in the head, and no node reads a newer one. */

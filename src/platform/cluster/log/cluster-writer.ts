@@ -6,16 +6,17 @@
  */
 import { timingSafeEqual } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import { AppError, assert } from "../errors.js";
-import type { PackedCommit } from "../store/wire.js";
-import { encodeKey } from "../store/keys.js";
-import type { LogPlace, WriteFailure, WriterState } from "../store/writer-protocol.js";
+import { AppError, assert } from "../../errors.js";
+import type { PackedCommit } from "../../store/wire.js";
+import { encodeKey } from "../../store/keys.js";
+import type { LogPlace, WriteFailure, WriterState } from "../../store/writer-protocol.js";
 import type { LogHead } from "./cluster-schema.js";
+import { CatchUp } from "./catch-up.js";
 import { aheadFault, groupFailure, placeFault } from "./commit-failures.js";
 import { DatabaseRefused, ROWS_PAGE, type LogDatabase } from "./log-database.js";
 import { ROW_FORMAT, encodeBody, rowDamaged, rowMac, type LogRow, type RowBody } from "./log-row.js";
-import { memberKey } from "./member-records.js";
-import { diverged, type EvaluatedGroup, type Replica, type ReplicaPlace } from "./replica.js";
+import { memberKey } from "../member-records.js";
+import { diverged, type EvaluatedGroup, type Replica, type ReplicaPlace } from "../replica.js";
 
 export type WriteOutcome = WriteFailure | undefined;
 
@@ -32,6 +33,8 @@ export interface ClusterWriterOptions {
 export interface ClusterWriterDependencies {
   readonly replica: Replica;
   readonly database: LogDatabase;
+  /** A second connection, which is opened when this node waits for others. */
+  readonly reader: LogDatabase;
   /** Called after each row of another node, when it can be read. */
   readonly onForeign: (body: RowBody) => void;
 }
@@ -56,6 +59,7 @@ export class ClusterWriter {
   readonly #options: ClusterWriterOptions;
   readonly #replica: Replica;
   readonly #database: LogDatabase;
+  readonly #reader: LogDatabase;
   readonly #onForeign: (body: RowBody) => void;
   readonly #incarnation: string;
   #place: ReplicaPlace;
@@ -71,7 +75,7 @@ export class ClusterWriter {
   #state: WriterState = "ready";
   #fault: string | undefined;
 
-  constructor(options: ClusterWriterOptions, { replica, database, onForeign }: ClusterWriterDependencies) {
+  constructor(options: ClusterWriterOptions, { replica, database, reader, onForeign }: ClusterWriterDependencies) {
     const place = replica.place();
     assert(place !== undefined, "a node writes after it has joined");
     this.#options = options;
@@ -79,6 +83,7 @@ export class ClusterWriter {
     this.#memberKey = encodeKey(memberKey(options.incarnation));
     this.#replica = replica;
     this.#database = database;
+    this.#reader = reader;
     this.#onForeign = onForeign;
     this.#place = place;
   }
@@ -177,10 +182,8 @@ export class ClusterWriter {
 
   /** Decides while no other node can write. Undefined: this node was too far behind, and is not any more. */
   async #tryLocked(group: PendingGroup): Promise<readonly WriteOutcome[] | undefined> {
-    const head = await this.#database.lockHead();
+    const { head, isAlone } = await this.#takeHead();
     try {
-      this.#requireHead(head);
-      const rows = this.#applyAll(await this.#database.rowsAfter(this.#place.g));
       const { sent } = group;
       if (sent !== undefined && this.#lastOwn?.equals(sent.row.mac) === true) {
         await this.#database.rollback();
@@ -192,7 +195,37 @@ export class ClusterWriter {
         return undefined;
       }
       if (!this.#place.mac.equals(head.mac)) throw diverged(head.g);
-      return await this.#commitLocked(group, { isAlone: rows.length === 0 });
+      return await this.#commitLocked(group, { isAlone });
+    } catch (error) {
+      await this.#database.rollback().catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /**
+   * Waits for the head, and holds it with everything applied but what exceeds a page of the log. Other nodes write
+   * while this one waits: their rows are read and applied meanwhile, so that few are left when all wait for this one.
+   */
+  async #takeHead(): Promise<{ readonly head: LogHead; readonly isAlone: boolean }> {
+    const { g } = this.#place;
+    const catchingUp = new CatchUp({
+      read: async () => {
+        await this.#reader.connect();
+        return await this.#reader.rowsAfter(this.#place.g);
+      },
+      apply: (rows) => this.#applyAll(rows),
+    });
+    const { head, rows } = await this.#database.lockHead(g).finally(() => {
+      catchingUp.stop();
+    });
+    try {
+      catchingUp.requireSound();
+      this.#requireHead(head);
+      const [first] = rows;
+      if (first !== undefined && first.g > this.#place.g + 1)
+        this.#applyAll(await this.#database.rowsAfter(this.#place.g));
+      else this.#applyAll(rows.filter((row) => row.g > this.#place.g));
+      return { head, isAlone: this.#place.g === g };
     } catch (error) {
       await this.#database.rollback().catch(() => undefined);
       throw error;
@@ -235,7 +268,7 @@ export class ClusterWriter {
     group.sent = { row, outcomes };
     try {
       const added = await append(row, { epoch: this.#epoch, tagSum });
-      if (added) this.#applyOwn(row);
+      if (added) this.#applyOwn(row, change.body);
       group.sent = undefined;
       return added;
     } catch (error) {
@@ -269,9 +302,10 @@ export class ClusterWriter {
     const whole = { ...row, body: encodeBody(body) };
     return { ...whole, mac: rowMac(logKey, whole, { cluster, previous: mac }) };
   }
-  #applyOwn(row: LogRow): void {
+
+  #applyOwn(row: LogRow, body: RowBody): void {
     const { cluster } = this.#place;
-    this.#replica.apply(row, cluster);
+    this.#replica.applyBody(row, body, cluster);
     this.#place = { cluster, g: row.g, mac: row.mac };
     // A node leaves by a commit of its own.
     this.#isMember = this.#replica.has(this.#memberKey);

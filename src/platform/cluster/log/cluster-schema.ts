@@ -4,7 +4,7 @@
  * nodes join. `pw_node` has the signs of life of the processes, and decides nothing. Large files are in tables of their
  * own (files/file-tables.ts).
  */
-import { FILE_TABLES } from "./files/file-tables.js";
+import { FILE_TABLES } from "../files/file-tables.js";
 import type { LogRow, StoreEnd } from "./log-row.js";
 
 /** Statements that make the tables; each may run again. */
