@@ -5,6 +5,7 @@
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { openAuditKey } from "../platform/audit/audit-log.js";
+import { DockerEngine } from "../chain/connectors/providers/docker-engine.js";
 import type { Clock } from "../platform/clock.js";
 import { readClusterKey } from "../platform/cluster/cluster-key.js";
 import { ClusterNodes } from "../platform/cluster/cluster-nodes.js";
@@ -15,6 +16,7 @@ import { waitsForStandbys } from "../platform/cluster/replication.js";
 import { nodeFreshness, isRecent } from "../platform/cluster/node-freshness.js";
 import { openNodeId } from "../platform/cluster/node-id.js";
 import type { Config } from "../platform/config.js";
+import { bootId } from "../platform/files/boot-id.js";
 import { secretFile, type SecretFile } from "../platform/files/secret-file.js";
 import type { Freshness } from "../platform/http/freshness.js";
 import { newId } from "../platform/ids.js";
@@ -108,7 +110,7 @@ async function openNode(
         incarnation,
         name: config.node_name ?? hostname(),
         role,
-        settings: sharedSettings(config),
+        settings: sharedSettings(config, role),
       },
       { store, clock, log },
     );
@@ -155,13 +157,23 @@ function membershipOf(
   };
 }
 
-/** What tokens, events and confirmations depend on: nodes that differ would answer differently. */
-function sharedSettings(config: Config): Record<string, string> {
+/**
+ * What tokens, events and confirmations depend on: nodes that differ would answer differently. Containers are another
+ * matter for nodes that take requests alone, which look after them in turn.
+ */
+function sharedSettings(config: Config, role: NodeRole): Record<string, string> {
   return {
+    ...(role === "server" ? { PROOFWRIGHT_DOCKER_HOST: sharedEngine(config.docker_host) } : {}),
     PROOFWRIGHT_ISSUER: config.issuer,
     PROOFWRIGHT_SIGNING_ALGORITHM: config.signing_algorithm,
     PROOFWRIGHT_EVENTS_MAX: String(config.events_max),
     PROOFWRIGHT_EVENTS_DAYS: String(config.events_days),
     PROOFWRIGHT_ARTIFACTS_URL: config.artifacts_url ?? "",
   };
+}
+
+/** Names a Docker engine so that two nodes have the same name for the same one only. */
+function sharedEngine(host: string | undefined): string {
+  if (host === undefined) return "";
+  return new DockerEngine(host).isLocal ? `${host} of the machine with boot ${bootId() ?? hostname()}` : host;
 }

@@ -430,7 +430,7 @@ export const SETTINGS = {
       maxLength: 300,
     }),
     description:
-      "Docker engine that runs the containers of connectors, as unix:///var/run/docker.sock or tcp://host:2375; without it none are run",
+      "Docker engine that runs the containers of connectors, as unix:///var/run/docker.sock or tcp://host:2375; without it none are run; the nodes of a cluster have the same engine",
   }),
   docker_images: setting({
     env: "PROOFWRIGHT_DOCKER_IMAGES",

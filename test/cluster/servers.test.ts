@@ -179,6 +179,20 @@ describe("three nodes", () => {
     for (const index of [0, 1]) await request(node(index), "/api/v1/unseal", key);
     expect(await sealed()).toEqual([false, false, false]);
   });
+
+  it("refuse one whose settings would answer differently, by the setting's name", async () => {
+    for (const [setting, value] of [
+      ["PROOFWRIGHT_ISSUER", "https://another.test"],
+      ["PROOFWRIGHT_EVENTS_DAYS", "3"],
+      ["PROOFWRIGHT_DOCKER_HOST", "tcp://engine.test:2375"],
+      ["PROOFWRIGHT_DOCKER_HOST", "unix:///var/run/docker.sock"],
+    ] as const)
+      await expect(cluster.start("stranger", { [setting]: value }), value).rejects.toThrow(
+        new RegExp(`${setting} must be the same on all nodes: it is "${value}`),
+      );
+    // A worker runs no containers, so that it need not reach their engine.
+    await (await cluster.startWorker("hand", { PROOFWRIGHT_DOCKER_HOST: "tcp://engine.test:2375" })).end();
+  });
 });
 
 /** Makes the first administrator, with the token that the first node has in its folder. */
