@@ -137,7 +137,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
   rekey: {
     summary: "give a stopped server's vault a new seal key",
-    help: "Usage: proofwright rekey [settings]\n\nReads the old and the new phrase (24 words each) from the terminal without showing them, or as two lines from a pipe; with a seal provider\nthat has the key itself, only the new one. Wraps all master keys anew in one transaction and prints the new validation hash.\n",
+    help: "Usage: proofwright rekey [settings]\n\nReads the old and the new phrase (24 words each) from the terminal without showing them, or as two lines from a pipe; with a seal provider\nthat has the key itself, only the new one. Wraps all master keys anew and prints the new validation hash: in one transaction for a stopped\nserver; with the settings of a cluster for all of its nodes, which may run and are sealed by it.\n",
     run: async (args) => {
       const config = configFrom(args);
       const { runRekey } = await import("./commands/rekey.js");

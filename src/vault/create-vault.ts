@@ -99,6 +99,11 @@ function forgetDeleted(seal: VaultSeal, { store, nodes }: { readonly store: Stor
   });
 }
 
+/** Seals when another node replaces the seal key, which an unsealed node would go on to wrap under. */
+function sealWhenReplaced(seal: VaultSeal, nodes: Nodes): void {
+  nodes.onChange("seal", () => void seal.sealUnlessSound());
+}
+
 /**
  * Assembles the vault, sealed.
  * @throws invalid_request or `vault_not_configured` for settings that cannot be used
@@ -123,6 +128,7 @@ export async function createVault(options: VaultOptions, dependencies: VaultDepe
   const orders: SealOrders = new SealOrders({ store, nodes, log, sealHere: () => seal.sealByOrder() });
   const repository = new VaultRepository({ store });
   forgetDeleted(seal, { store, nodes });
+  sealWhenReplaced(seal, nodes);
   const lifecycle = new KeyLifecycle({ repository, seal, clock });
   const deletions = new PlannedDeletions({ repository, seal, clock, log });
   const attempts = new SealAttempts({ clock });

@@ -7,6 +7,7 @@ import { isoTimestamp, type Clock } from "../platform/clock.js";
 import { notFound } from "../platform/errors.js";
 import { newId } from "../platform/ids.js";
 import type { StoreCommit } from "../platform/store/store.js";
+import { mergeCommits } from "../platform/store/commits.js";
 import type { Listing, Page } from "../platform/store/tables.js";
 import { FIRST_GENERATION, keyJson } from "./keys/key-records.js";
 import { isOver } from "./keys/planned-deletions.js";
@@ -99,6 +100,7 @@ export class Vaults {
     const vaultId = newId();
     const masterKeyId = newId();
     const createdAt = isoTimestamp(this.#clock.nowMs());
+    const { pin } = this.#seal;
     const { envelope } = await this.#seal.run(
       "create_master",
       { vaultId, owner: formatSubject(owner), masterKeyId },
@@ -127,7 +129,7 @@ export class Vaults {
     return {
       vault: vaultJson(record),
       master: keyJson(master),
-      commit: this.#repository.vaultInsertion(record, master),
+      commit: mergeCommits(this.#repository.vaultInsertion(record, master), pin),
       reference: vaultReference(owner, record, envelope),
     };
   }

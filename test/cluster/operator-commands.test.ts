@@ -1,8 +1,10 @@
 /** What an operator changes in a cluster by commands while its nodes run. */
 import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { entropyPhrase } from "../../src/crypto/wallets/seal-phrase.js";
 import { PERMISSIONS, holdsAll } from "../../src/platform/auth/permissions.js";
 import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
 import { TestCluster } from "../support/cluster.js";
@@ -87,3 +89,37 @@ describe("create-admin", () => {
     for (const node of nodes) expect(await memberCount(node)).toBe("2");
   });
 });
+
+describe("rekey", () => {
+  it("seals all nodes, which the new key alone opens, and keeps what the vaults have", async () => {
+    const { api, email, password } = await nodes[0]!.newUser();
+    const { id } = (await api.createVault({ body: { name: "v" } })).body;
+    const body = { name: "n", type: "t", value: "kept" };
+    const secret = (await api.createSecret({ params: { id }, body })).body.id;
+    const phrase = Buffer.from(entropyPhrase(randomBytes(32))).toString("utf8");
+    const words = (old: string): string => `${old}\n${phrase}\n`;
+
+    expect(await run(["rekey"], words(`${"abandon ".repeat(23)}art`))).toMatchObject({ status: 2, output: "" });
+    expect(await sealedNodes()).toEqual([false, false]);
+    const changed = await run(["rekey"], words(cluster.phrase));
+    expect(changed).toMatchObject({ status: 0, errors: "" });
+    expect(changed.output).toContain("All nodes are sealed");
+    expect(await sealedNodes()).toEqual([true, true]);
+    expect(await run(["rekey"], words(cluster.phrase))).toMatchObject({ status: 2, output: "" });
+
+    const [hash] = /[0-9a-f]{64}/.exec(changed.output) ?? [];
+    const env = { ...METRICS, SEAL_UNSEAL_KEY: phrase, SEAL_UNSEAL_VALIDATION_HASH: hash ?? "" };
+    for (const node of nodes) await node.end();
+    nodes = [await cluster.start("one", env), await cluster.start("two", env)];
+    expect(await sealedNodes()).toEqual([false, false]);
+    for (const node of nodes) {
+      const { token } = (await node.anonymous.authenticate({ body: { email, password } })).body;
+      const read = await node.as(token.access_token).getSecret({ params: { id, secret_id: secret } });
+      expect(read.body.value).toBe("kept");
+    }
+  });
+});
+
+async function sealedNodes(): Promise<boolean[]> {
+  return await Promise.all(nodes.map(async (node) => (await node.anonymous.getSealStatus({})).body.sealed));
+}

@@ -9,14 +9,14 @@
 import type { Clock } from "../../platform/clock.js";
 import { AppError } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
-import { StoreConflict, type Store } from "../../platform/store/store.js";
+import { StoreConflict, type Store, type StoreCommit } from "../../platform/store/store.js";
 import type { PhraseCheck, VaultTaskFailure, VaultTaskName, VaultTaskRunner, VaultTasks } from "../protocol.js";
 import { sharedCopy } from "../shared-bytes.js";
 import { AutomaticUnsealing, type AutomaticFailure } from "./automatic-unsealing.js";
 import { CorruptRecords } from "./corrupt-records.js";
 import type { SealProvider } from "./providers/provider.js";
 import { RunningTasks } from "./running-tasks.js";
-import { SealSentinel, type StoreIdentity } from "./sentinel.js";
+import { SENTINEL_KEY, SealSentinel, type StoreIdentity } from "./sentinel.js";
 
 /** `fault_sealed`: sealed by the service itself, because records fail their checks or a thread was lost. */
 export type SealState = "unconfigured" | "sealed" | "unsealing" | "unsealed" | "fault_sealed";
@@ -69,6 +69,8 @@ export class VaultSeal {
   readonly #automatic: AutomaticUnsealing;
   readonly #corruptRecords: CorruptRecords;
   #state: SealState;
+  /** Version of the sentinel that the phrase was compared with; wrapping under the phrase's key holds for it alone. */
+  #openedFor: number | "absent" = "absent";
   /** Callers of `untilUnsealed`. */
   readonly #unsealedWaiters = new Set<() => void>();
   /** End of the queue of state changes, which happen one at a time. */
@@ -141,6 +143,16 @@ export class VaultSeal {
       this.#unsealedWaiters.add(resume);
       signal.addEventListener("abort", abort, { once: true });
     });
+  }
+
+  /** Returns what fails a commit of something that was wrapped under a seal key which is not the store's any more. */
+  get pin(): StoreCommit {
+    return { checks: [{ key: SENTINEL_KEY, version: this.#openedFor }] };
+  }
+
+  /** Seals at once where another node has replaced the seal key, or has begun to. Never rejects. */
+  async sealUnlessSound(): Promise<void> {
+    if (this.isUnsealed && this.#sentinel.version !== this.#openedFor) await this.sealByOrder();
   }
 
   /** Returns what anybody may know about the seal. */
@@ -273,8 +285,13 @@ export class VaultSeal {
   /** Gives the phrase to the threads. The first unsealing of a store stores its sentinel; later ones compare. */
   async #open(phrase: Uint8Array): Promise<void> {
     const identity = this.#sentinel.read();
-    if (identity.sentinel === null) await this.#openFirst(phrase, identity);
-    else await this.#tasks.run("unseal", this.#checkOf(phrase, identity));
+    const { version } = this.#sentinel;
+    if (identity.sentinel === null) {
+      await this.#openFirst(phrase, identity);
+      return;
+    }
+    await this.#tasks.run("unseal", this.#checkOf(phrase, identity));
+    this.#openedFor = version;
   }
 
   async #openFirst(phrase: Uint8Array, identity: StoreIdentity): Promise<void> {
@@ -283,6 +300,7 @@ export class VaultSeal {
     try {
       const { sentinel } = await this.#tasks.run("unseal", this.#checkOf(phrase, identity));
       await this.#sentinel.insert(identity.storeId, sentinel);
+      this.#openedFor = this.#sentinel.version;
     } catch (error) {
       if (!(error instanceof StoreConflict)) throw error;
       // Another node was first, and what it stored is what the phrase is compared with.

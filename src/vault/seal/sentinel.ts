@@ -3,6 +3,7 @@
  * then on another seal key is refused, so that no store ever holds records under two keys.
  */
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
+import { AppError } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
 import type { Store, StoreKey } from "../../platform/store/store.js";
 import type { PhraseCheck } from "../protocol.js";
@@ -10,11 +11,13 @@ import type { PhraseCheck } from "../protocol.js";
 export const SENTINEL_KEY: StoreKey = ["seal", "sentinel"];
 
 /** A type, not an interface, so that it is a StoreValue. */
-type SentinelRecord = {
+export type SentinelRecord = {
   readonly format_version: number;
   readonly store_id: string;
   /** Hex of `deriveSentinel`. */
   readonly sentinel: string;
+  /** The sentinel of the key that replaces this one; there while master keys are under either (rekey-cluster.ts). */
+  readonly next?: string;
   readonly created_at: string;
 };
 
@@ -38,10 +41,23 @@ export class SealSentinel {
     return this.#store.get(SENTINEL_KEY) !== undefined;
   }
 
-  /** Returns the stored identity, or a fresh store id without a sentinel before the first unsealing. */
+  /** The version of the record: another one, and the seal key is being replaced, or was. */
+  get version(): number | "absent" {
+    return this.#store.get(SENTINEL_KEY)?.version ?? "absent";
+  }
+
+  /**
+   * Returns the stored identity, or a fresh store id without a sentinel before the first unsealing.
+   * @throws seal_key_mismatch while the key is being replaced: some master keys are under the old one, some under the
+   *   new
+   */
   read(): StoreIdentity {
     const record = this.#store.get<SentinelRecord>(SENTINEL_KEY)?.value;
     if (record === undefined) return { storeId: newId(), sentinel: null };
+    if (record.next !== undefined)
+      throw new AppError("seal_key_mismatch", {
+        message: "the seal key is being replaced: run `proofwright rekey` to its end, and unseal with the new words",
+      });
     return { storeId: record.store_id, sentinel: new Uint8Array(Buffer.from(record.sentinel, "hex")) };
   }
 
