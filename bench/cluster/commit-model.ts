@@ -11,8 +11,10 @@ export interface CommitCosts {
   readonly roundTripMs: readonly number[];
   /** What a synced transaction takes beyond a round trip. */
   readonly syncMs: readonly number[];
-  /** Deciding one commit, encoding and applying it, on its node. */
-  readonly ownCommitMs: number;
+  /** Deciding and encoding one commit on its node. */
+  readonly judgeMs: number;
+  /** Applying it there when it is in the log. */
+  readonly applyMs: number;
   /** Reading and applying one commit of another node. */
   readonly foreignCommitMs: number;
 }
@@ -123,7 +125,7 @@ class CommitRun {
 
   *#alone(node: Node): Process {
     const group = this.#takeGroup(node);
-    yield* this.#compute(group.length * this.#model.ownCommitMs);
+    yield* this.#compute(group.length * this.#model.judgeMs);
     yield* this.#roundTrip();
     const startedMs = this.#simulation.nowMs;
     yield { take: this.#head };
@@ -137,7 +139,7 @@ class CommitRun {
     yield { ms: this.#draw(this.#model.syncMs) };
     this.#append(node, group);
     this.#letGo(startedMs);
-    this.#answer(node, group);
+    yield* this.#applyOwn(node, group);
   }
 
   *#locked(node: Node): Process {
@@ -153,12 +155,18 @@ class CommitRun {
     yield* this.#compute((this.#commits - node.commits) * this.#model.foreignCommitMs);
     const isAlone = groups === this.#groups;
     const group = this.#takeGroup(node);
-    yield* this.#compute(group.length * this.#model.ownCommitMs);
+    yield* this.#compute(group.length * this.#model.judgeMs);
     yield* this.#roundTrip();
     yield { ms: this.#draw(this.#model.syncMs) };
     this.#append(node, group);
     this.#letGo(startedMs);
     node.lockedGroups = isAlone ? node.lockedGroups - 1 : LOCKED_GROUPS;
+    yield* this.#applyOwn(node, group);
+  }
+
+  /** Others have the head again meanwhile. */
+  *#applyOwn(node: Node, group: readonly number[]): Generator<Step, void> {
+    yield* this.#compute(group.length * this.#model.applyMs);
     this.#answer(node, group);
   }
 

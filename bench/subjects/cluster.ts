@@ -8,6 +8,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { openNodeStore, type NodeStore } from "../../src/platform/cluster/cluster-store.js";
 import { databaseAddress } from "../../src/platform/cluster/database-address.js";
@@ -15,9 +16,10 @@ import { initCluster } from "../../src/platform/cluster/init-cluster.js";
 import { createLog } from "../../src/platform/log.js";
 import { openStore, type DurableStore } from "../../src/platform/store/lmdb/lmdb-store.js";
 import { simulateCommits, type CommitCosts, type CommitFigures } from "../cluster/commit-model.js";
-import { ownCommitMs } from "../cluster/replica-costs.js";
+import { ownCosts } from "../cluster/replica-costs.js";
 import { startPostgres, type BenchPostgres } from "../cluster/postgres.js";
 import type { StoreCommit } from "../../src/platform/store/store.js";
+import { takeoverMs, type MemberOptions } from "../cluster/takeover.js";
 import { quantileOf } from "../sample.js";
 import type { BenchRow, BenchSubject, Report } from "../subject.js";
 
@@ -29,7 +31,7 @@ const SIMULATED_SECONDS = 20;
 /** Records that a joining node copies; ten million are told by their share. */
 const RECORDS = { quick: 20_000, full: 100_000 } as const;
 const TEN_MILLION = 10_000_000;
-const RATE = 500;
+const RATE = 1000;
 /** Of a commit in the log. */
 const RECORD_BYTES = 450;
 /** Proofs of a small circuit that a node makes. */
@@ -94,19 +96,22 @@ function reporter(report: Report): (row: Row) => void {
 }
 
 async function measure(bench: Bench): Promise<void> {
-  const own = await alone(bench);
+  const aloneRun = await alone(bench);
   const cluster = await newCluster(bench);
   const nodes = [await cluster.join(), await cluster.join(), await cluster.join()] as const;
   try {
-    const three = await together(bench, nodes, own);
+    const three = await together(bench, nodes, aloneRun);
     await strictReads(bench, nodes);
     await lag(bench, nodes);
+    await takeover(bench, cluster);
     const foreignCommitMs = await joining(bench, cluster);
     const commit = (index: number): StoreCommit => ({ puts: [{ ...record(index), key: ["row", index % 6400] }] });
-    const ownMs = await ownCommitMs(bench.folder, { group: CALLERS, commit });
-    bench.report({ id: "own", peer: "a commit on its node", unit: "us", median: 1000 * ownMs, samples: 1 });
-    const costs = { ...(await databaseCosts(cluster.url)), ownCommitMs: ownMs, foreignCommitMs };
-    model(bench, costs, { one: own, three });
+    const own = await ownCosts(bench.folder, { group: CALLERS, commit });
+    const { judgeMs, applyMs } = own;
+    bench.report({ id: "own", peer: "a commit judged", unit: "us", median: 1000 * judgeMs, samples: 1 });
+    bench.report({ id: "own", peer: "a commit applied", unit: "us", median: 1000 * applyMs, samples: 1 });
+    const costs = { ...(await databaseCosts(cluster.url)), ...own, foreignCommitMs };
+    model(bench, costs, { one: aloneRun, three });
   } finally {
     for (const node of nodes) await node.close();
   }
@@ -209,6 +214,17 @@ async function lag({ report, seconds }: Bench, [writer, reader]: readonly NodeSt
   });
 }
 
+/** How long what one node does for all lies when that node is killed. */
+async function takeover({ report, folder }: Bench, { url, clusterKey }: Cluster): Promise<void> {
+  const member = (name: string): MemberOptions => ({
+    ...{ databaseUrl: url, clusterKey: clusterKey.toString("hex"), name },
+    folder: mkdtempSync(join(folder, "member-")),
+  });
+  const holder = fileURLToPath(new URL("../peers/duty-holder.js", import.meta.url));
+  const ms = await takeoverMs(member("killed"), member("other"), holder);
+  report({ id: "takeover", peer: "a killed node's duty", unit: "s", median: ms / 1000, samples: 1 });
+}
+
 /** How long a new node takes to copy the state and to read the log. Returns what a commit of the log takes. */
 async function joining({ report, records }: Bench, cluster: Cluster): Promise<number> {
   const filled = await cluster.another();
@@ -299,6 +315,7 @@ function modelRow(
 
 interface Cluster {
   readonly url: string;
+  readonly clusterKey: Buffer;
   /** @param foldMs how often the node folds the log; never unless given */
   join(foldMs?: number): Promise<NodeStore>;
   /** Makes another one, empty. */
@@ -313,6 +330,7 @@ async function newCluster(bench: Bench): Promise<Cluster> {
   await initCluster({ databaseUrl: url, clusterKey });
   return {
     url,
+    clusterKey,
     join: async (foldMs = NEVER_MS) => {
       const path = mkdtempSync(join(bench.folder, "node-"));
       const cluster = { databaseUrl: url, clusterKey, node: randomUUID(), giveUpMs: 60_000, foldMs };

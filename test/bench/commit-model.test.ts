@@ -3,7 +3,7 @@ import { simulateCommits, type CommitModel } from "../../bench/cluster/commit-mo
 import { Resource, Simulation, type Process } from "../../bench/cluster/simulation.js";
 import { seededRandom } from "../support/seeded.js";
 
-const COSTS = { roundTripMs: [1], syncMs: [2], ownCommitMs: 0.5, foreignCommitMs: 0.1 };
+const COSTS = { roundTripMs: [1], syncMs: [2], judgeMs: 0.3, applyMs: 0.2, foreignCommitMs: 0.1 };
 const MODEL: CommitModel = {
   ...COSTS,
   ...{ nodes: 1, callers: 1, cores: Number.POSITIVE_INFINITY, networkMs: 0, seconds: 10, random: () => 0 },
