@@ -33,6 +33,7 @@ const SUBJECTS: Readonly<Record<string, () => Promise<{ readonly subject: BenchS
   events: async () => await import("./subjects/events.js"),
   chain: async () => await import("./subjects/chain.js"),
   cluster: async () => await import("./subjects/cluster.js"),
+  workers: async () => await import("./subjects/workers.js"),
 };
 
 function machine(): { cpu: string; cores: number; node: string; commit: string } {
