@@ -7,7 +7,7 @@ import { ClusterWriter, GROUP_COMMITS_MAX, type WriteOutcome } from "../src/plat
 import { groupFailure } from "../src/platform/cluster/log/commit-failures.js";
 import { databaseAddress } from "../src/platform/cluster/database-address.js";
 import { foldLog } from "../src/platform/cluster/log/fold-log.js";
-import { joinCluster } from "../src/platform/cluster/join-cluster.js";
+import { joinCluster, programSchemaVersion } from "../src/platform/cluster/join-cluster.js";
 import { LogDatabase } from "../src/platform/cluster/log/log-database.js";
 import { logKeyOf, type RowBody } from "../src/platform/cluster/log/log-row.js";
 import { auditKeyOf } from "../src/platform/cluster/replica-secrets.js";
@@ -68,11 +68,15 @@ try {
   const chainKey = options.chainKey ?? auditKeyOf(environment, cluster.clusterKey);
   const replica = new Replica(environment, chainKey === undefined ? undefined : new ChainKey(chainKey));
   writer = new ClusterWriter(
-    { logKey, node: cluster.node, incarnation: cluster.incarnation, giveUpMs: cluster.giveUpMs },
+    {
+      ...{ logKey, node: cluster.node, incarnation: cluster.incarnation, giveUpMs: cluster.giveUpMs },
+      schemaVersion: programSchemaVersion(),
+    },
     { replica, database, reader, onForeign: noteForeign },
   );
   // What was committed before the start is read before the first answer.
   await writer.confirm();
+  replica.adoptSchema(programSchemaVersion());
   report({ settled: 0, failures: [] });
   port.on("message", (request: WriterRequest) => {
     if (request instanceof Uint8Array) waiting.push(...unpackCommits(request));

@@ -143,3 +143,22 @@ it("a server becomes a cluster, and a node a server again, with tokens, keys, pr
   );
   expect(audit.stdout).toContain("all linked");
 });
+
+it("finalize migrates the records of an older version, when all nodes are stopped", async () => {
+  const database = await postgres.newDatabase();
+  const env = {
+    PROOFWRIGHT_DATABASE_URL: postgres.urlOf(database),
+    PROOFWRIGHT_CLUSTER_KEY_FILE: join(folder, "migrated-key"),
+  };
+  expect(await cluster(["init"], env)).toContain("is made");
+  const node = await start("before", env);
+  const user = await node.newUser();
+  await postgres.query(database, "UPDATE pw_head SET schema_version = 1");
+  expect(await cluster(["finalize"], env)).toMatch(/refused: [^]*all nodes must be stopped/);
+  await node.end();
+  await expect(start("before", env)).rejects.toThrow(/proofwright cluster finalize/);
+  expect(await cluster(["finalize"], env)).toContain("Migrated the cluster: finds transactions by their hash.");
+  const again = await start("before", env);
+  await again.anonymous.authenticate({ body: { email: user.email, password: user.password } });
+  await again.end();
+});

@@ -21,6 +21,7 @@ keys of that stopped server's data folder, which stays as it is; its seal key, i
 starts as \`proofwright server\` with an empty data folder of its own.
 \`status\` lists the nodes: their versions, duties, how far behind each is, and when it gave its last sign of life. Exit status 1 when one is late.
 \`finalize\` ends an upgrade when all nodes run the new version: from then on older ones are refused.
+Where the new version changes the records, it migrates them while all nodes are stopped.
 \`leave\` makes the stopped node's data folder of --data-dir the store of a single server, with everything that the cluster had committed when
 the node stopped; the database stays as it is. The files that only the cluster's storage has are fetched first, for which it needs
 --database-url (and --artifacts-url); where that storage is lost, --without-files goes on without them.

@@ -172,9 +172,10 @@ function prepareReplica(environment: Environment): void {
     });
     return;
   }
-  if (meta.schema_version !== programSchemaVersion())
+  // An older one is brought along by the log's own rows, once the cluster is migrated.
+  if (meta.schema_version > programSchemaVersion())
     throw new AppError("conflict", {
-      message: "another version of the program wrote this node's replica: start the node with an empty folder",
+      message: "a newer program wrote this node's replica: upgrade this node, or start it with an empty folder",
     });
   const [damage] = scrubStoreNow(environment).damages;
   if (damage !== undefined)

@@ -21,6 +21,8 @@ export interface JoinParts {
   readonly replica: Replica;
   readonly address: DatabaseAddress;
   readonly logKey: Uint8Array;
+  /** Takes records of an older program as well, to migrate them; only those of this one unless given. */
+  readonly isMigrating?: boolean;
 }
 
 const RECORDS_PAGE = 5_000;
@@ -34,7 +36,7 @@ const NO_TABLE = "42P01";
  * @throws data_corrupt when the records are not those of the log's place, or another cluster key made them
  * @throws DatabaseUnreachable
  */
-export async function joinCluster({ environment, replica, address, logKey }: JoinParts): Promise<void> {
+export async function joinCluster({ environment, replica, address, logKey, isMigrating }: JoinParts): Promise<void> {
   if (replica.place() !== undefined) return;
   if (storedMeta(environment).count > 0)
     throw new AppError("conflict", {
@@ -46,7 +48,7 @@ export async function joinCluster({ environment, replica, address, logKey }: Joi
   try {
     await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
     const head = await headOfCluster(client);
-    requireSameVersion(head);
+    requireKnownVersion(head, { isMigrating: isMigrating === true });
     await fill(client, { environment, replica, logKey }, head);
     await client.query("COMMIT");
   } finally {
@@ -78,9 +80,18 @@ async function headOfCluster(client: pg.Client): Promise<LogHead> {
   return headOf(row);
 }
 
-function requireSameVersion({ format, schemaVersion }: LogHead): void {
+function requireKnownVersion(
+  { format, schemaVersion }: LogHead,
+  { isMigrating }: { readonly isMigrating: boolean },
+): void {
   const own = programSchemaVersion();
-  if (format <= ROW_FORMAT && schemaVersion === own) return;
+  const isKnown = isMigrating ? schemaVersion <= own : schemaVersion === own;
+  if (format <= ROW_FORMAT && isKnown) return;
+  if (format <= ROW_FORMAT && schemaVersion < own)
+    throw new AppError("conflict", {
+      message:
+        "the cluster's records are those of an older program: stop all nodes and run `proofwright cluster finalize` of this one",
+    });
   throw new AppError("conflict", {
     message: `the cluster has format ${String(format)} and schema version ${String(schemaVersion)}, and this program ${String(ROW_FORMAT)} and ${String(own)}: use the program of the other nodes`,
   });
@@ -88,7 +99,7 @@ function requireSameVersion({ format, schemaVersion }: LogHead): void {
 
 async function fill(
   client: pg.Client,
-  { environment, replica, logKey }: Omit<JoinParts, "address">,
+  { environment, replica, logKey }: Pick<JoinParts, "environment" | "replica" | "logKey">,
   { cluster }: LogHead,
 ): Promise<void> {
   const { rows } = await client.query<SqlRow>("SELECT g, version, count, tag_sum, mac FROM pw_fold WHERE id = 1");

@@ -16,6 +16,7 @@ import { readRange } from "../store/lmdb/lmdb-reader.js";
 import { scrubStoreNow } from "../store/lmdb/lmdb-scrub.js";
 import { refuseTorn, settleUnsynced } from "../store/lmdb/unsynced-folder.js";
 import { CLUSTER_SECRET_TABLE, openClusterSecret, type SealedSecret } from "./cluster-secrets.js";
+import { programSchemaVersion } from "./join-cluster.js";
 import { DUTY_TABLE, MEMBER_TABLE } from "./member-records.js";
 import { Replica } from "./replica.js";
 
@@ -48,6 +49,10 @@ export async function leaveCluster({
     const place = new Replica(opened, undefined).place();
     if (place === undefined)
       throw new AppError("conflict", { message: "the folder is the store of a single server already" });
+    if (storedMeta(opened).schema_version !== programSchemaVersion())
+      throw new AppError("conflict", {
+        message: "another version of the program wrote the replica: start the node with this version once",
+      });
     const [damage] = scrubStoreNow(opened).damages;
     if (damage !== undefined)
       throw new AppError("data_corrupt", { message: `the replica is damaged (${damage.reason}): take another node's` });

@@ -116,6 +116,16 @@ export class Replica {
     return body;
   }
 
+  /** Notes that the records are of this schema, which the log's head says. */
+  adoptSchema(version: number): void {
+    const meta = storedMeta(this.#environment);
+    if (meta.schema_version === version) return;
+    transact(this.#environment, () => {
+      writeMeta(this.#environment, { ...meta, schema_version: version });
+    });
+    this.#environment.resetReadTxn();
+  }
+
   /** Writes its place, inside a transaction. */
   writePlace({ cluster, g, mac }: ReplicaPlace): void {
     const json = JSON.stringify({ cluster, g, mac: mac.toString("hex") } satisfies StoredPlace);

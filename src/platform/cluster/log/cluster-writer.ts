@@ -14,7 +14,7 @@ import type { LogHead } from "./cluster-schema.js";
 import { CatchUp } from "./catch-up.js";
 import { aheadFault, groupFailure, placeFault } from "./commit-failures.js";
 import { DatabaseRefused, ROWS_PAGE, type LogDatabase } from "./log-database.js";
-import { ROW_FORMAT, encodeBody, rowDamaged, rowMac, type LogRow, type RowBody } from "./log-row.js";
+import { ROW_FORMAT, nextRow, rowDamaged, rowMac, type LogRow, type RowBody } from "./log-row.js";
 import { memberKey } from "../member-records.js";
 import { diverged, type EvaluatedGroup, type Replica, type ReplicaPlace } from "../replica.js";
 
@@ -26,6 +26,8 @@ export interface ClusterWriterOptions {
   readonly node: string;
   /** UUID of this process, new with each start: so that it knows the rows of its present life. */
   readonly incarnation: string;
+  /** Of the records that the program knows. */
+  readonly schemaVersion: number;
   /** How long a group may look for the database, in milliseconds. */
   readonly giveUpMs: number;
 }
@@ -295,12 +297,9 @@ export class ClusterWriter {
     this.#isMember = isMember;
   }
 
-  #rowOf({ body, first, end }: NonNullable<EvaluatedGroup["change"]>): LogRow {
+  #rowOf(change: NonNullable<EvaluatedGroup["change"]>): LogRow {
     const { node, logKey } = this.#options;
-    const { cluster, g, mac } = this.#place;
-    const row = { ...{ g: g + 1, node, incarnation: this.#incarnation, format: ROW_FORMAT, first }, ...end };
-    const whole = { ...row, body: encodeBody(body) };
-    return { ...whole, mac: rowMac(logKey, whole, { cluster, previous: mac }) };
+    return nextRow(logKey, { ...this.#place, node, incarnation: this.#incarnation }, change);
   }
 
   #applyOwn(row: LogRow, body: RowBody): void {
@@ -342,8 +341,9 @@ export class ClusterWriter {
     if (known !== undefined && !known.equals(mac)) throw diverged(g);
   }
 
-  #requireHead({ cluster, epoch, format }: LogHead): void {
+  #requireHead({ cluster, epoch, format, schemaVersion }: LogHead): void {
     requireKnownFormat(format);
+    requireKnownSchema(schemaVersion, this.#options.schemaVersion);
     if (cluster !== this.#place.cluster) throw diverged(this.#place.g);
     if (epoch !== this.#epoch)
       throw new AppError("conflict", { message: "the cluster's keys were changed: start this node with the new ones" });
@@ -380,4 +380,13 @@ function monotonicMs(): number {
 function requireKnownFormat(format: number): void {
   if (format > ROW_FORMAT)
     throw new AppError("conflict", { message: "the cluster was upgraded beyond this program: upgrade this node" });
+}
+
+function requireKnownSchema(stored: number, own: number): void {
+  if (stored === own) return;
+  const message =
+    stored > own
+      ? "the cluster's records were migrated for a newer program: upgrade this node"
+      : "the cluster's records are those of an older program: stop all nodes and run `proofwright cluster finalize` of this one";
+  throw new AppError("conflict", { message });
 }

@@ -158,6 +158,12 @@ export class LogDatabase {
     return added.length === 1;
   }
 
+  /** Says, while the head is held, which schema the records have, and ends the transaction. */
+  async migrateAndCommit(schemaVersion: number): Promise<void> {
+    await this.#query("UPDATE pw_head SET schema_version = $1 WHERE id = 1", [schemaVersion]);
+    await this.#query("COMMIT");
+  }
+
   /** Lets the head go. */
   async rollback(): Promise<void> {
     if (this.isConnected) await this.#query("ROLLBACK");

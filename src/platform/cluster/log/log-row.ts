@@ -81,6 +81,27 @@ export function rowMac(
     .digest();
 }
 
+/** Where a row goes, and whose it is. */
+export interface NextRowPlace {
+  readonly cluster: string;
+  /** The last row, and its code. */
+  readonly g: number;
+  readonly mac: Uint8Array;
+  /** UUIDs of the node that writes it, and of its process. */
+  readonly node: string;
+  readonly incarnation: string;
+}
+
+/** Returns the row that follows a place. */
+export function nextRow(
+  logKey: Uint8Array,
+  { cluster, g, mac, node, incarnation }: NextRowPlace,
+  { body, first, end }: { readonly body: RowBody; readonly first: number; readonly end: StoreEnd },
+): LogRow {
+  const whole = { g: g + 1, node, incarnation, format: ROW_FORMAT, first, ...end, body: encodeBody(body) };
+  return { ...whole, mac: rowMac(logKey, whole, { cluster, previous: mac }) };
+}
+
 /** Returns the code of the log's start, which row 1 continues. */
 export function startMac(logKey: Uint8Array, cluster: string, end: StoreEnd): Buffer {
   const start = { ...end, g: 0, node: NIL_UUID, incarnation: NIL_UUID, format: 0, first: 0, body: Buffer.alloc(0) };

@@ -41,6 +41,11 @@ export class OverlaySpace implements RecordSpace {
     this.#environment = environment;
   }
 
+  /** How many keys have changed. */
+  get size(): number {
+    return this.#changes.size;
+  }
+
   /** The last change of each key. */
   get changes(): readonly RecordChange[] {
     return [...this.#changes.values()];
