@@ -217,14 +217,14 @@ async function proofs(name: string, samples: number, report: Report): Promise<vo
   const { zkey } = await loadKey(circuit);
   const key = readProvingKey(zkey);
   const prepared = prepareWith(await loadPairing("wasm"), verifyingKeyOf(key));
-  report({
-    subject: "kernels",
-    id: "witness",
-    circuit: name,
-    unit: "ms",
-    peer: "circom's program",
-    ...(await sampleMs(circuit.makeWitness, { samples, warmups: 1 })),
-  });
+  for (const [peer, make] of [
+    ["proofwright", circuit.makeWitness],
+    ["circom's program", circuit.makePlainWitness],
+  ] as const)
+    report({
+      ...{ subject: "kernels", id: "witness", circuit: name, unit: "ms", peer },
+      ...(await sampleMs(make, { samples, warmups: 4 })),
+    });
   const row = { subject: "kernels", id: "prove", circuit: name, unit: "ms" } as const;
   for (const preferred of ["fma", "integer"] as const) {
     const resident = makeKeyResident(key, { workspaces: 1, preferred });

@@ -38,6 +38,7 @@ import type { WebhookParts } from "../platform/webhooks/create-webhooks.js";
 import { egressRules, openChain } from "./open-chain.js";
 import { openWebhooks } from "./open-webhooks.js";
 import { KernelForm } from "./kernel-form.js";
+import { WitnessRoutines } from "./witness-routines.js";
 import { openIdentity, type IdentityParts } from "./open-identity.js";
 import type { Platform } from "./open-platform.js";
 
@@ -74,8 +75,7 @@ export async function openAreas(platform: Platform): Promise<Areas> {
   const vault = await openVault(platform, { unsealed, turnOf: turnOfName });
   const sandbox = await openSandbox({ mode: config.sandbox }, { log });
   const tasks = new ProcessTasks({ sandbox });
-  const kernelForm = await KernelForm.open({ mode: config.kernels === "wasm" ? config.wide : "off" }, { tasks, log });
-  const pools = createPools(platform, kernelForm);
+  const { pools, kernelForm } = await openPools(platform, tasks);
   // Identity is built after the provers, who ask it only with requests.
   const requireTenant: RequireTenant = (...asked) => {
     requireTenantBy(identityParts.identity.services.access)(...asked);
@@ -186,8 +186,14 @@ async function openVault(
   return vault;
 }
 
-function createPools({ config, log }: Platform, kernelForm: KernelForm): ComputePools {
-  return new ComputePools(
+/** The threads that compute, after what they compute with was chosen. */
+async function openPools(
+  { config, log }: Platform,
+  tasks: ProcessTasks,
+): Promise<{ readonly pools: ComputePools; readonly kernelForm: KernelForm }> {
+  const kernelForm = await KernelForm.open({ mode: config.kernels === "wasm" ? config.wide : "off" }, { tasks, log });
+  const witnessRoutines = new WitnessRoutines({ mode: config.witness_routines }, { log });
+  const pools = new ComputePools(
     {
       proveThreads: config.prove_threads,
       proveHelpersMax: config.prove_helpers,
@@ -197,10 +203,12 @@ function createPools({ config, log }: Platform, kernelForm: KernelForm): Compute
       kernels: config.kernels,
       onProved: () => {
         kernelForm.tellDiscards();
+        witnessRoutines.tellEnd();
       },
     },
     { log },
   );
+  return { pools, kernelForm };
 }
 
 /** What compilations may take. */

@@ -8,6 +8,8 @@ import { readR1cs } from "./circuit/r1cs.js";
 import { findUnsatisfied } from "./circuit/satisfaction.js";
 import { readWitnessFile, WitnessFileError } from "./circuit/witness-file.js";
 import { checkUnnamedInputs } from "./circuit/unnamed-inputs.js";
+import { discardFasterRoutines } from "./circuit/routines/routine-use.js";
+import { WitnessPrograms } from "./circuit/routines/witness-programs.js";
 import { computeFromRuns, computeWitness } from "./circuit/witness.js";
 import { withoutUnknownNames } from "./closed/nameless-problems.js";
 import { openClosedInputs } from "./closed/open-inputs.js";
@@ -51,8 +53,7 @@ const provers = new LRUCache<string, KernelProver, { readonly system: ProofSyste
 onDroppedKey((id) => {
   provers.delete(id);
 });
-/** What this thread has compiled, by the hash of the program. */
-const witnessPrograms = new LRUCache<string, WebAssembly.Module>({ max: WITNESS_PROGRAMS_MAX });
+const witnessPrograms = new WitnessPrograms({ max: WITNESS_PROGRAMS_MAX });
 
 /**
  * Runs one task.
@@ -104,21 +105,34 @@ export async function runComputeTask(
 }
 
 async function prove(message: ProveMessage): Promise<TaskResult<ProveValue>> {
-  const { circuit } = message;
   const startedMs = performance.now();
   const computed = await witnessOf(message);
-  if (!computed.ok) return computed;
+  return computed.ok ? await proveWith(message, computed, startedMs) : computed;
+}
+
+/** Proves with a witness. Before anything else is blamed, the witness is computed by circom's own routines as well. */
+async function proveWith(
+  message: ProveMessage,
+  computed: Computed,
+  startedMs: number,
+): Promise<TaskResult<ProveValue>> {
+  const { circuit } = message;
   const { witness } = computed;
   const witnessMs = performance.now() - startedMs;
   const system = proofSystem(message.system);
   const malformed = formFailure(system, message, witness);
-  if (malformed !== undefined) return malformed;
+  if (malformed !== undefined) {
+    const sound = await otherWitness(computed);
+    return sound === undefined ? malformed : await proveWith(message, sound, startedMs);
+  }
   const publicCount = circuit.outputCount + circuit.publicInputCount;
   const publicSignals = publicSignalsOf({ curve: system.curve, publicCount }, witness);
   const first = proveOnKernels(message, witness);
   let { proof } = first;
   let proveMs = performance.now() - startedMs - witnessMs;
   if (proof === undefined || !(await isOwnProofValid({ ...message, backend: "wasm" }, proof, publicSignals))) {
+    const sound = await otherWitness(computed);
+    if (sound !== undefined) return await proveWith(message, sound, startedMs);
     // Proofs take far longer than this, and would fail as well where the caller is at fault.
     const unsatisfied = unsatisfiedFailure(message, witness);
     if (unsatisfied !== undefined) return unsatisfied;
@@ -154,25 +168,31 @@ async function verifierContract(message: VerifierContractMessage): Promise<TaskR
   return { ok: true, value: { source: await system.solidityVerifier(verifyingKey) } };
 }
 
+/** A witness, and how to compute it by circom's own routines where ours did. */
+interface Computed {
+  readonly ok: true;
+  readonly witness: Uint8Array;
+  readonly again?: () => Promise<Computed | TaskFailure>;
+}
+
 /** The witness of the caller's inputs, or the caller's own. */
-async function witnessOf(
-  message: ProveMessage,
-): Promise<{ readonly ok: true; readonly witness: Uint8Array } | TaskFailure> {
+async function witnessOf(message: ProveMessage): Promise<Computed | TaskFailure> {
   const { circuit, witnessFile } = message;
-  let witness: Uint8Array;
-  if (witnessFile === undefined) {
-    const computed = await computedWitness(message);
-    if (!computed.ok) return computed;
-    ({ witness } = computed);
-  } else {
-    try {
-      witness = readWitnessFile(witnessFile, circuit);
-    } catch (error) {
-      if (!(error instanceof WitnessFileError)) throw error;
-      return invalidWitness([{ message: error.message, code: "witness_invalid", path: "witness_file" }]);
-    }
+  if (witnessFile === undefined) return await computedWitness(message);
+  try {
+    return { ok: true, witness: readWitnessFile(witnessFile, circuit) };
+  } catch (error) {
+    if (!(error instanceof WitnessFileError)) throw error;
+    return invalidWitness([{ message: error.message, code: "witness_invalid", path: "witness_file" }]);
   }
-  return { ok: true, witness };
+}
+
+/** The witness that circom's own routines compute, where it is another one: then ours are used no more. */
+async function otherWitness({ witness, again }: Computed): Promise<Computed | undefined> {
+  const plain = await again?.();
+  if (plain?.ok !== true || Buffer.compare(plain.witness, witness) === 0) return undefined;
+  discardFasterRoutines();
+  return plain;
 }
 
 /** The witness that the circuit's program computes from the caller's inputs. */
@@ -181,20 +201,35 @@ async function computedWitness({
   inputs: given,
   closed,
   witnessProgram,
-}: ProveMessage): Promise<{ readonly ok: true; readonly witness: Uint8Array } | TaskFailure> {
+}: ProveMessage): Promise<Computed | TaskFailure> {
   const opened = closed === undefined ? ({ ok: true, inputs: given } as const) : await openClosedInputs(closed, given);
   if (!opened.ok) return opened;
   const { inputs } = opened;
   const shown = (problems: readonly InputProblem[]): readonly InputProblem[] =>
     closed?.encrypted === undefined ? problems : withoutUnknownNames(circuit, problems);
-  if (circuit.isUnnamed === true) {
-    const program = await witnessProgramOf(witnessProgram);
-    const named = checkUnnamedInputs(program, circuit, inputs);
-    return named.ok ? computeFromRuns(program, circuit, named.runs) : invalidWitness(shown(named.details));
-  }
+  if (circuit.isUnnamed === true)
+    return await onBothRoutines(witnessProgram, (program) => {
+      const named = checkUnnamedInputs(program, circuit, inputs);
+      return named.ok ? computeFromRuns(program, circuit, named.runs) : invalidWitness(shown(named.details));
+    });
   const checked = checkInputs(circuit, inputs);
   if (!checked.ok) return invalidWitness(shown(checked.details));
-  return computeWitness(await witnessProgramOf(witnessProgram), circuit, checked.values);
+  return await onBothRoutines(witnessProgram, (program) => computeWitness(program, circuit, checked.values));
+}
+
+/** Computes on our routines where the program takes them, and again on circom's own before inputs are refused. */
+async function onBothRoutines(
+  stored: SharedBytes,
+  compute: (program: WebAssembly.Module) => Computed | TaskFailure,
+): Promise<Computed | TaskFailure> {
+  const { module, isFaster } = await witnessPrograms.open(stored);
+  const computed = compute(module);
+  if (!isFaster) return computed;
+  const again = async (): Promise<Computed | TaskFailure> => compute(await witnessPrograms.openPlain(stored));
+  if (computed.ok) return { ...computed, again };
+  const plain = await again();
+  if (plain.ok) discardFasterRoutines();
+  return plain;
 }
 
 /**
@@ -287,15 +322,6 @@ function provingKeyOf({ system, provingKey }: ProveMessage): object {
 
 function proverOf(system: ProofSystemName, openKey: OpenKey): KernelProver {
   return provers.memo(openKey.id, { context: { system, openKey } });
-}
-
-async function witnessProgramOf(shared: SharedBytes): Promise<WebAssembly.Module> {
-  const compiled = witnessPrograms.get(shared.sha256);
-  if (compiled !== undefined) return compiled;
-  // WebAssembly takes no shared memory, so the program is copied.
-  const program = await WebAssembly.compile(viewOf(shared).slice());
-  witnessPrograms.set(shared.sha256, program);
-  return program;
 }
 
 function viewOf(shared: SharedBytes): Uint8Array {

@@ -72,6 +72,7 @@ export const SETTING_GROUPS: readonly { readonly title: string; readonly names: 
       "memory_mb",
       "kernels",
       "wide",
+      "witness_routines",
       "constraints_max",
       "ptau_dir",
       "ptau_upload_max_mb",

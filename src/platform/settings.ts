@@ -222,6 +222,14 @@ export const SETTINGS = {
     description:
       "whether the kernels prove on four lanes, which an experimental part of V8 makes 1.3 to 1.6 times as fast where the CPU has AVX2: `auto` does where this was tried (Node 24 and 26), `on` tries it with any Node, in a process of its own first, `off` never does",
   }),
+  witness_routines: setting({
+    env: "PROOFWRIGHT_WITNESS_ROUTINES",
+    flag: "witness-routines",
+    schema: Type.Union([Type.Literal("faster"), Type.Literal("circom")]),
+    default: "faster",
+    description:
+      "field routines of the programs that compute witnesses: `faster` puts this server's in place of circom's where they are known, `circom` runs the programs as circom made them",
+  }),
   constraints_max: setting({
     env: "PROOFWRIGHT_CONSTRAINTS_MAX",
     flag: "constraints-max",

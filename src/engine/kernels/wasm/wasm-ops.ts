@@ -47,7 +47,9 @@ export const i32 = {
   shrU: binary("i32", "i32", 0x76),
   eq: binary("i32", "i32", 0x46),
   ne: binary("i32", "i32", 0x47),
+  ltS: binary("i32", "i32", 0x48),
   ltU: binary("i32", "i32", 0x49),
+  gtS: binary("i32", "i32", 0x4a),
   gtU: binary("i32", "i32", 0x4b),
   eqz: unary("i32", "i32", 0x45),
   /** `a` when the condition is not 0, else `b`; both are evaluated. */
