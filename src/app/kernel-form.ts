@@ -9,6 +9,7 @@ import { randomNonZero } from "../engine/field/bytes.js";
 import { chooseWideForm, isTriedLine } from "../engine/kernels/wide/choose-form.js";
 import type { TrialAnswer, WideChoice, WideMode } from "../engine/kernels/wide/choose-form.js";
 import { WIDE_FLAG } from "../engine/kernels/wide/try-form.js";
+import type { KernelFinding } from "../engine/kernels/wide/try-form.js";
 import { WIDE_FORMS_KEY, useWideForms, wideDiscards } from "../engine/kernels/wide/wide-form.js";
 import { workerPath } from "../platform/files/package-root.js";
 import type { Log } from "../platform/log.js";
@@ -19,8 +20,10 @@ export interface KernelFormStatus {
   readonly form: "four_lanes" | "two_lanes";
   /** A clause. */
   readonly reason: string;
-  /** How many times as fast each kernel is on four lanes, of those that were tried and right. */
-  readonly speedups: Readonly<Record<string, number>>;
+  /** The kernels that run on four lanes, by curve. */
+  readonly four_lanes: Readonly<Record<string, string[]>>;
+  /** How many times as fast each kernel is on four lanes, of those that were tried and right, by curve. */
+  readonly speedups: Readonly<Record<string, Readonly<Record<string, number>>>>;
 }
 
 const run = promisify(execFile);
@@ -74,15 +77,12 @@ export class KernelForm {
   /** Returns what runs now. */
   get status(): KernelFormStatus {
     const { forms, reason, findings } = this.#choice;
-    const speedups = Object.fromEntries(
-      findings.flatMap(({ kernel, speedup }) =>
-        speedup === undefined ? [] : [[kernel, Math.floor(100 * speedup) / 100]],
-      ),
-    );
-    if (forms === undefined) return { form: "two_lanes", reason, speedups };
+    const speedups = speedupsOf(findings);
+    if (forms === undefined) return { form: "two_lanes", reason, four_lanes: {}, speedups };
     if (wideDiscards() > 0)
-      return { form: "two_lanes", reason: "a proof that was made on four lanes was wrong", speedups };
-    return { form: "four_lanes", reason, speedups };
+      return { form: "two_lanes", reason: "a proof that was made on four lanes was wrong", four_lanes: {}, speedups };
+    const wide = Object.fromEntries(forms.forms.map(({ curve, kernels }) => [curve, [...kernels]]));
+    return { form: "four_lanes", reason, four_lanes: wide, speedups };
   }
 
   /** How often the form was discarded because a proof was wrong: 0 or 1. */
@@ -98,6 +98,15 @@ export class KernelForm {
       "a proof that was made on four lanes was wrong and was made again on two, which all proofs run on from now on: report it with the versions of Node and the CPU, and set PROOFWRIGHT_WIDE=off until it is solved",
     );
   }
+}
+
+function speedupsOf(findings: readonly KernelFinding[]): KernelFormStatus["speedups"] {
+  const speedups: Record<string, Record<string, number>> = {};
+  for (const { curve, kernel, speedup } of findings) {
+    if (speedup === undefined) continue;
+    (speedups[curve] ??= {})[kernel] = Math.floor(100 * speedup) / 100;
+  }
+  return speedups;
 }
 
 async function hasFlag(): Promise<boolean> {

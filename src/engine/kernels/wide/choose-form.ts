@@ -1,8 +1,9 @@
-/** Decides whether this process takes the four-lane form of kernels, and says why. */
+/** Decides whether this process takes the four-lane forms of kernels, and says why. */
+import { BLS12_381 } from "../../curves/bls12-381.js";
 import { BN254 } from "../../curves/bn254.js";
 import { hasFusedMultiplyAdd } from "../wasm/features.js";
 import type { RandomBelow } from "./trial-memory.js";
-import { tryWideForm } from "./try-form.js";
+import { tryWideForms } from "./try-form.js";
 import type { FormFinding, KernelFinding } from "./try-form.js";
 import { newWideForms } from "./wide-form.js";
 import type { WideForms } from "./wide-form.js";
@@ -34,8 +35,11 @@ interface ChooseOptions {
   /** Does the same in a child process; resolves to why that failed, or to undefined. */
   readonly tryInChild: () => Promise<string | undefined>;
   /** For tests. */
-  readonly tryHere?: () => FormFinding;
+  readonly tryHere?: () => readonly FormFinding[];
 }
+
+/** Curves whose kernels have a four-lane form. */
+export const WIDE_CURVES = [BN254, BLS12_381] as const;
 
 /** Lines of Node whose V8 pairs the kernels, and the versions of them on which that was seen to be right. */
 const TRIED_LINES: ReadonlyMap<number, readonly string[]> = new Map([
@@ -49,7 +53,7 @@ export function isTriedLine(version: string): boolean {
 }
 
 /**
- * Chooses the form of this process. Takes some 0.4 s on the calling thread where the form is tried; no other
+ * Chooses the form of this process. Takes some 0.6 s on the calling thread where the form is tried; no other
  * WebAssembly may run in the process meanwhile (try-form.ts).
  */
 export async function chooseWideForm(options: ChooseOptions): Promise<WideChoice> {
@@ -64,16 +68,26 @@ export async function chooseWideForm(options: ChooseOptions): Promise<WideChoice
     const failure = await tryInChild();
     if (failure !== undefined) return twoLanes(`a trial of four lanes with Node ${version} failed: ${failure}`);
   }
-  return chosenOf((options.tryHere ?? (() => tryWideForm({ curve: BN254, ...options })))());
+  return chosenOf((options.tryHere ?? (() => tryWideForms({ curves: WIDE_CURVES, ...options })))());
 }
 
-/** What a finding decides: one wrong answer, and nothing of that compiler's is trusted. */
-export function chosenOf({ form, findings }: FormFinding): WideChoice {
-  const wrong = findings.filter(({ isRight }) => !isRight).map(({ kernel }) => kernel);
+/**
+ * What the findings of all curves decide: one wrong answer, and nothing of that compiler's is trusted; a slow kernel
+ * stays on two lanes alone.
+ */
+export function chosenOf(found: readonly FormFinding[]): WideChoice {
+  const findings = found.flatMap((each) => each.findings);
+  const wrong = findings.filter(({ isRight }) => !isRight).map(({ curve, kernel }) => `${kernel} of ${curve}`);
   if (wrong.length > 0)
     return { ...twoLanes(`this Node computed wrong answers on four lanes (${wrong.join(", ")})`), findings };
-  if (form.kernels.length === 0) return { ...twoLanes("four lanes are not faster on this CPU"), findings };
-  return { forms: newWideForms([form]), reason: "four lanes answered right and are faster", findings };
+  const forms = found.map(({ form }) => form).filter(({ kernels }) => kernels.length > 0);
+  if (forms.length === 0) return { ...twoLanes("four lanes are not faster on this CPU"), findings };
+  const faster = found.map(
+    ({ form: { curve, kernels }, findings: { length } }) =>
+      `${String(kernels.length)} of ${String(length)} kernels of ${curve}`,
+  );
+  const reason = `four lanes answered right and are faster in ${faster.join(", ")}`;
+  return { forms: newWideForms(forms), reason, findings };
 }
 
 function twoLanes(reason: string): WideChoice {
