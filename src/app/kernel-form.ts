@@ -80,22 +80,22 @@ export class KernelForm {
     const speedups = speedupsOf(findings);
     if (forms === undefined) return { form: "two_lanes", reason, four_lanes: {}, speedups };
     if (wideDiscards() > 0)
-      return { form: "two_lanes", reason: "a proof that was made on four lanes was wrong", four_lanes: {}, speedups };
+      return { form: "two_lanes", reason: "what was made on four lanes was wrong", four_lanes: {}, speedups };
     const wide = Object.fromEntries(forms.forms.map(({ curve, kernels }) => [curve, [...kernels]]));
     return { form: "four_lanes", reason, four_lanes: wide, speedups };
   }
 
-  /** How often the form was discarded because a proof was wrong: 0 or 1. */
+  /** How often the form was discarded because what was made with it was wrong: 0 or 1. */
   get discards(): number {
     return this.#choice.forms === undefined ? 0 : wideDiscards();
   }
 
-  /** Says once that a proof was wrong, after the proof; its thread has made it again by then. */
+  /** Says once that a proof or a key was wrong, after it; it has been made again by then. */
   tellDiscards(): void {
     if (this.discards <= this.#discardsTold) return;
     this.#discardsTold = this.discards;
     this.#log.error(
-      "a proof that was made on four lanes was wrong and was made again on two, which all proofs run on from now on: report it with the versions of Node and the CPU, and set PROOFWRIGHT_WIDE=off until it is solved",
+      "a proof or a key that was made on four lanes was wrong and was made again on two, which all run on from now on: report it with the versions of Node and the CPU, and set PROOFWRIGHT_WIDE=off until it is solved",
     );
   }
 }

@@ -38,12 +38,24 @@ class SpoiledField extends WideField {
 
 /** Returns a curve's wide module with transforms and products that are wrong in lane 3. */
 export function spoiledModule(curve: CurveParameters = BN254): WideModule {
-  return buildWideModule(curve, (prime) => new SpoiledField(prime, "pairs"));
+  return buildWideModule(curve, { scalars: new SpoiledField(curve.r, "pairs") });
 }
 
 /** Returns forms with that module. */
 export function spoiledForms(): WideForms {
   return formsOf(spoiledModule());
+}
+
+/** Stores what two lanes have computed at the places of each other. */
+class SwappedField extends WideField {
+  override store(...[f, addresses, offset, element]: Parameters<WideField["store"]>): void {
+    super.store(f, f.halves === 1 ? addresses : [1, 0, 2, 3].map((lane) => addresses[lane]!), offset, element);
+  }
+}
+
+/** Returns forms whose additions of points, all right points of their curve, stand at wrong places. */
+export function swappedForms(): WideForms {
+  return formsOf(buildWideModule(BN254, { base: new SwappedField(BN254.q, "interleaved") }));
 }
 
 function formsOf({ bytes }: WideModule, curve: CurveParameters = BN254): WideForms {

@@ -8,6 +8,7 @@ import { setFlagsFromString } from "node:v8";
 import type { CurveParameters } from "../../curves/curve-parameters.js";
 import { loadKernels, openKernels } from "../kernels.js";
 import { preparedProgram } from "../../prepared/prepared-programs.js";
+import { hasFusedMultiplyAdd } from "../wasm/features.js";
 import { optimise, speedup } from "./optimise-trials.js";
 import { TrialMemory } from "./trial-memory.js";
 import type { KernelCall, RandomBelow, WideTrial } from "./trial-memory.js";
@@ -16,8 +17,7 @@ import { buildWideModule, wideModuleName } from "./wide-module.js";
 import type { WideModule } from "./wide-module.js";
 import { wideTrials } from "./wide-trials.js";
 
-interface TryOptions {
-  readonly curves: readonly CurveParameters[];
+interface FormOptions {
   readonly random: RandomBelow;
   /** Milliseconds, such as `performance.now`. */
   readonly now: () => number;
@@ -25,6 +25,16 @@ interface TryOptions {
   readonly setFlag?: (flag: string) => void;
   /** The module to try in place of a curve's: for tests, which spoil a kernel. */
   readonly wideModuleOf?: (curve: CurveParameters) => WideModule;
+}
+
+interface TryOptions extends FormOptions {
+  readonly curves: readonly CurveParameters[];
+}
+
+/** Kernels of a curve by name. */
+interface CurveKernelNames {
+  readonly curve: CurveParameters;
+  readonly kernels: readonly string[];
 }
 
 /** What was found of one kernel. */
@@ -70,14 +80,11 @@ const SPEEDUP_MIN = 1.1;
  * thread.
  */
 export function tryWideForms(options: TryOptions): FormFinding[] {
-  const { setFlag = setFlagsFromString, now } = options;
-  const prepared = options.curves.map((curve) => prepareTrials(curve, options));
-  const wide = pairing(setFlag, () => {
-    const opened = prepared.map(openWide);
-    const calls = opened.flatMap(({ trials, onFour }) => trials.map((trial) => ({ trial, call: onFour })));
-    optimise(calls, { now, settledMs: WIDE_SETTLED_MS });
-    return opened;
-  });
+  const { now } = options;
+  const wide = openOptimised(
+    options.curves.map((curve) => prepareTrials(curve, options)),
+    options,
+  );
   const right = new Set(wide.flatMap(({ trials, onFour }) => trials.filter((trial) => isRight(trial, onFour))));
   // Loaded only now: kernels of two lanes must not be optimised while the flag is on.
   const both = wide.map((each) => ({ ...each, onTwo: openNarrow(each) }));
@@ -95,6 +102,33 @@ export function tryWideForms(options: TryOptions): FormFinding[] {
   });
 }
 
+/**
+ * Makes in this process what another process of the same machine and Node has found right and faster: compiles,
+ * optimises and checks the kernels, and times nothing. Undefined when one of them is wrong here.
+ */
+export function makeWideForm({ curve, kernels }: CurveKernelNames, options: FormOptions): WideForm | undefined {
+  // Asked first, for it lets older versions of Node compile the modules.
+  if (!hasFusedMultiplyAdd()) return undefined;
+  const prepared = prepareTrials(curve, options);
+  const trials = prepared.trials.filter(({ kernel }) => kernels.includes(kernel));
+  const [wide] = openOptimised([{ ...prepared, trials }], options);
+  if (wide?.trials.every((trial) => isRight(trial, wide.onFour)) !== true) return undefined;
+  return { curve: curve.name, module: wide.module, kernels };
+}
+
+/** Compiles the modules and has V8 pair their kernels' instructions. */
+function openOptimised(
+  prepared: readonly CurveTrials[],
+  { setFlag = setFlagsFromString, now }: FormOptions,
+): WideTrials[] {
+  return pairing(setFlag, () => {
+    const opened = prepared.map(openWide);
+    const calls = opened.flatMap(({ trials, onFour }) => trials.map((trial) => ({ trial, call: onFour })));
+    optimise(calls, { now, settledMs: WIDE_SETTLED_MS });
+    return opened;
+  });
+}
+
 /** Runs something while V8 pairs instructions of what it optimises. */
 function pairing<T>(setFlag: (flag: string) => void, run: () => T): T {
   setFlag(`--${WIDE_FLAG}`);
@@ -107,7 +141,7 @@ function pairing<T>(setFlag: (flag: string) => void, run: () => T): T {
 
 function prepareTrials(
   curve: CurveParameters,
-  { wideModuleOf = preparedWideModule, random }: Pick<TryOptions, "wideModuleOf" | "random">,
+  { wideModuleOf = preparedWideModule, random }: FormOptions,
 ): CurveTrials {
   const built = wideModuleOf(curve);
   const trialMemory = new TrialMemory();

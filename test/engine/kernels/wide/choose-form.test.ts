@@ -3,7 +3,7 @@ import { BLS12_381 } from "../../../../src/engine/curves/bls12-381.js";
 import { BN254 } from "../../../../src/engine/curves/bn254.js";
 import type { CurveParameters } from "../../../../src/engine/curves/curve-parameters.js";
 import { WIDE_CURVES, chooseWideForm, isTriedLine } from "../../../../src/engine/kernels/wide/choose-form.js";
-import { tryWideForms } from "../../../../src/engine/kernels/wide/try-form.js";
+import { makeWideForm, tryWideForms } from "../../../../src/engine/kernels/wide/try-form.js";
 import type { FormFinding } from "../../../../src/engine/kernels/wide/try-form.js";
 import { buildWideModule } from "../../../../src/engine/kernels/wide/wide-module.js";
 import { KERNEL_KINDS, bigBelow } from "../../../support/kernels.js";
@@ -120,5 +120,20 @@ describe.each(FUSED)("the choice of the form, %s, seed " + String(random.seed), 
     );
     const wrong = found[1]!.form.kernels.filter((kernel) => !right.includes(kernel));
     expect([found[1]!.form.curve, wrong]).toEqual([BLS12_381.name, []]);
+  });
+
+  it("makes what another process has found faster, and nothing of it when a kernel is wrong here", () => {
+    const options = {
+      random: (limit: bigint) => bigBelow(random, limit),
+      now: () => performance.now(),
+      setFlag: () => undefined,
+    };
+    const kernels = ["g1_add_batch", "fr_mul_blocks"];
+    const form = makeWideForm({ curve: BLS12_381, kernels }, options);
+    expect(form).toMatchObject({ curve: BLS12_381.name, kernels });
+    const spoiled = { ...options, wideModuleOf: spoiledModule };
+    expect(makeWideForm({ curve: BN254, kernels }, spoiled)).toBeUndefined();
+    // The kernels that it does not take are not tried.
+    expect(makeWideForm({ curve: BN254, kernels: ["g1_add_batch"] }, spoiled)).toBeDefined();
   });
 });
