@@ -6,7 +6,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { setEnvironmentData } from "node:worker_threads";
 import { randomNonZero } from "../engine/field/bytes.js";
-import { chooseWideForm, isTriedLine } from "../engine/kernels/wide/choose-form.js";
+import { chooseWideForm, isTriedHost } from "../engine/kernels/wide/choose-form.js";
 import type { TrialAnswer, WideChoice, WideMode } from "../engine/kernels/wide/choose-form.js";
 import { WIDE_FLAG } from "../engine/kernels/wide/try-form.js";
 import type { KernelFinding } from "../engine/kernels/wide/try-form.js";
@@ -27,6 +27,7 @@ export interface KernelFormStatus {
 }
 
 const run = promisify(execFile);
+const HOST = { version: process.versions.node, arch: process.arch };
 const MIB = 1024 ** 2;
 /** Text of all options of V8: 120 KB in Node 26. */
 const OPTIONS_BYTES_MAX = 4 * MIB;
@@ -68,7 +69,7 @@ export class KernelForm {
     const form = new KernelForm(choice, log);
     const { reason: state } = choice;
     if (choice.forms !== undefined) log.info("the proving kernels run on four lanes", { state });
-    else if (mode === "off" || (mode === "auto" && !isTriedLine(process.versions.node)))
+    else if (mode === "off" || (mode === "auto" && !isTriedHost(HOST)))
       log.debug("the proving kernels run on two lanes", () => ({ state }));
     else log.warn("the proving kernels run on two lanes", { state });
     return form;
@@ -117,7 +118,7 @@ async function hasFlag(): Promise<boolean> {
 async function choose(mode: WideMode, tasks: ProcessTasks): Promise<WideChoice> {
   return await chooseWideForm({
     mode,
-    version: process.versions.node,
+    host: HOST,
     random: (limit) => randomNonZero(limit + 1n) - 1n,
     now: () => performance.now(),
     tryInChild: async () => {

@@ -25,10 +25,17 @@ export interface TrialAnswer {
   readonly failure: string | undefined;
 }
 
-interface ChooseOptions {
-  readonly mode: WideMode;
+/** What runs the kernels. */
+export interface FormHost {
   /** Of Node, as `process.versions.node`. */
   readonly version: string;
+  /** Of the CPU, as `process.arch`. */
+  readonly arch: string;
+}
+
+interface ChooseOptions {
+  readonly mode: WideMode;
+  readonly host: FormHost;
   readonly random: RandomBelow;
   /** Milliseconds, such as `performance.now`. */
   readonly now: () => number;
@@ -47,9 +54,12 @@ const TRIED_LINES: ReadonlyMap<number, readonly string[]> = new Map([
   [26, ["26.10.0"]],
 ]);
 
-/** Whether `auto` takes the form on this version of Node, where the CPU allows it. */
-export function isTriedLine(version: string): boolean {
-  return TRIED_LINES.has(lineOf(version));
+/** V8 pairs instructions nowhere else. */
+const PAIRING_ARCH = "x64";
+
+/** Whether `auto` takes the form on such a host, where the CPU allows it. */
+export function isTriedHost({ version, arch }: FormHost): boolean {
+  return arch === PAIRING_ARCH && TRIED_LINES.has(lineOf(version));
 }
 
 /**
@@ -57,11 +67,13 @@ export function isTriedLine(version: string): boolean {
  * WebAssembly may run in the process meanwhile (try-form.ts).
  */
 export async function chooseWideForm(options: ChooseOptions): Promise<WideChoice> {
-  const { mode, version, tryInChild } = options;
+  const { mode, host, tryInChild } = options;
+  const { version, arch } = host;
   if (mode === "off") return twoLanes("four lanes are switched off");
+  if (mode === "auto" && arch !== PAIRING_ARCH) return twoLanes(`V8 has four lanes on ${PAIRING_ARCH} alone`);
   if (!hasFusedMultiplyAdd()) return twoLanes("this CPU or this Node has no fused multiply-add for WebAssembly");
   const tried = TRIED_LINES.get(lineOf(version));
-  if (mode === "auto" && tried === undefined)
+  if (mode === "auto" && !isTriedHost(host))
     return twoLanes(`four lanes were not tried with Node ${String(lineOf(version))}`);
   // The wrong version of V8 ends the process that tries.
   if (tried?.includes(version) !== true) {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { BLS12_381 } from "../../../../src/engine/curves/bls12-381.js";
 import { BN254 } from "../../../../src/engine/curves/bn254.js";
 import type { CurveParameters } from "../../../../src/engine/curves/curve-parameters.js";
-import { WIDE_CURVES, chooseWideForm, isTriedLine } from "../../../../src/engine/kernels/wide/choose-form.js";
+import { WIDE_CURVES, chooseWideForm, isTriedHost } from "../../../../src/engine/kernels/wide/choose-form.js";
 import { makeWideForm, tryWideForms } from "../../../../src/engine/kernels/wide/try-form.js";
 import type { FormFinding } from "../../../../src/engine/kernels/wide/try-form.js";
 import { buildWideModule } from "../../../../src/engine/kernels/wide/wide-module.js";
@@ -30,12 +30,12 @@ const GOOD = [finding(BN254, "g1_add_batch", 1.7), finding(BLS12_381, "g1_add_ba
 async function choice(
   mode: "auto" | "on" | "off",
   version: string,
-  { child = undefined as string | undefined, here = GOOD } = {},
+  { child = undefined as string | undefined, here = GOOD, arch = "x64" } = {},
 ): Promise<{ readonly wide: readonly string[]; readonly reason: string; readonly tried: readonly string[] }> {
   const tried: string[] = [];
   const { forms, reason } = await chooseWideForm({
     mode,
-    version,
+    host: { version, arch },
     random: (limit) => bigBelow(random, limit),
     now: () => 0,
     tryInChild: () => {
@@ -55,7 +55,13 @@ describe("the choice of the form", () => {
     expect(await choice("off", TRIED)).toMatchObject({ wide: [], tried: [] });
     for (const version of ["20.20.2", "22.23.0", "25.1.0", "28.0.0"])
       expect(await choice("auto", version)).toMatchObject({ wide: [], tried: [] });
-    expect(["24.21.0", "26.0.0"].map(isTriedLine)).toEqual([true, true]);
+    expect(await choice("auto", TRIED, { arch: "arm64" })).toMatchObject({
+      wide: [],
+      reason: "V8 has four lanes on x64 alone",
+      tried: [],
+    });
+    for (const version of ["24.21.0", "26.0.0"])
+      expect(["x64", "arm64"].map((arch) => isTriedHost({ version, arch }))).toEqual([true, false]);
   });
 });
 
