@@ -38,7 +38,7 @@ async function setUpCircuit(name: string, samples: number, report: Report): Prom
     }
   }
   for (const [peer, { whole, keyOnly }] of times) {
-    const note = peer === "proofwright" ? `${constraints}, ${await lanesNote()}` : constraints;
+    const note = peer === "proofwright" ? `${constraints}, by a server on ${await lanesNote()}` : constraints;
     report({ ...row, id: "setup", peer, ...summarize(keyOnly), note: `${note}, key only` });
     const withGates = "process start, self-test and gates included";
     report({ ...row, id: "setup-with-gates", peer, ...summarize(whole), note: withGates });
