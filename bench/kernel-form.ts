@@ -25,7 +25,7 @@ export async function lanesNote(): Promise<string> {
 async function choose(): Promise<WideChoice> {
   const choice = await chooseWideForm({
     mode: "auto",
-    version: process.versions.node,
+    host: { version: process.versions.node, arch: process.arch },
     random: (limit) => randomNonZero(limit + 1n) - 1n,
     now: () => performance.now(),
     tryInChild: () => Promise.resolve("the bench tries known versions only"),

@@ -5,8 +5,15 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { runFixedBaseJobs } from "../src/engine/groth16/fixed-base-work.js";
 import type { FixedBaseWork } from "../src/engine/groth16/fixed-base-work.js";
+import { useWideForms } from "../src/engine/kernels/wide/wide-form.js";
+import type { WideForms } from "../src/engine/kernels/wide/wide-form.js";
 
-const { work, threads } = workerData as { readonly work: FixedBaseWork; readonly threads: number };
+const { work, threads, forms } = workerData as {
+  readonly work: FixedBaseWork;
+  readonly threads: number;
+  readonly forms: WideForms | undefined;
+};
+useWideForms(forms);
 runFixedBaseJobs(work, threads, () => {
   parentPort?.postMessage("done");
 });

@@ -15,6 +15,7 @@ import { prepareWith, verifyGroth16 } from "../../src/engine/groth16/verify.js";
 import { ResidentProver } from "../../src/engine/kernels/groth16/resident-prover.js";
 import { makeKeyResident, proveResident } from "../../src/engine/kernels/groth16/resident-proving.js";
 import { loadCircuit, wtnsFile } from "../circuits.js";
+import { chooseForm, lanesNote } from "../kernel-form.js";
 import { sampleMs } from "../sample.js";
 import type { BenchSubject, Report } from "../subject.js";
 
@@ -28,6 +29,7 @@ export const subject: BenchSubject = {
   name: "bls",
   title: "Groth16 on BLS12-381, one thread, witness given",
   run: async (report, { quick }) => {
+    await chooseForm();
     for (const [name, samples] of quick ? CIRCUITS.slice(0, 1) : CIRCUITS)
       await measure(name, quick ? 3 : samples, report);
   },
@@ -47,7 +49,7 @@ async function measure(name: string, samples: number, report: Report): Promise<v
   const options = { samples, warmups: Math.min(2, samples) };
   const row = { subject: "bls", circuit: name, unit: "ms" } as const;
   const proved = await sampleMs(() => Promise.resolve(prove()), options);
-  const note = `${String(circuit.r1cs.constraintCount)} constraints`;
+  const note = `${String(circuit.r1cs.constraintCount)} constraints, ${await lanesNote()}`;
   report({ ...row, id: "prove", peer: "proofwright", ...proved, note });
   const verify = (): Promise<boolean> => Promise.resolve(verifyGroth16(prepared, proof, signals));
   const many = { samples: 10 * samples, warmups: 10 };

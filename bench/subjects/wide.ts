@@ -3,7 +3,10 @@
  * both. Says why where this Node and CPU have no four lanes.
  */
 import { randomBytes } from "node:crypto";
+import { BLS12_381 } from "../../src/engine/curves/bls12-381.js";
+import { BN254 } from "../../src/engine/curves/bn254.js";
 import { generatorCoordinates } from "../../src/engine/curves/curve-parameters.js";
+import type { CurveParameters } from "../../src/engine/curves/curve-parameters.js";
 import { readProvingKey } from "../../src/engine/groth16/proving-key.js";
 import { ResidentProver } from "../../src/engine/kernels/groth16/resident-prover.js";
 import { makeKeyResident } from "../../src/engine/kernels/groth16/resident-proving.js";
@@ -22,15 +25,49 @@ import type { BenchRow, BenchSubject, Report } from "../subject.js";
 
 type Row = Pick<BenchRow, "id" | "circuit" | "unit">;
 
-const CIRCUITS = {
-  quick: ["merkle_membership"],
-  full: ["merkle_membership", "sha256_preimage", "sha256_1536"],
-} as const;
-const SUMS = {
-  quick: [["g1", 14] as const],
-  full: [["g1", 14] as const, ["g1", 16] as const, ["g2", 12] as const, ["g2", 14] as const],
-} as const;
-const TRANSFORM_LOGS = { quick: [14], full: [14, 17] } as const;
+/** What is measured of a curve. */
+interface Plan {
+  readonly curve: CurveParameters;
+  readonly quick: Extent;
+  readonly full: Extent;
+}
+
+interface Extent {
+  readonly circuits: readonly string[];
+  readonly sums: readonly (readonly ["g1" | "g2", number])[];
+  readonly transformLogs: readonly number[];
+}
+
+/** The inputs of `merkle_20` satisfy it over every field, those of `merkle_membership` do not. */
+const PLANS: readonly Plan[] = [
+  {
+    curve: BN254,
+    quick: { circuits: ["merkle_membership"], sums: [["g1", 14]], transformLogs: [14] },
+    full: {
+      circuits: ["merkle_membership", "sha256_preimage", "sha256_1536"],
+      sums: [
+        ["g1", 14],
+        ["g1", 16],
+        ["g2", 12],
+        ["g2", 14],
+      ],
+      transformLogs: [14, 17],
+    },
+  },
+  {
+    curve: BLS12_381,
+    quick: { circuits: ["merkle_20"], sums: [["g1", 14]], transformLogs: [14] },
+    full: {
+      circuits: ["merkle_20", "sha256_preimage"],
+      sums: [
+        ["g1", 14],
+        ["g1", 16],
+        ["g2", 14],
+      ],
+      transformLogs: [17],
+    },
+  },
+];
 const PAGE_BYTES = 65_536;
 /** Calls before any is timed, of each form: V8 optimises what is called often. */
 const WARMUPS = 4;
@@ -44,17 +81,38 @@ export const subject: BenchSubject = {
       report({ subject: "wide", id: "lanes", peer: "proofwright", unit: "count", median: 2, samples: 1, note: reason });
       return;
     }
-    const note = findings.map(({ kernel, speedup }) => `${kernel} ${(speedup ?? 0).toFixed(2)}`).join(", ");
-    report({ subject: "wide", id: "lanes", peer: "proofwright", unit: "count", median: 4, samples: 1, note });
+    for (const { curve } of PLANS) {
+      const speedups = findings.filter((finding) => finding.curve === curve.name);
+      const note = speedups.map(({ kernel, speedup }) => `${kernel} ${(speedup ?? 0).toFixed(2)}`).join(", ");
+      const id = rowId("lanes", curve);
+      const median = forms.forms.some((form) => form.curve === curve.name) ? 4 : 2;
+      report({ subject: "wide", id, peer: "proofwright", unit: "count", median, samples: 1, note });
+    }
     const [size, samples] = quick ? (["quick", 5] as const) : (["full", 15] as const);
-    for (const [group, log] of SUMS[size]) sums(group, log, samples, report);
-    for (const log of TRANSFORM_LOGS[size]) transforms(log, samples, report);
-    for (const name of CIRCUITS[size]) await proofs(name, samples, report);
+    for (const { curve, ...extents } of PLANS) {
+      const { circuits, sums, transformLogs } = extents[size];
+      const bench = { curve, samples, report };
+      for (const [group, log] of sums) measureSums(group, log, bench);
+      for (const log of transformLogs) measureTransforms(log, bench);
+      for (const name of circuits) await measureProofs(name, bench);
+    }
   },
 };
 
+interface CurveBench {
+  readonly curve: CurveParameters;
+  readonly samples: number;
+  readonly report: Report;
+}
+
+/** The name of a row says which curve it is on where that is not BN254. */
+function rowId(id: string, curve: CurveParameters): string {
+  return curve === BN254 ? id : `${id}_${curve.name}`;
+}
+
 /** Runs something in both forms by turns; gives wall time, and processor time of the process. */
-function inTurn(row: Row, samples: number, report: Report, action: () => void): void {
+function inTurn(row: Row, { curve, samples, report }: CurveBench, action: () => void): void {
+  const id = rowId(row.id, curve);
   const times = {
     four: { wall: [] as number[], cpu: [] as number[] },
     two: { wall: [] as number[], cpu: [] as number[] },
@@ -74,18 +132,19 @@ function inTurn(row: Row, samples: number, report: Report, action: () => void): 
     ["proofwright, four lanes", times.four],
     ["two lanes", times.two],
   ] as const) {
-    report({ subject: "wide", ...row, peer, ...summarize(wall) });
-    report({ subject: "wide", ...row, id: `${row.id}_cpu`, peer, ...summarize(cpu) });
+    report({ subject: "wide", ...row, id, peer, ...summarize(wall) });
+    report({ subject: "wide", ...row, id: `${id}_cpu`, peer, ...summarize(cpu) });
   }
 }
 
-function sums(group: "g1" | "g2", log: number, samples: number, report: Report): void {
+function measureSums(group: "g1" | "g2", log: number, bench: CurveBench): void {
+  const { curve } = bench;
   const count = 2 ** log;
-  const rawBytes = group === "g1" ? 64 : 128;
-  const sizing = loadKernels({ pages: 1 });
+  const rawBytes = (group === "g1" ? 2 : 4) * curve.fqBytes;
+  const sizing = loadKernels({ curve, pages: 1 });
   const bytes = msmWorkspaceBytes(sizing, group, count) + count * (sizing[group].pointBytes + rawBytes + 64);
   const pages = Math.ceil((bytes + (192 << 20)) / PAGE_BYTES);
-  const kernels = loadKernels({ pages, isChecked: true });
+  const kernels = loadKernels({ curve, pages, isChecked: true });
   const arena = new Arena(KERNEL_RESERVED_BYTES, pages * PAGE_BYTES);
   const { pointBytes } = kernels[group];
   const [points, scalars, target] = [count * pointBytes, 32 * count, pointBytes].map((each) => arena.take(each)) as [
@@ -95,7 +154,7 @@ function sums(group: "g1" | "g2", log: number, samples: number, report: Report):
   ];
   arena.scoped(() => {
     const generator = arena.take(pointBytes);
-    kernels.writePoint(generator, generatorCoordinates(kernels.curve, group), arena.take(256));
+    kernels.writePoint(generator, generatorCoordinates(kernels.curve, group), arena.take(4 * curve.fqBytes));
     const raw = new Uint8Array(count * rawBytes);
     new FixedBase(kernels, group, arena, { point: generator, expectedCount: count }).multiply(
       randomScalars(count),
@@ -103,19 +162,20 @@ function sums(group: "g1" | "g2", log: number, samples: number, report: Report):
     );
     const address = arena.take(raw.length);
     kernels.bytes(address, raw.length).set(raw);
-    kernels.call("fq_import_foreign", points, address, raw.length / 32);
+    kernels.call("fq_import_foreign", points, address, raw.length / curve.fqBytes);
   });
   kernels.bytes(scalars, 32 * count).set(randomScalars(count));
   const msm = new Msm(kernels, group, arena);
-  inTurn({ id: `msm_${group}_2^${String(log)}`, unit: "ms" }, samples, report, () => {
+  inTurn({ id: `msm_${group}_2^${String(log)}`, unit: "ms" }, bench, () => {
     msm.run({ points, scalars, indices: 0, count }, target);
   });
 }
 
-function transforms(log: number, samples: number, report: Report): void {
+function measureTransforms(log: number, bench: CurveBench): void {
+  const { curve } = bench;
   const count = 2 ** log;
   const pages = Math.ceil((4 * count * 48 + (2 << 20)) / PAGE_BYTES);
-  const kernels = loadKernels({ pages, isChecked: true });
+  const kernels = loadKernels({ curve, pages, isChecked: true });
   const arena = new Arena(KERNEL_RESERVED_BYTES, pages * PAGE_BYTES);
   const [tables, data] = [0, 0].map(() => arena.take(vectorBytes(kernels, log))) as [number, number];
   writeDomainTables(kernels, log, { target: tables, scratch: arena.take(512) });
@@ -123,13 +183,13 @@ function transforms(log: number, samples: number, report: Report): void {
   kernels.bytes(raw, 32 * count).set(randomScalars(count));
   kernels.call("fr_import_raw", data, raw, count);
   const domain = new Domain(kernels, log, tables);
-  inTurn({ id: `ntt_2^${String(log)}`, unit: "ms" }, samples, report, () => {
+  inTurn({ id: `ntt_2^${String(log)}`, unit: "ms" }, bench, () => {
     domain.forward(data);
   });
 }
 
-async function proofs(name: string, samples: number, report: Report): Promise<void> {
-  const circuit = await loadCircuit(name);
+async function measureProofs(name: string, bench: CurveBench): Promise<void> {
+  const circuit = await loadCircuit(name, bench.curve);
   const { zkey } = await loadKey(circuit);
   const prover = new ResidentProver(makeKeyResident(readProvingKey(zkey), { workspaces: 1 }));
   const blinding = { r: 1n, s: 1n };
@@ -138,7 +198,7 @@ async function proofs(name: string, samples: number, report: Report): Promise<vo
     onTwoLanes(() => prover.prove(circuit.witness, blinding)),
   ];
   if (four.proof.c?.[0] !== two.proof.c?.[0]) throw new Error(`${name}: the proofs on four and two lanes differ`);
-  inTurn({ id: "prove", circuit: name, unit: "ms" }, samples, report, () => {
+  inTurn({ id: "prove", circuit: name, unit: "ms" }, bench, () => {
     prover.prove(circuit.witness, blinding);
   });
 }

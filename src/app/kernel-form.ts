@@ -6,9 +6,10 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { setEnvironmentData } from "node:worker_threads";
 import { randomNonZero } from "../engine/field/bytes.js";
-import { chooseWideForm, isTriedLine } from "../engine/kernels/wide/choose-form.js";
+import { chooseWideForm, isTriedHost } from "../engine/kernels/wide/choose-form.js";
 import type { TrialAnswer, WideChoice, WideMode } from "../engine/kernels/wide/choose-form.js";
 import { WIDE_FLAG } from "../engine/kernels/wide/try-form.js";
+import type { KernelFinding } from "../engine/kernels/wide/try-form.js";
 import { WIDE_FORMS_KEY, useWideForms, wideDiscards } from "../engine/kernels/wide/wide-form.js";
 import { workerPath } from "../platform/files/package-root.js";
 import type { Log } from "../platform/log.js";
@@ -19,11 +20,14 @@ export interface KernelFormStatus {
   readonly form: "four_lanes" | "two_lanes";
   /** A clause. */
   readonly reason: string;
-  /** How many times as fast each kernel is on four lanes, of those that were tried and right. */
-  readonly speedups: Readonly<Record<string, number>>;
+  /** The kernels that run on four lanes, by curve. */
+  readonly four_lanes: Readonly<Record<string, string[]>>;
+  /** How many times as fast each kernel is on four lanes, of those that were tried and right, by curve. */
+  readonly speedups: Readonly<Record<string, Readonly<Record<string, number>>>>;
 }
 
 const run = promisify(execFile);
+const HOST = { version: process.versions.node, arch: process.arch };
 const MIB = 1024 ** 2;
 /** Text of all options of V8: 120 KB in Node 26. */
 const OPTIONS_BYTES_MAX = 4 * MIB;
@@ -65,7 +69,7 @@ export class KernelForm {
     const form = new KernelForm(choice, log);
     const { reason: state } = choice;
     if (choice.forms !== undefined) log.info("the proving kernels run on four lanes", { state });
-    else if (mode === "off" || (mode === "auto" && !isTriedLine(process.versions.node)))
+    else if (mode === "off" || (mode === "auto" && !isTriedHost(HOST)))
       log.debug("the proving kernels run on two lanes", () => ({ state }));
     else log.warn("the proving kernels run on two lanes", { state });
     return form;
@@ -74,30 +78,36 @@ export class KernelForm {
   /** Returns what runs now. */
   get status(): KernelFormStatus {
     const { forms, reason, findings } = this.#choice;
-    const speedups = Object.fromEntries(
-      findings.flatMap(({ kernel, speedup }) =>
-        speedup === undefined ? [] : [[kernel, Math.floor(100 * speedup) / 100]],
-      ),
-    );
-    if (forms === undefined) return { form: "two_lanes", reason, speedups };
+    const speedups = speedupsOf(findings);
+    if (forms === undefined) return { form: "two_lanes", reason, four_lanes: {}, speedups };
     if (wideDiscards() > 0)
-      return { form: "two_lanes", reason: "a proof that was made on four lanes was wrong", speedups };
-    return { form: "four_lanes", reason, speedups };
+      return { form: "two_lanes", reason: "what was made on four lanes was wrong", four_lanes: {}, speedups };
+    const wide = Object.fromEntries(forms.forms.map(({ curve, kernels }) => [curve, [...kernels]]));
+    return { form: "four_lanes", reason, four_lanes: wide, speedups };
   }
 
-  /** How often the form was discarded because a proof was wrong: 0 or 1. */
+  /** How often the form was discarded because what was made with it was wrong: 0 or 1. */
   get discards(): number {
     return this.#choice.forms === undefined ? 0 : wideDiscards();
   }
 
-  /** Says once that a proof was wrong, after the proof; its thread has made it again by then. */
+  /** Says once that a proof or a key was wrong, after it; it has been made again by then. */
   tellDiscards(): void {
     if (this.discards <= this.#discardsTold) return;
     this.#discardsTold = this.discards;
     this.#log.error(
-      "a proof that was made on four lanes was wrong and was made again on two, which all proofs run on from now on: report it with the versions of Node and the CPU, and set PROOFWRIGHT_WIDE=off until it is solved",
+      "a proof or a key that was made on four lanes was wrong and was made again on two, which all run on from now on: report it with the versions of Node and the CPU, and set PROOFWRIGHT_WIDE=off until it is solved",
     );
   }
+}
+
+function speedupsOf(findings: readonly KernelFinding[]): KernelFormStatus["speedups"] {
+  const speedups: Record<string, Record<string, number>> = {};
+  for (const { curve, kernel, speedup } of findings) {
+    if (speedup === undefined) continue;
+    (speedups[curve] ??= {})[kernel] = Math.floor(100 * speedup) / 100;
+  }
+  return speedups;
 }
 
 async function hasFlag(): Promise<boolean> {
@@ -108,7 +118,7 @@ async function hasFlag(): Promise<boolean> {
 async function choose(mode: WideMode, tasks: ProcessTasks): Promise<WideChoice> {
   return await chooseWideForm({
     mode,
-    version: process.versions.node,
+    host: HOST,
     random: (limit) => randomNonZero(limit + 1n) - 1n,
     now: () => performance.now(),
     tryInChild: async () => {

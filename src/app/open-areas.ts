@@ -201,7 +201,7 @@ async function openPools(
       proveQueueLengthMax: config.prove_queue,
       interactiveQueueLengthMax: INTERACTIVE_QUEUE_MAX,
       kernels: config.kernels,
-      onProved: () => {
+      onComputed: () => {
         kernelForm.tellDiscards();
         witnessRoutines.tellEnd();
       },

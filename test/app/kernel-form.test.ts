@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
+import { WIDE_CURVES } from "../../src/engine/kernels/wide/choose-form.js";
 import { hasFusedMultiplyAdd } from "../../src/engine/kernels/wasm/features.js";
 import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
 import { WIDE_KERNELS } from "../support/wide.js";
@@ -12,9 +13,10 @@ interface Answer {
   readonly status: {
     readonly form: string;
     readonly reason: string;
-    readonly speedups: Readonly<Record<string, number>>;
+    readonly four_lanes: Readonly<Record<string, readonly string[]>>;
+    readonly speedups: Readonly<Record<string, Readonly<Record<string, number>>>>;
   };
-  readonly inThread: { readonly isWideOn: boolean; readonly kernels: readonly string[] };
+  readonly inThread: { readonly isWideOn: boolean; readonly kernels: Readonly<Record<string, readonly string[]>> };
   readonly lines: readonly { readonly level: string; readonly message: string; readonly state?: string }[];
 }
 
@@ -39,16 +41,19 @@ describe("the form of the kernels", () => {
     const { status, inThread, lines } = await choose("auto");
     expect(status.form).toBe(shouldBeWide ? "four_lanes" : "two_lanes");
     expect(inThread.isWideOn).toBe(shouldBeWide);
-    expect(Object.keys(status.speedups)).toEqual(shouldBeWide ? [...WIDE_KERNELS] : []);
-    expect(inThread.kernels.length > 0).toBe(shouldBeWide);
+    const tried = Object.entries(status.speedups).map(([curve, kernels]) => [curve, Object.keys(kernels)]);
+    const all = WIDE_CURVES.map(({ name }) => [name, [...WIDE_KERNELS]]);
+    expect(tried).toEqual(shouldBeWide ? all : []);
+    expect(inThread.kernels).toEqual(status.four_lanes);
+    expect(Object.keys(status.four_lanes)).toEqual(shouldBeWide ? WIDE_CURVES.map(({ name }) => name) : []);
     const said = shouldBeWide ? [{ level: "info", message: expect.stringContaining("four lanes") as string }] : [];
     expect(lines).toMatchObject(said);
   });
 
   it("is two lanes where four are switched off, without a word", async () => {
     expect(await choose("off")).toEqual({
-      status: { form: "two_lanes", reason: "four lanes are switched off", speedups: {} },
-      inThread: { isWideOn: false, kernels: [] },
+      status: { form: "two_lanes", reason: "four lanes are switched off", four_lanes: {}, speedups: {} },
+      inThread: { isWideOn: false, kernels: {} },
       lines: [],
     });
   });

@@ -20,5 +20,7 @@ if (isMainThread) {
   process.stdout.write(JSON.stringify({ status, inThread, lines }));
 } else {
   useWideForms(getEnvironmentData(WIDE_FORMS_KEY));
-  parentPort.postMessage({ isWideOn: isWideOn(), kernels: getEnvironmentData(WIDE_FORMS_KEY)?.forms[0].kernels ?? [] });
+  const forms = getEnvironmentData(WIDE_FORMS_KEY)?.forms ?? [];
+  const kernels = Object.fromEntries(forms.map(({ curve, kernels }) => [curve, kernels]));
+  parentPort.postMessage({ isWideOn: isWideOn(), kernels });
 }

@@ -1,5 +1,6 @@
 /** Four-lane forms of the kernels for tests that need no speed: right ones, and ones that are wrong in one lane. */
 import { BN254 } from "../../src/engine/curves/bn254.js";
+import type { CurveParameters } from "../../src/engine/curves/curve-parameters.js";
 import { WideField } from "../../src/engine/kernels/field/wide-field.js";
 import { hasFusedMultiplyAdd } from "../../src/engine/kernels/wasm/features.js";
 import { v128 } from "../../src/engine/kernels/wasm/wasm-ops.js";
@@ -20,10 +21,10 @@ export const WIDE_KERNELS = [
   "fr_mul_blocks",
 ] as const;
 
-/** Returns BN254's kernels on four lanes, as they are on every machine that has fused multiply-add. */
-export function soundForms(): WideForms | undefined {
+/** Returns a curve's kernels on four lanes, as they are on every machine that has fused multiply-add. */
+export function soundForms(curve: CurveParameters = BN254): WideForms | undefined {
   if (!hasFusedMultiplyAdd()) return undefined;
-  return formsOf(buildWideModule(BN254).bytes, WIDE_KERNELS);
+  return formsOf(buildWideModule(curve), curve);
 }
 
 /** Writes the second limb of lane 3 over the first limb of it, as a compiler might that takes the wrong register. */
@@ -35,16 +36,28 @@ class SpoiledField extends WideField {
   }
 }
 
-/** Returns the wide module with transforms and products that are wrong in lane 3. */
-export function spoiledModule(): WideModule {
-  return buildWideModule(BN254, (prime) => new SpoiledField(prime, "pairs"));
+/** Returns a curve's wide module with transforms and products that are wrong in lane 3. */
+export function spoiledModule(curve: CurveParameters = BN254): WideModule {
+  return buildWideModule(curve, { scalars: new SpoiledField(curve.r, "pairs") });
 }
 
 /** Returns forms with that module. */
 export function spoiledForms(): WideForms {
-  return formsOf(spoiledModule().bytes, WIDE_KERNELS);
+  return formsOf(spoiledModule());
 }
 
-function formsOf(bytes: Uint8Array<ArrayBuffer>, kernels: readonly string[]): WideForms {
-  return newWideForms([{ curve: BN254.name, module: new WebAssembly.Module(bytes), kernels }]);
+/** Stores what two lanes have computed at the places of each other. */
+class SwappedField extends WideField {
+  override store(...[f, addresses, offset, element]: Parameters<WideField["store"]>): void {
+    super.store(f, f.halves === 1 ? addresses : [1, 0, 2, 3].map((lane) => addresses[lane]!), offset, element);
+  }
+}
+
+/** Returns forms whose additions of points, all right points of their curve, stand at wrong places. */
+export function swappedForms(): WideForms {
+  return formsOf(buildWideModule(BN254, { base: new SwappedField(BN254.q, "interleaved") }));
+}
+
+function formsOf({ bytes }: WideModule, curve: CurveParameters = BN254): WideForms {
+  return newWideForms([{ curve: curve.name, module: new WebAssembly.Module(bytes), kernels: WIDE_KERNELS }]);
 }

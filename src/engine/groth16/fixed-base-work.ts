@@ -29,6 +29,8 @@ export interface FixedBaseWork {
   readonly output: SharedArrayBuffer;
   /** One 32-bit counter: the next job to take. */
   readonly next: SharedArrayBuffer;
+  /** Whether the caller checks the points before they are used (`KernelOptions.isChecked`). */
+  readonly isChecked?: boolean;
 }
 
 /** Runs all jobs, on one thread or several; calls `onJob` after each job. */
@@ -57,7 +59,7 @@ export function cutIntoJobs(run: FixedBaseJob, curve: CurveParameters): FixedBas
 export function runFixedBaseJobs(work: FixedBaseWork, threads: number, onJob: () => void): void {
   const next = new Int32Array(work.next);
   const curve = curveNamed(work.curve);
-  const tables = new Tables(curve, work.jobs, threads);
+  const tables = new Tables(curve, work, threads);
   try {
     for (let i = Atomics.add(next, 0, 1); i < work.jobs.length; i = Atomics.add(next, 0, 1)) {
       const job = work.jobs[i];
@@ -83,7 +85,7 @@ class Tables {
   readonly #expected: Readonly<Record<FixedBaseJob["group"], number>>;
   readonly #tables: { G1?: FixedBase; G2?: FixedBase } = {};
 
-  constructor(curve: CurveParameters, jobs: readonly FixedBaseJob[], threads: number) {
+  constructor(curve: CurveParameters, { jobs, isChecked = false }: FixedBaseWork, threads: number) {
     const expected = (group: FixedBaseJob["group"]): number =>
       Math.ceil(jobs.reduce((sum, job) => (job.group === group ? sum + job.count : sum), 0) / threads);
     this.#expected = { G1: expected("G1"), G2: expected("G2") };
@@ -93,7 +95,7 @@ class Tables {
       fixedBaseBytes(sizing, "g1", this.#expected.G1) +
       fixedBaseBytes(sizing, "g2", this.#expected.G2);
     const pages = Math.ceil(bytes / WASM_PAGE_BYTES);
-    this.#kernels = loadKernels({ curve, pages });
+    this.#kernels = loadKernels({ curve, pages, isChecked });
     this.#arena = new Arena(KERNEL_RESERVED_BYTES, pages * WASM_PAGE_BYTES);
   }
 

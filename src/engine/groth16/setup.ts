@@ -79,7 +79,14 @@ export async function setupGroth16(r1cs: R1cs, options: SetupOptions = {}): Prom
     const jobs = planJobs(curve, r1cs, frame);
     let done = 0;
     await (options.execute ?? runInline)(
-      { curve: curve.name, jobs, scalars: secret, output: frame.buffer, next: new SharedArrayBuffer(4) },
+      {
+        curve: curve.name,
+        jobs,
+        scalars: secret,
+        output: frame.buffer,
+        next: new SharedArrayBuffer(4),
+        isChecked: true,
+      },
       () => {
         done += 1;
         report(PROGRESS.scalars + (PROGRESS.points - PROGRESS.scalars) * (done / jobs.length));

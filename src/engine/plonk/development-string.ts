@@ -48,7 +48,7 @@ export async function makeDevelopmentString(
     fillScalars(new Uint8Array(secret), { tau, power, curve });
     const jobs = cutIntoJobs({ group: "G1", scalarsAt: 0, outputAt: 0, count: 2 * count }, curve);
     let done = 0;
-    const work = { curve: curve.name, jobs, scalars: secret, output, next: new SharedArrayBuffer(4) };
+    const work = { curve: curve.name, jobs, scalars: secret, output, next: new SharedArrayBuffer(4), isChecked: true };
     await (options.execute ?? runInline)(work, () => {
       done += 1;
       report((POINTS_SHARE * done) / jobs.length);

@@ -17,9 +17,9 @@ export async function writePrograms(folder: string): Promise<void> {
   const write = (name: string, program: object): void => {
     writeFileSync(join(folder, name), serialize(program));
   };
-  write(wideModuleName(BN254), buildWideModule(BN254));
   for (const curve of [BN254, BLS12_381]) {
     write(curveProgramName(curve.name), await emitCurveProgram(curve.name));
+    write(wideModuleName(curve), buildWideModule(curve));
     // A machine without fused multiply-add may run what another has built.
     for (const kind of ["fma", "integer"] as const) {
       write(kernelModuleName(curve, kind), buildKernelModule(curve, kind));

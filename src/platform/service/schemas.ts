@@ -31,8 +31,11 @@ const KernelStatus = Type.Object(
   {
     form: Type.Union([Type.Literal("four_lanes"), Type.Literal("two_lanes")]),
     reason: Type.String({ description: "why this form runs" }),
-    speedups: Type.Record(Type.String(), Type.Number(), {
-      description: "how many times as fast each kernel was on four lanes as on two, when the server started",
+    four_lanes: Type.Record(Type.String(), Type.Array(Type.String()), {
+      description: "the kernels that run on four lanes, by curve",
+    }),
+    speedups: Type.Record(Type.String(), Type.Record(Type.String(), Type.Number()), {
+      description: "how many times as fast each kernel of a curve was on four lanes as on two, when the server started",
     }),
   },
   { description: "the form of the proving kernels; only for tokens with the permission sudo" },

@@ -38,8 +38,8 @@ interface ComputePoolsOptions {
   readonly proveHelpersMax?: number;
   /** How long one owner's proofs may keep more than their share of the threads while another owner's wait. */
   readonly giveWayMs?: number;
-  /** Called after every proof, whatever came of it. */
-  readonly onProved?: () => void;
+  /** Called after every proof and every setup, whatever came of it. */
+  readonly onComputed?: () => void;
   /** What `warm` loads. The WebAssembly kernels unless given. */
   readonly kernels?: PairingBackend;
   /** Compiled worker entry; the server's own by default. */
@@ -77,7 +77,7 @@ export class ComputePools {
   /** Teams with helpers, with the id of the key that they prove with. */
   readonly #teams = new Map<SharedArrayBuffer, string>();
   readonly #keyPlaces: KeyPlaces;
-  readonly #onProved: (() => void) | undefined;
+  readonly #onComputed: (() => void) | undefined;
   readonly #kernels: PairingBackend;
   readonly #log: Log;
   #warming: Promise<void> | undefined;
@@ -86,7 +86,7 @@ export class ComputePools {
   constructor(options: ComputePoolsOptions, dependencies: { log: Log }) {
     const entry = options.entry ?? workerPath("compute.worker");
     this.#helpersMax = options.proveHelpersMax ?? 0;
-    this.#onProved = options.onProved;
+    this.#onComputed = options.onComputed;
     this.#kernels = options.kernels ?? "wasm";
     this.#log = dependencies.log;
     this.#keyPlaces = new KeyPlaces({ threads: options.proveThreads, queueLengthMax: options.proveQueueLengthMax });
@@ -149,8 +149,13 @@ export class ComputePools {
     try {
       return await this.#keyPlaces.run(openKey, options, async () => await this.#proveInTeam(message, options));
     } finally {
-      this.#onProved?.();
+      this.#onComputed?.();
     }
+  }
+
+  /** To be called after a setup, which runs in a process of its own. */
+  tellSetUp(): void {
+    this.#onComputed?.();
   }
 
   async #proveInTeam(message: ProveMessage, options: ProveOptions): Promise<TaskResult<ProveValue>> {

@@ -262,6 +262,7 @@ export class PooledCompute implements ProverCompute {
       async () =>
         await setupInProcess(this.#tasks, { ...input, ...domain }, { limits: given.limits, ...runOf(options) }),
     );
+    this.#pools.tellSetUp();
     if (!outcome.ok) return this.#stepFailure("setup", outcome, options);
     const key = outcome.value;
     if (!key.ok && key.code === "memory_required") return { ok: false, domainPower: key.domainPower };
@@ -295,6 +296,7 @@ export class PooledCompute implements ProverCompute {
       { bytes, what, ...turnOf(options) },
       async () => await makeReferenceStringInProcess(this.#tasks, input, { limits, ...runOf(options) }),
     );
+    this.#pools.tellSetUp();
     return made.ok ? made : this.#stepFailure("reference string", made, options);
   }
 

@@ -2,6 +2,9 @@
  * Makes a key, or a reference string for development, in a process of its own that ends afterwards, so that the
  * trapdoor cannot outlive it. Only faults of the server are failures; an unsuitable circuit is part of the result.
  */
+import type { CurveName } from "../../engine/curves/curve-parameters.js";
+import { discardWideForms, isWideOn, wideFormOf } from "../../engine/kernels/wide/wide-form.js";
+import { PROOF_SYSTEMS } from "../../engine/proof-systems/names.js";
 import type { MakeKeyResult } from "../../engine/proof-systems/proof-system.js";
 import { workerPath } from "../../platform/files/package-root.js";
 import type { ReferenceStringInput, SetupInput } from "./compute.js";
@@ -52,19 +55,37 @@ interface SetupTaskOptions {
   readonly onProgress?: (share: number) => void;
 }
 
+/** What is to be made. */
+export type SetupTask = SetupInput | { readonly referenceString: ReferenceStringInput };
+
 /** What the process is asked for. */
-export type SetupRequest = SetupInput | { readonly referenceString: ReferenceStringInput };
+export type SetupRequest = SetupTask & {
+  /** The kernels of the curve that this server runs on four lanes; the process may do so too. */
+  readonly wideKernels?: readonly string[];
+};
+
+/** A key, or the file of a reference string. */
+export type SetupMade = MakeKeyResult | Uint8Array;
+
+/** What the process answers. */
+export interface SetupAnswer<Made extends SetupMade = SetupMade> {
+  readonly result: Made;
+  /** Whether the process has the four-lane form of kernels. */
+  readonly isWide: boolean;
+  /** It was made on four lanes first and failed its check; on two it does not. */
+  readonly isWideWrong: boolean;
+}
 
 /**
  * Runs the setup, and the gates that belong to it, on the bytes of an R1CS file. Rejects only when the server's own
- * temporary folder fails.
+ * temporary folder fails. A key that was wrong on four lanes ends the form for this process.
  */
 export async function setupInProcess(
   tasks: ProcessTasks,
   input: SetupInput,
   options: SetupTaskOptions = {},
 ): Promise<ProcessTaskResult<MakeKeyResult>> {
-  return await run<MakeKeyResult>(tasks, input, options);
+  return await run<MakeKeyResult>(tasks, { task: input, curve: PROOF_SYSTEMS[input.system].curve }, options);
 }
 
 /** Makes the file of a reference string; rejects as `setupInProcess`. */
@@ -73,19 +94,23 @@ export async function makeReferenceStringInProcess(
   referenceString: ReferenceStringInput,
   options: SetupTaskOptions = {},
 ): Promise<ProcessTaskResult<Uint8Array>> {
-  return await run<Uint8Array>(tasks, { referenceString }, options);
+  return await run<Uint8Array>(tasks, { task: { referenceString }, curve: referenceString.curve }, options);
 }
 
-async function run<Answer>(
+async function run<Made extends SetupMade>(
   tasks: ProcessTasks,
-  request: SetupRequest,
+  { task, curve }: { readonly task: SetupTask; readonly curve: CurveName },
   options: SetupTaskOptions,
-): Promise<ProcessTaskResult<Answer>> {
-  return await tasks.run<SetupRequest, Answer>({
-    entry: workerPath("setup.process"),
-    request,
-    limits: options.limits ?? SETUP_PROCESS_LIMITS,
-    ...(options.signal === undefined ? {} : { signal: options.signal }),
-    ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),
-  });
+): Promise<ProcessTaskResult<Made>> {
+  const { limits = SETUP_PROCESS_LIMITS, ...rest } = options;
+  const runOne = async (request: SetupRequest): Promise<ProcessTaskResult<SetupAnswer<Made>>> =>
+    await tasks.run({ entry: workerPath("setup.process"), request, limits, ...rest });
+  const wideKernels = isWideOn() ? wideFormOf(curve)?.kernels : undefined;
+  let outcome = await runOne(wideKernels === undefined ? task : { ...task, wideKernels });
+  // V8 ends a process whose instructions it cannot pair.
+  if (!outcome.ok && outcome.code === "crashed" && wideKernels !== undefined) outcome = await runOne(task);
+  if (!outcome.ok) return outcome;
+  const { result, isWideWrong } = outcome.value;
+  if (isWideWrong) discardWideForms();
+  return { ok: true, value: result };
 }

@@ -3,12 +3,14 @@ import { join } from "node:path";
 import { deserialize } from "node:v8";
 import { describe, expect, it } from "vitest";
 import { curveProgramName, emitCurveProgram } from "../../../src/engine/backends/snarkjs.js";
+import { BLS12_381 } from "../../../src/engine/curves/bls12-381.js";
 import { BN254 } from "../../../src/engine/curves/bn254.js";
 import { buildKernelModule, kernelModuleName } from "../../../src/engine/kernels/kernel-module.js";
 import { PAIRING_PAGES } from "../../../src/engine/kernels/pairing/pairing-memory.js";
 import { buildPairingModule, pairingModuleName } from "../../../src/engine/kernels/pairing/pairing-module.js";
 import { pairingPlanOf } from "../../../src/engine/kernels/pairing/pairing-plan.js";
 import { buildPoseidonModule, poseidonModuleName } from "../../../src/engine/kernels/poseidon/poseidon-module.js";
+import { buildWideModule, wideModuleName } from "../../../src/engine/kernels/wide/wide-module.js";
 import { preparedProgram } from "../../../src/engine/prepared/prepared-programs.js";
 import { PACKAGE_ROOT } from "../../../src/platform/files/package-root.js";
 
@@ -33,6 +35,8 @@ describe("prepared programs", () => {
       () => buildPairingModule(pairingPlanOf(BN254), { kind: "fma", pagesMax: PAIRING_PAGES }),
     ],
     [poseidonModuleName(BN254, "fma"), () => buildPoseidonModule(BN254, "fma")],
+    [wideModuleName(BN254), () => buildWideModule(BN254)],
+    [wideModuleName(BLS12_381), () => buildWideModule(BLS12_381)],
     [curveProgramName("BN254"), async () => await emitCurveProgram("BN254")],
   ])("%s is what this code emits, layout and all", async (name, emit) => {
     const prepared: unknown = deserialize(readFileSync(join(PREPARED, folders[0]!, name)));

@@ -34,7 +34,7 @@ beforeAll(async () => {
         sandbox: { mode: "require", missing: ["network"] },
         work: () => WORK,
         cluster: () => CLUSTER,
-        kernels: () => ({ form: "two_lanes", reason: "four lanes are switched off", speedups: {} }),
+        kernels: () => ({ form: "two_lanes", reason: "four lanes are switched off", four_lanes: {}, speedups: {} }),
         isOperator: (token) =>
           token === "forged" ? Promise.reject(new Error("unauthorized")) : Promise.resolve(token === "operator"),
       },
@@ -68,7 +68,7 @@ describe("the service's own routes", () => {
         missing: [{ limit: "network", consequence: "a compiler can open network connections" }],
       },
       work: WORK,
-      kernels: { form: "two_lanes", reason: "four lanes are switched off", speedups: {} },
+      kernels: { form: "two_lanes", reason: "four lanes are switched off", four_lanes: {}, speedups: {} },
       cluster: CLUSTER,
     });
     for (const token of ["user", "forged"]) expect(await statusFor(token)).toEqual(open);

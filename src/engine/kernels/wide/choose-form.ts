@@ -1,8 +1,9 @@
-/** Decides whether this process takes the four-lane form of kernels, and says why. */
+/** Decides whether this process takes the four-lane forms of kernels, and says why. */
+import { BLS12_381 } from "../../curves/bls12-381.js";
 import { BN254 } from "../../curves/bn254.js";
 import { hasFusedMultiplyAdd } from "../wasm/features.js";
 import type { RandomBelow } from "./trial-memory.js";
-import { tryWideForm } from "./try-form.js";
+import { tryWideForms } from "./try-form.js";
 import type { FormFinding, KernelFinding } from "./try-form.js";
 import { newWideForms } from "./wide-form.js";
 import type { WideForms } from "./wide-form.js";
@@ -24,18 +25,28 @@ export interface TrialAnswer {
   readonly failure: string | undefined;
 }
 
-interface ChooseOptions {
-  readonly mode: WideMode;
+/** What runs the kernels. */
+export interface FormHost {
   /** Of Node, as `process.versions.node`. */
   readonly version: string;
+  /** Of the CPU, as `process.arch`. */
+  readonly arch: string;
+}
+
+interface ChooseOptions {
+  readonly mode: WideMode;
+  readonly host: FormHost;
   readonly random: RandomBelow;
   /** Milliseconds, such as `performance.now`. */
   readonly now: () => number;
   /** Does the same in a child process; resolves to why that failed, or to undefined. */
   readonly tryInChild: () => Promise<string | undefined>;
   /** For tests. */
-  readonly tryHere?: () => FormFinding;
+  readonly tryHere?: () => readonly FormFinding[];
 }
+
+/** Curves whose kernels have a four-lane form. */
+export const WIDE_CURVES = [BN254, BLS12_381] as const;
 
 /** Lines of Node whose V8 pairs the kernels, and the versions of them on which that was seen to be right. */
 const TRIED_LINES: ReadonlyMap<number, readonly string[]> = new Map([
@@ -43,37 +54,52 @@ const TRIED_LINES: ReadonlyMap<number, readonly string[]> = new Map([
   [26, ["26.10.0"]],
 ]);
 
-/** Whether `auto` takes the form on this version of Node, where the CPU allows it. */
-export function isTriedLine(version: string): boolean {
-  return TRIED_LINES.has(lineOf(version));
+/** V8 pairs instructions nowhere else. */
+const PAIRING_ARCH = "x64";
+
+/** Whether `auto` takes the form on such a host, where the CPU allows it. */
+export function isTriedHost({ version, arch }: FormHost): boolean {
+  return arch === PAIRING_ARCH && TRIED_LINES.has(lineOf(version));
 }
 
 /**
- * Chooses the form of this process. Takes some 0.4 s on the calling thread where the form is tried; no other
+ * Chooses the form of this process. Takes some 0.6 s on the calling thread where the form is tried; no other
  * WebAssembly may run in the process meanwhile (try-form.ts).
  */
 export async function chooseWideForm(options: ChooseOptions): Promise<WideChoice> {
-  const { mode, version, tryInChild } = options;
+  const { mode, host, tryInChild } = options;
+  const { version, arch } = host;
   if (mode === "off") return twoLanes("four lanes are switched off");
+  if (mode === "auto" && arch !== PAIRING_ARCH) return twoLanes(`V8 has four lanes on ${PAIRING_ARCH} alone`);
   if (!hasFusedMultiplyAdd()) return twoLanes("this CPU or this Node has no fused multiply-add for WebAssembly");
   const tried = TRIED_LINES.get(lineOf(version));
-  if (mode === "auto" && tried === undefined)
+  if (mode === "auto" && !isTriedHost(host))
     return twoLanes(`four lanes were not tried with Node ${String(lineOf(version))}`);
   // The wrong version of V8 ends the process that tries.
   if (tried?.includes(version) !== true) {
     const failure = await tryInChild();
     if (failure !== undefined) return twoLanes(`a trial of four lanes with Node ${version} failed: ${failure}`);
   }
-  return chosenOf((options.tryHere ?? (() => tryWideForm({ curve: BN254, ...options })))());
+  return chosenOf((options.tryHere ?? (() => tryWideForms({ curves: WIDE_CURVES, ...options })))());
 }
 
-/** What a finding decides: one wrong answer, and nothing of that compiler's is trusted. */
-export function chosenOf({ form, findings }: FormFinding): WideChoice {
-  const wrong = findings.filter(({ isRight }) => !isRight).map(({ kernel }) => kernel);
+/**
+ * What the findings of all curves decide: one wrong answer, and nothing of that compiler's is trusted; a slow kernel
+ * stays on two lanes alone.
+ */
+export function chosenOf(found: readonly FormFinding[]): WideChoice {
+  const findings = found.flatMap((each) => each.findings);
+  const wrong = findings.filter(({ isRight }) => !isRight).map(({ curve, kernel }) => `${kernel} of ${curve}`);
   if (wrong.length > 0)
     return { ...twoLanes(`this Node computed wrong answers on four lanes (${wrong.join(", ")})`), findings };
-  if (form.kernels.length === 0) return { ...twoLanes("four lanes are not faster on this CPU"), findings };
-  return { forms: newWideForms([form]), reason: "four lanes answered right and are faster", findings };
+  const forms = found.map(({ form }) => form).filter(({ kernels }) => kernels.length > 0);
+  if (forms.length === 0) return { ...twoLanes("four lanes are not faster on this CPU"), findings };
+  const faster = found.map(
+    ({ form: { curve, kernels }, findings: { length } }) =>
+      `${String(kernels.length)} of ${String(length)} kernels of ${curve}`,
+  );
+  const reason = `four lanes answered right and are faster in ${faster.join(", ")}`;
+  return { forms: newWideForms(forms), reason, findings };
 }
 
 function twoLanes(reason: string): WideChoice {

@@ -1,13 +1,15 @@
 /**
- * Finds out whether the four-lane form of a curve's kernels is right and faster here. V8 pairs 128-bit instructions
- * while its flag is on, in whatever it optimises then: so the flag is on only while the wide module is called until it
- * is optimised, and nothing else of WebAssembly may run in the process meanwhile. Code that was optimised stays as it
- * is, and threads that are given the module have it at once.
+ * Finds out whether the four-lane forms of curves' kernels are right and faster here. V8 pairs 128-bit instructions
+ * while its flag is on, in whatever it optimises then: so the flag is on only while the wide modules are called until
+ * they are optimised, once for all curves, and nothing else of WebAssembly may run in the process meanwhile. Code that
+ * was optimised stays as it is, and threads that are given the modules have it at once.
  */
 import { setFlagsFromString } from "node:v8";
 import type { CurveParameters } from "../../curves/curve-parameters.js";
 import { loadKernels, openKernels } from "../kernels.js";
 import { preparedProgram } from "../../prepared/prepared-programs.js";
+import { hasFusedMultiplyAdd } from "../wasm/features.js";
+import { optimise, speedup } from "./optimise-trials.js";
 import { TrialMemory } from "./trial-memory.js";
 import type { KernelCall, RandomBelow, WideTrial } from "./trial-memory.js";
 import type { WideForm } from "./wide-form.js";
@@ -15,75 +17,116 @@ import { buildWideModule, wideModuleName } from "./wide-module.js";
 import type { WideModule } from "./wide-module.js";
 import { wideTrials } from "./wide-trials.js";
 
-interface TryOptions {
-  readonly curve: CurveParameters;
+interface FormOptions {
   readonly random: RandomBelow;
   /** Milliseconds, such as `performance.now`. */
   readonly now: () => number;
   /** Sets a flag of V8, given as on the command line; for the process, unless given. */
   readonly setFlag?: (flag: string) => void;
-  /** The module to try in place of the curve's: for tests, which spoil a kernel. */
-  readonly wideModule?: WideModule;
+  /** The module to try in place of a curve's: for tests, which spoil a kernel. */
+  readonly wideModuleOf?: (curve: CurveParameters) => WideModule;
+}
+
+interface TryOptions extends FormOptions {
+  readonly curves: readonly CurveParameters[];
+}
+
+/** Kernels of a curve by name. */
+interface CurveKernelNames {
+  readonly curve: CurveParameters;
+  readonly kernels: readonly string[];
 }
 
 /** What was found of one kernel. */
 export interface KernelFinding {
+  readonly curve: string;
   readonly kernel: string;
   readonly isRight: boolean;
   /** How many times as fast four lanes are as two; undefined where they are not right. */
   readonly speedup: number | undefined;
 }
 
+/** What was found of a curve's kernels. */
 export interface FormFinding {
   readonly form: WideForm;
   readonly findings: readonly KernelFinding[];
 }
 
+/** The trials of a curve, on a memory of their own. */
+interface CurveTrials {
+  readonly curve: CurveParameters;
+  readonly built: WideModule;
+  readonly memory: WebAssembly.Memory;
+  readonly trials: readonly WideTrial[];
+}
+
+/** The same with the kernels to try. */
+interface WideTrials extends CurveTrials {
+  readonly module: WebAssembly.Module;
+  readonly onFour: KernelCall;
+}
+
 /** The flag of V8. */
 export const WIDE_FLAG = "experimental-wasm-revectorize";
-/** Code of the first tier takes at least twice as long as optimised code. */
-const OPTIMISED_RATIO = 1.6;
-/** Calls that must have been so much faster: one alone may be luck. */
-const FAST_CALLS = 3;
 /** Wide kernels that V8 has not optimised after so long without progress, as under load, show themselves slow. */
 const WIDE_SETTLED_MS = 1000;
 /** Kernels of two lanes call their products, which become fast one by one: no ratio tells that the last one has. */
 const NARROW_SETTLED_MS = 100;
-/** Progress is a call that takes so much less than any before. */
-const PROGRESS_RATIO = 0.9;
-/** Calls of each form that are timed, in turn; the fastest counts. */
-const TIMED_CALLS = 30;
 /** Less is not worth leaving the code that has been there for years. */
 const SPEEDUP_MIN = 1.1;
 
-/** Compiles, optimises, checks and times the four-lane kernels of a curve. Takes a second, on the calling thread. */
-export function tryWideForm(options: TryOptions): FormFinding {
-  const { curve, setFlag = setFlagsFromString } = options;
-  const built = options.wideModule ?? preparedWideModule(curve);
-  const trialMemory = new TrialMemory();
-  const { memory } = trialMemory;
-  const trials = wideTrials(trialMemory, { curve, module: built }, options.random);
-  const { module, call } = pairing(setFlag, () => {
-    const compiled = new WebAssembly.Module(built.bytes);
-    const calling = callOf(compiled, memory);
-    optimise(trials, calling, { now: options.now, settledMs: WIDE_SETTLED_MS });
-    return { module: compiled, call: calling };
-  });
-  const right = new Set(trials.filter((trial) => isRight(trial, call)).map(({ kernel }) => kernel));
+/**
+ * Compiles, optimises, checks and times the four-lane kernels of curves; each curve's take some 0.3 s, on the calling
+ * thread.
+ */
+export function tryWideForms(options: TryOptions): FormFinding[] {
+  const { now } = options;
+  const wide = openOptimised(
+    options.curves.map((curve) => prepareTrials(curve, options)),
+    options,
+  );
+  const right = new Set(wide.flatMap(({ trials, onFour }) => trials.filter((trial) => isRight(trial, onFour))));
   // Loaded only now: kernels of two lanes must not be optimised while the flag is on.
-  loadKernels({ memory, curve });
-  const narrow = openKernels(memory, { curve });
-  const onTwo: KernelCall = (kernel, ...args) => {
-    narrow.call(kernel, ...args);
-  };
-  optimise(trials, onTwo, { now: options.now, settledMs: NARROW_SETTLED_MS });
-  const findings = trials.map((trial) => ({
-    kernel: trial.kernel,
-    isRight: right.has(trial.kernel),
-    speedup: right.has(trial.kernel) ? speedup(trial, { call, onTwo }, options.now) : undefined,
-  }));
-  const kernels = findings.filter((finding) => (finding.speedup ?? 0) >= SPEEDUP_MIN).map(({ kernel }) => kernel);
-  return { form: { curve: curve.name, module, kernels }, findings };
+  const both = wide.map((each) => ({ ...each, onTwo: openNarrow(each) }));
+  const calls = both.flatMap(({ trials, onTwo }) => trials.map((trial) => ({ trial, call: onTwo })));
+  optimise(calls, { now, settledMs: NARROW_SETTLED_MS });
+  return both.map(({ curve, module, trials, onFour, onTwo }) => {
+    const findings = trials.map((trial) => ({
+      curve: curve.name,
+      kernel: trial.kernel,
+      isRight: right.has(trial),
+      speedup: right.has(trial) ? speedup(trial, { fast: onFour, slow: onTwo }, now) : undefined,
+    }));
+    const kernels = findings.filter((finding) => (finding.speedup ?? 0) >= SPEEDUP_MIN).map(({ kernel }) => kernel);
+    return { form: { curve: curve.name, module, kernels }, findings };
+  });
+}
+
+/**
+ * Makes in this process what another process of the same machine and Node has found right and faster: compiles,
+ * optimises and checks the kernels, and times nothing. Undefined when one of them is wrong here.
+ */
+export function makeWideForm({ curve, kernels }: CurveKernelNames, options: FormOptions): WideForm | undefined {
+  // Asked first, for it lets older versions of Node compile the modules.
+  if (!hasFusedMultiplyAdd()) return undefined;
+  const prepared = prepareTrials(curve, options);
+  const trials = prepared.trials.filter(({ kernel }) => kernels.includes(kernel));
+  const [wide] = openOptimised([{ ...prepared, trials }], options);
+  if (wide?.trials.every((trial) => isRight(trial, wide.onFour)) !== true) return undefined;
+  return { curve: curve.name, module: wide.module, kernels };
+}
+
+/** Compiles the modules and has V8 pair their kernels' instructions. */
+function openOptimised(
+  prepared: readonly CurveTrials[],
+  { setFlag = setFlagsFromString, now }: FormOptions,
+): WideTrials[] {
+  return pairing(setFlag, () => {
+    const opened = prepared.map(openWide);
+    const calls = opened.flatMap(({ trials, onFour }) => trials.map((trial) => ({ trial, call: onFour })));
+    optimise(calls, { now, settledMs: WIDE_SETTLED_MS });
+    return opened;
+  });
 }
 
 /** Runs something while V8 pairs instructions of what it optimises. */
@@ -96,50 +139,38 @@ function pairing<T>(setFlag: (flag: string) => void, run: () => T): T {
   }
 }
 
+function prepareTrials(
+  curve: CurveParameters,
+  { wideModuleOf = preparedWideModule, random }: FormOptions,
+): CurveTrials {
+  const built = wideModuleOf(curve);
+  const trialMemory = new TrialMemory();
+  const trials = wideTrials(trialMemory, { curve, module: built }, random);
+  return { curve, built, memory: trialMemory.memory, trials };
+}
+
 function preparedWideModule(curve: CurveParameters): WideModule {
   return (preparedProgram(wideModuleName(curve)) as WideModule | undefined) ?? buildWideModule(curve);
 }
 
-function callOf(module: WebAssembly.Module, memory: WebAssembly.Memory): KernelCall {
-  const exports = new WebAssembly.Instance(module, { env: { memory } }).exports as Record<
-    string,
-    KernelCall | undefined
-  >;
-  return (kernel, ...args) => {
-    const found = exports[kernel] as ((...args: readonly number[]) => void) | undefined;
+function openWide(trials: CurveTrials): WideTrials {
+  const module = new WebAssembly.Module(trials.built.bytes);
+  const { exports } = new WebAssembly.Instance(module, { env: { memory: trials.memory } });
+  const kernels = exports as Record<string, KernelCall | undefined>;
+  const onFour: KernelCall = (kernel, ...args) => {
+    const found = kernels[kernel] as ((...args: readonly number[]) => void) | undefined;
     if (found === undefined) throw new TypeError(`there is no kernel ${kernel}`);
     found(...args);
   };
+  return { ...trials, module, onFour };
 }
 
-/**
- * Calls the kernels in turn, so that V8 compiles one while the others run, until each has become faster, or none has
- * for a while.
- */
-function optimise(trials: readonly WideTrial[], call: KernelCall, { now, settledMs }: OptimiseOptions): void {
-  let left = trials.map((trial) => {
-    trial.prepare();
-    // The first call compiles for the first tier.
-    trial.run(call);
-    const slowMs = Math.min(timeOf(trial, call, now), timeOf(trial, call, now));
-    return { trial, slowMs, bestMs: slowMs, fastCalls: 0 };
-  });
-  let progressMs = now();
-  while (left.length > 0 && now() - progressMs < settledMs) {
-    for (const each of left) {
-      const ms = timeOf(each.trial, call, now);
-      if (ms * OPTIMISED_RATIO < each.slowMs) each.fastCalls += 1;
-      if (ms >= each.bestMs * PROGRESS_RATIO) continue;
-      each.bestMs = ms;
-      progressMs = now();
-    }
-    left = left.filter(({ fastCalls }) => fastCalls < FAST_CALLS);
-  }
-}
-
-interface OptimiseOptions {
-  readonly now: () => number;
-  readonly settledMs: number;
+function openNarrow({ curve, memory }: CurveTrials): KernelCall {
+  loadKernels({ memory, curve });
+  const narrow = openKernels(memory, { curve });
+  return (kernel, ...args) => {
+    narrow.call(kernel, ...args);
+  };
 }
 
 function isRight(trial: WideTrial, call: KernelCall): boolean {
@@ -151,24 +182,4 @@ function isRight(trial: WideTrial, call: KernelCall): boolean {
     throw error;
   }
   return trial.isRight();
-}
-
-function speedup(
-  trial: WideTrial,
-  { call, onTwo }: { readonly call: KernelCall; readonly onTwo: KernelCall },
-  now: () => number,
-): number {
-  trial.prepare();
-  let [four, two] = [Infinity, Infinity];
-  for (let i = 0; i < TIMED_CALLS; i += 1) {
-    two = Math.min(two, timeOf(trial, onTwo, now));
-    four = Math.min(four, timeOf(trial, call, now));
-  }
-  return two / four;
-}
-
-function timeOf(trial: WideTrial, call: KernelCall, now: () => number): number {
-  const startedMs = now();
-  trial.run(call);
-  return now() - startedMs;
 }

@@ -30,26 +30,26 @@ export function wideModuleName(curve: CurveParameters): string {
   return `wide-${curve.name}`;
 }
 
+/** The fields of the additions and of the transforms. */
+interface WideFields {
+  readonly base: WideField;
+  readonly scalars: WideField;
+}
+
 /**
  * Generates the module of a curve.
- * @param scalarField of the transforms, in place of the sound one: for tests
+ * @param fields in place of the sound ones: for tests
  */
-export function buildWideModule(
-  curve: CurveParameters,
-  scalarField: (prime: bigint) => WideField = (prime) => new WideField(prime, "pairs"),
-): WideModule {
+export function buildWideModule(curve: CurveParameters, fields: Partial<WideFields> = {}): WideModule {
+  const { base = new WideField(curve.q, "interleaved"), scalars = new WideField(curve.r, "pairs") } = fields;
   const module = new ModuleBuilder();
-  const [wide, half, narrow] = [
-    new WideField(curve.q, "interleaved"),
-    new HalfBlockField(curve.q),
-    new FmaField(curve.q),
-  ];
+  const [wide, half, narrow] = [base, new HalfBlockField(curve.q), new FmaField(curve.q)];
   const inversion = defineInversion(module, narrow, curve.fqBytes, "fq");
   const g1 = definePointBatch(module, wide, defineFoldedInversion(module, { half, narrow }, inversion, "fq"), "g1");
   const [wide2, half2, narrow2] = [new QuadraticField(wide), new QuadraticField(half), new QuadraticField(narrow)];
   const inversion2 = defineQuadraticInversion(module, narrow2, inversion, "fq2");
   const folded2 = defineFoldedInversion(module, { half: half2, narrow: narrow2 }, inversion2, "fq2");
   const g2 = definePointBatch(module, wide2, folded2, "g2");
-  defineButterflies(module, scalarField(curve.r), "fr", new FmaField(curve.r));
+  defineButterflies(module, scalars, "fr", new FmaField(curve.r));
   return { bytes: module.toBytes(MEMORY_PAGES_MAX), batchScratch: { g1: g1.scratch, g2: g2.scratch } };
 }

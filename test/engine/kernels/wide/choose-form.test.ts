@@ -1,8 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { BLS12_381 } from "../../../../src/engine/curves/bls12-381.js";
 import { BN254 } from "../../../../src/engine/curves/bn254.js";
-import { chooseWideForm, isTriedLine } from "../../../../src/engine/kernels/wide/choose-form.js";
-import { tryWideForm } from "../../../../src/engine/kernels/wide/try-form.js";
-import type { FormFinding, KernelFinding } from "../../../../src/engine/kernels/wide/try-form.js";
+import type { CurveParameters } from "../../../../src/engine/curves/curve-parameters.js";
+import { WIDE_CURVES, chooseWideForm, isTriedHost } from "../../../../src/engine/kernels/wide/choose-form.js";
+import { makeWideForm, tryWideForms } from "../../../../src/engine/kernels/wide/try-form.js";
+import type { FormFinding } from "../../../../src/engine/kernels/wide/try-form.js";
+import { buildWideModule } from "../../../../src/engine/kernels/wide/wide-module.js";
 import { KERNEL_KINDS, bigBelow } from "../../../support/kernels.js";
 import { seededRandom } from "../../../support/seeded.js";
 import { WIDE_KERNELS, spoiledModule } from "../../../support/wide.js";
@@ -10,23 +13,29 @@ import { WIDE_KERNELS, spoiledModule } from "../../../support/wide.js";
 const random = seededRandom();
 const module = new WebAssembly.Module(new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]));
 const TRIED = "26.10.0";
+const BOTH = [BN254.name, BLS12_381.name];
 
-function finding(findings: readonly KernelFinding[], kernels: readonly string[]): FormFinding {
-  return { form: { curve: "BN254", module, kernels }, findings };
+/** What was found of a curve that tried one kernel; without a speedup it was wrong. */
+function finding(curve: CurveParameters, kernel: string, speedup: number | undefined): FormFinding {
+  const kernels = speedup !== undefined && speedup > 1.1 ? [kernel] : [];
+  return {
+    form: { curve: curve.name, module, kernels },
+    findings: [{ curve: curve.name, kernel, isRight: speedup !== undefined, speedup }],
+  };
 }
 
-const GOOD = finding([{ kernel: "g1_add_batch", isRight: true, speedup: 1.7 }], ["g1_add_batch"]);
+const GOOD = [finding(BN254, "g1_add_batch", 1.7), finding(BLS12_381, "g1_add_batch", 1.3)];
 
 /** What a choice comes to, and what it tried. */
 async function choice(
   mode: "auto" | "on" | "off",
   version: string,
-  { child = undefined as string | undefined, here = (): FormFinding => GOOD } = {},
-): Promise<{ readonly isWide: boolean; readonly reason: string; readonly tried: readonly string[] }> {
+  { child = undefined as string | undefined, here = GOOD, arch = "x64" } = {},
+): Promise<{ readonly wide: readonly string[]; readonly reason: string; readonly tried: readonly string[] }> {
   const tried: string[] = [];
   const { forms, reason } = await chooseWideForm({
     mode,
-    version,
+    host: { version, arch },
     random: (limit) => bigBelow(random, limit),
     now: () => 0,
     tryInChild: () => {
@@ -35,18 +44,24 @@ async function choice(
     },
     tryHere: () => {
       tried.push("here");
-      return here();
+      return here;
     },
   });
-  return { isWide: forms !== undefined, reason, tried };
+  return { wide: forms?.forms.map(({ curve }) => curve) ?? [], reason, tried };
 }
 
 describe("the choice of the form", () => {
   it("tries nothing where it is switched off, or the line of Node was not tried", async () => {
-    expect(await choice("off", TRIED)).toMatchObject({ isWide: false, tried: [] });
+    expect(await choice("off", TRIED)).toMatchObject({ wide: [], tried: [] });
     for (const version of ["20.20.2", "22.23.0", "25.1.0", "28.0.0"])
-      expect(await choice("auto", version)).toMatchObject({ isWide: false, tried: [] });
-    expect(["24.21.0", "26.0.0"].map(isTriedLine)).toEqual([true, true]);
+      expect(await choice("auto", version)).toMatchObject({ wide: [], tried: [] });
+    expect(await choice("auto", TRIED, { arch: "arm64" })).toMatchObject({
+      wide: [],
+      reason: "V8 has four lanes on x64 alone",
+      tried: [],
+    });
+    for (const version of ["24.21.0", "26.0.0"])
+      expect(["x64", "arm64"].map((arch) => isTriedHost({ version, arch }))).toEqual([true, false]);
   });
 });
 
@@ -55,8 +70,8 @@ const FUSED = KERNEL_KINDS.filter((kind) => kind === "fma");
 
 describe.each(FUSED)("the choice of the form, %s, seed " + String(random.seed), () => {
   it("takes a form that is right and faster, on a version that was tried", async () => {
-    expect(await choice("auto", TRIED)).toMatchObject({ isWide: true, tried: ["here"] });
-    expect(await choice("on", TRIED)).toMatchObject({ isWide: true, tried: ["here"] });
+    expect(await choice("auto", TRIED)).toMatchObject({ wide: BOTH, tried: ["here"] });
+    expect(await choice("on", TRIED)).toMatchObject({ wide: BOTH, tried: ["here"] });
   });
 
   it("tries another version in a process of its own first, and stays with two lanes when that fails", async () => {
@@ -65,45 +80,66 @@ describe.each(FUSED)("the choice of the form, %s, seed " + String(random.seed), 
       ["on", "28.0.0"],
       ["on", "20.20.2"],
     ] as const) {
-      expect(await choice(mode, version)).toMatchObject({ isWide: true, tried: ["child", "here"] });
+      expect(await choice(mode, version)).toMatchObject({ wide: BOTH, tried: ["child", "here"] });
       const failed = await choice(mode, version, { child: "the task ended without an answer" });
-      expect(failed).toMatchObject({ isWide: false, tried: ["child"] });
+      expect(failed).toMatchObject({ wide: [], tried: ["child"] });
       expect(failed.reason).toContain("the task ended without an answer");
     }
   });
 
-  it("stays with two lanes for all kernels when one was wrong, and says which", async () => {
-    const wrong = { kernel: "fr_dit_run", isRight: false, speedup: undefined };
-    const spoiled = finding([...GOOD.findings, wrong], ["g1_add_batch"]);
-    const refused = await choice("auto", TRIED, { here: () => spoiled });
-    expect(refused.isWide).toBe(false);
-    expect(refused.reason).toContain("fr_dit_run");
+  it("stays with two lanes for the kernels of both curves when one of one was wrong, and says which", async () => {
+    const refused = await choice("auto", TRIED, { here: [...GOOD, finding(BLS12_381, "fr_dit_run", undefined)] });
+    expect(refused.wide).toEqual([]);
+    expect(refused.reason).toContain("fr_dit_run of BLS12_381");
   });
 
-  it("stays with two lanes where four are not faster", async () => {
-    const slow = finding([{ kernel: "g1_add_batch", isRight: true, speedup: 1 }], []);
-    expect(await choice("auto", TRIED, { here: () => slow })).toMatchObject({
-      isWide: false,
+  it("stays with two lanes where four are not faster, for that kernel alone", async () => {
+    const slow = finding(BLS12_381, "g1_add_batch", 1);
+    const half = await choice("auto", TRIED, { here: [GOOD[0]!, slow] });
+    expect(half.wide).toEqual(["BN254"]);
+    expect(half.reason).toContain("1 of 1 kernels of BN254, 0 of 1 kernels of BLS12_381");
+    expect(await choice("auto", TRIED, { here: [slow] })).toMatchObject({
+      wide: [],
       reason: "four lanes are not faster on this CPU",
     });
   });
 
   it("finds the kernels that an engine computes wrongly in one lane, and has the flag on for no longer than it tries", () => {
     const flags: string[] = [];
-    const { form, findings } = tryWideForm({
-      curve: BN254,
+    const found = tryWideForms({
+      curves: WIDE_CURVES,
       random: (limit) => bigBelow(random, limit),
       now: () => performance.now(),
       setFlag: (flag) => {
         flags.push(flag);
       },
-      wideModule: spoiledModule(),
+      wideModuleOf: (curve) => (curve === BLS12_381 ? spoiledModule(curve) : buildWideModule(curve)),
     });
     expect(flags).toEqual(["--experimental-wasm-revectorize", "--no-experimental-wasm-revectorize"]);
     const right = ["g1_add_batch", "g2_add_batch"];
-    expect(findings.map(({ kernel, isRight }) => [kernel, isRight])).toEqual(
-      WIDE_KERNELS.map((kernel) => [kernel, right.includes(kernel)]),
+    expect(
+      found.flatMap(({ findings }) => findings).map(({ curve, kernel, isRight }) => [curve, kernel, isRight]),
+    ).toEqual(
+      WIDE_CURVES.flatMap(({ name }) =>
+        WIDE_KERNELS.map((kernel) => [name, kernel, name === BN254.name || right.includes(kernel)]),
+      ),
     );
-    expect(form.kernels.filter((kernel) => !right.includes(kernel))).toEqual([]);
+    const wrong = found[1]!.form.kernels.filter((kernel) => !right.includes(kernel));
+    expect([found[1]!.form.curve, wrong]).toEqual([BLS12_381.name, []]);
+  });
+
+  it("makes what another process has found faster, and nothing of it when a kernel is wrong here", () => {
+    const options = {
+      random: (limit: bigint) => bigBelow(random, limit),
+      now: () => performance.now(),
+      setFlag: () => undefined,
+    };
+    const kernels = ["g1_add_batch", "fr_mul_blocks"];
+    const form = makeWideForm({ curve: BLS12_381, kernels }, options);
+    expect(form).toMatchObject({ curve: BLS12_381.name, kernels });
+    const spoiled = { ...options, wideModuleOf: spoiledModule };
+    expect(makeWideForm({ curve: BN254, kernels }, spoiled)).toBeUndefined();
+    // The kernels that it does not take are not tried.
+    expect(makeWideForm({ curve: BN254, kernels: ["g1_add_batch"] }, spoiled)).toBeDefined();
   });
 });

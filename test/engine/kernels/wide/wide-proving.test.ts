@@ -1,5 +1,6 @@
 /** Whole sums, transforms and proofs with the four-lane form on, held against two lanes. */
 import { afterEach, describe, expect, it } from "vitest";
+import { BLS12_381 } from "../../../../src/engine/curves/bls12-381.js";
 import { BN254 } from "../../../../src/engine/curves/bn254.js";
 import { readProvingKey } from "../../../../src/engine/groth16/proving-key.js";
 import { setupGroth16 } from "../../../../src/engine/groth16/setup.js";
@@ -51,12 +52,16 @@ describe.each(KERNEL_KINDS.filter((kind) => kind === "fma"))(
       }
     });
 
-    it.each([1, 2, 3, 1000, 4000])("make the same proof as on two lanes, of %i constraints", async (constraints) => {
-      const fixture = chainFixture(constraints);
+    it.each([
+      ...[1, 2, 3, 1000, 4000].map((constraints) => ({ constraints, curve: BN254 })),
+      ...[3, 1000].map((constraints) => ({ constraints, curve: BLS12_381 })),
+    ])("make the same proof as on two lanes, of $constraints constraints over $curve.name", async (each) => {
+      const { constraints, curve } = each;
+      const fixture = chainFixture(constraints, 7n, curve);
       const key = readProvingKey((await setupGroth16(fixture.r1cs)).zkey);
-      useWideForms(soundForms());
+      useWideForms(soundForms(curve));
       const prover = new ResidentProver(makeKeyResident(key, { workspaces: 1 }));
-      const blinding = { r: 1n + bigBelow(random, BN254.r - 1n), s: 1n + bigBelow(random, BN254.r - 1n) };
+      const blinding = { r: 1n + bigBelow(random, curve.r - 1n), s: 1n + bigBelow(random, curve.r - 1n) };
       const proof = proveResident(prover, fixture.witness, blinding);
       expect(proof).toEqual(onTwoLanes(() => proveResident(prover, fixture.witness, blinding)));
     });
