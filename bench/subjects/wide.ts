@@ -2,16 +2,19 @@
  * The kernels on four lanes beside the same on two, in one process and in turn, so that the machine's other work falls on
  * both. Says why where this Node and CPU have no four lanes.
  */
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomInt } from "node:crypto";
 import { generatorCoordinates } from "../../src/engine/curves/curve-parameters.js";
 import { readProvingKey } from "../../src/engine/groth16/proving-key.js";
 import { ResidentProver } from "../../src/engine/kernels/groth16/resident-prover.js";
 import { makeKeyResident } from "../../src/engine/kernels/groth16/resident-proving.js";
 import { KERNEL_RESERVED_BYTES, loadKernels } from "../../src/engine/kernels/kernels.js";
+import type { Kernels } from "../../src/engine/kernels/kernels.js";
 import { FixedBase } from "../../src/engine/kernels/msm/fixed-base.js";
 import { Msm } from "../../src/engine/kernels/msm/msm.js";
 import { msmWorkspaceBytes } from "../../src/engine/kernels/msm/msm-lists.js";
 import { Domain, vectorBytes, writeDomainTables } from "../../src/engine/kernels/ntt/domain.js";
+import { LIST_ENTRY_BYTES } from "../../src/engine/kernels/point/point-batch.js";
+import { scratchBytesFor } from "../../src/engine/kernels/wasm/scratch-bytes.js";
 import { Arena } from "../../src/engine/kernels/wasm/arena.js";
 import { onTwoLanes } from "../../src/engine/kernels/wide/wide-form.js";
 import { loadCircuit } from "../circuits.js";
@@ -32,6 +35,9 @@ const SUMS = {
 } as const;
 const TRANSFORM_LOGS = { quick: [14], full: [14, 17] } as const;
 const PAGE_BYTES = 65_536;
+/** Additions of a batch, and batches of a sample. */
+const ADDITIONS = 4096;
+const ADDITION_BATCHES = 20;
 /** Calls before any is timed, of each form: V8 optimises what is called often. */
 const WARMUPS = 4;
 
@@ -47,6 +53,7 @@ export const subject: BenchSubject = {
     const note = findings.map(({ kernel, speedup }) => `${kernel} ${(speedup ?? 0).toFixed(2)}`).join(", ");
     report({ subject: "wide", id: "lanes", peer: "proofwright", unit: "count", median: 4, samples: 1, note });
     const [size, samples] = quick ? (["quick", 5] as const) : (["full", 15] as const);
+    for (const group of ["g1", "g2"] as const) additions(group, samples, report);
     for (const [group, log] of SUMS[size]) sums(group, log, samples, report);
     for (const log of TRANSFORM_LOGS[size]) transforms(log, samples, report);
     for (const name of CIRCUITS[size]) await proofs(name, samples, report);
@@ -79,20 +86,20 @@ function inTurn(row: Row, samples: number, report: Report, action: () => void): 
   }
 }
 
-function sums(group: "g1" | "g2", log: number, samples: number, report: Report): void {
-  const count = 2 ** log;
+/** Kernels on a memory of their own, with random points. */
+function withPoints(
+  group: "g1" | "g2",
+  count: number,
+  extraBytes: number,
+): { kernels: Kernels; arena: Arena; points: number } {
   const rawBytes = group === "g1" ? 64 : 128;
   const sizing = loadKernels({ pages: 1 });
-  const bytes = msmWorkspaceBytes(sizing, group, count) + count * (sizing[group].pointBytes + rawBytes + 64);
+  const bytes = count * (sizing[group].pointBytes + rawBytes) + extraBytes;
   const pages = Math.ceil((bytes + (192 << 20)) / PAGE_BYTES);
   const kernels = loadKernels({ pages, isChecked: true });
   const arena = new Arena(KERNEL_RESERVED_BYTES, pages * PAGE_BYTES);
   const { pointBytes } = kernels[group];
-  const [points, scalars, target] = [count * pointBytes, 32 * count, pointBytes].map((each) => arena.take(each)) as [
-    number,
-    number,
-    number,
-  ];
+  const points = arena.take(count * pointBytes);
   arena.scoped(() => {
     const generator = arena.take(pointBytes);
     kernels.writePoint(generator, generatorCoordinates(kernels.curve, group), arena.take(256));
@@ -105,6 +112,33 @@ function sums(group: "g1" | "g2", log: number, samples: number, report: Report):
     kernels.bytes(address, raw.length).set(raw);
     kernels.call("fq_import_foreign", points, address, raw.length / 32);
   });
+  return { kernels, arena, points };
+}
+
+/** Batches of additions of random points out of many, as the first round of a sum has them. */
+function additions(group: "g1" | "g2", samples: number, report: Report): void {
+  const count = 2 ** 16;
+  const { kernels, arena, points } = withPoints(group, count, 0);
+  const { pointBytes, batchScratch, entriesPerStep } = kernels[group];
+  const list = arena.take((ADDITIONS + entriesPerStep) * LIST_ENTRY_BYTES);
+  const targets = arena.take(ADDITIONS * pointBytes);
+  const scratch = arena.take(scratchBytesFor(batchScratch, ADDITIONS + entriesPerStep));
+  const numbers = Uint16Array.from({ length: 2 * ADDITIONS }, () => randomInt(count));
+  for (let i = 0; i < ADDITIONS; i += 1) {
+    const [left, right] = [0, 1].map((side) => points + (numbers[2 * i + side] ?? 0) * pointBytes) as [number, number];
+    kernels.words(list + i * LIST_ENTRY_BYTES, 3).set([left, right | (i & 1), targets + i * pointBytes]);
+  }
+  inTurn({ id: `add_${group}_2^12_batches`, unit: "ms" }, samples, report, () => {
+    for (let batch = 0; batch < ADDITION_BATCHES; batch += 1) kernels.addBatch(group, list, ADDITIONS, scratch);
+  });
+}
+
+function sums(group: "g1" | "g2", log: number, samples: number, report: Report): void {
+  const count = 2 ** log;
+  const sizing = loadKernels({ pages: 1 });
+  const extraBytes = msmWorkspaceBytes(sizing, group, count) + 64 * count;
+  const { kernels, arena, points } = withPoints(group, count, extraBytes);
+  const [scalars, target] = [arena.take(32 * count), arena.take(kernels[group].pointBytes)];
   kernels.bytes(scalars, 32 * count).set(randomScalars(count));
   const msm = new Msm(kernels, group, arena);
   inTurn({ id: `msm_${group}_2^${String(log)}`, unit: "ms" }, samples, report, () => {

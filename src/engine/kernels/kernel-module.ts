@@ -10,7 +10,7 @@ import { defineFoldedInversion, defineInversion, defineQuadraticInversion } from
 import type { Inversion } from "./field/inversion.js";
 import { defineTransforms } from "./ntt/ntt.js";
 import { outlinePrime, outlineProducts } from "./field/outlined-field.js";
-import { definePointBatch, foldedScratch } from "./point/point-batch.js";
+import { definePointBatch, entriesPerStep, foldedScratch, wideShape } from "./point/point-batch.js";
 import { definePointMultiples } from "./point/point-multiples.js";
 import type { PointMultiples, PointMultiplesOptions } from "./point/point-multiples.js";
 import { defineSinglePoint } from "./point/point-single.js";
@@ -48,8 +48,9 @@ export interface GroupLayout {
   /** Bytes of an affine point. */
   readonly pointBytes: number;
   readonly projectiveBytes: number;
-  /** Additions of `_add_batch` come in multiples of this. */
+  /** Additions of `_add_batch` come in multiples of this, and on two lanes in multiples of the second. */
   readonly entriesPerStep: number;
+  readonly narrowEntriesPerStep: number;
   /** Bytes of the scratch of `_to_affine`. */
   readonly affineScratchBytes: number;
   /** The scratch of `_add_batch`, by entries. */
@@ -150,7 +151,8 @@ function groupLayout<E>(batch: PointBatch, field: Field<E>, inversion: Inversion
   return {
     pointBytes: batch.pointBytes,
     projectiveBytes: 3 * field.elementBytes,
-    entriesPerStep: batch.entriesPerStep,
+    entriesPerStep: field.lanes === 2 ? entriesPerStep(wideShape(field)) : batch.entriesPerStep,
+    narrowEntriesPerStep: batch.entriesPerStep,
     affineScratchBytes: field.elementBytes * field.lanes + inversion.scratchBytes,
     // Threads lay out the memory that they share each by itself: the room is the same whether or not one takes the
     // four-lane form.
