@@ -132,7 +132,7 @@ export class FixedBase {
     const sources = kernels.words(input.sources, count);
     const items = arena.take(4 * count * plan.windows);
     const trees = new PointTrees(kernels, this.#group, arena);
-    const tree = trees.create(count, items, plan.windows);
+    const tree = trees.create(count, items);
     const words = kernels.words(items, count * plan.windows);
     let next = 0;
     for (let i = 0; i < count; i += 1) {

@@ -195,7 +195,7 @@ export class Msm {
       const sum = this.#valueAt(lists, (parts.plan?.windows ?? 0) + run);
       kernels.call(`${this.#group}_to_projective`, sum, kernels.infinity[this.#group]);
       const bucketCount = Math.ceil(count / GROUP_ITEMS);
-      const tree = this.#trees.create(bucketCount, lists.ones + 4 * first, Math.min(count, GROUP_ITEMS));
+      const tree = this.#trees.create(bucketCount, lists.ones + 4 * first);
       for (let b = 0; b < bucketCount; b += 1) {
         tree.starts[b] = b * GROUP_ITEMS;
         tree.counts[b] = Math.min(GROUP_ITEMS, count - b * GROUP_ITEMS);
@@ -215,7 +215,7 @@ export class Msm {
     const buckets = 1 << (plan.windowBits - 1);
     arena.scoped(() => {
       const items = arena.take(4 * count * batch);
-      const tree = this.#trees.create(buckets * batch, items, count);
+      const tree = this.#trees.create(buckets * batch, items);
       this.#fillBuckets(tree, {
         digits: lists.digits + 2 * count * first,
         sources: lists.sources,
@@ -288,7 +288,7 @@ export class Msm {
     const width = 1 << foldBits;
     // Every bucket but those of row 0 is in a row and in a column.
     const items = this.#arena.take(4 * (2 * tree.size));
-    const folded = this.#trees.create(2 * width * setCount, items, width);
+    const folded = this.#trees.create(2 * width * setCount, items);
     let next = 0;
     for (let set = 0; set < setCount; set += 1) {
       const [from, to] = [4 * set * size, 4 * set * 2 * width];

@@ -164,7 +164,7 @@ export class PointRowSums {
     const slots = arena.take(Math.max(1, count) * pointBytes);
     const items = arena.take(4 * (count + terms.lengths.length + 1));
     const trees = new PointTrees(kernels, group, arena);
-    const tree = trees.create(count, items, this.#itemsMax + 1);
+    const tree = trees.create(count, items);
     /** The point word of each row's sum so far; 0 for none. */
     const sums = new Uint32Array(count);
     for (let w = Math.max(0, ...terms.lengths) - 1; w >= 0; w -= 1) {
