@@ -319,17 +319,25 @@ export class Msm {
       const scratch = arena.take(scratchBytesFor(layout.batchScratch, entriesMax));
       const running = sets.map(() => arena.take(layout.pointBytes));
       const totals = sets.map(() => arena.take(layout.pointBytes));
-      const add = (pairs: readonly (readonly [into: number, word: number])[]): void => {
-        for (const [i, [into, word]] of pairs.entries())
-          kernels.words(list + i * LIST_ENTRY_BYTES, 3).set([into, word, into]);
-        if (pairs.length > 0) kernels.addBatch(this.#group, list, pairs.length, scratch);
+      const words = kernels.words(list, (entriesMax * LIST_ENTRY_BYTES) / Uint32Array.BYTES_PER_ELEMENT);
+      /** Adds to each set's point the word that is named for it, if any. */
+      const add = (into: readonly number[], wordOf: (set: number) => number): void => {
+        let at = 0;
+        for (const [i, point] of into.entries()) {
+          const word = wordOf(i);
+          if (word === 0) continue;
+          words[at] = words[at + 2] = point;
+          words[at + 1] = word;
+          at += 3;
+        }
+        if (at > 0) kernels.addBatch(this.#group, list, at / 3, scratch);
       };
       for (const point of [...running, ...totals]) kernels.call(`${this.#group}_mark`, point);
       const started = sets.map(() => false);
       for (let d = (sets[0]?.length ?? 0) - 1; d >= 0; d -= 1) {
-        for (const [i, set] of sets.entries()) started[i] = started[i] === true || set[d] !== 0;
-        add(sets.flatMap((set, i) => (set[d] === 0 ? [] : [[running[i] ?? 0, set[d] ?? 0] as const])));
-        add(sets.flatMap((_, i) => (started[i] === true ? [[totals[i] ?? 0, running[i] ?? 0] as const] : [])));
+        for (const [i, set] of sets.entries()) started[i] ||= set[d] !== 0;
+        add(running, (i) => sets[i]?.[d] ?? 0);
+        add(totals, (i) => (started[i] === true ? (running[i] ?? 0) : 0));
       }
       for (const [i, value] of values.entries()) kernels.call(`${this.#group}_to_projective`, value, totals[i] ?? 0);
     });
