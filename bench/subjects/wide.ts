@@ -13,7 +13,7 @@ import { FixedBase } from "../../src/engine/kernels/msm/fixed-base.js";
 import { Msm } from "../../src/engine/kernels/msm/msm.js";
 import { msmWorkspaceBytes } from "../../src/engine/kernels/msm/msm-lists.js";
 import { Domain, vectorBytes, writeDomainTables } from "../../src/engine/kernels/ntt/domain.js";
-import { LIST_ENTRY_BYTES } from "../../src/engine/kernels/point/point-batch.js";
+import { LIST_ENTRY_BYTES } from "../../src/engine/kernels/point/batch-layout.js";
 import { scratchBytesFor } from "../../src/engine/kernels/wasm/scratch-bytes.js";
 import { Arena } from "../../src/engine/kernels/wasm/arena.js";
 import { onTwoLanes } from "../../src/engine/kernels/wide/wide-form.js";

@@ -10,7 +10,8 @@ import { defineFoldedInversion, defineInversion, defineQuadraticInversion } from
 import type { Inversion } from "./field/inversion.js";
 import { defineTransforms } from "./ntt/ntt.js";
 import { outlinePrime, outlineProducts } from "./field/outlined-field.js";
-import { definePointBatch, entriesPerStep, foldedScratch, wideShape } from "./point/point-batch.js";
+import { entriesPerStep, foldedScratch, wideShape } from "./point/batch-layout.js";
+import { definePointBatch } from "./point/point-batch.js";
 import { definePointMultiples } from "./point/point-multiples.js";
 import type { PointMultiples, PointMultiplesOptions } from "./point/point-multiples.js";
 import { defineSinglePoint } from "./point/point-single.js";

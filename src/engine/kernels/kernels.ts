@@ -42,7 +42,7 @@ import { hasFusedMultiplyAdd } from "./wasm/features.js";
 import { buildKernelModule, kernelModuleName } from "./kernel-module.js";
 import { ModuleCache } from "./wasm/module-cache.js";
 import type { CompiledModule } from "./wasm/module-cache.js";
-import { LIST_ENTRY_BYTES } from "./point/point-batch.js";
+import { LIST_ENTRY_BYTES } from "./point/batch-layout.js";
 import { isWideOn, wideFormOf } from "./wide/wide-form.js";
 import type { WideForm } from "./wide/wide-form.js";
 import { wasmHost } from "./wasm/wasm-host.js";

@@ -5,7 +5,7 @@
  * Lange, J. Oosterwijk, "Faster batch forgery identification" (2012).
  */
 import { i32, i64 } from "../wasm/wasm-ops.js";
-import { LIST_ENTRY_BYTES } from "../point/point-batch.js";
+import { LIST_ENTRY_BYTES } from "../point/batch-layout.js";
 import type { FunctionBuilder, ModuleBuilder } from "../wasm/wasm-builder.js";
 import type { Expression, Local } from "../wasm/wasm-ops.js";
 

@@ -4,7 +4,7 @@
  * depends on the scalars: run it only where its time cannot be measured by others.
  */
 import { recodeScratchBytes } from "./buckets.js";
-import { LIST_ENTRY_BYTES } from "../point/point-batch.js";
+import { LIST_ENTRY_BYTES } from "../point/batch-layout.js";
 import { GROUP_ITEMS, PointTrees } from "../point/point-tree.js";
 import { windowPlans } from "./window-plan.js";
 import { scratchBytesFor } from "../wasm/scratch-bytes.js";

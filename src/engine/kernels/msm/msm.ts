@@ -8,7 +8,7 @@
  */
 import { recodeScratchBytes } from "./buckets.js";
 import { ONES_PER_PART, takeMsmLists } from "./msm-lists.js";
-import { LIST_ENTRY_BYTES } from "../point/point-batch.js";
+import { LIST_ENTRY_BYTES } from "../point/batch-layout.js";
 import { GROUP_ITEMS, PointTrees } from "../point/point-tree.js";
 import { BATCH_ITEMS, TAIL_SIZE, cheapestPlan, windowPlans } from "./window-plan.js";
 import { scratchBytesFor } from "../wasm/scratch-bytes.js";

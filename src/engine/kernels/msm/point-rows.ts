@@ -9,7 +9,7 @@ import type { CurveParameters } from "../../curves/curve-parameters.js";
 import { writeBigIntLE } from "../../field/bytes.js";
 import { KERNEL_RESERVED_BYTES, loadKernels } from "../kernels.js";
 import type { Kernels } from "../kernels.js";
-import { LIST_ENTRY_BYTES } from "../point/point-batch.js";
+import { LIST_ENTRY_BYTES } from "../point/batch-layout.js";
 import { GROUP_ITEMS, PointTrees } from "../point/point-tree.js";
 import type { PointTree } from "../point/point-tree.js";
 import { Arena } from "../wasm/arena.js";

@@ -4,30 +4,23 @@
  * 10.3.1). It is right for every pair of points of the curve: different, equal, opposite and infinite.
  *
  * A point is x || y, two reduced elements at rest; at infinity its x is a mark. A point word is a point's address, with
- * bit 0 set to mean its negative. A list entry is left word u32 || right word u32 || address of the result u32. A
- * result may replace an operand of the same entry only.
+ * bit 0 set to mean its negative. A result may replace an operand of the same entry of the list only.
  */
 import { i32 } from "../wasm/wasm-ops.js";
-import { everyLane, halvesOf, lanesOf, sideBySide } from "../field/field.js";
+import { halvesOf, lanesOf, sideBySide } from "../field/field.js";
 import type { Address, Field } from "../field/field.js";
 import type { Inversion } from "../field/inversion.js";
 import type { FunctionBuilder, FunctionHandle, ModuleBuilder } from "../wasm/wasm-builder.js";
 import type { ScratchBytes } from "../wasm/scratch-bytes.js";
 import type { Local } from "../wasm/wasm-ops.js";
+import { addressOf, differenceOf, loadPoint, storePoint, stored, sumBy } from "./affine-sum.js";
+import { LIST_ENTRY_BYTES, batchLayout, chainsOf, entriesPerStep } from "./batch-layout.js";
+import type { BatchLayout } from "./batch-layout.js";
+import { defineFinish, definePatch } from "./special-pairs.js";
 
-export const LIST_ENTRY_BYTES = 12;
-/**
- * Chains of prefix products that run side by side, because within one each product waits for the one before. A step
- * adds a vector of pairs for each. Where products are calls 1, 2 and 4 chains measure alike. On four lanes over Fq,
- * where they are woven, an addition takes 68 ns with one chain and 54 with two.
- */
-const CHAINS = 2;
-const KIND_BYTES = 16;
 /** How many steps ahead points are touched; 3 and 6 measure alike. */
 const TOUCH_STEPS = 3;
 const CACHE_LINE_BYTES = 64;
-/** How one pair must be added. */
-const KIND = { plain: 0, double: 1, infinity: 2, left: 3, right: 4 } as const;
 
 export interface PointBatch {
   /** Entries of every batch come in multiples of this. */
@@ -35,16 +28,6 @@ export interface PointBatch {
   readonly pointBytes: number;
   /** The scratch of the additions, by entries. */
   readonly scratch: ScratchBytes;
-}
-
-/**
- * Record of a vector of additions between the two passes: differences of x || prefix product || kinds, a byte per lane.
- */
-interface BatchLayout {
-  readonly block: number;
-  readonly record: number;
-  readonly kinds: number;
-  readonly records: number;
 }
 
 /**
@@ -74,47 +57,6 @@ export function definePointBatch<E>(
     entriesPerStep: entriesPerStep(field),
     pointBytes: 2 * field.elementBytes,
     scratch: { base: layout.records, perStep: layout.record, itemsPerStep: field.lanes },
-  };
-}
-
-/** Returns the entries of a step of a field's batches. */
-export function entriesPerStep(field: FieldShape): number {
-  return field.lanes * chainsOf(field);
-}
-
-type FieldShape = Pick<Field<unknown>, "lanes" | "degree">;
-
-/** Returns the shape of the field of four lanes beside one of two. */
-export function wideShape({ degree }: FieldShape): FieldShape {
-  return { lanes: 4, degree };
-}
-
-/** Products over Fq2 in place fill the registers by themselves: 168 ns an addition with one chain, 190 with two. */
-function chainsOf({ lanes, degree }: FieldShape): 1 | 2 {
-  return lanes === 4 && degree === 2 ? 1 : CHAINS;
-}
-
-/**
- * Returns the scratch of batches on four lanes over the field that this one has two of, with this one's inversion
- * folded (field/inversion.ts).
- */
-export function foldedScratch<E>(field: Field<E>, inversion: Inversion): ScratchBytes {
-  const block = 2 * field.blockBytes;
-  return {
-    base: 2 * chainsOf(wideShape(field)) * block + field.blockBytes + inversion.scratchBytes,
-    perStep: 2 * block + KIND_BYTES,
-    itemsPerStep: 2 * field.lanes,
-  };
-}
-
-/** Returns the layout of the scratch of a field's batches. */
-function batchLayout<E>(field: Field<E>, inversion: Inversion): BatchLayout {
-  const block = field.blockBytes;
-  return {
-    block,
-    record: 2 * block + KIND_BYTES,
-    kinds: 2 * block,
-    records: 2 * chainsOf(field) * block + inversion.scratchBytes,
   };
 }
 
@@ -323,140 +265,6 @@ function emitSums<E>(
   }
 }
 
-/** x3 = s^2 - x1 - x2, y3 = s (x1 - x3) - y1. */
-function sumBy<E>(
-  f: FunctionBuilder,
-  field: Field<E>,
-  slope: E,
-  { p, qx }: { readonly p: Coordinates<E>; readonly qx: E },
-): Coordinates<E> {
-  const x = field.reduce(f, field.sub(f, field.square(f, slope), field.add(f, p.x, qx)));
-  return { x, y: field.reduce(f, field.sub(f, field.mul(f, slope, differenceOf(f, field, p.x, x)), p.y)) };
-}
-
-interface Coordinates<E> {
-  readonly x: E;
-  readonly y: E;
-}
-
-function storePoint<E>(
-  f: FunctionBuilder,
-  field: Field<E>,
-  targets: readonly Address[],
-  { x, y }: Coordinates<E>,
-): void {
-  field.store(f, targets, 0, x);
-  field.store(f, targets, field.elementBytes, y);
-}
-
-/**
- * Finds the kind of each lane of a vector that may need a special case, and puts a usable denominator in its place: 2y
- * to double, and 1 where none is needed.
- */
-function definePatch<E>(module: ModuleBuilder, field: Field<E>, layout: BatchLayout, name: string): FunctionHandle {
-  const classify = defineClassify(module, field, name);
-  return module.define(
-    { name: `${name}_patch_vector`, params: ["i32", "i32"], exported: false },
-    (f, entry, record) => {
-      for (const lane of lanesOf(field)) {
-        const left = i32.load(entry, lane * LIST_ENTRY_BYTES);
-        const [kind] = f.callFor("i32", classify, [left, i32.load(entry, lane * LIST_ENTRY_BYTES + 4)]);
-        if (kind === undefined) throw new Error("classify gives a kind");
-        f.run(i32.store8(i32.add(record, i32.const(lane)), kind, layout.kinds));
-        f.if(i32.eq(kind, i32.const(KIND.double)), () => {
-          const { y } = loadPoint(f, field, everyLane(field, left));
-          field.storeLane(f, { address: record, offset: 0, lane }, field.reduce(f, field.add(f, y, y)));
-        });
-        f.if(i32.gtU(kind, i32.const(KIND.double)), () =>
-          field.storeLane(f, { address: record, offset: 0, lane }, field.constant(f, [1n])),
-        );
-      }
-    },
-  );
-}
-
-/** Defines (left word, right word) -> the KIND of the pair. */
-function defineClassify<E>(module: ModuleBuilder, field: Field<E>, name: string): FunctionHandle {
-  return module.define(
-    { name: `${name}_classify_pair`, params: ["i32", "i32"], results: ["i32"], exported: false },
-    (f, left, right) => {
-      f.if(field.isMarked(f, addressOf(left)), () => f.return(i32.const(KIND.right)));
-      f.if(field.isMarked(f, addressOf(right)), () => f.return(i32.const(KIND.left)));
-      const p = loadPoint(f, field, everyLane(field, left));
-      const q = loadPoint(f, field, everyLane(field, right));
-      f.if(i32.eqz(field.isZero(f, field.sub(f, p.x, q.x))), () => f.return(i32.const(KIND.plain)));
-      // Equal x: the same point, unless the y differ or are both 0.
-      f.if(i32.eqz(field.isZero(f, field.sub(f, p.y, q.y))), () => f.return(i32.const(KIND.infinity)));
-      f.if(field.isZero(f, p.y), () => f.return(i32.const(KIND.infinity)));
-      f.return(i32.const(KIND.double));
-    },
-  );
-}
-
-/**
- * Defines the second pass for a vector with a special lane: each lane by itself, by its kind. The inverses lie in the
- * record's second block.
- */
-function defineFinish<E>(module: ModuleBuilder, field: Field<E>, layout: BatchLayout, name: string): FunctionHandle {
-  const finishLane = defineFinishLane(module, field, name);
-  return module.define(
-    { name: `${name}_finish_vector`, params: ["i32", "i32"], exported: false },
-    (f, entry, record) => {
-      const inverse = f.let(i32.add(record, i32.const(layout.block)));
-      for (const lane of lanesOf(field)) {
-        const kind = i32.load8U(record, layout.kinds + lane);
-        // The inverse of this lane, in the first lane's place.
-        const first = field.loadLane(f, { address: inverse, offset: 0, lane }, field.productMax);
-        field.storeLane(f, { address: inverse, offset: 0, lane: 0 }, first);
-        f.call(finishLane, [i32.add(entry, i32.const(lane * LIST_ENTRY_BYTES)), kind, inverse]);
-      }
-    },
-  );
-}
-
-/** Defines (entry, KIND, block with the inverse in its first lane): stores the sum of one entry. */
-function defineFinishLane<E>(module: ModuleBuilder, field: Field<E>, name: string): FunctionHandle {
-  return module.define(
-    { name: `${name}_finish_lane`, params: ["i32", "i32", "i32"], exported: false },
-    (f, entry, kind, block) => {
-      const [left, right, target] = [0, 4, 8].map((offset) => f.let(i32.load(entry, offset))) as [
-        Local<"i32">,
-        Local<"i32">,
-        Local<"i32">,
-      ];
-      const targets = everyLane(field, target);
-      const p = loadPoint(f, field, everyLane(field, left));
-      const q = loadPoint(f, field, everyLane(field, right));
-      const inverse = field.loadLane(f, { address: block, offset: 0, lane: 0 }, field.productMax);
-      f.if(i32.eq(kind, i32.const(KIND.plain)), () => {
-        const slope = field.mul(f, differenceOf(f, field, q.y, p.y), inverse);
-        storePoint(f, field, targets, sumBy(f, field, slope, { p, qx: q.x }));
-      });
-      f.if(i32.eq(kind, i32.const(KIND.double)), () => {
-        const squared = field.square(f, p.x);
-        const numerator = field.reduce(f, field.add(f, field.add(f, squared, squared), squared));
-        storePoint(f, field, targets, sumBy(f, field, field.mul(f, numerator, inverse), { p, qx: p.x }));
-      });
-      f.if(i32.eq(kind, i32.const(KIND.infinity)), () => field.storeMark(f, target));
-      for (const [which, point, word] of [
-        [KIND.left, p, left],
-        [KIND.right, q, right],
-      ] as const) {
-        f.if(i32.eq(kind, i32.const(which)), () => {
-          f.if(
-            field.isMarked(f, addressOf(word)),
-            () => field.storeMark(f, target),
-            () => {
-              field.store(f, targets, 0, point.x);
-              field.store(f, targets, field.elementBytes, field.normalize(f, point.y));
-            },
-          );
-        });
-      }
-    },
-  );
-}
-
 function loadWords<E>(
   f: FunctionBuilder,
   field: Field<E>,
@@ -467,32 +275,7 @@ function loadWords<E>(
   return { left: column(0), right: column(4), targets: column(8) };
 }
 
-/** The points that the words name, with their signs; y is reduced but, for the integer kernel, not normalised. */
-function loadPoint<E>(f: FunctionBuilder, field: Field<E>, words: readonly Address[]): Coordinates<E> {
-  const addresses = words.map((word) => f.let(addressOf(word)));
-  const unique = words.every((word) => word === words[0]) ? words.map(() => addresses[0] as Address) : addresses;
-  const signs = words.map((word) => f.let(i32.and(word, i32.const(1))));
-  const y = field.load(f, unique, field.elementBytes, field.reducedMax);
-  return { x: field.load(f, unique, 0, field.reducedMax), y: field.applySigns(f, y, signs) };
-}
-
-function addressOf(word: Address): Address {
-  return i32.and(word, i32.const(-2));
-}
-
 /** Not 0 when one of the flags is not. */
 function anyOf(flags: readonly Address[]): Address {
   return flags.reduce((a, b) => i32.or(a, b));
-}
-
-/** a - b of reduced elements, as a factor. */
-export function differenceOf<E>(f: FunctionBuilder, field: Field<E>, a: E, b: E): E {
-  return field.normalize(f, field.sub(f, a, b));
-}
-
-/** A product as an element within productMax. */
-export function stored<E>(f: FunctionBuilder, field: Field<E>, product: E): E {
-  const variable = field.variable(f, field.productMax);
-  field.assign(f, variable, product);
-  return variable;
 }

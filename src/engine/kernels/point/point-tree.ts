@@ -3,7 +3,7 @@
  * has one item. All additions of a round are independent, as point-batch.ts requires; the time depends on the number of
  * points alone, not on how they are spread over the lists.
  */
-import { LIST_ENTRY_BYTES } from "./point-batch.js";
+import { LIST_ENTRY_BYTES } from "./batch-layout.js";
 import { scratchBytesFor } from "../wasm/scratch-bytes.js";
 import type { Arena } from "../wasm/arena.js";
 import type { GroupLayout } from "../kernel-module.js";

@@ -6,7 +6,7 @@ import { setupGroth16 } from "../../../../src/engine/groth16/setup.js";
 import { ResidentProver } from "../../../../src/engine/kernels/groth16/resident-prover.js";
 import { makeKeyResident, proveResident } from "../../../../src/engine/kernels/groth16/resident-proving.js";
 import { KERNEL_RESERVED_BYTES, loadKernels } from "../../../../src/engine/kernels/kernels.js";
-import { LIST_ENTRY_BYTES } from "../../../../src/engine/kernels/point/point-batch.js";
+import { LIST_ENTRY_BYTES } from "../../../../src/engine/kernels/point/batch-layout.js";
 import { Arena } from "../../../../src/engine/kernels/wasm/arena.js";
 import { scratchBytesFor } from "../../../../src/engine/kernels/wasm/scratch-bytes.js";
 import { isWideOn, onTwoLanes, useWideForms } from "../../../../src/engine/kernels/wide/wide-form.js";
