@@ -6,7 +6,7 @@ import { defineBuckets } from "./msm/buckets.js";
 import { defineConversions } from "./field/conversion.js";
 import { FmaField } from "./field/fma-field.js";
 import { IntegerField } from "./field/integer-field.js";
-import { defineFoldedInversion, defineInversion, defineQuadraticInversion } from "./field/inversion.js";
+import { defineFoldedInversion, defineJointInversion, defineQuadraticInversion } from "./field/inversion.js";
 import type { Inversion } from "./field/inversion.js";
 import { defineTransforms } from "./ntt/ntt.js";
 import { outlinePrime, outlineProducts } from "./field/outlined-field.js";
@@ -118,7 +118,7 @@ function assemble<E>(
   const inlineFq2 = new QuadraticField(inlineFq);
   const bounds = { operandMax: inlineFq2.operandMax, resultMax: inlineFq2.reducedMax };
   const fq2 = outlineProducts<QuadraticElement<E>, QuadraticField<E>>(inlineFq2, module, "fq2", bounds);
-  const fqInversion = defineInversion(module, fq, curve.fqBytes, "fq");
+  const fqInversion = defineJointInversion(module, fq, curve.fqBytes, "fq");
   const fq2Inversion = defineQuadraticInversion(module, fq2, fqInversion, "fq2");
   const g1 = definePointBatch(module, fq, fqInversion, "g1");
   const g2 = definePointBatch(module, fq2, fq2Inversion, "g2");
