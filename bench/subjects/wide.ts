@@ -2,7 +2,7 @@
  * The kernels on four lanes beside the same on two, in one process and in turn, so that the machine's other work falls on
  * both. Says why where this Node and CPU have no four lanes.
  */
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomInt } from "node:crypto";
 import { BLS12_381 } from "../../src/engine/curves/bls12-381.js";
 import { BN254 } from "../../src/engine/curves/bn254.js";
 import { generatorCoordinates } from "../../src/engine/curves/curve-parameters.js";
@@ -11,10 +11,13 @@ import { readProvingKey } from "../../src/engine/groth16/proving-key.js";
 import { ResidentProver } from "../../src/engine/kernels/groth16/resident-prover.js";
 import { makeKeyResident } from "../../src/engine/kernels/groth16/resident-proving.js";
 import { KERNEL_RESERVED_BYTES, loadKernels } from "../../src/engine/kernels/kernels.js";
+import type { Kernels } from "../../src/engine/kernels/kernels.js";
 import { FixedBase } from "../../src/engine/kernels/msm/fixed-base.js";
 import { Msm } from "../../src/engine/kernels/msm/msm.js";
 import { msmWorkspaceBytes } from "../../src/engine/kernels/msm/msm-lists.js";
 import { Domain, vectorBytes, writeDomainTables } from "../../src/engine/kernels/ntt/domain.js";
+import { LIST_ENTRY_BYTES } from "../../src/engine/kernels/point/batch-layout.js";
+import { scratchBytesFor } from "../../src/engine/kernels/wasm/scratch-bytes.js";
 import { Arena } from "../../src/engine/kernels/wasm/arena.js";
 import { onTwoLanes } from "../../src/engine/kernels/wide/wide-form.js";
 import { loadCircuit } from "../circuits.js";
@@ -69,6 +72,9 @@ const PLANS: readonly Plan[] = [
   },
 ];
 const PAGE_BYTES = 65_536;
+/** Additions of a batch, and batches of a sample. */
+const ADDITIONS = 4096;
+const ADDITION_BATCHES = 20;
 /** Calls before any is timed, of each form: V8 optimises what is called often. */
 const WARMUPS = 4;
 
@@ -92,6 +98,7 @@ export const subject: BenchSubject = {
     for (const { curve, ...extents } of PLANS) {
       const { circuits, sums, transformLogs } = extents[size];
       const bench = { curve, samples, report };
+      for (const group of ["g1", "g2"] as const) measureAdditions(group, bench);
       for (const [group, log] of sums) measureSums(group, log, bench);
       for (const log of transformLogs) measureTransforms(log, bench);
       for (const name of circuits) await measureProofs(name, bench);
@@ -137,21 +144,23 @@ function inTurn(row: Row, { curve, samples, report }: CurveBench, action: () => 
   }
 }
 
-function measureSums(group: "g1" | "g2", log: number, bench: CurveBench): void {
-  const { curve } = bench;
-  const count = 2 ** log;
+/** Kernels on a memory of their own, with random points. */
+function withPoints(
+  group: "g1" | "g2",
+  {
+    curve,
+    count,
+    extraBytes,
+  }: { readonly curve: CurveParameters; readonly count: number; readonly extraBytes: number },
+): { kernels: Kernels; arena: Arena; points: number } {
   const rawBytes = (group === "g1" ? 2 : 4) * curve.fqBytes;
   const sizing = loadKernels({ curve, pages: 1 });
-  const bytes = msmWorkspaceBytes(sizing, group, count) + count * (sizing[group].pointBytes + rawBytes + 64);
+  const bytes = count * (sizing[group].pointBytes + rawBytes) + extraBytes;
   const pages = Math.ceil((bytes + (192 << 20)) / PAGE_BYTES);
   const kernels = loadKernels({ curve, pages, isChecked: true });
   const arena = new Arena(KERNEL_RESERVED_BYTES, pages * PAGE_BYTES);
   const { pointBytes } = kernels[group];
-  const [points, scalars, target] = [count * pointBytes, 32 * count, pointBytes].map((each) => arena.take(each)) as [
-    number,
-    number,
-    number,
-  ];
+  const points = arena.take(count * pointBytes);
   arena.scoped(() => {
     const generator = arena.take(pointBytes);
     kernels.writePoint(generator, generatorCoordinates(kernels.curve, group), arena.take(4 * curve.fqBytes));
@@ -164,6 +173,34 @@ function measureSums(group: "g1" | "g2", log: number, bench: CurveBench): void {
     kernels.bytes(address, raw.length).set(raw);
     kernels.call("fq_import_foreign", points, address, raw.length / curve.fqBytes);
   });
+  return { kernels, arena, points };
+}
+
+/** Batches of additions of random points out of many, as the first round of a sum has them. */
+function measureAdditions(group: "g1" | "g2", bench: CurveBench): void {
+  const count = 2 ** 16;
+  const { kernels, arena, points } = withPoints(group, { curve: bench.curve, count, extraBytes: 0 });
+  const { pointBytes, batchScratch, entriesPerStep } = kernels[group];
+  const list = arena.take((ADDITIONS + entriesPerStep) * LIST_ENTRY_BYTES);
+  const targets = arena.take(ADDITIONS * pointBytes);
+  const scratch = arena.take(scratchBytesFor(batchScratch, ADDITIONS + entriesPerStep));
+  const numbers = Uint16Array.from({ length: 2 * ADDITIONS }, () => randomInt(count));
+  for (let i = 0; i < ADDITIONS; i += 1) {
+    const [left, right] = [0, 1].map((side) => points + (numbers[2 * i + side] ?? 0) * pointBytes) as [number, number];
+    kernels.words(list + i * LIST_ENTRY_BYTES, 3).set([left, right | (i & 1), targets + i * pointBytes]);
+  }
+  inTurn({ id: `add_${group}_2^12_batches`, unit: "ms" }, bench, () => {
+    for (let batch = 0; batch < ADDITION_BATCHES; batch += 1) kernels.addBatch(group, list, ADDITIONS, scratch);
+  });
+}
+
+function measureSums(group: "g1" | "g2", log: number, bench: CurveBench): void {
+  const { curve } = bench;
+  const count = 2 ** log;
+  const sizing = loadKernels({ curve, pages: 1 });
+  const extraBytes = msmWorkspaceBytes(sizing, group, count) + 64 * count;
+  const { kernels, arena, points } = withPoints(group, { curve, count, extraBytes });
+  const [scalars, target] = [arena.take(32 * count), arena.take(kernels[group].pointBytes)];
   kernels.bytes(scalars, 32 * count).set(randomScalars(count));
   const msm = new Msm(kernels, group, arena);
   inTurn({ id: `msm_${group}_2^${String(log)}`, unit: "ms" }, bench, () => {

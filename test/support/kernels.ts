@@ -12,7 +12,7 @@ import type { PrimeField } from "../../src/engine/kernels/field/field.js";
 import { FmaField } from "../../src/engine/kernels/field/fma-field.js";
 import { balancedLimbs, unsignedLimbs } from "../../src/engine/kernels/field/integers.js";
 import { IntegerField } from "../../src/engine/kernels/field/integer-field.js";
-import { defineInversion } from "../../src/engine/kernels/field/inversion.js";
+import { defineInversion, defineJointInversion } from "../../src/engine/kernels/field/inversion.js";
 import { FixedBase, fixedBaseBytes } from "../../src/engine/kernels/msm/fixed-base.js";
 import { KERNEL_RESERVED_BYTES, loadKernels } from "../../src/engine/kernels/kernels.js";
 import type { Kernels } from "../../src/engine/kernels/kernels.js";
@@ -35,7 +35,7 @@ export function modulo(value: bigint, modulus: bigint): bigint {
   return ((value % modulus) + modulus) % modulus;
 }
 
-export type BareOperation = "mul" | "sum" | "square" | "add" | "sub" | "reduce" | "invert" | "pack";
+export type BareOperation = "mul" | "sum" | "square" | "add" | "sub" | "reduce" | "invert" | "invertJointly" | "pack";
 
 /** Field operations of one emitter, on limbs that a test chooses. */
 export interface BareField {
@@ -119,10 +119,13 @@ function buildBareField<E>(
     }));
     field.pack(f, lanes, bytes, field.loadBlock(f, a, 0, field.productMax));
   });
-  const { handle } = defineInversion(module, field, bytes, "test");
-  module.define({ name: "invert", params: ["i32", "i32", "i32"] }, (f, result, a, scratch) =>
-    f.call(handle, [result, a, scratch]),
-  );
+  for (const [name, { handle }] of [
+    ["invert", defineInversion(module, field, bytes, "test")],
+    ["invertJointly", defineJointInversion(module, field, bytes, "test_joint")],
+  ] as const)
+    module.define({ name, params: ["i32", "i32", "i32"] }, (f, result, a, scratch) => {
+      f.call(handle, [result, a, scratch]);
+    });
   const memory = new wasmHost.Memory({ initial: 1, maximum: 1, shared: true });
   const exports = new WebAssembly.Instance(new WebAssembly.Module(module.toBytes(1)), { env: { memory } })
     .exports as Record<string, (...args: number[]) => void>;
@@ -159,7 +162,7 @@ function buildBareField<E>(
           write(PLACE.a, lane, a[Math.min(i + lane, a.length - 1)]!);
           write(PLACE.b, lane, b[Math.min(i + lane, a.length - 1)]!);
         }
-        exports[operation]!(PLACE.result, PLACE.a, operation === "invert" ? PLACE.scratch : PLACE.b);
+        exports[operation]!(PLACE.result, PLACE.a, operation.startsWith("invert") ? PLACE.scratch : PLACE.b);
         for (let lane = 0; lane < lanes && i + lane < a.length; lane += 1) {
           const packed = octets.slice(PLACE.result + lane * bytes, PLACE.result + (lane + 1) * bytes);
           results.push(

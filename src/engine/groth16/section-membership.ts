@@ -107,7 +107,7 @@ class RandomBuckets {
       for (const bucket of buckets) counts[bucket] = (counts[bucket] ?? 0) + 1;
       const items = this.#arena.take(4 * places.length);
       const trees = new PointTrees(kernels, this.#group, this.#arena);
-      const tree = trees.create(BUCKETS, items, Math.max(...counts));
+      const tree = trees.create(BUCKETS, items);
       tree.counts.set(counts);
       let next = 0;
       for (let bucket = 0; bucket < BUCKETS; bucket += 1) {

@@ -6,11 +6,12 @@ import { defineBuckets } from "./msm/buckets.js";
 import { defineConversions } from "./field/conversion.js";
 import { FmaField } from "./field/fma-field.js";
 import { IntegerField } from "./field/integer-field.js";
-import { defineFoldedInversion, defineInversion, defineQuadraticInversion } from "./field/inversion.js";
+import { defineFoldedInversion, defineJointInversion, defineQuadraticInversion } from "./field/inversion.js";
 import type { Inversion } from "./field/inversion.js";
 import { defineTransforms } from "./ntt/ntt.js";
 import { outlinePrime, outlineProducts } from "./field/outlined-field.js";
-import { definePointBatch, foldedScratch } from "./point/point-batch.js";
+import { entriesPerStep, foldedScratch, wideShape } from "./point/batch-layout.js";
+import { definePointBatch } from "./point/point-batch.js";
 import { definePointMultiples } from "./point/point-multiples.js";
 import type { PointMultiples, PointMultiplesOptions } from "./point/point-multiples.js";
 import { defineSinglePoint } from "./point/point-single.js";
@@ -48,8 +49,9 @@ export interface GroupLayout {
   /** Bytes of an affine point. */
   readonly pointBytes: number;
   readonly projectiveBytes: number;
-  /** Additions of `_add_batch` come in multiples of this. */
+  /** Additions of `_add_batch` come in multiples of this, and on two lanes in multiples of the second. */
   readonly entriesPerStep: number;
+  readonly narrowEntriesPerStep: number;
   /** Bytes of the scratch of `_to_affine`. */
   readonly affineScratchBytes: number;
   /** The scratch of `_add_batch`, by entries. */
@@ -116,7 +118,7 @@ function assemble<E>(
   const inlineFq2 = new QuadraticField(inlineFq);
   const bounds = { operandMax: inlineFq2.operandMax, resultMax: inlineFq2.reducedMax };
   const fq2 = outlineProducts<QuadraticElement<E>, QuadraticField<E>>(inlineFq2, module, "fq2", bounds);
-  const fqInversion = defineInversion(module, fq, curve.fqBytes, "fq");
+  const fqInversion = defineJointInversion(module, fq, curve.fqBytes, "fq");
   const fq2Inversion = defineQuadraticInversion(module, fq2, fqInversion, "fq2");
   const g1 = definePointBatch(module, fq, fqInversion, "g1");
   const g2 = definePointBatch(module, fq2, fq2Inversion, "g2");
@@ -150,7 +152,8 @@ function groupLayout<E>(batch: PointBatch, field: Field<E>, inversion: Inversion
   return {
     pointBytes: batch.pointBytes,
     projectiveBytes: 3 * field.elementBytes,
-    entriesPerStep: batch.entriesPerStep,
+    entriesPerStep: field.lanes === 2 ? entriesPerStep(wideShape(field)) : batch.entriesPerStep,
+    narrowEntriesPerStep: batch.entriesPerStep,
     affineScratchBytes: field.elementBytes * field.lanes + inversion.scratchBytes,
     // Threads lay out the memory that they share each by itself: the room is the same whether or not one takes the
     // four-lane form.

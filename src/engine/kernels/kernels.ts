@@ -42,7 +42,7 @@ import { hasFusedMultiplyAdd } from "./wasm/features.js";
 import { buildKernelModule, kernelModuleName } from "./kernel-module.js";
 import { ModuleCache } from "./wasm/module-cache.js";
 import type { CompiledModule } from "./wasm/module-cache.js";
-import { LIST_ENTRY_BYTES } from "./point/point-batch.js";
+import { LIST_ENTRY_BYTES } from "./point/batch-layout.js";
 import { isWideOn, wideFormOf } from "./wide/wide-form.js";
 import type { WideForm } from "./wide/wide-form.js";
 import { wasmHost } from "./wasm/wasm-host.js";
@@ -152,13 +152,15 @@ export class Kernels {
    * scratch for `entries + entriesPerStep` entries of `batchScratch`.
    */
   addBatch(group: "g1" | "g2", list: number, entries: number, scratch: number): void {
-    const { pointBytes, entriesPerStep } = this[group];
-    const padded = Math.ceil(entries / entriesPerStep) * entriesPerStep;
+    const { pointBytes, entriesPerStep, narrowEntriesPerStep } = this[group];
+    const isNarrow = entries < WIDE_ENTRIES_MIN;
+    const step = isNarrow ? narrowEntriesPerStep : entriesPerStep;
+    const padded = Math.ceil(entries / step) * step;
     const filler = this.infinity[group] + pointBytes;
     for (let i = entries; i < padded; i += 1)
       this.words(list + i * LIST_ENTRY_BYTES, 3).set([filler, filler + pointBytes, PLACE.fillerTarget]);
     const name = `${group}_add_batch`;
-    const add = padded < WIDE_ENTRIES_MIN ? this.#narrowFunction(name) : this.#function(name);
+    const add = isNarrow ? this.#narrowFunction(name) : this.#function(name);
     add(list, padded, scratch);
   }
 

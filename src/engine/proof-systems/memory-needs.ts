@@ -44,21 +44,20 @@ interface CurveBytes {
   readonly g2: number;
   readonly element: number;
   readonly fq: number;
-  /** Scratch of a multi-scalar multiplication for each point. */
-  readonly scratchG1: number;
-  readonly scratchG2: number;
-  /** Scratch beside that: the buckets of the widest windows. */
+  /** Scratch of a multi-scalar multiplication beside that for each point: the buckets of the widest windows. */
   readonly buckets: number;
 }
 
 const MIB = 1024 ** 2;
 const SCALAR = 32;
 const CURVE_BYTES: Readonly<Record<CurveName, CurveBytes>> = {
-  BN254: { g1: 80, g2: 160, element: 40, fq: 32, scratchG1: 135, scratchG2: 260, buckets: 52 * MIB },
-  BLS12_381: { g1: 128, g2: 256, element: 48, fq: 48, scratchG1: 205, scratchG2: 400, buckets: 76 * MIB },
+  BN254: { g1: 80, g2: 160, element: 40, fq: 32, buckets: 52 * MIB },
+  BLS12_381: { g1: 128, g2: 256, element: 48, fq: 48, buckets: 76 * MIB },
 };
 /** Lists of a multi-scalar multiplication for each point: 17 windows of 16 bits, half as many again, and indices. */
 const SUM_LISTS = 66;
+/** Scratch of it for each point: its word, and a share in the slices of large buckets. */
+const SUM_SCRATCH = 5;
 /** Single values and alignment. */
 const SPARE = 4 * MIB;
 /** A Node process with the code and ffjavascript's program; and a thread of a setup with the generators' tables. */
@@ -73,7 +72,7 @@ const TERM = 36;
 const ZKEY_TERM = 44;
 /** Bytes for each row of an FFLONK domain: its polynomials are opened together, as one of nine times the length. */
 const FFLONK_KEY_ROW = 2_740;
-const FFLONK_WORKSPACE_ROW = 4_420;
+const FFLONK_WORKSPACE_ROW = 3_250;
 /** A file's bytes for each row beside the coefficients and values of its polynomials, and with maps and additions. */
 const FFLONK_FILE_ROW = 832;
 const FFLONK_FILE_MAPS = 90;
@@ -198,7 +197,7 @@ export function referenceStringNeeds(
   const pointBytes = 2 * CURVE_BYTES[curve].fq;
   const file = points * pointBytes + MIB;
   // Scalars, points, both bases apart, the file; then sums over one basis with weights.
-  const sums = (points / 2) * (CURVE_BYTES[curve].g1 + SUM_LISTS + CURVE_BYTES[curve].scratchG1 + 2 * SCALAR);
+  const sums = (points / 2) * (CURVE_BYTES[curve].g1 + SUM_LISTS + SUM_SCRATCH + 2 * SCALAR);
   return { bytes: PROCESS + setupThreads() + points * SCALAR + 3 * file + sums, file };
 }
 
@@ -226,12 +225,12 @@ function leastDomainPower(name: ProofSystemName, { constraintCount, publicCount 
 
 function groth16Needs({ counts, bytes, rows }: Sized): Needs {
   const { wireCount: wires, termCount: terms, r1csBytes } = counts;
-  const { g1, g2, element, fq, scratchG1, scratchG2, buckets } = bytes;
+  const { g1, g2, element, fq, buckets } = bytes;
   const keyFile = wires * 10 * fq + rows * 2 * fq + (terms + counts.publicCount) * ZKEY_TERM + MIB;
   const points = (3 * wires + rows) * (g1 + 4) + wires * (g2 + 4);
   const key = points + (terms + counts.publicCount) * (8 + element) + rows * (24 + 2 * element) + SPARE;
   const shared = Math.max(element * (wires + 3 * rows), SUM_LISTS * rows) + 4 * SUM_LISTS * wires;
-  const helper = Math.max(scratchG1 * Math.max(wires, rows), scratchG2 * wires) + buckets;
+  const helper = SUM_SCRATCH * Math.max(wires, rows) + buckets;
   const workspace = SCALAR * (wires + rows) + shared + helper;
   // The polynomials at the secret point, and the reference's copies of what it adds up.
   const scalars = 10 * SCALAR * (wires + rows);
@@ -249,7 +248,7 @@ function groth16Needs({ counts, bytes, rows }: Sized): Needs {
 
 function plonkNeeds({ counts, bytes, rows }: Sized): Needs {
   const { wireCount: wires, termCount: terms, r1csBytes } = counts;
-  const { g1, element, fq, scratchG1, buckets } = bytes;
+  const { g1, element, fq, buckets } = bytes;
   const vector = rows * element;
   const points = 4 * fq * rows;
   const gates = 48 * rows + SCALAR * Math.min(terms, 5 * rows);
@@ -258,12 +257,12 @@ function plonkNeeds({ counts, bytes, rows }: Sized): Needs {
   const sections = PLONK_COSETS * vector + SPARE;
   // Wires may be twice as many as in the constraint system: sums of many terms are cut.
   const allWires = Math.max(wires, rows);
-  const helper = Math.max(PLONK_SCRATCH_VECTORS * vector, scratchG1 * rows) + buckets;
+  const helper = Math.max(PLONK_SCRATCH_VECTORS * vector, SUM_SCRATCH * rows) + buckets;
   const shared = 3 * (SUM_LISTS + SCALAR) * rows + (SCALAR + element) * allWires + PLONK_PROOF_VECTORS * vector;
   const workspace = shared + helper;
   // Gates as arrays, and once more as JavaScript's integers while they are counted.
   const read = PROCESS + 2 * r1csBytes + 2 * points + keyFile + 4 * gates;
-  const commit = key + (SUM_LISTS + SCALAR + scratchG1) * rows + 5 * vector;
+  const commit = key + (SUM_LISTS + SCALAR + SUM_SCRATCH) * rows + 5 * vector;
   return {
     setup: read + commit,
     gates: read + key + sections + workspace,

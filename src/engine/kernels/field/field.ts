@@ -38,6 +38,8 @@ export interface Product<E> {
 
 export interface Field<E> {
   readonly lanes: 1 | 2 | 4;
+  /** Over the prime field. */
+  readonly degree: 1 | 2;
   /** Bytes of one element at rest; a multiple of 8. */
   readonly elementBytes: number;
   /** Bytes from a block to what may stand behind it. */
@@ -148,4 +150,12 @@ export function halvesOf<E>(field: Field<E>): 1 | 2 {
 /** Returns the same address, or flag, once for each lane. */
 export function everyLane<E>(field: Field<E>, item: Address): Address[] {
   return lanesOf(field).map(() => item);
+}
+
+/**
+ * Emits parts that do not depend on each other: woven (wasm-builder.ts) where products stand in place, in functions of
+ * two halves, and one after the other where products are calls.
+ */
+export function sideBySide<T>(f: FunctionBuilder, parts: readonly (() => T)[]): T[] {
+  return f.halves === 2 ? f.weave(parts) : parts.map((part) => part());
 }

@@ -19,6 +19,7 @@ const SWAPPED_LANES = [8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7];
 /** A prime field of two lanes, on doubles. */
 export class FmaField implements PrimeField<FmaElement> {
   readonly lanes: 2 | 4 = 2;
+  readonly degree = 1;
   readonly localType = "v128";
   readonly localCount: number;
   readonly prime: bigint;

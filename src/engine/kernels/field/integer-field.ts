@@ -42,6 +42,7 @@ const HEAD_BITS = 28;
 /** A prime field of one lane, on 64-bit integers. */
 export class IntegerField implements PrimeField<IntegerElement> {
   readonly lanes = 1;
+  readonly degree = 1;
   readonly localType = "i64";
   readonly localCount: number;
   readonly prime: bigint;

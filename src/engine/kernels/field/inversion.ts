@@ -8,6 +8,7 @@
 import { inverse } from "../../field/prime-field.js";
 import { unsignedLimbs } from "./integers.js";
 import { i32, i64 } from "../wasm/wasm-ops.js";
+import { everyLane } from "./field.js";
 import type { Address, Field, PrimeField } from "./field.js";
 import type { QuadraticElement, QuadraticField } from "./quadratic-field.js";
 import type { FunctionBuilder, FunctionHandle, ModuleBuilder } from "../wasm/wasm-builder.js";
@@ -56,6 +57,37 @@ export function defineInversion<E>(
     },
   );
   return { handle, scratchBytes: field.lanes * bytes };
+}
+
+/**
+ * Defines the inversion of blocks in which either no lane is 0 or all are: as `defineInversion`, with one inversion for
+ * both lanes of two, 1 / a = b / (a b) and 1 / b = a / (a b). That takes half the time.
+ */
+export function defineJointInversion<E>(
+  module: ModuleBuilder,
+  field: PrimeField<E>,
+  bytes: number,
+  name: string,
+): Inversion {
+  if (field.lanes === 1) return defineInversion(module, field, bytes, name);
+  const integer = defineIntegerInversion(module, field.prime, bytes, name);
+  const handle = module.define(
+    { name: `${name}_invert_joint_block`, params: ["i32", "i32", "i32"], exported: false },
+    (f, target, source, scratch) => {
+      const value = field.loadBlock(f, source, 0, field.productMax);
+      // Each lane in both.
+      const [a, b] = field.transpose(f, value, value);
+      field.pack(f, [scratch], bytes, field.mul(f, a, b));
+      f.call(integer, [scratch, scratch]);
+      // (a b R)^-1 R^3 / R = (a b)^-1 R.
+      const inverse = field.sumOfProducts(f, [
+        { a: field.unpack(f, everyLane(field, scratch), bytes), b: field.rawConstant(f, field.radix ** 3n) },
+      ]);
+      const [others] = field.transpose(f, b, a);
+      field.storeBlock(f, target, 0, field.reduce(f, field.mul(f, field.reduce(f, inverse), others)));
+    },
+  );
+  return { handle, scratchBytes: bytes };
 }
 
 /** The two ways to see a block of four: its halves as blocks of two, and such blocks by themselves. */

@@ -13,6 +13,7 @@ export interface QuadraticElement<E> {
 export class QuadraticField<E> implements Field<QuadraticElement<E>> {
   readonly base: PrimeField<E>;
   readonly lanes: 1 | 2 | 4;
+  readonly degree = 2;
   readonly elementBytes: number;
   readonly blockBytes: number;
   readonly reducedMax: bigint;

@@ -5,7 +5,7 @@
  * Lange, J. Oosterwijk, "Faster batch forgery identification" (2012).
  */
 import { i32, i64 } from "../wasm/wasm-ops.js";
-import { LIST_ENTRY_BYTES } from "../point/point-batch.js";
+import { LIST_ENTRY_BYTES } from "../point/batch-layout.js";
 import type { FunctionBuilder, ModuleBuilder } from "../wasm/wasm-builder.js";
 import type { Expression, Local } from "../wasm/wasm-ops.js";
 
@@ -16,8 +16,8 @@ type I64 = Local<"i64">;
 export const WINDOW_BITS_MAX = 16;
 
 /**
- * Defines `classify`, `recode`, `count_digits`, `scatter` and `pair_round`; their parameters stand at each of them. All
- * addresses are multiples of 4, and all counts may be 0.
+ * Defines `classify`, `recode`, `count_digits`, `start_buckets`, `scatter`, `pair_round` and `fold_buckets`; their
+ * parameters stand at each of them. All addresses are multiples of 4, and all counts may be 0.
  * @param scalarPrime order of the group: scalars are below it.
  * @param scalarBytes bytes of a scalar, little-endian, a multiple of 8.
  */
@@ -25,8 +25,10 @@ export function defineBuckets(module: ModuleBuilder, scalarPrime: bigint, scalar
   defineClassify(module, scalarPrime, scalarBytes);
   defineRecode(module, scalarPrime, scalarBytes);
   defineCount(module);
+  defineStarts(module);
   defineScatter(module);
   definePairRound(module);
+  defineFold(module);
 }
 
 /** Returns the bytes of `recode`'s scratch: a scalar, a word for the carry, and a word for unaligned reads. */
@@ -190,6 +192,20 @@ function bucketOffset(digit: I32, negative: I32): I32 {
   return i32.shl(i32.sub(magnitude, i32.const(1)), i32.const(2));
 }
 
+/** Defines start_buckets(counts, starts, cursors, size): starts[b] = cursors[b] = the sum of the counts before b. */
+function defineStarts(module: ModuleBuilder): void {
+  const params = { counts: "i32", starts: "i32", cursors: "i32", size: "i32" } as const;
+  module.defineNamed({ name: "start_buckets", params }, (f, { counts, starts, cursors, size }) => {
+    const next = f.local("i32");
+    f.for(i32.const(0), size, 1, (bucket) => {
+      const at = f.let(i32.shl(bucket, i32.const(2)));
+      f.run(i32.store(i32.add(starts, at), next));
+      f.run(i32.store(i32.add(cursors, at), next));
+      f.set(next, i32.add(next, i32.load(i32.add(counts, at))));
+    });
+  });
+}
+
 /**
  * Defines scatter(...): items[cursors[|digit| - 1]++] = source i with its sign flipped by the sign of digit i, for each
  * digit that is not 0.
@@ -268,6 +284,56 @@ function definePairRound(module: ModuleBuilder): void {
         });
       });
       f.return(list);
+    },
+  );
+}
+
+/**
+ * Defines fold_buckets(...) -> number of words in `into`: lists the rows and columns of `size` summed buckets, of which
+ * those that are not empty have one item each. With d = row * 2^bits + column for bucket d, the lists are those of the
+ * rows 1 to 2^bits and then of the columns 0 to 2^bits - 1: list l has its first word's index, counted from `into`, at
+ * intoStarts[l] and its length at intoCounts[l]. Words are written from the index `next` on.
+ */
+function defineFold(module: ModuleBuilder): void {
+  const params = {
+    items: "i32",
+    starts: "i32",
+    counts: "i32",
+    size: "i32",
+    bits: "i32",
+    into: "i32",
+    next: "i32",
+    intoStarts: "i32",
+    intoCounts: "i32",
+  } as const;
+  module.defineNamed(
+    { name: "fold_buckets", params, results: ["i32"] },
+    (f, { items, starts, counts, size, bits, into, next, intoStarts, intoCounts }) => {
+      const width = f.let(i32.shl(i32.const(1), bits));
+      const list = (from: I32, to: I32, step: I32): void => {
+        const bucket = f.let(from);
+        f.run(i32.store(intoStarts, next));
+        f.while(i32.ltU(bucket, to), () => {
+          const at = f.let(i32.shl(bucket, i32.const(2)));
+          f.if(i32.load(i32.add(counts, at)), () => {
+            const word = i32.load(i32.add(items, i32.shl(i32.load(i32.add(starts, at)), i32.const(2))));
+            f.run(i32.store(i32.add(into, i32.shl(next, i32.const(2))), word));
+            f.set(next, i32.add(next, i32.const(1)));
+          });
+          f.set(bucket, i32.add(bucket, step));
+        });
+        f.run(i32.store(intoCounts, i32.sub(next, i32.load(intoStarts))));
+        for (const cursor of [intoStarts, intoCounts]) f.set(cursor, i32.add(cursor, i32.const(4)));
+      };
+      f.for(i32.const(1), f.let(i32.add(width, i32.const(1))), 1, (row) => {
+        const end = f.let(i32.shl(i32.add(row, i32.const(1)), bits));
+        f.set(end, i32.select(end, size, i32.ltU(end, size)));
+        list(i32.shl(row, bits), end, i32.const(1));
+      });
+      f.for(i32.const(0), width, 1, (column) => {
+        list(column, size, width);
+      });
+      f.return(next);
     },
   );
 }

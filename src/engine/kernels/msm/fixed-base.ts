@@ -4,7 +4,7 @@
  * depends on the scalars: run it only where its time cannot be measured by others.
  */
 import { recodeScratchBytes } from "./buckets.js";
-import { LIST_ENTRY_BYTES } from "../point/point-batch.js";
+import { LIST_ENTRY_BYTES } from "../point/batch-layout.js";
 import { GROUP_ITEMS, PointTrees } from "../point/point-tree.js";
 import { windowPlans } from "./window-plan.js";
 import { scratchBytesFor } from "../wasm/scratch-bytes.js";
@@ -132,7 +132,7 @@ export class FixedBase {
     const sources = kernels.words(input.sources, count);
     const items = arena.take(4 * count * plan.windows);
     const trees = new PointTrees(kernels, this.#group, arena);
-    const tree = trees.create(count, items, plan.windows);
+    const tree = trees.create(count, items);
     const words = kernels.words(items, count * plan.windows);
     let next = 0;
     for (let i = 0; i < count; i += 1) {

@@ -3,10 +3,8 @@
  * threads may work on one sum; they agree on the addresses because each computes them from the same count in the same
  * order. The work itself is in msm.ts.
  */
-import { LIST_ENTRY_BYTES } from "../point/point-batch.js";
-import { GROUP_ITEMS } from "../point/point-tree.js";
+import { GROUP_ITEMS, treeRoomBytes } from "../point/point-tree.js";
 import { BATCH_ITEMS, cheapestPlan, windowPlans } from "./window-plan.js";
-import { scratchBytesFor } from "../wasm/scratch-bytes.js";
 import type { Arena } from "../wasm/arena.js";
 import type { Kernels } from "../kernels.js";
 
@@ -50,19 +48,13 @@ export function msmListBytes(kernels: Kernels, group: "g1" | "g2", count: number
   return sizes.reduce((sum, bytes) => sum + bytes, 64 * sizes.length);
 }
 
-/**
- * Returns the bytes of scratch that a thread needs while it works on a part. Little of it is touched unless all points
- * fall into few buckets.
- */
+/** Returns the bytes of scratch that a thread needs while it works on a part. */
 export function msmScratchBytes(kernels: Kernels, group: "g1" | "g2", count: number): number {
   const layout = kernels[group];
-  const itemsMax = Math.max(GROUP_ITEMS, count);
-  const tree =
-    itemsMax * (layout.pointBytes + LIST_ENTRY_BYTES) +
-    scratchBytesFor(layout.batchScratch, itemsMax / 2 + layout.entriesPerStep);
+  const items = Math.max(BATCH_ITEMS, count);
   return (
-    tree +
-    4 * Math.max(BATCH_ITEMS, count) +
+    treeRoomBytes(layout, items) +
+    4 * items +
     bucketsMax(kernels, count) * (layout.pointBytes + layout.projectiveBytes + 16) +
     FIXED_SCRATCH_BYTES
   );

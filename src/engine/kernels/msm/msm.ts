@@ -8,7 +8,7 @@
  */
 import { recodeScratchBytes } from "./buckets.js";
 import { ONES_PER_PART, takeMsmLists } from "./msm-lists.js";
-import { LIST_ENTRY_BYTES } from "../point/point-batch.js";
+import { LIST_ENTRY_BYTES } from "../point/batch-layout.js";
 import { GROUP_ITEMS, PointTrees } from "../point/point-tree.js";
 import { BATCH_ITEMS, TAIL_SIZE, cheapestPlan, windowPlans } from "./window-plan.js";
 import { scratchBytesFor } from "../wasm/scratch-bytes.js";
@@ -195,7 +195,7 @@ export class Msm {
       const sum = this.#valueAt(lists, (parts.plan?.windows ?? 0) + run);
       kernels.call(`${this.#group}_to_projective`, sum, kernels.infinity[this.#group]);
       const bucketCount = Math.ceil(count / GROUP_ITEMS);
-      const tree = this.#trees.create(bucketCount, lists.ones + 4 * first, Math.min(count, GROUP_ITEMS));
+      const tree = this.#trees.create(bucketCount, lists.ones + 4 * first);
       for (let b = 0; b < bucketCount; b += 1) {
         tree.starts[b] = b * GROUP_ITEMS;
         tree.counts[b] = Math.min(GROUP_ITEMS, count - b * GROUP_ITEMS);
@@ -215,7 +215,7 @@ export class Msm {
     const buckets = 1 << (plan.windowBits - 1);
     arena.scoped(() => {
       const items = arena.take(4 * count * batch);
-      const tree = this.#trees.create(buckets * batch, items, count);
+      const tree = this.#trees.create(buckets * batch, items);
       this.#fillBuckets(tree, {
         digits: lists.digits + 2 * count * first,
         sources: lists.sources,
@@ -223,12 +223,8 @@ export class Msm {
         batch,
         buckets,
       });
-      this.#trees.sum(tree);
-      const sets = Array.from({ length: batch }, (_, w) =>
-        Uint32Array.from({ length: buckets }, (_unused, d) => this.#trees.resultWord(tree, w * buckets + d)),
-      );
       this.#weightedSums(
-        sets,
+        tree,
         Array.from({ length: batch }, (_, w) => this.#valueAt(lists, first + w)),
       );
     });
@@ -246,12 +242,7 @@ export class Msm {
       for (let w = 0; w < batch; w += 1)
         kernels.call("count_digits", tree.countsAddress + 4 * w * buckets, source.digits + 2 * count * w, count);
       const cursorsAddress = arena.take(4 * tree.size);
-      let next = 0;
-      for (let b = 0; b < tree.size; b += 1) {
-        tree.starts[b] = next;
-        next += tree.counts[b] ?? 0;
-      }
-      kernels.words(cursorsAddress, tree.size).set(tree.starts);
+      kernels.call("start_buckets", tree.countsAddress, tree.startsAddress, cursorsAddress, tree.size);
       for (let w = 0; w < batch; w += 1) {
         kernels.call(
           "scatter",
@@ -266,24 +257,23 @@ export class Msm {
   }
 
   /**
-   * values[i] := sum over d of (d + 1) * sets[i][d]; sets hold point words, 0 for an empty bucket, and are of one size.
+   * Sums the tree, whose buckets are sets of one size, one after the other: values[i] := sum over d of (d + 1) times
+   * bucket d of set i.
    */
-  #weightedSums(sets: readonly Uint32Array[], values: readonly number[]): void {
-    const size = sets[0]?.length ?? 0;
+  #weightedSums(tree: PointTree, values: readonly number[]): void {
+    this.#trees.sum(tree);
+    const size = tree.size / values.length;
     if (size <= TAIL_SIZE) {
+      const sets = values.map((_, i) =>
+        Uint32Array.from({ length: size }, (_unused, d) => this.#trees.resultWord(tree, i * size + d)),
+      );
       this.#weightedTails(sets, values);
       return;
     }
     this.#arena.scoped(() => {
       const foldBits = Math.ceil(Math.log2(size) / 2);
-      const tree = this.#foldSets(sets, foldBits);
-      this.#trees.sum(tree);
-      const width = 1 << foldBits;
-      const folded = Array.from({ length: 2 * sets.length }, (_, s) =>
-        Uint32Array.from({ length: width }, (_unused, d) => this.#trees.resultWord(tree, s * width + d)),
-      );
-      const parts = folded.map(() => this.#arena.take(this.#layout.projectiveBytes));
-      this.#weightedSums(folded, parts);
+      const parts = Array.from({ length: 2 * values.length }, () => this.#arena.take(this.#layout.projectiveBytes));
+      this.#weightedSums(this.#fold(tree, values.length, foldBits), parts);
       for (const [i, value] of values.entries()) {
         const rows = parts[2 * i] ?? 0;
         this.#double(rows, foldBits);
@@ -292,29 +282,30 @@ export class Msm {
     });
   }
 
-  /** For each set a tree of 2^foldBits rows (row hi at place hi - 1; row 0 weighs nothing) and as many columns. */
-  #foldSets(sets: readonly Uint32Array[], foldBits: number): PointTree {
+  /** For each set of a summed tree 2^foldBits rows (row hi at place hi - 1, row 0 weighs nothing), as many columns. */
+  #fold(tree: PointTree, setCount: number, foldBits: number): PointTree {
+    const size = tree.size / setCount;
     const width = 1 << foldBits;
-    const size = sets[0]?.length ?? 0;
-    const items: number[] = [];
-    const starts: number[] = [];
-    for (const set of sets) {
-      for (let row = 1; row <= width; row += 1) {
-        starts.push(items.length);
-        for (let d = row * width; d < Math.min(size, (row + 1) * width); d += 1)
-          if (set[d] !== 0) items.push(set[d] ?? 0);
-      }
-      for (let column = 0; column < width; column += 1) {
-        starts.push(items.length);
-        for (let d = column; d < size; d += width) if (set[d] !== 0) items.push(set[d] ?? 0);
-      }
+    // Every bucket but those of row 0 is in a row and in a column.
+    const items = this.#arena.take(4 * (2 * tree.size));
+    const folded = this.#trees.create(2 * width * setCount, items);
+    let next = 0;
+    for (let set = 0; set < setCount; set += 1) {
+      const [from, to] = [4 * set * size, 4 * set * 2 * width];
+      next = this.#kernels.callOne(
+        "fold_buckets",
+        tree.items,
+        tree.startsAddress + from,
+        tree.countsAddress + from,
+        size,
+        foldBits,
+        items,
+        next,
+        folded.startsAddress + to,
+        folded.countsAddress + to,
+      );
     }
-    const itemsAddress = this.#arena.take(4 * items.length);
-    this.#kernels.words(itemsAddress, items.length).set(items);
-    const tree = this.#trees.create(starts.length, itemsAddress, width);
-    tree.starts.set(starts);
-    for (let b = 0; b < starts.length; b += 1) tree.counts[b] = (starts[b + 1] ?? items.length) - (starts[b] ?? 0);
-    return tree;
+    return folded;
   }
 
   /** values[i] := sum of (d + 1) * sets[i][d] by running sums from the top, all sets side by side. */
@@ -328,17 +319,25 @@ export class Msm {
       const scratch = arena.take(scratchBytesFor(layout.batchScratch, entriesMax));
       const running = sets.map(() => arena.take(layout.pointBytes));
       const totals = sets.map(() => arena.take(layout.pointBytes));
-      const add = (pairs: readonly (readonly [into: number, word: number])[]): void => {
-        for (const [i, [into, word]] of pairs.entries())
-          kernels.words(list + i * LIST_ENTRY_BYTES, 3).set([into, word, into]);
-        if (pairs.length > 0) kernels.addBatch(this.#group, list, pairs.length, scratch);
+      const words = kernels.words(list, (entriesMax * LIST_ENTRY_BYTES) / Uint32Array.BYTES_PER_ELEMENT);
+      /** Adds to each set's point the word that is named for it, if any. */
+      const add = (into: readonly number[], wordOf: (set: number) => number): void => {
+        let at = 0;
+        for (const [i, point] of into.entries()) {
+          const word = wordOf(i);
+          if (word === 0) continue;
+          words[at] = words[at + 2] = point;
+          words[at + 1] = word;
+          at += 3;
+        }
+        if (at > 0) kernels.addBatch(this.#group, list, at / 3, scratch);
       };
       for (const point of [...running, ...totals]) kernels.call(`${this.#group}_mark`, point);
       const started = sets.map(() => false);
       for (let d = (sets[0]?.length ?? 0) - 1; d >= 0; d -= 1) {
-        for (const [i, set] of sets.entries()) started[i] = started[i] === true || set[d] !== 0;
-        add(sets.flatMap((set, i) => (set[d] === 0 ? [] : [[running[i] ?? 0, set[d] ?? 0] as const])));
-        add(sets.flatMap((_, i) => (started[i] === true ? [[totals[i] ?? 0, running[i] ?? 0] as const] : [])));
+        for (const [i, set] of sets.entries()) started[i] ||= set[d] !== 0;
+        add(running, (i) => sets[i]?.[d] ?? 0);
+        add(totals, (i) => (started[i] === true ? (running[i] ?? 0) : 0));
       }
       for (const [i, value] of values.entries()) kernels.call(`${this.#group}_to_projective`, value, totals[i] ?? 0);
     });

@@ -9,7 +9,7 @@ import type { CurveParameters } from "../../curves/curve-parameters.js";
 import { writeBigIntLE } from "../../field/bytes.js";
 import { KERNEL_RESERVED_BYTES, loadKernels } from "../kernels.js";
 import type { Kernels } from "../kernels.js";
-import { LIST_ENTRY_BYTES } from "../point/point-batch.js";
+import { LIST_ENTRY_BYTES } from "../point/batch-layout.js";
 import { GROUP_ITEMS, PointTrees } from "../point/point-tree.js";
 import type { PointTree } from "../point/point-tree.js";
 import { Arena } from "../wasm/arena.js";
@@ -164,7 +164,7 @@ export class PointRowSums {
     const slots = arena.take(Math.max(1, count) * pointBytes);
     const items = arena.take(4 * (count + terms.lengths.length + 1));
     const trees = new PointTrees(kernels, group, arena);
-    const tree = trees.create(count, items, this.#itemsMax + 1);
+    const tree = trees.create(count, items);
     /** The point word of each row's sum so far; 0 for none. */
     const sums = new Uint32Array(count);
     for (let w = Math.max(0, ...terms.lengths) - 1; w >= 0; w -= 1) {

@@ -6,7 +6,7 @@
  * transform and its way back never permute elements. Vectors are arrays of blocks (field.ts).
  */
 import { i32 } from "../wasm/wasm-ops.js";
-import { everyLane, halvesOf, lanesOf } from "../field/field.js";
+import { everyLane, halvesOf, lanesOf, sideBySide } from "../field/field.js";
 import type { Address, PrimeField } from "../field/field.js";
 import type { FunctionBuilder, FunctionHandle, ModuleBuilder } from "../wasm/wasm-builder.js";
 import type { Local } from "../wasm/wasm-ops.js";
@@ -97,15 +97,15 @@ function definePairLayer<E>(
 ): FunctionHandle {
   const signature = { name: `${name}_pair_layer`, params: ["i32", "i32"], halves: halvesOf(field) } as const;
   return module.define(signature, (f, data, count) => {
-    forEachVector(f, field, { arrays: [data], count, rest }, (at) => {
-      const block = field.loadBlock(f, at, 0, field.productMax);
+    forEachVector(f, field, { arrays: [data], count, rest }, (load) => {
+      const block = load(0);
       const [low, high] = field.transpose(f, block, block);
       const [result] = field.transpose(
         f,
         field.reduce(f, field.add(f, low, high)),
         field.reduce(f, field.sub(f, low, high)),
       );
-      field.storeBlock(f, at, 0, result);
+      return result;
     });
   });
 }
@@ -139,10 +139,7 @@ function defineProducts<E>(
   const params = { target: "i32", a: "i32", b: "i32", count: "i32" } as const;
   const signature = { name: `${name}_mul_blocks`, params, halves: halvesOf(field) };
   return module.defineNamed(signature, (f, { target, a, b, count }) => {
-    forEachVector(f, field, { arrays: [target, a, b], count, rest }, (to, left, right) => {
-      const [one, other] = [left, right].map((at) => field.loadBlock(f, at, 0, field.productMax)) as [E, E];
-      field.storeBlock(f, to, 0, field.mul(f, one, other));
-    });
+    forEachVector(f, field, { arrays: [target, a, b], count, rest }, (load) => field.mul(f, load(1), load(2)));
   });
 }
 
@@ -188,18 +185,19 @@ function defineLayer<E>(
     { low, twiddle }: { readonly low: Local<"i32">; readonly twiddle: Local<"i32"> },
     { end, distance }: { readonly end: Address; readonly distance: Address },
   ): void => {
-    f.while(i32.ltU(low, end), () => {
+    forEachStep(f, { cursors: [low, twiddle], end, blockBytes }, (offsets) => {
       const high = f.let(i32.add(low, distance));
-      const [sum, difference] = butterfly(
+      const results = sideBySide(
         f,
-        field.loadBlock(f, low, 0, field.productMax),
-        field.loadBlock(f, high, 0, field.productMax),
-        field.loadBlock(f, twiddle, 0, field.reducedMax),
+        offsets.map((offset) => () => {
+          const [a, b] = [low, high].map((at) => field.loadBlock(f, at, offset, field.productMax)) as [E, E];
+          return butterfly(f, a, b, field.loadBlock(f, twiddle, offset, field.reducedMax));
+        }),
       );
-      field.storeBlock(f, low, 0, sum);
-      field.storeBlock(f, high, 0, difference);
-      f.set(low, i32.add(low, i32.const(blockBytes)));
-      f.set(twiddle, i32.add(twiddle, i32.const(blockBytes)));
+      for (const [i, [sum, difference]] of results.entries()) {
+        field.storeBlock(f, low, offsets[i] ?? 0, sum);
+        field.storeBlock(f, high, offsets[i] ?? 0, difference);
+      }
     });
   };
   const bytesOf = (blocks: Address): Address => i32.mul(blocks, i32.const(blockBytes / halves));
@@ -243,20 +241,65 @@ function emitRest(
   });
 }
 
-/** As `forEachBlock`, by as many blocks as a vector of the field holds; an odd one is left to `rest`. */
+/** Vectors of a step where they are woven: three have more registers spilled than they fill gaps. */
+const VECTORS_PER_STEP = 2;
+
+/**
+ * Emits steps through neighbouring vectors until the first cursor is at the end, several vectors at a time as long as
+ * there are, where they are woven; `body` gets the bytes from the cursors to each vector of the step.
+ */
+function forEachStep(
+  f: FunctionBuilder,
+  run: { readonly cursors: readonly Local<"i32">[]; readonly end: Address; readonly blockBytes: number },
+  body: (offsets: readonly number[]) => void,
+): void {
+  const { cursors, end, blockBytes } = run;
+  const [first] = cursors;
+  if (first === undefined) throw new Error("a run has a cursor");
+  const steps = f.halves === 2 ? [VECTORS_PER_STEP, 1] : [1];
+  for (const vectors of steps) {
+    const last = vectors === 1 ? first : i32.add(first, i32.const((vectors - 1) * blockBytes));
+    f.while(i32.ltU(last, end), () => {
+      body(Array.from({ length: vectors }, (_, i) => i * blockBytes));
+      for (const cursor of cursors) f.set(cursor, i32.add(cursor, i32.const(vectors * blockBytes)));
+    });
+  }
+}
+
+/** Arrays, the first of which is written, and what an odd block is left to: (arrays, number of blocks). */
+interface VectorRun {
+  readonly arrays: readonly Address[];
+  /** Blocks of each. */
+  readonly count: Address;
+  readonly rest: FunctionHandle | undefined;
+}
+
+/** Emits a loop over the arrays together, by as many blocks as a vector of the field holds. */
 function forEachVector<E>(
   f: FunctionBuilder,
   field: PrimeField<E>,
-  arrays: { readonly arrays: readonly Address[]; readonly count: Address; readonly rest: FunctionHandle | undefined },
-  body: (...at: Local<"i32">[]) => void,
+  { arrays, count, rest }: VectorRun,
+  compute: (load: (array: number) => E) => E,
 ): void {
-  const { count, rest } = arrays;
   const vectors = rest === undefined ? count : f.let(i32.shrU(count, i32.const(1)));
-  forEachBlock(f, { arrays: arrays.arrays, count: vectors, blockBytes: field.blockBytes }, body);
+  const { blockBytes } = field;
+  const cursors = arrays.map((array) => f.let(array));
+  const cursor = (array: number): Address => {
+    const found = cursors[array];
+    if (found === undefined) throw new Error("there is no such array");
+    return found;
+  };
+  const end = f.let(i32.add(cursor(0), i32.mul(vectors, i32.const(blockBytes))));
+  forEachStep(f, { cursors, end, blockBytes }, (offsets) => {
+    const results = sideBySide(
+      f,
+      offsets.map((offset) => () => compute((array) => field.loadBlock(f, cursor(array), offset, field.productMax))),
+    );
+    for (const [i, result] of results.entries()) field.storeBlock(f, cursor(0), offsets[i] ?? 0, result);
+  });
   if (rest === undefined) return;
   f.if(i32.and(count, i32.const(1)), () => {
-    const last = i32.mul(vectors, i32.const(field.blockBytes));
-    f.call(rest, [...arrays.arrays.map((array) => i32.add(array, last)), i32.const(1)]);
+    f.call(rest, [...cursors, i32.const(1)]);
   });
 }
 

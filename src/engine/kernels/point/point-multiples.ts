@@ -9,7 +9,7 @@
  * them (wide/). Node 20 takes 5 to 12 % less time a step for that, Node 24 and 26 take 27 to 32 % less.
  */
 import { inverse } from "../../field/prime-field.js";
-import { differenceOf, stored } from "./point-batch.js";
+import { differenceOf, stored } from "./affine-sum.js";
 import { everyLane, halvesOf, lanesOf } from "../field/field.js";
 import type { Address, PrimeField } from "../field/field.js";
 import type { Inversion } from "../field/inversion.js";

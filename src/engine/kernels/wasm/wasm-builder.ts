@@ -182,7 +182,9 @@ export class ModuleBuilder {
 export class FunctionBuilder {
   /** Vectors of 128 bits that each value of the type v128 stands for. */
   readonly halves: 1 | 2;
-  readonly #code = new ByteWriter();
+  #code = new ByteWriter();
+  /** Where each statement of a part that is being woven ends. */
+  #ends: number[] | undefined;
   readonly #localTypes: ValueType[] = [];
   readonly #params: readonly ValueType[];
   readonly #hasResults: boolean;
@@ -226,6 +228,25 @@ export class FunctionBuilder {
       this.#code.unsigned(target.index + half);
     }
     this.#code.half = 0;
+    this.#ends?.push(this.#code.length);
+  }
+
+  /**
+   * Writes parts that do not depend on each other, a statement of each in turn, and returns what they return. A product
+   * waits for itself most of the time and is longer than a processor looks ahead: of two that stand one after the other
+   * the second hardly begins before the first has ended. Parts only assign to locals.
+   */
+  weave<T>(parts: readonly (() => T)[]): T[] {
+    this.#requireUnwoven();
+    const strands = parts.map((part) => this.#strandOf(part));
+    const turns = Math.max(...strands.map(({ statements }) => statements.length));
+    for (let turn = 0; turn < turns; turn += 1)
+      for (const { statements } of strands) {
+        // A shorter part is spread over the longest one.
+        const [from, to] = [turn, turn + 1].map((at) => Math.round((at * statements.length) / turns));
+        for (const statement of statements.slice(from, to)) this.#code.raw(statement);
+      }
+    return strands.map(({ result }) => result);
   }
 
   /** Evaluates an expression once, into a fresh local. */
@@ -249,11 +270,13 @@ export class FunctionBuilder {
 
   /** Evaluates an expression for its effect; a store or a call without a result has no value to drop. */
   run(statement: Statement): void {
+    this.#requireUnwoven();
     statement.emit(this.#code);
   }
 
   /** Runs a statement on one half of every vector in it. */
   runOnHalf(half: Half, statement: Statement): void {
+    this.#requireUnwoven();
     this.#code.half = half;
     statement.emit(this.#code);
     this.#code.half = 0;
@@ -280,12 +303,14 @@ export class FunctionBuilder {
 
   /** Returns the values from the function, as many as it has results. */
   return(...values: readonly Expression<ValueType>[]): void {
+    this.#requireUnwoven();
     for (const value of values) value.emit(this.#code);
     this.#code.byte(0x0f);
   }
 
   /** Runs `then` when the condition is not zero, and else `otherwise`. */
   if(condition: Expression<"i32">, then: () => void, otherwise?: () => void): void {
+    this.#requireUnwoven();
     condition.emit(this.#code);
     this.#code.raw([0x04, NO_RESULT]);
     then();
@@ -330,12 +355,27 @@ export class FunctionBuilder {
     return out.finish();
   }
 
+  #strandOf<T>(part: () => T): { readonly result: T; readonly statements: readonly Uint8Array[] } {
+    const code = this.#code;
+    const [own, ends] = [new ByteWriter(), [0]];
+    [this.#code, this.#ends] = [own, ends];
+    const result = part();
+    [this.#code, this.#ends] = [code, undefined];
+    const bytes = own.finish();
+    return { result, statements: ends.slice(1).map((end, i) => bytes.subarray(ends[i], end)) };
+  }
+
+  #requireUnwoven(): void {
+    if (this.#ends !== undefined) throw new Error("only assignments are woven");
+  }
+
   #plainLocal<T extends ValueType>(type: T): Local<T> {
     this.#localTypes.push(type);
     return localOf(type, this.#params.length + this.#localTypes.length - 1);
   }
 
   #emitCall(target: FunctionHandle, args: readonly Expression<ValueType>[]): void {
+    this.#requireUnwoven();
     if (args.length !== target.params.length) throw new Error(`${target.name} takes ${target.params.length} arguments`);
     for (const [index, arg] of args.entries()) {
       if (arg.type !== target.params[index]) throw new Error(`${target.name}: argument ${index} is ${arg.type}`);

@@ -14,6 +14,11 @@ export class ByteWriter {
   /** The half of every vector that is being written, in a function of two halves (wasm-builder.ts). */
   half: Half = 0;
 
+  /** Bytes that were written. */
+  get length(): number {
+    return this.#length;
+  }
+
   /** Appends the low 8 bits of a number. */
   byte(value: number): void {
     this.#reserve(1);

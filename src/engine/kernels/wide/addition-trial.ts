@@ -2,7 +2,7 @@
 import { addFq2, equalFq2, inverse, multiplyFq2, negateFq2, normFq2, reduce } from "../../field/prime-field.js";
 import type { Fq2 } from "../../field/prime-field.js";
 import type { CurveParameters } from "../../curves/curve-parameters.js";
-import { LIST_ENTRY_BYTES } from "../point/point-batch.js";
+import { LIST_ENTRY_BYTES } from "../point/batch-layout.js";
 import { scratchBytesFor } from "../wasm/scratch-bytes.js";
 import type { ScratchBytes } from "../wasm/scratch-bytes.js";
 import { TrialField } from "./trial-memory.js";

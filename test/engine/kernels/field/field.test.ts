@@ -55,6 +55,18 @@ describe.each(KERNEL_KINDS.flatMap((kind) => FIELDS.map((field) => ({ ...field, 
       expect(field.run("pack", multiples, multiples)).toEqual([0n, 0n, 0n]);
     });
 
+    it("inverts both lanes with one inversion, unless one alone is 0", () => {
+      const others = [...edges, ...values].filter((limbs) => modulo(field.valueOf(limbs), prime) !== 0n);
+      const zero = field.limbs(0n);
+      const some = [zero, zero, ...others];
+      const results = field.run("invertJointly", some, some);
+      for (const [i, limbs] of some.entries()) {
+        const value = modulo(field.valueOf(limbs), prime);
+        expect(modulo(results[i]! * value, prime)).toBe(value === 0n ? 0n : modulo(field.radix * field.radix, prime));
+        if (value === 0n) expect(modulo(results[i]!, prime)).toBe(0n);
+      }
+    });
+
     it("inverts, and gives 0 for 0", () => {
       const some = [...edges, ...values];
       const results = field.run("invert", some, some);

@@ -47,15 +47,15 @@ describe.each([BN254, BLS12_381])(`digits of scalars of $name, seed ${String(ran
       expect(sum).toBe(scalar > r / 2n ? r - scalar : scalar);
     }
     expect(offset).toBeGreaterThan(0n);
-    const [countsAt, cursorsAt] = [arena.take(4 * half), arena.take(4 * half)];
+    const [countsAt, startsAt, cursorsAt] = [0, 0, 0].map(() => arena.take(4 * half)) as [number, number, number];
     for (let w = 0; w < windows; w += 1) {
       const own = digits.subarray(w * count, (w + 1) * count);
       kernels.words(countsAt, half).fill(0);
       kernels.call("count_digits", countsAt, digitsAt + 2 * count * w, count);
       const counts = kernels.words(countsAt, half);
-      const starts = new Uint32Array(half);
-      for (let b = 1; b < half; b += 1) starts[b] = (starts[b - 1] ?? 0) + (counts[b - 1] ?? 0);
-      kernels.words(cursorsAt, half).set(starts);
+      kernels.call("start_buckets", countsAt, startsAt, cursorsAt, half);
+      const starts = Array.from(counts, (_, b) => counts.subarray(0, b).reduce((sum, each) => sum + each, 0));
+      for (const at of [startsAt, cursorsAt]) expect([...kernels.words(at, half)]).toEqual(starts);
       kernels.call("scatter", items, cursorsAt, digitsAt + 2 * count * w, sources, count);
       const expected: number[] = [];
       const order = [...own.keys()].filter((i) => own[i] !== 0);
@@ -64,6 +64,38 @@ describe.each([BN254, BLS12_381])(`digits of scalars of $name, seed ${String(ran
       expect([...kernels.words(items, order.length)]).toEqual(expected);
       expect(counts.reduce((sum, each) => sum + each, 0)).toBe(order.length);
     }
+  });
+
+  it.each([
+    [17, 3],
+    [32, 3],
+    [48, 2],
+    [64, 3],
+  ])("of %i buckets are folded into rows and columns of 2^%i", (size, bits) => {
+    const arena = new Arena(KERNEL_RESERVED_BYTES, PAGES * 65_536);
+    const take = (count: number): number => arena.take(4 * count);
+    const width = 2 ** bits;
+    const [items, starts, counts] = [take(3 * size), take(size), take(size)];
+    // Three words for each bucket, of which the first is its sum; some buckets are empty.
+    const words = Array.from({ length: size }, (_, d) => (random.chance(0.3) ? 0 : 128 * (d + 1) + 1));
+    for (const [d, word] of words.entries()) {
+      kernels.words(items + 12 * d, 3).set([word, 7, 7]);
+      kernels.words(starts + 4 * d, 1)[0] = 3 * d;
+      kernels.words(counts + 4 * d, 1)[0] = word === 0 ? 0 : 1;
+    }
+    const first = 5;
+    const [into, intoStarts, intoCounts] = [take(first + 2 * size), take(2 * width), take(2 * width)];
+    const end = kernels.callOne("fold_buckets", items, starts, counts, size, bits, into, first, intoStarts, intoCounts);
+    const rows = Array.from({ length: width }, (_, row) => words.filter((_word, d) => d >> bits === row + 1));
+    const columns = Array.from({ length: width }, (_, column) => words.filter((_word, d) => d % width === column));
+    const expected = [...rows, ...columns].map((list) => list.filter((word) => word !== 0));
+    const lists = expected.map((_, l) => {
+      const [start, count] = [kernels.word(intoStarts + 4 * l), kernels.word(intoCounts + 4 * l)];
+      return [...kernels.words(into + 4 * start, count)];
+    });
+    expect(lists).toEqual(expected);
+    expect(kernels.word(intoStarts)).toBe(first);
+    expect(end - first).toBe(expected.flat().length);
   });
 
   it("take wider windows for more scalars, never narrower ones", () => {

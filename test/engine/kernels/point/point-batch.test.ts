@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { BN254 } from "../../../../src/engine/curves/bn254.js";
-import { LIST_ENTRY_BYTES } from "../../../../src/engine/kernels/point/point-batch.js";
+import { LIST_ENTRY_BYTES } from "../../../../src/engine/kernels/point/batch-layout.js";
 import { scratchBytesFor } from "../../../../src/engine/kernels/wasm/scratch-bytes.js";
 import { KERNEL_KINDS, kernelSetup, nobleMultiple, readPoint, writeMultiples } from "../../../support/kernels.js";
 import type { Group, KernelSetup } from "../../../support/kernels.js";

@@ -7,7 +7,7 @@ import { setupGroth16 } from "../../../../src/engine/groth16/setup.js";
 import { ResidentProver } from "../../../../src/engine/kernels/groth16/resident-prover.js";
 import { makeKeyResident, proveResident } from "../../../../src/engine/kernels/groth16/resident-proving.js";
 import { KERNEL_RESERVED_BYTES, loadKernels } from "../../../../src/engine/kernels/kernels.js";
-import { LIST_ENTRY_BYTES } from "../../../../src/engine/kernels/point/point-batch.js";
+import { LIST_ENTRY_BYTES } from "../../../../src/engine/kernels/point/batch-layout.js";
 import { Arena } from "../../../../src/engine/kernels/wasm/arena.js";
 import { scratchBytesFor } from "../../../../src/engine/kernels/wasm/scratch-bytes.js";
 import { isWideOn, onTwoLanes, useWideForms } from "../../../../src/engine/kernels/wide/wide-form.js";
@@ -32,14 +32,14 @@ describe.each(KERNEL_KINDS.filter((kind) => kind === "fma"))(
       const arena = new Arena(KERNEL_RESERVED_BYTES, PAGES * 65_536);
       const logs = [0n, ...Array.from({ length: 30 }, (_, i) => BigInt(i + 1)), 5n, 5n];
       const points = writeMultiples({ kernels, arena }, group, logs);
-      const { pointBytes, batchScratch } = kernels[group];
-      for (const count of [31, 32, 33, 34, 35, 200]) {
+      const { pointBytes, batchScratch, entriesPerStep } = kernels[group];
+      for (const count of [31, 32, 33, 36, 37, 39, 40, 200]) {
         const pick = (): number => (points + random.below(logs.length) * pointBytes) | random.below(2);
         const pairs = Array.from({ length: count }, () => [pick(), pick()] as const);
         arena.scoped(() => {
-          const list = arena.take((count + 4) * LIST_ENTRY_BYTES);
+          const list = arena.take((count + entriesPerStep) * LIST_ENTRY_BYTES);
           const results = arena.take(count * pointBytes);
-          const scratch = arena.take(scratchBytesFor(batchScratch, count + 4));
+          const scratch = arena.take(scratchBytesFor(batchScratch, count + entriesPerStep));
           const sums = (): (bigint[] | undefined)[] => {
             for (const [i, pair] of pairs.entries())
               kernels.words(list + i * LIST_ENTRY_BYTES, 3).set([...pair, results + i * pointBytes]);
