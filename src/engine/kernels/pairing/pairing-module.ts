@@ -15,11 +15,12 @@ import { defineSinglePoint } from "../point/point-single.js";
 import { QuadraticField } from "../field/quadratic-field.js";
 import type { ScratchBytes } from "../wasm/scratch-bytes.js";
 import { ModuleBuilder } from "../wasm/wasm-builder.js";
-import { defineAffineLines } from "./affine-lines.js";
+import { defineAffineEnd, defineAffineLines } from "./affine-lines.js";
 import { FmaTower, fmaTowerScratchBytes } from "./fma-tower.js";
 import { IntegerTower } from "./integer-tower.js";
 import { defineLaneMultiples } from "./lane-multiples.js";
 import { MILLER_SCRATCH_BLOCKS, defineMillerSteps } from "./miller-steps.js";
+import { OneByOneBlocks } from "./one-by-one-blocks.js";
 import { defineRootPower, rootPowerScratchBytes } from "./root-power.js";
 import { TARGET_SCRATCH_BLOCKS, defineTargetField } from "./target-field.js";
 import type { TowerField } from "./tower-field.js";
@@ -106,8 +107,9 @@ function assemble<E, T>(
   const { q: prime } = curve;
   const millerScratch = scratch + TARGET_SCRATCH_BLOCKS * tower.blockBytes;
   defineConversions(module, fq, curve.fqBytes, "fq");
-  defineTargetField(module, tower, { prime, nonResidue, scratch });
-  defineMillerSteps(module, tower, { prime, nonResidue, twistB, move, scratch: millerScratch });
+  const blocks = new OneByOneBlocks(module, tower);
+  defineTargetField(module, tower, blocks, { prime, nonResidue, scratch });
+  defineMillerSteps(module, tower, blocks, { prime, nonResidue, twistB, move, scratch: millerScratch });
   // Conversions multiply integers beyond the prime, which the outlined products would refuse; sums of points are too
   // long to be inlined.
   const outlined = outlinePrime(fq, module, "fq");
@@ -115,7 +117,8 @@ function assemble<E, T>(
   defineLaneMultiples(module, outlined, { name: "g1", threeB: [3n * curve.b], endomorphism: curve.endomorphismFactor });
   defineRootPower(module, fq, "fq");
   const transfers = defineTransfers(module, fq, inversion);
-  const lines = defineAffineLines(module, tower);
+  const lines = defineAffineLines(module, blocks);
+  defineAffineEnd(module, tower);
   return {
     bytes: module.toBytes(pagesMax),
     lanes: fq.lanes,
