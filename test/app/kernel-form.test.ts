@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { hasFusedMultiplyAdd } from "../../src/engine/kernels/wasm/features.js";
 import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
-import { WIDE_KERNELS } from "../support/wide.js";
+import { WIDE_KERNELS, WIDE_PAIRING_KERNELS } from "../support/wide.js";
 
 interface Answer {
   readonly status: {
@@ -39,7 +39,7 @@ describe("the form of the kernels", () => {
     const { status, inThread, lines } = await choose("auto");
     expect(status.form).toBe(shouldBeWide ? "four_lanes" : "two_lanes");
     expect(inThread.isWideOn).toBe(shouldBeWide);
-    expect(Object.keys(status.speedups)).toEqual(shouldBeWide ? [...WIDE_KERNELS] : []);
+    expect(Object.keys(status.speedups)).toEqual(shouldBeWide ? [...WIDE_KERNELS, ...WIDE_PAIRING_KERNELS] : []);
     expect(inThread.kernels.length > 0).toBe(shouldBeWide);
     const said = shouldBeWide ? [{ level: "info", message: expect.stringContaining("four lanes") as string }] : [];
     expect(lines).toMatchObject(said);

@@ -1,12 +1,20 @@
 /** Four-lane forms of the kernels for tests that need no speed: right ones, and ones that are wrong in one lane. */
+import { BLS12_381 } from "../../src/engine/curves/bls12-381.js";
 import { BN254 } from "../../src/engine/curves/bn254.js";
+import type { CurveParameters } from "../../src/engine/curves/curve-parameters.js";
+import { TwinField } from "../../src/engine/kernels/field/twin-field.js";
 import { WideField } from "../../src/engine/kernels/field/wide-field.js";
 import { hasFusedMultiplyAdd } from "../../src/engine/kernels/wasm/features.js";
 import { v128 } from "../../src/engine/kernels/wasm/wasm-ops.js";
+import { PAIRING_PAGES } from "../../src/engine/kernels/pairing/pairing-memory.js";
+import { pairingPlanOf } from "../../src/engine/kernels/pairing/pairing-plan.js";
+import type { TwinBlocksOptions } from "../../src/engine/kernels/pairing/twin-blocks.js";
 import { newWideForms } from "../../src/engine/kernels/wide/wide-form.js";
-import type { WideForms } from "../../src/engine/kernels/wide/wide-form.js";
+import type { WideForm, WideForms, WideKind } from "../../src/engine/kernels/wide/wide-form.js";
 import { buildWideModule } from "../../src/engine/kernels/wide/wide-module.js";
 import type { WideModule } from "../../src/engine/kernels/wide/wide-module.js";
+import { buildWidePairingModule } from "../../src/engine/kernels/wide/wide-pairing-module.js";
+import type { WidePairingModule } from "../../src/engine/kernels/wide/wide-pairing-module.js";
 
 /** Every kernel of the wide module. */
 export const WIDE_KERNELS = [
@@ -20,10 +28,28 @@ export const WIDE_KERNELS = [
   "fr_mul_blocks",
 ] as const;
 
-/** Returns BN254's kernels on four lanes, as they are on every machine that has fused multiply-add. */
+/** Every kernel of a wide pairing module that is tried; `g1_lane_accumulate` stands for three. */
+export const WIDE_PAIRING_KERNELS = [
+  "gt_mul",
+  "gt_square",
+  "gt_cyclotomic_square",
+  "gt_mul_line",
+  "gt_mul_divided_lines",
+  "g2_double_step",
+  "g2_add_step",
+  "g2_lines_double",
+  "g2_lines_add",
+  "g1_lane_accumulate",
+  "fq_root_powers",
+] as const;
+
+/** Returns BN254's kernels on four lanes, and the pairing's of both curves, as on every machine that fuses multiply-add. */
 export function soundForms(): WideForms | undefined {
   if (!hasFusedMultiplyAdd()) return undefined;
-  return formsOf(buildWideModule(BN254).bytes, WIDE_KERNELS);
+  return newWideForms([
+    formOf("kernels", buildWideModule(BN254).bytes, WIDE_KERNELS),
+    ...[BN254, BLS12_381].map((curve) => pairingForm({}, curve)),
+  ]);
 }
 
 /** Writes the second limb of lane 3 over the first limb of it, as a compiler might that takes the wrong register. */
@@ -35,16 +61,50 @@ class SpoiledField extends WideField {
   }
 }
 
+/** The same where two jobs of the pairing are done at once. */
+class SpoiledTwins extends TwinField {
+  override storeTwins(...[f, targets, element]: Parameters<TwinField["storeTwins"]>): void {
+    super.storeTwins(f, targets, element);
+    f.runOnHalf(1, v128.store64Lane(targets[1], 8, 1, element.limbs[1]!.local));
+  }
+}
+
 /** Returns the wide module with transforms and products that are wrong in lane 3. */
 export function spoiledModule(): WideModule {
   return buildWideModule(BN254, (prime) => new SpoiledField(prime, "pairs"));
 }
 
-/** Returns forms with that module. */
-export function spoiledForms(): WideForms {
-  return formsOf(spoiledModule().bytes, WIDE_KERNELS);
+/** Returns the wide pairing module whose jobs in pairs are wrong in lane 3. */
+export function spoiledPairing(): WidePairingModule {
+  return widePairing(BN254, { twinField: SpoiledTwins });
 }
 
-function formsOf(bytes: Uint8Array<ArrayBuffer>, kernels: readonly string[]): WideForms {
-  return newWideForms([{ curve: BN254.name, module: new WebAssembly.Module(bytes), kernels }]);
+/** Returns forms with spoiled transforms, and a sound pairing. */
+export function spoiledForms(): WideForms {
+  return newWideForms([formOf("kernels", spoiledModule().bytes, WIDE_KERNELS), pairingForm({})]);
+}
+
+/** Returns forms whose pairing takes these kernels of a module on four lanes; all of the sound one unless given. */
+export function pairingForms(options: Parameters<typeof pairingForm>[0]): WideForms {
+  return newWideForms([pairingForm(options)]);
+}
+
+function pairingForm(
+  { bytes, kernels = WIDE_PAIRING_KERNELS }: { bytes?: Uint8Array<ArrayBuffer>; kernels?: readonly string[] },
+  curve: CurveParameters = BN254,
+): WideForm {
+  return formOf("pairing", bytes ?? widePairing(curve).bytes, kernels, curve);
+}
+
+function widePairing(curve: CurveParameters, spoiled: Pick<TwinBlocksOptions, "twinField"> = {}): WidePairingModule {
+  return buildWidePairingModule(pairingPlanOf(curve), { pagesMax: PAIRING_PAGES, ...spoiled });
+}
+
+function formOf(
+  kind: WideKind,
+  bytes: Uint8Array<ArrayBuffer>,
+  kernels: readonly string[],
+  curve: CurveParameters = BN254,
+): WideForm {
+  return { curve: curve.name, kind, module: new WebAssembly.Module(bytes), kernels };
 }

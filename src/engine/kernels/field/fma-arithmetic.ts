@@ -13,7 +13,7 @@ import { balancedLimbs } from "./integers.js";
 import { f64x2 } from "../wasm/wasm-ops.js";
 import type { Product } from "./field.js";
 import type { FunctionBuilder } from "../wasm/wasm-builder.js";
-import type { Expression, Local, Statement } from "../wasm/wasm-ops.js";
+import type { Expression, Local } from "../wasm/wasm-ops.js";
 
 type V128 = Expression<"v128">;
 type Vector = Local<"v128">;
@@ -38,8 +38,8 @@ export interface FmaFactor {
 
 /** Where the ends of a product's columns stand while it is computed: no other thread uses the places. */
 export interface ColumnPlaces {
-  write(column: number, value: V128): Statement;
-  read(column: number): V128;
+  /** Stores the end of a column, and returns what is read in its place from then on. */
+  keep(f: FunctionBuilder, column: number, value: Vector): V128;
 }
 
 interface FactorLimb {
@@ -153,6 +153,18 @@ export class FmaArithmetic {
     return { limbs, max: a.max };
   }
 
+  /**
+   * Tells whether `reduce` is exact on an element that need not be normalised, and leaves it within reducedMax: then it
+   * need not be normalised before.
+   */
+  isReducible(a: FmaElement): boolean {
+    const { qMax, max } = this.#reductionBounds(a);
+    const areExact = a.limbs
+      .slice(0, -1)
+      .every((limb, j) => limb.max + qMax * abs(this.primeLimbs[j] ?? 0n) <= EXACT_MAX);
+    return areExact && max <= this.reducedMax;
+  }
+
   /** Subtracts the nearest multiple of p: the result is normalised and within p/2 plus p / 2^40. */
   reduce(f: FunctionBuilder, a: FmaElement): FmaElement {
     const top = last(a.limbs);
@@ -163,9 +175,7 @@ export class FmaArithmetic {
         ? top.local
         : f.let(f64x2.relaxedMadd(at(a.limbs, this.limbCount - 2).local, c(f, this.#inverseLimb), top.local));
     const q = f.let(f64x2.sub(f64x2.relaxedMadd(head, c(f, scale), c(f, ROUND_TO_INTEGER)), c(f, ROUND_TO_INTEGER)));
-    const qMax = BigInt(Math.ceil((Number(top.max) + (this.headLimbs - 1)) * scale + 0.5));
-    // The quotient was read off the head alone: what the other limbs hold is the error that stays.
-    const max = this.prime / 2n + lowerSum(a.limbs, this.limbBits, this.headLimbs) + (this.prime >> 40n);
+    const { qMax, max } = this.#reductionBounds(a);
     const limbs: BoundedLimb[] = [];
     for (const [j, limb] of a.limbs.entries()) {
       const p = this.primeLimbs[j] ?? 0n;
@@ -250,7 +260,8 @@ export class FmaArithmetic {
       if (k === 0) for (const carry of incoming) this.#addCarry(f, column, carry);
       this.#closeChains(f, column);
       const end = k < n ? this.#reduceColumn(f, column) : this.#closeColumn(f, column);
-      (k < n ? quotient : result).push(columns === undefined ? end : keptApart(f, end, columns, k));
+      const kept = columns === undefined ? end.local : columns.keep(f, k, end.local);
+      (k < n ? quotient : result).push({ local: kept, max: end.max });
       incoming = column.carries;
     }
     result.push(this.#sumOfCarries(f, incoming));
@@ -322,6 +333,15 @@ export class FmaArithmetic {
     }
     const local = f.let(f64x2.relaxedMadd(carry.local, c(f, this.#inverseLimb), column.low.local));
     column.low = this.#exact({ local, max: column.low.max + max });
+  }
+
+  /** Bounds of the quotient by p that `reduce` rounds, and of what stays. */
+  #reductionBounds({ limbs }: FmaElement): { readonly qMax: bigint; readonly max: bigint } {
+    const topUnit = 1n << BigInt(this.limbBits * (this.limbCount - 1));
+    const below = this.headLimbs === 1 ? 0n : ceilDiv(at(limbs, this.limbCount - 2).max, this.#limb);
+    const qMax = BigInt(Math.ceil((Number(last(limbs).max + below) * Number(topUnit)) / Number(this.prime) + 0.5));
+    // The quotient is read off the head alone: what the other limbs hold is the error that stays.
+    return { qMax, max: this.prime / 2n + lowerSum(limbs, this.limbBits, this.headLimbs) + (this.prime >> 40n) };
   }
 
   #closeChains(f: FunctionBuilder, column: Column): void {
@@ -426,11 +446,6 @@ export class FmaArithmetic {
   }
 }
 
-function keptApart(f: FunctionBuilder, limb: BoundedLimb, columns: ColumnPlaces, k: number): FactorLimb {
-  f.run(columns.write(k, limb.local));
-  return { local: columns.read(k), max: limb.max };
-}
-
 function asLocal(f: FunctionBuilder, value: V128): Vector {
   return isLocal(value) ? value : f.let(value);
 }
@@ -446,7 +461,7 @@ function lowerSum(limbs: readonly BoundedLimb[], limbBits: number, headLimbs = 1
 
 /** The same number in both lanes, loaded once for each function. */
 function c(f: FunctionBuilder, value: number): V128 {
-  return f.once(`f64x2 ${value}`, f64x2.constSplat(value));
+  return f.number(value);
 }
 
 function at<T>(items: readonly T[], index: number): T {

@@ -21,7 +21,7 @@ const SIGN = 1n << 63n;
 /** Integers up to here are exact in a double. */
 const EXACT_MAX = 1n << 53n;
 
-interface FmaTowerOptions {
+export interface FmaTowerOptions {
   /** n of the non-residue n + u. */
   readonly nonResidue: number;
   readonly inversion: Inversion;
@@ -83,9 +83,10 @@ export class FmaTower implements TowerField<FmaElement> {
     return this.#base.normalize(f, a);
   }
 
-  /** Reduces, unless the bounds of the element show that it is reduced. */
+  /** Reduces, unless the bounds of the element show that it is reduced, and normalises only where that must be. */
   reduce(f: FunctionBuilder, a: FmaElement): FmaElement {
-    return this.#isReduced(a) ? a : this.#base.reduce(f, a);
+    if (a.max <= this.#base.reducedMax && this.#isNormal(a)) return a;
+    return this.#base.reduce(f, this.#base.isReducible(a) ? a : this.#base.normalize(f, a));
   }
 
   /** Adds up two products of vectors for each product: the low lane of a times b, and the high lane of a times u b. */
@@ -155,6 +156,17 @@ export class FmaTower implements TowerField<FmaElement> {
     return timesU(f, a);
   }
 
+  /** Puts one coefficient into both lanes. */
+  coefficient(f: FunctionBuilder, a: FmaElement, lane: 0 | 1): FmaElement {
+    return shuffled(f, a, a, lane === 0 ? LOW_TWICE : HIGH_TWICE);
+  }
+
+  /** Returns a small multiple of a reduced element, normalised but not reduced. */
+  multiple(f: FunctionBuilder, { value, times }: SmallMultiple<FmaElement>): FmaElement {
+    const product = scaledSum(f, value, times, undefined);
+    return this.#isNormal(product) ? product : this.#base.normalize(f, product);
+  }
+
   /** Carries where a limb would leave the exact range: nine times a limb would not be exact. */
   combination(f: FunctionBuilder, terms: readonly SmallMultiple<FmaElement>[]): FmaElement {
     let sum: FmaElement | undefined;
@@ -169,7 +181,7 @@ export class FmaTower implements TowerField<FmaElement> {
       }
     }
     if (sum === undefined) throw new Error("a sum without terms");
-    return this.#isReduced(sum) ? sum : this.#base.reduce(f, this.#base.normalize(f, sum));
+    return this.reduce(f, sum);
   }
 
   /** Tests both coefficients. */
@@ -190,9 +202,8 @@ export class FmaTower implements TowerField<FmaElement> {
     this.store(f, target, 0, base.mul(f, this.conjugate(f, value), inverse));
   }
 
-  #isReduced(a: FmaElement): boolean {
-    const { reducedMax, halfLimb } = this.#base;
-    return a.max <= reducedMax && a.limbs.slice(0, -1).every((limb) => limb.max <= halfLimb);
+  #isNormal(a: FmaElement): boolean {
+    return a.limbs.slice(0, -1).every((limb) => limb.max <= this.#base.halfLimb);
   }
 }
 
@@ -238,10 +249,7 @@ function roomFor(sum: FmaElement | undefined, value: FmaElement): number {
 /** times a + b, limb by limb, with a factor for each half or one for all. */
 function scaledSum(f: FunctionBuilder, a: FmaElement, times: readonly number[], b: FmaElement | undefined): FmaElement {
   const [first = 0, second = first] = times;
-  const factor =
-    first === second
-      ? f.once(`f64x2 ${String(first)}`, f64x2.constSplat(first))
-      : perHalf((half) => f64x2.constSplat(half === 0 ? first : second));
+  const factor = first === second ? f.number(first) : perHalf((half) => f64x2.constSplat(half === 0 ? first : second));
   const size = BigInt(Math.max(Math.abs(first), Math.abs(second)));
   const limbs = a.limbs.map(({ local, max }, j) => {
     const other = b?.limbs[j];

@@ -6,8 +6,8 @@
  * A table is MULTIPLES + 1 projective points, from infinity to MULTIPLES times the point. An accumulator is X || Y || Z
  * as blocks.
  */
-import { lanesOf } from "../field/field.js";
-import type { Address, Field, Lane, PrimeField } from "../field/field.js";
+import { halvesOf, lanesOf } from "../field/field.js";
+import type { Address, Field, PrimeField } from "../field/field.js";
 import { completeDouble, completeSum } from "../point/point-single.js";
 import type { Projective } from "../point/point-single.js";
 import type { FunctionBuilder, FunctionHandle, ModuleBuilder } from "../wasm/wasm-builder.js";
@@ -36,7 +36,6 @@ interface LaneMultiplesOptions {
  *   lane by lane. A group is a point per lane, whose tables are given by that many addresses. Digits lie window by
  *   window from the highest down, then group by group, then first those of the points and then those of their images
  *   under the endomorphism, a byte per lane: its size, and NEGATIVE;
- * - `_lane_sum` (target, accumulator): the sum of the lanes, a projective point;
  * - `_lane_points` (each target, accumulator): the lanes, each a projective point. Coordinates are reduced.
  */
 export function defineLaneMultiples<E>(
@@ -45,9 +44,11 @@ export function defineLaneMultiples<E>(
   options: LaneMultiplesOptions,
 ): void {
   const { name, threeB } = options;
+  const halves = halvesOf(field);
   defineTables(module, field, options);
   const adders = defineAdders(module, field, options);
-  const double = module.define({ name: `${name}_lane_double`, params: ["i32"], exported: false }, (f, accumulator) => {
+  const doubling = { name: `${name}_lane_double`, params: ["i32"], exported: false, halves } as const;
+  const double = module.define(doubling, (f, accumulator) => {
     const point = variables(f, field, loadBlocks(f, field, accumulator));
     f.for(i32.const(0), i32.const(WINDOW_BITS), 1, () =>
       assign(f, field, point, completeDouble(f, field, point, threeB)),
@@ -55,12 +56,8 @@ export function defineLaneMultiples<E>(
     storeBlocks(f, field, accumulator, point);
   });
   defineAccumulate(module, field, name, { double, adders });
-  module.define({ name: `${name}_lane_sum`, params: ["i32", "i32"] }, (f, target, accumulator) => {
-    let sum = loadLane(f, field, accumulator, 0);
-    if (field.lanes === 2) sum = completeSum(f, field, [sum, loadLane(f, field, accumulator, 1)], threeB);
-    storeEach(f, field, { addresses: [target], offset: 0 }, sum);
-  });
-  module.define({ name: `${name}_lane_points`, params: [...perLane(field), "i32"] }, (f, ...locals) => {
+  const points = { name: `${name}_lane_points`, params: [...perLane(field), "i32" as const], halves };
+  module.define(points, (f, ...locals) => {
     const accumulator = locals[field.lanes];
     if (accumulator === undefined) throw new Error("a parameter is missing");
     storeEach(f, field, { addresses: locals.slice(0, field.lanes), offset: 0 }, loadBlocks(f, field, accumulator));
@@ -75,7 +72,7 @@ function perLane<E>(field: Field<E>): "i32"[] {
 function defineTables<E>(module: ModuleBuilder, field: PrimeField<E>, { name, threeB }: LaneMultiplesOptions): void {
   const params = [...perLane(field), ...perLane(field)];
   const pointBytes = 3 * field.elementBytes;
-  module.define({ name: `${name}_lane_tables`, params }, (f, ...locals) => {
+  module.define({ name: `${name}_lane_tables`, params, halves: halvesOf(field) }, (f, ...locals) => {
     const [tables, points] = [locals.slice(0, field.lanes), locals.slice(field.lanes)];
     const one = field.constant(f, [1n]);
     const point = {
@@ -105,11 +102,12 @@ function defineAdders<E>(
   { name, threeB, endomorphism }: LaneMultiplesOptions,
 ): FunctionHandle[] {
   const params = ["i32" as const, ...perLane(field), ...perLane(field)];
+  const halves = halvesOf(field);
   return [
     { suffix: "add", isImage: false },
     { suffix: "add_image", isImage: true },
   ].map(({ suffix, isImage }) =>
-    module.define({ name: `${name}_lane_${suffix}`, params, exported: false }, (f, accumulator, ...locals) => {
+    module.define({ name: `${name}_lane_${suffix}`, params, exported: false, halves }, (f, accumulator, ...locals) => {
       const entry = loadEach(f, field, { addresses: locals.slice(0, field.lanes), offset: 0 });
       const x = isImage ? field.reduce(f, field.mul(f, entry.x, field.constant(f, [endomorphism]))) : entry.x;
       const y = field.normalize(f, field.applySigns(f, entry.y, locals.slice(field.lanes)));
@@ -127,7 +125,7 @@ function defineAccumulate<E>(
 ): void {
   const params = { accumulator: "i32", tables: "i32", groups: "i32", digits: "i32", windows: "i32" } as const;
   const entryBytes = 3 * field.elementBytes;
-  module.defineNamed({ name: `${name}_lane_accumulate`, params }, (f, locals) => {
+  module.defineNamed({ name: `${name}_lane_accumulate`, params, halves: halvesOf(field) }, (f, locals) => {
     const { accumulator, tables, groups, digits, windows } = locals;
     const next = f.let(digits);
     storeBlocks(f, field, accumulator, infinity(f, field));
@@ -185,12 +183,6 @@ function loadBlocks<E>(f: FunctionBuilder, field: Field<E>, address: Address): P
 function storeBlocks<E>(f: FunctionBuilder, field: Field<E>, address: Address, { x, y, z }: Projective<E>): void {
   for (const [i, coordinate] of [x, y, z].entries())
     field.storeBlock(f, address, i * field.lanes * field.elementBytes, coordinate);
-}
-
-function loadLane<E>(f: FunctionBuilder, field: Field<E>, address: Address, lane: Lane): Projective<E> {
-  const at = (i: number): E =>
-    field.loadLane(f, { address, offset: i * field.lanes * field.elementBytes, lane }, field.reducedMax);
-  return { x: at(0), y: at(1), z: at(2) };
 }
 
 function variables<E>(f: FunctionBuilder, field: Field<E>, { x, y, z }: Projective<E>): Projective<E> {

@@ -101,8 +101,7 @@ export class OneByOneBlocks<E> implements TowerBlocks {
           isDouble,
         })),
       );
-      const whole = added === 1 ? tower.normalize(f, tower.add(f, sum, tower.load(f, required(rest[0]), 0))) : sum;
-      tower.store(f, required(target), 0, whole);
+      tower.store(f, required(target), 0, added === 1 ? tower.add(f, sum, tower.load(f, required(rest[0]), 0)) : sum);
     });
   }
 

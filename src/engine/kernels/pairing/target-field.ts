@@ -278,9 +278,14 @@ export function coefficientsOf(
   };
 }
 
-/** Returns the addresses of blocks that follow each other at a fixed place. */
+/** Returns the addresses of blocks that follow each other at a fixed place, each one the same expression always. */
 export function cellsAt({ blockBytes }: Pick<TowerBlocks, "blockBytes">, first: number): Cells {
-  return (i) => i32.const(first + i * blockBytes);
+  const addresses = new Map<number, Address>();
+  return (i) => {
+    const known = addresses.get(i) ?? i32.const(first + i * blockBytes);
+    addresses.set(i, known);
+    return known;
+  };
 }
 
 function sign(i: number): 1 | -1 {

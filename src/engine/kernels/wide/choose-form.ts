@@ -68,12 +68,13 @@ export async function chooseWideForm(options: ChooseOptions): Promise<WideChoice
 }
 
 /** What a finding decides: one wrong answer, and nothing of that compiler's is trusted. */
-export function chosenOf({ form, findings }: FormFinding): WideChoice {
+export function chosenOf({ forms, findings }: FormFinding): WideChoice {
   const wrong = findings.filter(({ isRight }) => !isRight).map(({ kernel }) => kernel);
   if (wrong.length > 0)
     return { ...twoLanes(`this Node computed wrong answers on four lanes (${wrong.join(", ")})`), findings };
-  if (form.kernels.length === 0) return { ...twoLanes("four lanes are not faster on this CPU"), findings };
-  return { forms: newWideForms([form]), reason: "four lanes answered right and are faster", findings };
+  if (forms.every(({ kernels }) => kernels.length === 0))
+    return { ...twoLanes("four lanes are not faster on this CPU"), findings };
+  return { forms: newWideForms(forms), reason: "four lanes answered right and are faster", findings };
 }
 
 function twoLanes(reason: string): WideChoice {

@@ -6,14 +6,10 @@
  */
 import { setFlagsFromString } from "node:v8";
 import type { CurveParameters } from "../../curves/curve-parameters.js";
-import { loadKernels, openKernels } from "../kernels.js";
-import { preparedProgram } from "../../prepared/prepared-programs.js";
-import { TrialMemory } from "./trial-memory.js";
+import { callOf, formCandidates } from "./form-candidates.js";
+import type { CandidateModules, FormCandidate } from "./form-candidates.js";
 import type { KernelCall, RandomBelow, WideTrial } from "./trial-memory.js";
 import type { WideForm } from "./wide-form.js";
-import { buildWideModule, wideModuleName } from "./wide-module.js";
-import type { WideModule } from "./wide-module.js";
-import { wideTrials } from "./wide-trials.js";
 
 interface TryOptions {
   readonly curve: CurveParameters;
@@ -22,8 +18,8 @@ interface TryOptions {
   readonly now: () => number;
   /** Sets a flag of V8, given as on the command line; for the process, unless given. */
   readonly setFlag?: (flag: string) => void;
-  /** The module to try in place of the curve's: for tests, which spoil a kernel. */
-  readonly wideModule?: WideModule;
+  /** Modules to try in place of the curve's: for tests, which spoil a kernel. */
+  readonly modules?: CandidateModules;
 }
 
 /** What was found of one kernel. */
@@ -35,7 +31,7 @@ export interface KernelFinding {
 }
 
 export interface FormFinding {
-  readonly form: WideForm;
+  readonly forms: readonly WideForm[];
   readonly findings: readonly KernelFinding[];
 }
 
@@ -47,7 +43,9 @@ const OPTIMISED_RATIO = 1.6;
 const FAST_CALLS = 3;
 /** Wide kernels that V8 has not optimised after so long without progress, as under load, show themselves slow. */
 const WIDE_SETTLED_MS = 1000;
-/** Kernels of two lanes call their products, which become fast one by one: no ratio tells that the last one has. */
+/** Kernels call functions, which become fast one by one: no ratio tells that the last one has. */
+const QUIET_MS = 100;
+/** As V8 optimises them at its leisure, kernels on two lanes need not show that they are fast. */
 const NARROW_SETTLED_MS = 100;
 /** Progress is a call that takes so much less than any before. */
 const PROGRESS_RATIO = 0.9;
@@ -57,33 +55,41 @@ const TIMED_CALLS = 30;
 const SPEEDUP_MIN = 1.1;
 
 /** Compiles, optimises, checks and times the four-lane kernels of a curve. Takes a second, on the calling thread. */
-export function tryWideForm(options: TryOptions): FormFinding {
-  const { curve, setFlag = setFlagsFromString } = options;
-  const built = options.wideModule ?? preparedWideModule(curve);
-  const trialMemory = new TrialMemory();
-  const { memory } = trialMemory;
-  const trials = wideTrials(trialMemory, { curve, module: built }, options.random);
-  const { module, call } = pairing(setFlag, () => {
-    const compiled = new WebAssembly.Module(built.bytes);
-    const calling = callOf(compiled, memory);
-    optimise(trials, calling, { now: options.now, settledMs: WIDE_SETTLED_MS });
-    return { module: compiled, call: calling };
+export function tryWideForm({ curve, random, now, modules, setFlag = setFlagsFromString }: TryOptions): FormFinding {
+  const candidates = formCandidates(curve, random, modules);
+  const compiled = pairing(setFlag, () => {
+    const tried = candidates.map((candidate) => {
+      const module = new WebAssembly.Module(candidate.bytes);
+      return { candidate, module, call: callOf(module, candidate.memory) };
+    });
+    optimise(
+      tried.flatMap(({ candidate, call }) => runsOf(candidate, call, 4)),
+      { now, settledMs: WIDE_SETTLED_MS },
+    );
+    return tried;
   });
-  const right = new Set(trials.filter((trial) => isRight(trial, call)).map(({ kernel }) => kernel));
   // Loaded only now: kernels of two lanes must not be optimised while the flag is on.
-  loadKernels({ memory, curve });
-  const narrow = openKernels(memory, { curve });
-  const onTwo: KernelCall = (kernel, ...args) => {
-    narrow.call(kernel, ...args);
-  };
-  optimise(trials, onTwo, { now: options.now, settledMs: NARROW_SETTLED_MS });
-  const findings = trials.map((trial) => ({
-    kernel: trial.kernel,
-    isRight: right.has(trial.kernel),
-    speedup: right.has(trial.kernel) ? speedup(trial, { call, onTwo }, options.now) : undefined,
-  }));
-  const kernels = findings.filter((finding) => (finding.speedup ?? 0) >= SPEEDUP_MIN).map(({ kernel }) => kernel);
-  return { form: { curve: curve.name, module, kernels }, findings };
+  const both = compiled.map((each) => ({ ...each, onTwo: each.candidate.openNarrow() }));
+  const right = new Map(
+    both.map(({ candidate, call, onTwo }) => [
+      candidate,
+      new Set(candidate.trials.filter((trial) => isRight(trial, { call, onTwo }))),
+    ]),
+  );
+  optimise(
+    both.flatMap(({ candidate, onTwo }) => runsOf(candidate, onTwo, 2)),
+    { now, settledMs: NARROW_SETTLED_MS },
+  );
+  const found = both.map(({ candidate, module, call, onTwo }) => {
+    const findings = candidate.trials.map((trial): KernelFinding => {
+      const isSound = right.get(candidate)?.has(trial) === true;
+      const faster = isSound ? speedup(trial, { call, onTwo }, now) : undefined;
+      return { kernel: trial.kernel, isRight: isSound, speedup: faster };
+    });
+    const kernels = findings.filter((finding) => (finding.speedup ?? 0) >= SPEEDUP_MIN).map(({ kernel }) => kernel);
+    return { form: { curve: candidate.curve, kind: candidate.kind, module, kernels }, findings };
+  });
+  return { forms: found.map(({ form }) => form), findings: found.flatMap(({ findings }) => findings) };
 }
 
 /** Runs something while V8 pairs instructions of what it optimises. */
@@ -96,44 +102,46 @@ function pairing<T>(setFlag: (flag: string) => void, run: () => T): T {
   }
 }
 
-function preparedWideModule(curve: CurveParameters): WideModule {
-  return (preparedProgram(wideModuleName(curve)) as WideModule | undefined) ?? buildWideModule(curve);
+/** A trial as it is run in one of the forms. */
+interface TrialRun {
+  prepare(): void;
+  run(): void;
 }
 
-function callOf(module: WebAssembly.Module, memory: WebAssembly.Memory): KernelCall {
-  const exports = new WebAssembly.Instance(module, { env: { memory } }).exports as Record<
-    string,
-    KernelCall | undefined
-  >;
-  return (kernel, ...args) => {
-    const found = exports[kernel] as ((...args: readonly number[]) => void) | undefined;
-    if (found === undefined) throw new TypeError(`there is no kernel ${kernel}`);
-    found(...args);
-  };
+function runsOf({ trials }: FormCandidate, call: KernelCall, lanes: 2 | 4): TrialRun[] {
+  return trials.map((trial) => ({
+    prepare: () => {
+      trial.prepare();
+    },
+    run: () => {
+      trial.run(call, lanes);
+    },
+  }));
 }
 
 /**
  * Calls the kernels in turn, so that V8 compiles one while the others run, until each has become faster, or none has
- * for a while.
+ * for a while; and then until none becomes faster still.
  */
-function optimise(trials: readonly WideTrial[], call: KernelCall, { now, settledMs }: OptimiseOptions): void {
-  let left = trials.map((trial) => {
-    trial.prepare();
+function optimise(runs: readonly TrialRun[], { now, settledMs }: OptimiseOptions): void {
+  const tried = runs.map((each) => {
+    each.prepare();
     // The first call compiles for the first tier.
-    trial.run(call);
-    const slowMs = Math.min(timeOf(trial, call, now), timeOf(trial, call, now));
-    return { trial, slowMs, bestMs: slowMs, fastCalls: 0 };
+    each.run();
+    const slowMs = Math.min(timeOf(each, now), timeOf(each, now));
+    return { each, slowMs, bestMs: slowMs, fastCalls: 0 };
   });
   let progressMs = now();
-  while (left.length > 0 && now() - progressMs < settledMs) {
-    for (const each of left) {
-      const ms = timeOf(each.trial, call, now);
-      if (ms * OPTIMISED_RATIO < each.slowMs) each.fastCalls += 1;
-      if (ms >= each.bestMs * PROGRESS_RATIO) continue;
-      each.bestMs = ms;
+  for (let isDone = false; !isDone;) {
+    for (const one of tried) {
+      const ms = timeOf(one.each, now);
+      if (ms * OPTIMISED_RATIO < one.slowMs) one.fastCalls += 1;
+      if (ms >= one.bestMs * PROGRESS_RATIO) continue;
+      one.bestMs = ms;
       progressMs = now();
     }
-    left = left.filter(({ fastCalls }) => fastCalls < FAST_CALLS);
+    const isFast = tried.every(({ fastCalls }) => fastCalls >= FAST_CALLS);
+    isDone = now() - progressMs >= (isFast ? QUIET_MS : settledMs);
   }
 }
 
@@ -142,33 +150,35 @@ interface OptimiseOptions {
   readonly settledMs: number;
 }
 
-function isRight(trial: WideTrial, call: KernelCall): boolean {
+/** A kernel's calls in both forms. */
+interface BothForms {
+  readonly call: KernelCall;
+  readonly onTwo: KernelCall;
+}
+
+function isRight(trial: WideTrial, { call, onTwo }: BothForms): boolean {
   trial.prepare();
   try {
-    trial.run(call);
+    trial.run(call, 4);
   } catch (error) {
     if (error instanceof WebAssembly.RuntimeError) return false;
     throw error;
   }
-  return trial.isRight();
+  return trial.isRight(onTwo);
 }
 
-function speedup(
-  trial: WideTrial,
-  { call, onTwo }: { readonly call: KernelCall; readonly onTwo: KernelCall },
-  now: () => number,
-): number {
+function speedup(trial: WideTrial, { call, onTwo }: BothForms, now: () => number): number {
   trial.prepare();
   let [four, two] = [Infinity, Infinity];
   for (let i = 0; i < TIMED_CALLS; i += 1) {
-    two = Math.min(two, timeOf(trial, onTwo, now));
-    four = Math.min(four, timeOf(trial, call, now));
+    two = Math.min(two, timeOf({ run: () => trial.run(onTwo, 2) }, now));
+    four = Math.min(four, timeOf({ run: () => trial.run(call, 4) }, now));
   }
   return two / four;
 }
 
-function timeOf(trial: WideTrial, call: KernelCall, now: () => number): number {
+function timeOf(timed: Pick<TrialRun, "run">, now: () => number): number {
   const startedMs = now();
-  trial.run(call);
+  timed.run();
   return now() - startedMs;
 }

@@ -5,14 +5,14 @@ import { tryWideForm } from "../../../../src/engine/kernels/wide/try-form.js";
 import type { FormFinding, KernelFinding } from "../../../../src/engine/kernels/wide/try-form.js";
 import { KERNEL_KINDS, bigBelow } from "../../../support/kernels.js";
 import { seededRandom } from "../../../support/seeded.js";
-import { WIDE_KERNELS, spoiledModule } from "../../../support/wide.js";
+import { WIDE_KERNELS, WIDE_PAIRING_KERNELS, spoiledModule, spoiledPairing } from "../../../support/wide.js";
 
 const random = seededRandom();
 const module = new WebAssembly.Module(new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]));
 const TRIED = "26.10.0";
 
 function finding(findings: readonly KernelFinding[], kernels: readonly string[]): FormFinding {
-  return { form: { curve: "BN254", module, kernels }, findings };
+  return { forms: [{ curve: "BN254", kind: "kernels", module, kernels }], findings };
 }
 
 const GOOD = finding([{ kernel: "g1_add_batch", isRight: true, speedup: 1.7 }], ["g1_add_batch"]);
@@ -90,20 +90,21 @@ describe.each(FUSED)("the choice of the form, %s, seed " + String(random.seed), 
 
   it("finds the kernels that an engine computes wrongly in one lane, and has the flag on for no longer than it tries", () => {
     const flags: string[] = [];
-    const { form, findings } = tryWideForm({
+    const { forms, findings } = tryWideForm({
       curve: BN254,
       random: (limit) => bigBelow(random, limit),
       now: () => performance.now(),
       setFlag: (flag) => {
         flags.push(flag);
       },
-      wideModule: spoiledModule(),
+      modules: { kernels: spoiledModule(), pairing: spoiledPairing() },
     });
     expect(flags).toEqual(["--experimental-wasm-revectorize", "--no-experimental-wasm-revectorize"]);
-    const right = ["g1_add_batch", "g2_add_batch"];
+    const right = ["g1_add_batch", "g2_add_batch", "g1_lane_accumulate", "fq_root_powers"];
     expect(findings.map(({ kernel, isRight }) => [kernel, isRight])).toEqual(
-      WIDE_KERNELS.map((kernel) => [kernel, right.includes(kernel)]),
+      [...WIDE_KERNELS, ...WIDE_PAIRING_KERNELS].map((kernel) => [kernel, right.includes(kernel)]),
     );
-    expect(form.kernels.filter((kernel) => !right.includes(kernel))).toEqual([]);
+    expect(forms.map(({ kind }) => kind)).toEqual(["kernels", "pairing"]);
+    expect(forms.flatMap(({ kernels }) => kernels).filter((kernel) => !right.includes(kernel))).toEqual([]);
   });
 });

@@ -4,34 +4,27 @@ import { BN254 } from "../../../../src/engine/curves/bn254.js";
 import { loadKernels } from "../../../../src/engine/kernels/kernels.js";
 import { hasFusedMultiplyAdd } from "../../../../src/engine/kernels/wasm/features.js";
 import { scratchBytesFor } from "../../../../src/engine/kernels/wasm/scratch-bytes.js";
-import { TrialMemory } from "../../../../src/engine/kernels/wide/trial-memory.js";
-import type { KernelCall } from "../../../../src/engine/kernels/wide/trial-memory.js";
+import { callOf, formCandidates } from "../../../../src/engine/kernels/wide/form-candidates.js";
+import type { CandidateModules } from "../../../../src/engine/kernels/wide/form-candidates.js";
 import { buildWideModule } from "../../../../src/engine/kernels/wide/wide-module.js";
-import type { WideModule } from "../../../../src/engine/kernels/wide/wide-module.js";
-import { wideTrials } from "../../../../src/engine/kernels/wide/wide-trials.js";
 import { bigBelow } from "../../../support/kernels.js";
 import { seededRandom } from "../../../support/seeded.js";
-import { WIDE_KERNELS, spoiledModule } from "../../../support/wide.js";
+import { WIDE_KERNELS, WIDE_PAIRING_KERNELS, spoiledModule, spoiledPairing } from "../../../support/wide.js";
 
 const random = seededRandom();
 
-/** The kernels that answer as the integers do. */
-function rightKernels(module: WideModule): string[] {
-  const memory = new TrialMemory();
-  const trials = wideTrials(memory, { curve: BN254, module }, (limit) => bigBelow(random, limit));
-  const env = { memory: memory.memory };
-  const exports = new WebAssembly.Instance(new WebAssembly.Module(module.bytes), { env }).exports as Record<
-    string,
-    (...args: readonly number[]) => void
-  >;
-  const call: KernelCall = (kernel, ...args) => {
-    exports[kernel]!(...args);
-  };
-  return trials
-    .filter((trial) => {
-      trial.prepare();
-      trial.run(call);
-      return trial.isRight();
+/** The kernels that answer as the integers do, or as those on two lanes. */
+function rightKernels(kind: "kernels" | "pairing", modules: CandidateModules = {}): string[] {
+  const candidates = formCandidates(BN254, (limit) => bigBelow(random, limit), modules);
+  return candidates
+    .filter((candidate) => candidate.kind === kind)
+    .flatMap(({ bytes, memory, trials, openNarrow }) => {
+      const [onFour, onTwo] = [callOf(new WebAssembly.Module(bytes), memory), openNarrow()];
+      return trials.filter((trial) => {
+        trial.prepare();
+        trial.run(onFour, 4);
+        return trial.isRight(onTwo);
+      });
     })
     .map(({ kernel }) => kernel);
 }
@@ -42,7 +35,8 @@ describe("the wide module, seed " + String(random.seed), () => {
       expect(() => new WebAssembly.Module(buildWideModule(BN254).bytes)).toThrow(WebAssembly.CompileError);
       return;
     }
-    expect(rightKernels(buildWideModule(BN254))).toEqual([...WIDE_KERNELS]);
+    expect(rightKernels("kernels")).toEqual([...WIDE_KERNELS]);
+    expect(rightKernels("pairing")).toEqual([...WIDE_PAIRING_KERNELS]);
   });
 
   it("is caught when one lane of a kernel is wrong", () => {
@@ -50,7 +44,8 @@ describe("the wide module, seed " + String(random.seed), () => {
       expect(loadKernels().kind).toBe("integer");
       return;
     }
-    expect(rightKernels(spoiledModule())).toEqual(["g1_add_batch", "g2_add_batch"]);
+    expect(rightKernels("kernels", { kernels: spoiledModule() })).toEqual(["g1_add_batch", "g2_add_batch"]);
+    expect(rightKernels("pairing", { pairing: spoiledPairing() })).toEqual(["g1_lane_accumulate", "fq_root_powers"]);
   });
 
   it.each(["g1", "g2"] as const)("adds in the scratch that the kernels on two lanes give, in %s", (group) => {
