@@ -1,6 +1,6 @@
 /**
- * The form of the proving kernels in this process, four lanes or two: chosen once, before any thread is started that
- * runs kernels, and given to the threads that are started afterwards.
+ * The form of the kernels that prove and verify in this process, four lanes or two: chosen once, before any thread is
+ * started that runs kernels, and given to the threads that are started afterwards.
  */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
@@ -64,10 +64,10 @@ export class KernelForm {
     setEnvironmentData(WIDE_FORMS_KEY, choice.forms);
     const form = new KernelForm(choice, log);
     const { reason: state } = choice;
-    if (choice.forms !== undefined) log.info("the proving kernels run on four lanes", { state });
+    if (choice.forms !== undefined) log.info("the kernels run on four lanes", { state });
     else if (mode === "off" || (mode === "auto" && !isTriedLine(process.versions.node)))
-      log.debug("the proving kernels run on two lanes", () => ({ state }));
-    else log.warn("the proving kernels run on two lanes", { state });
+      log.debug("the kernels run on two lanes", () => ({ state }));
+    else log.warn("the kernels run on two lanes", { state });
     return form;
   }
 
@@ -81,21 +81,21 @@ export class KernelForm {
     );
     if (forms === undefined) return { form: "two_lanes", reason, speedups };
     if (wideDiscards() > 0)
-      return { form: "two_lanes", reason: "a proof that was made on four lanes was wrong", speedups };
+      return { form: "two_lanes", reason: "a proof or a verification on four lanes was wrong", speedups };
     return { form: "four_lanes", reason, speedups };
   }
 
-  /** How often the form was discarded because a proof was wrong: 0 or 1. */
+  /** How often the form was discarded because a result was wrong: 0 or 1. */
   get discards(): number {
     return this.#choice.forms === undefined ? 0 : wideDiscards();
   }
 
-  /** Says once that a proof was wrong, after the proof; its thread has made it again by then. */
+  /** Says once that a result was wrong, after it; its thread has computed it again by then. */
   tellDiscards(): void {
     if (this.discards <= this.#discardsTold) return;
     this.#discardsTold = this.discards;
     this.#log.error(
-      "a proof that was made on four lanes was wrong and was made again on two, which all proofs run on from now on: report it with the versions of Node and the CPU, and set PROOFWRIGHT_WIDE=off until it is solved",
+      "a proof or a verification on four lanes was wrong and was computed again on two, on which all run from now on: report it with the versions of Node and the CPU, and set PROOFWRIGHT_WIDE=off until it is solved",
     );
   }
 }

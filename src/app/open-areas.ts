@@ -195,7 +195,7 @@ function createPools({ config, log }: Platform, kernelForm: KernelForm): Compute
       proveQueueLengthMax: config.prove_queue,
       interactiveQueueLengthMax: INTERACTIVE_QUEUE_MAX,
       kernels: config.kernels,
-      onProved: () => {
+      onComputed: () => {
         kernelForm.tellDiscards();
       },
     },

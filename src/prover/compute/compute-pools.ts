@@ -38,8 +38,8 @@ interface ComputePoolsOptions {
   readonly proveHelpersMax?: number;
   /** How long one owner's proofs may keep more than their share of the threads while another owner's wait. */
   readonly giveWayMs?: number;
-  /** Called after every proof, whatever came of it. */
-  readonly onProved?: () => void;
+  /** Called after every task, whatever came of it. */
+  readonly onComputed?: () => void;
   /** What `warm` loads. The WebAssembly kernels unless given. */
   readonly kernels?: PairingBackend;
   /** Compiled worker entry; the server's own by default. */
@@ -77,7 +77,7 @@ export class ComputePools {
   /** Teams with helpers, with the id of the key that they prove with. */
   readonly #teams = new Map<SharedArrayBuffer, string>();
   readonly #keyPlaces: KeyPlaces;
-  readonly #onProved: (() => void) | undefined;
+  readonly #onComputed: (() => void) | undefined;
   readonly #kernels: PairingBackend;
   readonly #log: Log;
   #warming: Promise<void> | undefined;
@@ -86,7 +86,7 @@ export class ComputePools {
   constructor(options: ComputePoolsOptions, dependencies: { log: Log }) {
     const entry = options.entry ?? workerPath("compute.worker");
     this.#helpersMax = options.proveHelpersMax ?? 0;
-    this.#onProved = options.onProved;
+    this.#onComputed = options.onComputed;
     this.#kernels = options.kernels ?? "wasm";
     this.#log = dependencies.log;
     this.#keyPlaces = new KeyPlaces({ threads: options.proveThreads, queueLengthMax: options.proveQueueLengthMax });
@@ -127,7 +127,16 @@ export class ComputePools {
     options?: RunOptions,
   ): Promise<TaskResult<ComputeTasks[Name]["value"]>> {
     const request = { task, message } as ComputeRequest;
-    if (pool === "interactive") return await this.#pools.interactive.run(request, options);
+    try {
+      return pool === "prove"
+        ? await this.#runOnProvers(request, options)
+        : await this.#pools.interactive.run(request, options);
+    } finally {
+      this.#onComputed?.();
+    }
+  }
+
+  async #runOnProvers<Value>(request: ComputeRequest, options?: RunOptions): Promise<TaskResult<Value>> {
     if (this.#proveTasks >= this.#pools.prove.threads) for (const team of this.#teams.keys()) dismissHelpers(team);
     this.#proveTasks += 1;
     try {
@@ -146,11 +155,7 @@ export class ComputePools {
     const { openKey } = message;
     if (openKey !== undefined && this.#keyPlaces.freeOf(openKey) <= 0)
       for (const [team, id] of this.#teams) if (id === openKey.id) dismissHelpers(team);
-    try {
-      return await this.#keyPlaces.run(openKey, options, async () => await this.#proveInTeam(message, options));
-    } finally {
-      this.#onProved?.();
-    }
+    return await this.#keyPlaces.run(openKey, options, async () => await this.#proveInTeam(message, options));
   }
 
   async #proveInTeam(message: ProveMessage, options: ProveOptions): Promise<TaskResult<ProveValue>> {
