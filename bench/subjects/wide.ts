@@ -3,8 +3,15 @@
  * both. Says why where this Node and CPU have no four lanes.
  */
 import { randomBytes } from "node:crypto";
+import { BN254 } from "../../src/engine/curves/bn254.js";
 import { generatorCoordinates } from "../../src/engine/curves/curve-parameters.js";
+import { decodeProofs, encodeProofHex } from "../../src/engine/encoding/groth16-proof.js";
+import { loadPairing } from "../../src/engine/groth16/pairing-backend.js";
+import { proveGroth16, publicSignalsOf } from "../../src/engine/groth16/prove.js";
 import { readProvingKey } from "../../src/engine/groth16/proving-key.js";
+import { setupGroth16 } from "../../src/engine/groth16/setup.js";
+import { prepareWith } from "../../src/engine/groth16/verify.js";
+import { verifyGroth16Batch } from "../../src/engine/groth16/verify-batch.js";
 import { ResidentProver } from "../../src/engine/kernels/groth16/resident-prover.js";
 import { makeKeyResident } from "../../src/engine/kernels/groth16/resident-proving.js";
 import { KERNEL_RESERVED_BYTES, loadKernels } from "../../src/engine/kernels/kernels.js";
@@ -13,7 +20,7 @@ import { Msm } from "../../src/engine/kernels/msm/msm.js";
 import { msmWorkspaceBytes } from "../../src/engine/kernels/msm/msm-lists.js";
 import { Domain, vectorBytes, writeDomainTables } from "../../src/engine/kernels/ntt/domain.js";
 import { Arena } from "../../src/engine/kernels/wasm/arena.js";
-import { onTwoLanes } from "../../src/engine/kernels/wide/wide-form.js";
+import { onTwoLanes, whileChecked } from "../../src/engine/kernels/wide/wide-form.js";
 import { loadCircuit } from "../circuits.js";
 import { chooseForm } from "../kernel-form.js";
 import { loadKey } from "../keys.js";
@@ -30,10 +37,12 @@ const SUMS = {
   quick: [["g1", 14] as const],
   full: [["g1", 14] as const, ["g1", 16] as const, ["g2", 12] as const, ["g2", 14] as const],
 } as const;
+const VERIFIED_CIRCUIT = "cubic";
 const TRANSFORM_LOGS = { quick: [14], full: [14, 17] } as const;
 const PAGE_BYTES = 65_536;
-/** Calls before any is timed, of each form: V8 optimises what is called often. */
+/** Calls before any is timed, of each form: V8 optimises what is called often. A short call needs many. */
 const WARMUPS = 4;
+const WARMUP_MS = 500;
 
 export const subject: BenchSubject = {
   name: "wide",
@@ -50,24 +59,36 @@ export const subject: BenchSubject = {
     for (const [group, log] of SUMS[size]) sums(group, log, samples, report);
     for (const log of TRANSFORM_LOGS[size]) transforms(log, samples, report);
     for (const name of CIRCUITS[size]) await proofs(name, samples, report);
+    await verifications(20 * samples, report);
   },
 };
 
-/** Runs something in both forms by turns; gives wall time, and processor time of the process. */
-function inTurn(row: Row, samples: number, report: Report, action: () => void): void {
+/**
+ * Runs something in both forms by turns; gives wall time, and processor time of the process, of each of so many items.
+ */
+function inTurn(
+  { items = 1, ...row }: Row & { readonly items?: number },
+  samples: number,
+  report: Report,
+  action: () => void,
+): void {
   const times = {
     four: { wall: [] as number[], cpu: [] as number[] },
     two: { wall: [] as number[], cpu: [] as number[] },
   };
-  for (let i = -WARMUPS; i < samples; i += 1) {
+  const startedMs = performance.now();
+  for (let i = 0; i < WARMUPS || performance.now() - startedMs < WARMUP_MS; i += 1) {
+    action();
+    onTwoLanes(action);
+  }
+  for (let i = 0; i < samples; i += 1) {
     for (const form of ["four", "two"] as const) {
-      const [startedMs, cpu] = [performance.now(), process.cpuUsage()];
+      const [beganMs, cpu] = [performance.now(), process.cpuUsage()];
       if (form === "four") action();
       else onTwoLanes(action);
-      const [wallMs, { user, system }] = [performance.now() - startedMs, process.cpuUsage(cpu)];
-      if (i < 0) continue;
-      times[form].wall.push(wallMs);
-      times[form].cpu.push((user + system) / 1000);
+      const [wallMs, { user, system }] = [performance.now() - beganMs, process.cpuUsage(cpu)];
+      times[form].wall.push(wallMs / items);
+      times[form].cpu.push((user + system) / 1000 / items);
     }
   }
   for (const [peer, { wall, cpu }] of [
@@ -141,6 +162,36 @@ async function proofs(name: string, samples: number, report: Report): Promise<vo
   inTurn({ id: "prove", circuit: name, unit: "ms" }, samples, report, () => {
     prover.prove(circuit.witness, blinding);
   });
+}
+
+/** One proof, and each of a batch, decoded and verified as a server does; what it computes again does not count. */
+async function verifications(samples: number, report: Report): Promise<void> {
+  const circuit = await loadCircuit(VERIFIED_CIRCUIT);
+  const { zkey, verifyingKey } = await setupGroth16(circuit.r1cs);
+  const key = readProvingKey(zkey);
+  const prepared = prepareWith(await loadPairing("wasm"), verifyingKey);
+  const hex = encodeProofHex(await proveGroth16(key, circuit.witness), BN254);
+  const publicSignals = publicSignalsOf(key, circuit.witness);
+  for (const [id, items] of [
+    ["verify", 1],
+    ["verify_batch_64", 64],
+  ] as const) {
+    const hexes = Array.from({ length: items }, () => hex);
+    inTurn(
+      { id, circuit: VERIFIED_CIRCUIT, unit: "ms", items },
+      Math.ceil(samples / items) + samples / 20,
+      report,
+      () => {
+        whileChecked(() => {
+          const claims = decodeProofs(hexes, prepared.kernels).map((decoded) => {
+            if (!decoded.ok) throw new Error(decoded.message);
+            return { proof: decoded.value, publicSignals };
+          });
+          if (verifyGroth16Batch(prepared, claims).includes(false)) throw new Error("a proof does not verify");
+        });
+      },
+    );
+  }
 }
 
 /** Little-endian scalars below 2^253. */
