@@ -119,7 +119,7 @@ function buildBareField<E>(
     }));
     field.pack(f, lanes, bytes, field.loadBlock(f, a, 0, field.productMax));
   });
-  const { handle } = defineInversion(module, field, bytes, "test");
+  const { handle } = defineInversion(module, field, { name: "test", bytes });
   module.define({ name: "invert", params: ["i32", "i32", "i32"] }, (f, result, a, scratch) =>
     f.call(handle, [result, a, scratch]),
   );

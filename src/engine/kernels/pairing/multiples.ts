@@ -123,6 +123,7 @@ function groupsOf(memory: PairingMemory, lanes: PairingLanes, terms: readonly Ha
     points,
     terms.flatMap(({ point }) => [point.x, point.y]),
   );
+  const accumulator = memory.take(3 * elementBytes * lanes);
   const groups: Group[] = [];
   for (let start = 0; start < terms.length; start += lanes) {
     const indices = Array.from({ length: lanes }, (_, lane) => start + lane);
@@ -132,6 +133,7 @@ function groupsOf(memory: PairingMemory, lanes: PairingLanes, terms: readonly Ha
       "g1_lane_tables",
       ...tables,
       ...indices.map((i) => points + Math.min(i, terms.length - 1) * 2 * elementBytes),
+      accumulator,
     );
     groups.push({ tables, digits: indices.map((i) => halfDigits(terms[i]?.halves ?? [0n, 0n])) });
   }

@@ -97,13 +97,13 @@ export function buildPairingModule(
   const nonResidue = Number(plan.nonResidue.c0);
   if (options.kind === "fma") {
     const fq = new FmaField(curve.q, module);
-    const inversion = defineInversion(module, fq, curve.fqBytes, "fq");
+    const inversion = defineInversion(module, fq, { name: "fq", bytes: curve.fqBytes, isSplat: true });
     const places = scratchPlaces(fq, 2 * fq.elementBytes);
     const tower = new FmaTower(fq, { nonResidue, inversion, scratch: places.tower });
     return assemble(module, { plan, fq, tower, inversion, places, pagesMax: options.pagesMax });
   }
   const fq = new IntegerField(curve.q);
-  const inversion = defineInversion(module, fq, curve.fqBytes, "fq");
+  const inversion = defineInversion(module, fq, { name: "fq", bytes: curve.fqBytes, isSplat: true });
   const quadraticInversion = defineQuadraticInversion(module, new QuadraticField(fq), inversion, "fq2");
   const tower = new IntegerTower(fq, { nonResidue, inversion: quadraticInversion });
   const places = scratchPlaces(fq, tower.blockBytes);

@@ -157,7 +157,7 @@ function multiplesTrial(inputs: PairingInputs, { elementBytes }: PairingModule, 
         own.map((i) => points.address + i * 2 * elementBytes),
         own.map((i) => results.address + i * 3 * elementBytes),
       ] as const;
-      call("g1_lane_tables", ...toTables, ...fromPoints);
+      call("g1_lane_tables", ...toTables, ...fromPoints, accumulator);
       inputs.writeWords(table, toTables);
       inputs.writeBytes(
         places,

@@ -38,7 +38,7 @@ export function buildWidePairingModule(
   const module = new ModuleBuilder(places.numbers);
   const blocks = new TwinBlocks(module, base, {
     nonResidue: Number(plan.nonResidue.c0),
-    inversion: defineInversion(module, base, curve.fqBytes, "fq"),
+    inversion: defineInversion(module, base, { name: "fq", bytes: curve.fqBytes, isSplat: true }),
     scratch: places.tower,
     ...spoiled,
   });
