@@ -8,7 +8,7 @@ import type { Address } from "../field/field.js";
 import type { FunctionBuilder, ModuleBuilder } from "../wasm/wasm-builder.js";
 import { i32, memoryCopy } from "../wasm/wasm-ops.js";
 import { nonResidueJob } from "./tower-blocks.js";
-import type { BlockProduct, SumJob, TowerBlocks } from "./tower-blocks.js";
+import type { BlockProduct, CombinationJob, SumJob, TowerBlocks } from "./tower-blocks.js";
 import type { TowerField } from "./tower-field.js";
 
 /** Coefficients of an element over Fq2. */
@@ -25,7 +25,7 @@ interface TargetFieldOptions {
 }
 
 /** Blocks of scratch that the functions of this file use. */
-export const TARGET_SCRATCH_BLOCKS = 20;
+export const TARGET_SCRATCH_BLOCKS = 16;
 
 /** An element's coefficients, or cells of scratch, by number. */
 type Cells = (index: number) => Address;
@@ -125,50 +125,45 @@ function squareTerms(k: number, at: Cells, cells: Cells): BlockProduct[] {
 /**
  * R. Granger, M. Scott, "Faster squaring in the cyclotomic subgroup of sixth degree extensions" (eprint 2009/565),
  * section 3: with s = w^3 and a = A + B w + C w^2 over Fq4 = Fq2[s], a^2 = (3 A^2 - 2 A') + (3 s C^2 + 2 B') w + (3 B^2
- * - 2 C') w^2, ' taking s to -s. A square in Fq4 is three in Fq2: (x + y s)^2 = x^2 + xi y^2 + ((x + y)^2 - x^2 - y^2)
- * s.
+ * - 2 C') w^2, ' taking s to -s.
  */
 function defineCyclotomicSquare(module: ModuleBuilder, blocks: TowerBlocks, cells: Cells): void {
-  const parts = [0, 1, 2] as const;
-  // Squares of x, y and x + y of the three parts; then the parts of their squares without s, in place of the sums.
-  const [xx, yy, sum, even, last] = [0, 3, 6, 9, 12].map((first) => (i: number) => cells(first + i)) as [
-    Cells,
-    Cells,
-    Cells,
-    Cells,
-    Cells,
-  ];
+  // C = a2 + a5 s first, which is turned once more.
+  const parts = [2, 0, 1] as const;
+  // Of the parts' squares what is without s and what is with it, and xi times the latter of C.
+  const [even, odd, xi] = [0, 3, 6].map((first) => (i: number) => cells(first + i)) as [Cells, Cells, Cells];
+  const turned = cells(9);
+  const multiples = (target: Address, ...terms: readonly (readonly [number, Address])[]): CombinationJob => ({
+    target,
+    terms: terms.map(([times, source]) => ({ source, times })),
+  });
   module.define({ name: "gt_cyclotomic_square", params: ["i32", "i32"] }, (f, a, times) => {
     const at = coefficientsOf(f, blocks, a);
-    const plain = (target: Address, ...terms: readonly (readonly [number, Address])[]) => ({
-      target,
-      terms: terms.map(([count, source]) => ({ source, times: count })),
+    const evenJob = (i: number): SumJob => ({
+      target: even(i),
+      products: [
+        { a: at(i), b: at(i) },
+        { a: at(i + 3), b: xi(i) },
+      ],
+    });
+    const oddJob = (i: number): SumJob => ({
+      target: odd(i),
+      products: [{ a: at(i), b: at(i + 3), isDouble: true }],
     });
     f.for(i32.const(0), times, 1, () => {
       blocks.combinations(
         f,
-        parts.map((i) => plain(sum(i), [1, at(i)], [1, at(i + 3)])),
+        parts.map((i) => nonResidueJob(blocks, xi(i), at(i + 3))),
       );
-      blocks.squares(f, [
-        ...parts.map((i) => ({ target: xx(i), source: at(i) })),
-        ...parts.map((i) => ({ target: yy(i), source: at(i + 3) })),
-        ...parts.map((i) => ({ target: sum(i), source: sum(i) })),
-      ]);
+      blocks.sums(f, [evenJob(2), oddJob(2), evenJob(0), evenJob(1), oddJob(0), oddJob(1)]);
       blocks.combinations(f, [
-        ...parts.map((i) => {
-          const { target, terms } = nonResidueJob(blocks, even(i), yy(i));
-          return { target, terms: [...terms, { source: xx(i), times: 1 }] };
-        }),
-        plain(last(0), [1, sum(2)], [-1, xx(2)], [-1, yy(2)]),
-      ]);
-      blocks.combinations(f, [nonResidueJob(blocks, last(1), last(0))]);
-      blocks.combinations(f, [
-        plain(at(0), [3, even(0)], [-2, at(0)]),
-        plain(at(4), [3, even(2)], [-2, at(4)]),
-        plain(at(2), [3, even(1)], [-2, at(2)]),
-        plain(at(1), [3, last(1)], [2, at(1)]),
-        plain(at(3), [3, sum(0)], [-3, xx(0)], [-3, yy(0)], [2, at(3)]),
-        plain(at(5), [3, sum(1)], [-3, xx(1)], [-3, yy(1)], [2, at(5)]),
+        nonResidueJob(blocks, turned, odd(2)),
+        multiples(at(0), [3, even(0)], [-2, at(0)]),
+        multiples(at(2), [3, even(1)], [-2, at(2)]),
+        multiples(at(3), [3, odd(0)], [2, at(3)]),
+        multiples(at(5), [3, odd(1)], [2, at(5)]),
+        multiples(at(4), [3, even(2)], [-2, at(4)]),
+        multiples(at(1), [3, turned], [2, at(1)]),
       ]);
     });
   });
