@@ -31,8 +31,10 @@ interface AffineLines {
 
 /** Blocks of scratch for each point that is handled at once. */
 const CELLS = 5;
-/** The most points that are handled at once: scratch is the same for one and for two. */
-const POINTS_MAX = 2;
+/** Points for each job that is done at once: while one waits for its product, the other goes on. */
+const POINTS_FOR_EACH = 2;
+/** The most points that are handled together: scratch is the same whether or not two jobs are done at once. */
+const POINTS_MAX = 2 * POINTS_FOR_EACH;
 
 /**
  * Defines, for `count` points in `records`, whose lines go to lines + i * stride and whose affine points are x || y as
@@ -174,8 +176,8 @@ interface PointCells {
 }
 
 /**
- * Emits two passes over the points, as many at a time as jobs are done at once: `denominator` of each, then, when all
- * are inverted, `finish`. Past the end, the last point is taken once more.
+ * Emits two passes over the points, several at a time: `denominator` of each, then, when all are inverted, `finish`.
+ * The last ones come as many at a time as jobs are done at once; past the end, the last point is taken once more.
  */
 function emitPasses(
   f: FunctionBuilder,
@@ -187,19 +189,25 @@ function emitPasses(
   const recordBytes = recordBytesOf(blocks);
   const inverted = f.let(i32.add(scratch, i32.const(POINTS_MAX * CELLS * blockBytes)));
   const last = f.let(i32.sub(count, i32.const(1)));
-  const cells = Array.from({ length: atOnce }, (_, k) => cellsOf(f, blocks, scratch, k));
-  const each = (work: (passes: readonly Pass[]) => void): void => {
-    f.for(i32.const(0), count, atOnce, (first) => {
-      work(
-        cells.map((own, k) => {
-          const next = f.let(i32.add(first, i32.const(k)));
-          const i = k === 0 ? first : f.let(i32.select(next, last, i32.ltU(next, count)));
-          const record = itemAt(f, records, i, i32.const(recordBytes));
-          const block = itemAt(f, inverted, i, i32.const(blockBytes));
-          return { i, record, x: record, y: f.let(i32.add(record, i32.const(blockBytes))), block, cells: own };
-        }),
-      );
+  const cells = Array.from({ length: POINTS_FOR_EACH * atOnce }, (_, k) => cellsOf(f, blocks, scratch, k));
+  const passesFrom = (first: Address, own: readonly PointCells[]): Pass[] =>
+    own.map((each, k) => {
+      const next = f.let(i32.add(first, i32.const(k)));
+      const i = f.let(i32.select(next, last, i32.ltU(next, count)));
+      const record = itemAt(f, records, i, i32.const(recordBytes));
+      const block = itemAt(f, inverted, i, i32.const(blockBytes));
+      return { i, record, x: record, y: f.let(i32.add(record, i32.const(blockBytes))), block, cells: each };
     });
+  const each = (work: (passes: readonly Pass[]) => void): void => {
+    const first = f.let(i32.const(0));
+    for (const own of [cells, cells.slice(0, atOnce)]) {
+      const isEnough =
+        own === cells ? i32.ltU(i32.add(first, i32.const(own.length - 1)), count) : i32.ltU(first, count);
+      f.while(isEnough, () => {
+        work(passesFrom(first, own));
+        f.set(first, i32.add(first, i32.const(own.length)));
+      });
+    }
   };
   each((passes) => {
     blocks.combinations(
