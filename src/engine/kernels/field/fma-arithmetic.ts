@@ -54,9 +54,25 @@ const ROUND_TO_INTEGER = 1.5 * 2 ** 52;
 /** A highest limb with fewer bits of the prime than this is too coarse to read a quotient off. */
 const HEAD_BITS_MIN = 20n;
 
+interface Chain {
+  local: V128;
+  max: bigint;
+}
+
+/** Products of a sum from which on its columns are long: see `Column`. */
+const LONG_SUM_MIN = 6;
+
+/**
+ * One limb's part of a product. A product of limbs waits for the one before it in its chain, and for the low part that
+ * it joins: so a sum of products has two chains, and a long one two low parts as well.
+ */
 interface Column {
+  readonly chainsMin: 1 | 2;
+  readonly isLong: boolean;
   low: BoundedLimb | undefined;
-  chains: { local: V128; max: bigint }[];
+  /** The low part of every second product, in a long column. */
+  otherLow: BoundedLimb | undefined;
+  chains: Chain[];
   /** Sums of closed high parts that the next column receives, in units of this column. */
   carries: { local: Vector; max: bigint }[];
 }
@@ -214,7 +230,7 @@ export class FmaArithmetic {
           }
         }
       },
-      columns,
+      { columns, isLong: products.length >= LONG_SUM_MIN },
     );
   }
 
@@ -241,14 +257,14 @@ export class FmaArithmetic {
     f: FunctionBuilder,
     sumMax: bigint,
     fill: (column: Column, k: number) => void,
-    columns?: ColumnPlaces,
+    { columns, isLong = false }: { readonly columns?: ColumnPlaces | undefined; readonly isLong?: boolean } = {},
   ): FmaElement {
     const n = this.limbCount;
     const quotient: FactorLimb[] = [];
     const result: FactorLimb[] = [];
     let incoming: Column["carries"] = [];
     for (let k = 0; k < 2 * n - 1; k += 1) {
-      const column: Column = { low: undefined, chains: [], carries: [] };
+      const column = newColumn({ chainsMin: columns === undefined ? 1 : 2, isLong });
       fill(column, k);
       for (const carry of incoming.slice(0, -1)) this.#addCarry(f, column, carry);
       for (let i = Math.max(0, k - n + 1); i < Math.min(k, n); i += 1) {
@@ -258,6 +274,7 @@ export class FmaArithmetic {
         this.#multiplyInto(f, column, { a: at(quotient, i), b: this.#primeLimb(f, k - i) });
       }
       if (k === 0) for (const carry of incoming) this.#addCarry(f, column, carry);
+      this.#joinLows(f, column);
       this.#closeChains(f, column);
       const end = k < n ? this.#reduceColumn(f, column) : this.#closeColumn(f, column);
       const kept = columns === undefined ? end.local : columns.keep(f, k, end.local);
@@ -282,8 +299,8 @@ export class FmaArithmetic {
     if (x.max === 0n || y.max === 0n) return;
     const fused = negate ? f64x2.relaxedNmadd : f64x2.relaxedMadd;
     const max = ceilDiv(x.max * y.max, this.#limb) * this.#limb;
-    let chain = column.chains.find((each) => each.max + max <= this.#highRoom);
-    if (chain === undefined) {
+    let chain = this.#shortestChain(column, max);
+    if (chain === undefined || column.chains.length < column.chainsMin) {
       if (max > this.#highRoom) throw new Error("a product of limbs is too large to split");
       // The second of two chains starts at the negative: their sum is that of their parts.
       const start = column.chains.length % 2 === 0 ? this.#splitter : -this.#splitter;
@@ -297,6 +314,30 @@ export class FmaArithmetic {
     chain.local = after;
     chain.max += max;
     this.#addLow(f, column, { local: low, max: this.halfLimb });
+    if (column.isLong) [column.low, column.otherLow] = [column.otherLow, column.low];
+  }
+
+  /** Returns the chain with most room, if it has enough. */
+  #shortestChain({ chains }: Column, max: bigint): Chain | undefined {
+    const [first, ...others] = chains.filter((chain) => chain.max + max <= this.#highRoom);
+    return others.reduce((least, each) => (least === undefined || each.max < least.max ? each : least), first);
+  }
+
+  /** Joins both low parts of a long column. */
+  #joinLows(f: FunctionBuilder, column: Column): void {
+    const { low, otherLow } = column;
+    column.otherLow = undefined;
+    if (low === undefined || otherLow === undefined) {
+      column.low = low ?? otherLow;
+      return;
+    }
+    if (low.max + otherLow.max <= EXACT_MAX) {
+      this.#addLow(f, column, otherLow);
+      return;
+    }
+    const [kept, carry] = this.#split(f, otherLow);
+    column.carries.push(carry);
+    this.#addLow(f, column, kept);
   }
 
   #addLow(f: FunctionBuilder, column: Column, low: BoundedLimb): void {
@@ -403,7 +444,7 @@ export class FmaArithmetic {
   }
 
   #sumOfCarries(f: FunctionBuilder, carries: Column["carries"]): BoundedLimb {
-    const column: Column = { low: undefined, chains: [], carries: [] };
+    const column = newColumn({ chainsMin: 1, isLong: false });
     for (const carry of carries) this.#addCarry(f, column, carry);
     if (column.carries.length > 0) throw new Error("the highest limb may leave the exact range");
     return must(column.low);
@@ -444,6 +485,10 @@ export class FmaArithmetic {
     if (limb.max > EXACT_MAX) throw new Error("a limb may leave the exact range");
     return limb;
   }
+}
+
+function newColumn({ chainsMin, isLong }: Pick<Column, "chainsMin" | "isLong">): Column {
+  return { chainsMin, isLong, low: undefined, otherLow: undefined, chains: [], carries: [] };
 }
 
 function asLocal(f: FunctionBuilder, value: V128): Vector {
