@@ -9,7 +9,7 @@ import type { Address, Product } from "./field.js";
 import type { FunctionBuilder } from "../wasm/wasm-builder.js";
 import type { Half } from "../wasm/wasm-bytes.js";
 import { i32, perHalf, v128 } from "../wasm/wasm-ops.js";
-import type { Expression, Statement } from "../wasm/wasm-ops.js";
+import type { Expression, Local, Statement } from "../wasm/wasm-ops.js";
 
 /** An address for each half. */
 export type TwinAddresses = readonly [Address, Address];
@@ -47,6 +47,11 @@ export class TwinField extends FmaField {
       this.limbIndices().map((j) => f.let(perHalf((half) => v128.load(addresses[half], 16 * j)))),
       max,
     );
+  }
+
+  /** Loads the number at each half's address into both lanes of it. */
+  splatTwins(f: FunctionBuilder, addresses: TwinAddresses): Local<"v128"> {
+    return f.let(perHalf((half) => v128.load64Splat(addresses[half])));
   }
 
   /**

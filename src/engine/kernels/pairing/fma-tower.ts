@@ -161,10 +161,20 @@ export class FmaTower implements TowerField<FmaElement> {
     return shuffled(f, a, a, lane === 0 ? LOW_TWICE : HIGH_TWICE);
   }
 
-  /** Returns a small multiple of a reduced element, normalised but not reduced. */
-  multiple(f: FunctionBuilder, { value, times }: SmallMultiple<FmaElement>): FmaElement {
-    const product = scaledSum(f, value, times, undefined);
-    return this.#isNormal(product) ? product : this.#base.normalize(f, product);
+  /** Returns a reduced element times a number in every lane, normalised but not reduced. */
+  multiple(
+    f: FunctionBuilder,
+    {
+      value,
+      number,
+      numberMax,
+    }: { readonly value: FmaElement; readonly number: Expression<"v128">; readonly numberMax: bigint },
+  ): FmaElement {
+    const limbs = value.limbs.map(({ local, max }) => {
+      if (numberMax * max > EXACT_MAX) throw new Error("a limb may leave the exact range");
+      return { local: f.let(f64x2.mul(local, number)), max: numberMax * max };
+    });
+    return this.#base.normalize(f, { limbs, max: numberMax * value.max });
   }
 
   /** Carries where a limb would leave the exact range: nine times a limb would not be exact. */

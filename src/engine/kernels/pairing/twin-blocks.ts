@@ -157,16 +157,35 @@ export class TwinBlocks implements TowerBlocks {
     const present = required(first ?? second);
     const [a, b] = [(first ?? present).b, (second ?? present).b];
     const times = [first, second].map((product) => (product === undefined ? 0 : product.isDouble === true ? 2 : 1));
-    const name = `fq2_prepare_right ${times.join("/")}`;
-    const at = slots.of(name, [a, b], (slot) => {
-      const handle = this.#function(name, { twins: 1, plain: 1 }, (g, { twins: [from], plain: [to] }) => {
-        const value = this.#tower.multiple(g, { value: this.#load(g, from), times });
-        this.#field.storePacked(g, required(to), 0, value);
-        this.#field.storePacked(g, required(to), this.#field.packedBytes, this.#tower.timesU(g, value));
-      });
-      f.call(handle, [slot, a, b]);
+    const at = slots.of(`right ${times.join("/")}`, [a, b], (slot) => {
+      const isPlain = times.every((each) => each === 1);
+      const numbers = isPlain ? [] : times.map((each) => this.#module.addressOfNumber(each));
+      f.call(isPlain ? this.#prepareRight() : this.#prepareMultiple(), [slot, a, b, ...numbers]);
     });
     return { at, times: Math.max(...times) };
+  }
+
+  #prepareRight(): FunctionHandle {
+    return this.#function("fq2_prepare_right", { twins: 1, plain: 1 }, (g, { twins: [from], plain: [to] }) => {
+      this.#storeRight(g, to, this.#load(g, from));
+    });
+  }
+
+  /** One function for all numbers, which are up to 2: V8 optimises a short function after many calls only. */
+  #prepareMultiple(): FunctionHandle {
+    return this.#function(
+      "fq2_prepare_multiple",
+      { twins: 2, plain: 1 },
+      (g, { twins: [from, times], plain: [to] }) => {
+        const number = this.#field.splatTwins(g, required(times));
+        this.#storeRight(g, to, this.#tower.multiple(g, { value: this.#load(g, from), number, numberMax: 2n }));
+      },
+    );
+  }
+
+  #storeRight(f: FunctionBuilder, target: Address | undefined, value: FmaElement): void {
+    this.#field.storePacked(f, required(target), 0, value);
+    this.#field.storePacked(f, required(target), this.#field.packedBytes, this.#tower.timesU(f, value));
   }
 
   /** Returns the function of sums with such factors: (each product's factors, two targets, [two addends]). */

@@ -79,6 +79,12 @@ export class ModuleBuilder {
     this.#numbers = numbers === undefined ? undefined : new NumberPool(numbers);
   }
 
+  /** Returns the address of a number among those that are kept in the memory. */
+  addressOfNumber(value: number): Expression<"i32"> {
+    if (this.#numbers === undefined) throw new Error("no numbers are kept in the memory");
+    return i32.const(this.#numbers.addressOf(value));
+  }
+
   /** Adds a vector of each instance, zero at first. */
   vectorGlobal(): Global<"v128"> {
     const index = this.#vectorGlobals;

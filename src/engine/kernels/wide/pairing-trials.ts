@@ -16,10 +16,18 @@ interface PairingTrialOptions {
   readonly layout: PairingModule;
 }
 
+/**
+ * Seen were 5.5 to 8, and 3.4 of roots: with less, V8 has not optimised all of the functions that a kernel calls.
+ */
+const FIRST_TIER_RATIO = 4;
+const FIRST_TIER_RATIO_ROOTS = 2.5;
 /** Calls of a short kernel in a trial, so that it can be timed. */
 const REPEATS = 16;
+/** More where V8 must see short functions, which it optimises after so many calls, often enough. */
+const MANY_REPEATS = 64;
+const CYCLOTOMIC_REPEATS = 256;
 /** An odd number: where two points are handled at once, one is left. */
-const POINTS = 17;
+const POINTS = 35;
 const LINES = 3;
 /** Elements whose roots are computed: one more than four at a time. */
 const ROOTS = 5;
@@ -56,7 +64,7 @@ function targetTrials(inputs: PairingInputs): WideTrial[] {
     repeated("gt_mul", a, b),
     repeated("gt_square", a),
     inputs.trial("gt_cyclotomic_square", target, (call) => {
-      call("gt_cyclotomic_square", target.address, REPEATS);
+      call("gt_cyclotomic_square", target.address, CYCLOTOMIC_REPEATS);
     }),
   ];
 }
@@ -73,9 +81,11 @@ function stepTrials(inputs: PairingInputs, { blockBytes }: PairingModule): WideT
   const [value, spare] = [values.address, values.address + COEFFICIENTS * blockBytes];
   const lines = Array.from({ length: LINES }, () => ({ line: inputs.blocks(2), point: inputs.blocks(2) }));
   const table = inputs.take(LINES * LINE_ENTRY_BYTES);
-  const repeated = (run: (call: KernelCall) => void) => (call: KernelCall) => {
-    for (let i = 0; i < REPEATS; i += 1) run(call);
-  };
+  const repeated =
+    (run: (call: KernelCall) => void, repeats = REPEATS) =>
+    (call: KernelCall) => {
+      for (let i = 0; i < repeats; i += 1) run(call);
+    };
   return [
     inputs.trial(
       "gt_mul_line",
@@ -102,7 +112,7 @@ function stepTrials(inputs: PairingInputs, { blockBytes }: PairingModule): WideT
         point,
         repeated((call) => {
           call(kernel, point.address, ...(kernel === "g2_add_step" ? [other.address] : []), line.address);
-        }),
+        }, MANY_REPEATS),
         line,
       ),
     ),
@@ -172,9 +182,10 @@ function multiplesTrial(inputs: PairingInputs, { elementBytes }: PairingModule, 
 function rootTrial(inputs: PairingInputs, layout: PairingModule): WideTrial {
   const elements = inputs.elements(ROOTS);
   const scratch = inputs.take(layout.rootScratchBytes);
-  return inputs.trial("fq_root_powers", elements, (call) => {
+  const trial = inputs.trial("fq_root_powers", elements, (call) => {
     call("fq_root_powers", elements.address, ROOTS, scratch);
   });
+  return { ...trial, firstTierRatio: FIRST_TIER_RATIO_ROOTS };
 }
 
 /** A part of the memory that has inputs, answers or both. */
@@ -255,6 +266,7 @@ class PairingInputs {
     };
     return {
       kernel,
+      firstTierRatio: FIRST_TIER_RATIO,
       prepare,
       run,
       isRight: (onTwo) => {

@@ -37,14 +37,17 @@ export interface FormFinding {
 
 /** The flag of V8. */
 export const WIDE_FLAG = "experimental-wasm-revectorize";
-/** Code of the first tier takes at least twice as long as optimised code. */
+/** Code of the first tier takes at least twice as long as optimised code, unless a trial says how much longer. */
 const OPTIMISED_RATIO = 1.6;
 /** Calls that must have been so much faster: one alone may be luck. */
 const FAST_CALLS = 3;
 /** Wide kernels that V8 has not optimised after so long without progress, as under load, show themselves slow. */
 const WIDE_SETTLED_MS = 1000;
-/** Kernels call functions, which become fast one by one: no ratio tells that the last one has. */
-const QUIET_MS = 100;
+/**
+ * Kernels call functions, which become fast one by one, and no ratio tells that the last one has, but so many rounds in
+ * which nothing became faster. Rounds and not time: V8's own threads compile, which wait as well on a busy machine.
+ */
+const QUIET_ROUNDS = 100;
 /** As V8 optimises them at its leisure, kernels on two lanes need not show that they are fast. */
 const NARROW_SETTLED_MS = 100;
 /** Progress is a call that takes so much less than any before. */
@@ -104,12 +107,14 @@ function pairing<T>(setFlag: (flag: string) => void, run: () => T): T {
 
 /** A trial as it is run in one of the forms. */
 interface TrialRun {
+  readonly firstTierRatio: number;
   prepare(): void;
   run(): void;
 }
 
 function runsOf({ trials }: FormCandidate, call: KernelCall, lanes: 2 | 4): TrialRun[] {
   return trials.map((trial) => ({
+    firstTierRatio: (lanes === 4 ? trial.firstTierRatio : undefined) ?? OPTIMISED_RATIO,
     prepare: () => {
       trial.prepare();
     },
@@ -131,17 +136,17 @@ function optimise(runs: readonly TrialRun[], { now, settledMs }: OptimiseOptions
     const slowMs = Math.min(timeOf(each, now), timeOf(each, now));
     return { each, slowMs, bestMs: slowMs, fastCalls: 0 };
   });
-  let progressMs = now();
-  for (let isDone = false; !isDone;) {
+  let [progressMs, quietRounds] = [now(), 0];
+  for (let isDone = false; !isDone; quietRounds += 1) {
     for (const one of tried) {
       const ms = timeOf(one.each, now);
-      if (ms * OPTIMISED_RATIO < one.slowMs) one.fastCalls += 1;
+      if (ms * one.each.firstTierRatio < one.slowMs) one.fastCalls += 1;
       if (ms >= one.bestMs * PROGRESS_RATIO) continue;
       one.bestMs = ms;
-      progressMs = now();
+      [progressMs, quietRounds] = [now(), 0];
     }
     const isFast = tried.every(({ fastCalls }) => fastCalls >= FAST_CALLS);
-    isDone = now() - progressMs >= (isFast ? QUIET_MS : settledMs);
+    isDone = isFast ? quietRounds >= QUIET_ROUNDS : now() - progressMs >= settledMs;
   }
 }
 
