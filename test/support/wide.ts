@@ -30,9 +30,6 @@ export const WIDE_KERNELS = [
 
 /** Every kernel of a wide pairing module that is tried; `g1_lane_accumulate` stands for three. */
 export const WIDE_PAIRING_KERNELS = [
-  "gt_mul",
-  "gt_square",
-  "gt_cyclotomic_square",
   "gt_mul_line",
   "gt_mul_divided_lines",
   "g2_double_step",
@@ -41,6 +38,9 @@ export const WIDE_PAIRING_KERNELS = [
   "g2_lines_add",
   "g1_lane_accumulate",
   "fq_root_powers",
+  "gt_mul",
+  "gt_square",
+  "gt_cyclotomic_square",
 ] as const;
 
 /** Returns BN254's kernels on four lanes, and the pairing's of both curves, as on every machine that fuses multiply-add. */

@@ -16,11 +16,6 @@ interface PairingTrialOptions {
   readonly layout: PairingModule;
 }
 
-/**
- * Seen were 5.5 to 8, and 3.4 of roots: with less, V8 has not optimised all of the functions that a kernel calls.
- */
-const FIRST_TIER_RATIO = 4;
-const FIRST_TIER_RATIO_ROOTS = 2.5;
 /** Calls of a short kernel in a trial, so that it can be timed. */
 const REPEATS = 16;
 /** More where V8 must see short functions, which it optimises after so many calls, often enough. */
@@ -46,11 +41,11 @@ export function pairingTrials(
 ): WideTrial[] {
   const inputs = new PairingInputs(trialMemory, options, random);
   return [
-    ...targetTrials(inputs),
     ...stepTrials(inputs, options.layout),
     ...affineTrials(inputs, options.layout),
     multiplesTrial(inputs, options.layout, random),
     rootTrial(inputs, options.layout),
+    ...targetTrials(inputs),
   ];
 }
 
@@ -182,10 +177,9 @@ function multiplesTrial(inputs: PairingInputs, { elementBytes }: PairingModule, 
 function rootTrial(inputs: PairingInputs, layout: PairingModule): WideTrial {
   const elements = inputs.elements(ROOTS);
   const scratch = inputs.take(layout.rootScratchBytes);
-  const trial = inputs.trial("fq_root_powers", elements, (call) => {
+  return inputs.trial("fq_root_powers", elements, (call) => {
     call("fq_root_powers", elements.address, ROOTS, scratch);
   });
-  return { ...trial, firstTierRatio: FIRST_TIER_RATIO_ROOTS };
 }
 
 /** A part of the memory that has inputs, answers or both. */
@@ -266,7 +260,7 @@ class PairingInputs {
     };
     return {
       kernel,
-      firstTierRatio: FIRST_TIER_RATIO,
+      isComposed: true,
       prepare,
       run,
       isRight: (onTwo) => {

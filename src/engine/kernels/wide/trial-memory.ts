@@ -18,8 +18,8 @@ export type RandomBelow = (limit: bigint) => bigint;
 /** One kernel with inputs of its own. */
 export interface WideTrial {
   readonly kernel: string;
-  /** How many times as long as optimised code that of V8's first tier takes at least, on four lanes. */
-  readonly firstTierRatio?: number;
+  /** Whether the kernel is made of functions that others have called before: its first calls need not be slow. */
+  readonly isComposed?: boolean;
   /** Writes the inputs. */
   prepare(): void;
   /** Calls the kernel once, or a few times, on so many lanes; may be called again on what it left. */

@@ -37,7 +37,7 @@ export interface FormFinding {
 
 /** The flag of V8. */
 export const WIDE_FLAG = "experimental-wasm-revectorize";
-/** Code of the first tier takes at least twice as long as optimised code, unless a trial says how much longer. */
+/** Code of the first tier takes at least twice as long as optimised code. */
 const OPTIMISED_RATIO = 1.6;
 /** Calls that must have been so much faster: one alone may be luck. */
 const FAST_CALLS = 3;
@@ -47,7 +47,7 @@ const WIDE_SETTLED_MS = 1000;
  * Kernels call functions, which become fast one by one, and no ratio tells that the last one has, but so many rounds in
  * which nothing became faster. Rounds and not time: V8's own threads compile, which wait as well on a busy machine.
  */
-const QUIET_ROUNDS = 100;
+const QUIET_ROUNDS = { wide: 100, narrow: 30 } as const;
 /** As V8 optimises them at its leisure, kernels on two lanes need not show that they are fast. */
 const NARROW_SETTLED_MS = 100;
 /** Progress is a call that takes so much less than any before. */
@@ -67,7 +67,7 @@ export function tryWideForm({ curve, random, now, modules, setFlag = setFlagsFro
     });
     optimise(
       tried.flatMap(({ candidate, call }) => runsOf(candidate, call, 4)),
-      { now, settledMs: WIDE_SETTLED_MS },
+      { now, settledMs: WIDE_SETTLED_MS, quietRounds: QUIET_ROUNDS.wide },
     );
     return tried;
   });
@@ -81,7 +81,7 @@ export function tryWideForm({ curve, random, now, modules, setFlag = setFlagsFro
   );
   optimise(
     both.flatMap(({ candidate, onTwo }) => runsOf(candidate, onTwo, 2)),
-    { now, settledMs: NARROW_SETTLED_MS },
+    { now, settledMs: NARROW_SETTLED_MS, quietRounds: QUIET_ROUNDS.narrow },
   );
   const found = both.map(({ candidate, module, call, onTwo }) => {
     const findings = candidate.trials.map((trial): KernelFinding => {
@@ -107,14 +107,14 @@ function pairing<T>(setFlag: (flag: string) => void, run: () => T): T {
 
 /** A trial as it is run in one of the forms. */
 interface TrialRun {
-  readonly firstTierRatio: number;
+  readonly isComposed: boolean;
   prepare(): void;
   run(): void;
 }
 
 function runsOf({ trials }: FormCandidate, call: KernelCall, lanes: 2 | 4): TrialRun[] {
   return trials.map((trial) => ({
-    firstTierRatio: (lanes === 4 ? trial.firstTierRatio : undefined) ?? OPTIMISED_RATIO,
+    isComposed: trial.isComposed === true,
     prepare: () => {
       trial.prepare();
     },
@@ -128,7 +128,7 @@ function runsOf({ trials }: FormCandidate, call: KernelCall, lanes: 2 | 4): Tria
  * Calls the kernels in turn, so that V8 compiles one while the others run, until each has become faster, or none has
  * for a while; and then until none becomes faster still.
  */
-function optimise(runs: readonly TrialRun[], { now, settledMs }: OptimiseOptions): void {
+function optimise(runs: readonly TrialRun[], { now, settledMs, quietRounds }: OptimiseOptions): void {
   const tried = runs.map((each) => {
     each.prepare();
     // The first call compiles for the first tier.
@@ -136,23 +136,25 @@ function optimise(runs: readonly TrialRun[], { now, settledMs }: OptimiseOptions
     const slowMs = Math.min(timeOf(each, now), timeOf(each, now));
     return { each, slowMs, bestMs: slowMs, fastCalls: 0 };
   });
-  let [progressMs, quietRounds] = [now(), 0];
-  for (let isDone = false; !isDone; quietRounds += 1) {
+  let [progressMs, rounds] = [now(), 0];
+  for (let isDone = false; !isDone; rounds += 1) {
     for (const one of tried) {
       const ms = timeOf(one.each, now);
-      if (ms * one.each.firstTierRatio < one.slowMs) one.fastCalls += 1;
+      if (one.each.isComposed || ms * OPTIMISED_RATIO < one.slowMs) one.fastCalls += 1;
       if (ms >= one.bestMs * PROGRESS_RATIO) continue;
       one.bestMs = ms;
-      [progressMs, quietRounds] = [now(), 0];
+      [progressMs, rounds] = [now(), 0];
     }
     const isFast = tried.every(({ fastCalls }) => fastCalls >= FAST_CALLS);
-    isDone = isFast ? quietRounds >= QUIET_ROUNDS : now() - progressMs >= settledMs;
+    isDone = isFast ? rounds >= quietRounds : now() - progressMs >= settledMs;
   }
 }
 
 interface OptimiseOptions {
   readonly now: () => number;
   readonly settledMs: number;
+  /** Rounds without progress, once all are fast. */
+  readonly quietRounds: number;
 }
 
 /** A kernel's calls in both forms. */
