@@ -7,6 +7,7 @@ import { checkInputs, checkPublicSignals } from "./circuit/inputs.js";
 import { publicSignalsFrom, type CircuitInterface } from "./circuit/interface.js";
 import { isKernelPairing } from "./groth16/pairing-backend.js";
 import { computeSurely } from "./kernels/wide/compute-surely.js";
+import { wideFormOf } from "./kernels/wide/wide-form.js";
 import type { PreparedKey, ProofSystem, SystemClaim } from "./proof-systems/proof-system.js";
 import { proofSystem } from "./proof-systems/table.js";
 import type {
@@ -34,7 +35,7 @@ type KeyOfMessage = Pick<VerifyMessage, "system" | "verifyingKey" | "backend">;
 export async function verify(message: VerifyMessage): Promise<TaskResult<VerifyValue>> {
   const system = proofSystem(message.system);
   return await withKey(message, (key) => {
-    const [judged] = judgeSurely([message], (items) =>
+    const [judged] = judgeSurely(key, [message], (items) =>
       readClaims(system, message, { items, key }).map((claim) => ({
         claim,
         isValid: claim.ok && system.verify(key, claim.value.proof, claim.value.publicSignals),
@@ -54,7 +55,7 @@ export async function verify(message: VerifyMessage): Promise<TaskResult<VerifyV
 export async function verifyBatch(message: VerifyBatchMessage): Promise<TaskResult<VerifyBatchValue>> {
   const system = proofSystem(message.system);
   return await withKey(message, (key) => {
-    const judged = judgeSurely(message.items, (items) => {
+    const judged = judgeSurely(key, message.items, (items) => {
       const read = readClaims(system, message, { items, key });
       const results = system.verifyBatch(
         key,
@@ -82,6 +83,7 @@ export async function isOwnProofValid(
 ): Promise<boolean> {
   return await withKey(message, (key) => {
     const [isValid = false] = computeSurely([proof], {
+      isWide: isWideKey(key),
       compute: () => [proofSystem(message.system).verify(key, proof, publicSignals)],
       isSure: (result) => result,
       areSame: (first, second) => first === second,
@@ -101,16 +103,23 @@ interface Judged {
  * proof is compared, were computed on two lanes: what is wrong meets them by chance alone.
  */
 function judgeSurely(
+  key: PreparedKey,
   items: readonly UncheckedClaim[],
   judge: (items: readonly UncheckedClaim[]) => Judged[],
 ): Judged[] {
   return computeSurely(items, {
+    isWide: isWideKey(key),
     compute: judge,
     isSure: ({ isValid }) => isValid,
     areSame: (first, second) =>
       first.isValid === second.isValid &&
       (first.claim.ok ? second.claim.ok : !second.claim.ok && first.claim.message === second.claim.message),
   });
+}
+
+/** Whether the pairing of a key has a four-lane form in this process. */
+function isWideKey({ kernels }: PreparedKey): boolean {
+  return isKernelPairing(kernels) && wideFormOf(kernels.curve.name, "pairing") !== undefined;
 }
 
 /** Runs the work again on the reference backend if the kernels fail (a trap, a point that they cannot handle). */

@@ -1,5 +1,6 @@
 /** The tasks that verify, with the pairing on four lanes: sound, wrong in one lane, wrong on the way, or trapping. */
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { BLS12_381 } from "../../src/engine/curves/bls12-381.js";
 import { MEMORY_PAGES_MAX } from "../../src/engine/kernels/wasm/features.js";
 import { ModuleBuilder } from "../../src/engine/kernels/wasm/wasm-builder.js";
 import { unreachable } from "../../src/engine/kernels/wasm/wasm-ops.js";
@@ -121,6 +122,22 @@ describe.each(KERNEL_KINDS.filter((kind) => kind === "fma"))("verification on fo
       expect(await verifyBatch(batchOf([wrong, message, message, wrong, message]))).toMatchObject({
         value: { outcomes: [false, true, true, false, true].map((result) => ({ value: { result } })) },
       });
+    }
+  });
+
+  it("computes nothing twice where the pairing has no four lanes, or the reference backend computes", async () => {
+    const wrong = { ...message, inputs: wrongInputs };
+    for (const [forms, backend] of [
+      [pairingForms({ curve: BLS12_381 }), "wasm"],
+      [soundForms(), "reference"],
+    ] as const) {
+      vi.resetModules();
+      const { verify, isWideOn } = await threadWith(forms);
+      const systems = await import("../../src/engine/proof-systems/table.js");
+      const checked = vi.spyOn(systems.proofSystem(message.system), "verify");
+      expect(await verify({ ...wrong, backend })).toMatchObject({ ok: true, value: { result: false } });
+      expect(checked).toHaveBeenCalledTimes(1);
+      expect(isWideOn()).toBe(true);
     }
   });
 

@@ -48,7 +48,7 @@ export function soundForms(): WideForms | undefined {
   if (!hasFusedMultiplyAdd()) return undefined;
   return newWideForms([
     formOf("kernels", buildWideModule(BN254).bytes, WIDE_KERNELS),
-    ...[BN254, BLS12_381].map((curve) => pairingForm({}, curve)),
+    ...[BN254, BLS12_381].map((curve) => pairingForm({ curve })),
   ]);
 }
 
@@ -85,14 +85,17 @@ export function spoiledForms(): WideForms {
 }
 
 /** Returns forms whose pairing takes these kernels of a module on four lanes; all of the sound one unless given. */
-export function pairingForms(options: Parameters<typeof pairingForm>[0]): WideForms {
+export function pairingForms(options: PairingFormOptions): WideForms {
   return newWideForms([pairingForm(options)]);
 }
 
-function pairingForm(
-  { bytes, kernels = WIDE_PAIRING_KERNELS }: { bytes?: Uint8Array<ArrayBuffer>; kernels?: readonly string[] },
-  curve: CurveParameters = BN254,
-): WideForm {
+interface PairingFormOptions {
+  readonly bytes?: Uint8Array<ArrayBuffer>;
+  readonly kernels?: readonly string[];
+  readonly curve?: CurveParameters;
+}
+
+function pairingForm({ bytes, kernels = WIDE_PAIRING_KERNELS, curve = BN254 }: PairingFormOptions): WideForm {
   return formOf("pairing", bytes ?? widePairing(curve).bytes, kernels, curve);
 }
 

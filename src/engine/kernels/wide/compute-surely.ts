@@ -5,6 +5,8 @@
 import { discardWideForms, isWideOn, onTwoLanes, whileChecked } from "./wide-form.js";
 
 interface Computation<Item, Result> {
+  /** Whether what computes has a four-lane form: else nothing is computed twice. */
+  readonly isWide: boolean;
   /** Returns the result of each item; the items are all that are given, or some of them. */
   readonly compute: (items: readonly Item[]) => Result[];
   /** Whether no wrong computation gives such a result, but by chance. */
@@ -18,9 +20,9 @@ interface Computation<Item, Result> {
  */
 export function computeSurely<Item, Result>(
   items: readonly Item[],
-  { compute, isSure, areSame }: Computation<Item, Result>,
+  { isWide, compute, isSure, areSame }: Computation<Item, Result>,
 ): Result[] {
-  if (!isWideOn()) return compute(items);
+  if (!isWide || !isWideOn()) return compute(items);
   const first = attempt(() => whileChecked(() => compute(items)));
   const unsure = [...items.keys()].filter((i) => {
     const result = first?.[i];
