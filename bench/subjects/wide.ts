@@ -7,7 +7,13 @@ import { BLS12_381 } from "../../src/engine/curves/bls12-381.js";
 import { BN254 } from "../../src/engine/curves/bn254.js";
 import { generatorCoordinates } from "../../src/engine/curves/curve-parameters.js";
 import type { CurveParameters } from "../../src/engine/curves/curve-parameters.js";
+import { decodeProofs, encodeProofHex } from "../../src/engine/encoding/groth16-proof.js";
+import { loadPairing } from "../../src/engine/groth16/pairing-backend.js";
+import { proveGroth16, publicSignalsOf } from "../../src/engine/groth16/prove.js";
 import { readProvingKey } from "../../src/engine/groth16/proving-key.js";
+import { setupGroth16 } from "../../src/engine/groth16/setup.js";
+import { prepareWith } from "../../src/engine/groth16/verify.js";
+import { verifyGroth16Batch } from "../../src/engine/groth16/verify-batch.js";
 import { ResidentProver } from "../../src/engine/kernels/groth16/resident-prover.js";
 import { makeKeyResident } from "../../src/engine/kernels/groth16/resident-proving.js";
 import { KERNEL_RESERVED_BYTES, loadKernels } from "../../src/engine/kernels/kernels.js";
@@ -19,7 +25,7 @@ import { Domain, vectorBytes, writeDomainTables } from "../../src/engine/kernels
 import { LIST_ENTRY_BYTES } from "../../src/engine/kernels/point/batch-layout.js";
 import { scratchBytesFor } from "../../src/engine/kernels/wasm/scratch-bytes.js";
 import { Arena } from "../../src/engine/kernels/wasm/arena.js";
-import { onTwoLanes } from "../../src/engine/kernels/wide/wide-form.js";
+import { onTwoLanes, whileChecked } from "../../src/engine/kernels/wide/wide-form.js";
 import { loadCircuit } from "../circuits.js";
 import { chooseForm } from "../kernel-form.js";
 import { loadKey } from "../keys.js";
@@ -71,12 +77,17 @@ const PLANS: readonly Plan[] = [
     },
   },
 ];
+/** Its proofs are verified. */
+const VERIFIED_CIRCUIT = "cubic";
 const PAGE_BYTES = 65_536;
 /** Additions of a batch, and batches of a sample. */
 const ADDITIONS = 4096;
 const ADDITION_BATCHES = 20;
-/** Calls before any is timed, of each form: V8 optimises what is called often. */
+/** Calls before any is timed, of each form: V8 optimises what is called often. A short call needs many. */
 const WARMUPS = 4;
+const WARMUP_MS = 500;
+/** Verifications are short: so many more of them are timed. */
+const VERIFY_SAMPLES = 20;
 
 export const subject: BenchSubject = {
   name: "wide",
@@ -102,6 +113,7 @@ export const subject: BenchSubject = {
       for (const [group, log] of sums) measureSums(group, log, bench);
       for (const log of transformLogs) measureTransforms(log, bench);
       for (const name of circuits) await measureProofs(name, bench);
+      await measureVerifications(bench);
     }
   },
 };
@@ -117,22 +129,32 @@ function rowId(id: string, curve: CurveParameters): string {
   return curve === BN254 ? id : `${id}_${curve.name}`;
 }
 
-/** Runs something in both forms by turns; gives wall time, and processor time of the process. */
-function inTurn(row: Row, { curve, samples, report }: CurveBench, action: () => void): void {
+/**
+ * Runs something in both forms by turns; gives wall time, and processor time of the process, of each of so many items.
+ */
+function inTurn(
+  { items = 1, ...row }: Row & { readonly items?: number },
+  { curve, samples, report }: CurveBench,
+  action: () => void,
+): void {
   const id = rowId(row.id, curve);
   const times = {
     four: { wall: [] as number[], cpu: [] as number[] },
     two: { wall: [] as number[], cpu: [] as number[] },
   };
-  for (let i = -WARMUPS; i < samples; i += 1) {
+  const startedMs = performance.now();
+  for (let i = 0; i < WARMUPS || performance.now() - startedMs < WARMUP_MS; i += 1) {
+    action();
+    onTwoLanes(action);
+  }
+  for (let i = 0; i < samples; i += 1) {
     for (const form of ["four", "two"] as const) {
-      const [startedMs, cpu] = [performance.now(), process.cpuUsage()];
+      const [beganMs, cpu] = [performance.now(), process.cpuUsage()];
       if (form === "four") action();
       else onTwoLanes(action);
-      const [wallMs, { user, system }] = [performance.now() - startedMs, process.cpuUsage(cpu)];
-      if (i < 0) continue;
-      times[form].wall.push(wallMs);
-      times[form].cpu.push((user + system) / 1000);
+      const [wallMs, { user, system }] = [performance.now() - beganMs, process.cpuUsage(cpu)];
+      times[form].wall.push(wallMs / items);
+      times[form].cpu.push((user + system) / 1000 / items);
     }
   }
   for (const [peer, { wall, cpu }] of [
@@ -238,6 +260,37 @@ async function measureProofs(name: string, bench: CurveBench): Promise<void> {
   inTurn({ id: "prove", circuit: name, unit: "ms" }, bench, () => {
     prover.prove(circuit.witness, blinding);
   });
+}
+
+/** One proof, and each of a batch, decoded and verified as a server does; what it computes again does not count. */
+async function measureVerifications(bench: CurveBench): Promise<void> {
+  const { curve } = bench;
+  const samples = VERIFY_SAMPLES * bench.samples;
+  const circuit = await loadCircuit(VERIFIED_CIRCUIT, curve);
+  const { zkey, verifyingKey } = await setupGroth16(circuit.r1cs);
+  const key = readProvingKey(zkey);
+  const prepared = prepareWith(await loadPairing("wasm", curve), verifyingKey);
+  const hex = encodeProofHex(await proveGroth16(key, circuit.witness), curve);
+  const publicSignals = publicSignalsOf(key, circuit.witness);
+  for (const [id, items] of [
+    ["verify", 1],
+    ["verify_batch_64", 64],
+  ] as const) {
+    const hexes = Array.from({ length: items }, () => hex);
+    inTurn(
+      { id, circuit: VERIFIED_CIRCUIT, unit: "ms", items },
+      { ...bench, samples: Math.ceil(samples / items) + bench.samples },
+      () => {
+        whileChecked(() => {
+          const claims = decodeProofs(hexes, prepared.kernels).map((decoded) => {
+            if (!decoded.ok) throw new Error(decoded.message);
+            return { proof: decoded.value, publicSignals };
+          });
+          if (verifyGroth16Batch(prepared, claims).includes(false)) throw new Error("a proof does not verify");
+        });
+      },
+    );
+  }
 }
 
 /** Little-endian scalars below 2^253. */

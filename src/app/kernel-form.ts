@@ -1,6 +1,6 @@
 /**
- * The form of the proving kernels in this process, four lanes or two: chosen once, before any thread is started that
- * runs kernels, and given to the threads that are started afterwards.
+ * The form of the kernels that prove and verify in this process, four lanes or two: chosen once, before any thread is
+ * started that runs kernels, and given to the threads that are started afterwards.
  */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
@@ -11,6 +11,7 @@ import type { TrialAnswer, WideChoice, WideMode } from "../engine/kernels/wide/c
 import { WIDE_FLAG } from "../engine/kernels/wide/try-form.js";
 import type { KernelFinding } from "../engine/kernels/wide/try-form.js";
 import { WIDE_FORMS_KEY, useWideForms, wideDiscards } from "../engine/kernels/wide/wide-form.js";
+import type { WideForms } from "../engine/kernels/wide/wide-form.js";
 import { workerPath } from "../platform/files/package-root.js";
 import type { Log } from "../platform/log.js";
 import type { ProcessTaskLimits, ProcessTasks } from "../platform/pool/process-task.js";
@@ -31,7 +32,7 @@ const HOST = { version: process.versions.node, arch: process.arch };
 const MIB = 1024 ** 2;
 /** Text of all options of V8: 120 KB in Node 26. */
 const OPTIONS_BYTES_MAX = 4 * MIB;
-/** It takes a second; a machine under load, ten. */
+/** It takes one or two seconds; a machine under load, ten. */
 const TRIAL_LIMITS: ProcessTaskLimits = {
   deadlineMs: 60_000,
   cpuSeconds: 60,
@@ -68,10 +69,10 @@ export class KernelForm {
     setEnvironmentData(WIDE_FORMS_KEY, choice.forms);
     const form = new KernelForm(choice, log);
     const { reason: state } = choice;
-    if (choice.forms !== undefined) log.info("the proving kernels run on four lanes", { state });
+    if (choice.forms !== undefined) log.info("the kernels run on four lanes", { state });
     else if (mode === "off" || (mode === "auto" && !isTriedHost(HOST)))
-      log.debug("the proving kernels run on two lanes", () => ({ state }));
-    else log.warn("the proving kernels run on two lanes", { state });
+      log.debug("the kernels run on two lanes", () => ({ state }));
+    else log.warn("the kernels run on two lanes", { state });
     return form;
   }
 
@@ -81,24 +82,34 @@ export class KernelForm {
     const speedups = speedupsOf(findings);
     if (forms === undefined) return { form: "two_lanes", reason, four_lanes: {}, speedups };
     if (wideDiscards() > 0)
-      return { form: "two_lanes", reason: "what was made on four lanes was wrong", four_lanes: {}, speedups };
-    const wide = Object.fromEntries(forms.forms.map(({ curve, kernels }) => [curve, [...kernels]]));
-    return { form: "four_lanes", reason, four_lanes: wide, speedups };
+      return {
+        form: "two_lanes",
+        reason: "a proof, a key or a verification on four lanes was wrong",
+        four_lanes: {},
+        speedups,
+      };
+    return { form: "four_lanes", reason, four_lanes: fourLanesOf(forms), speedups };
   }
 
-  /** How often the form was discarded because what was made with it was wrong: 0 or 1. */
+  /** How often the form was discarded because a result was wrong: 0 or 1. */
   get discards(): number {
     return this.#choice.forms === undefined ? 0 : wideDiscards();
   }
 
-  /** Says once that a proof or a key was wrong, after it; it has been made again by then. */
+  /** Says once that a result was wrong, after it; it has been computed again by then. */
   tellDiscards(): void {
     if (this.discards <= this.#discardsTold) return;
     this.#discardsTold = this.discards;
     this.#log.error(
-      "a proof or a key that was made on four lanes was wrong and was made again on two, which all run on from now on: report it with the versions of Node and the CPU, and set PROOFWRIGHT_WIDE=off until it is solved",
+      "a proof, a key or a verification on four lanes was wrong and was computed again on two, on which all run from now on: report it with the versions of Node and the CPU, and set PROOFWRIGHT_WIDE=off until it is solved",
     );
   }
+}
+
+function fourLanesOf({ forms }: WideForms): KernelFormStatus["four_lanes"] {
+  const kernelsOf: Record<string, string[]> = {};
+  for (const { curve, kernels } of forms) (kernelsOf[curve] ??= []).push(...kernels);
+  return kernelsOf;
 }
 
 function speedupsOf(findings: readonly KernelFinding[]): KernelFormStatus["speedups"] {

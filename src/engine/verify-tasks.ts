@@ -6,6 +6,8 @@ import { LRUCache } from "lru-cache";
 import { checkInputs, checkPublicSignals } from "./circuit/inputs.js";
 import { publicSignalsFrom, type CircuitInterface } from "./circuit/interface.js";
 import { isKernelPairing } from "./groth16/pairing-backend.js";
+import { computeSurely } from "./kernels/wide/compute-surely.js";
+import { wideFormOf } from "./kernels/wide/wide-form.js";
 import type { PreparedKey, ProofSystem, SystemClaim } from "./proof-systems/proof-system.js";
 import { proofSystem } from "./proof-systems/table.js";
 import type {
@@ -33,12 +35,18 @@ type KeyOfMessage = Pick<VerifyMessage, "system" | "verifyingKey" | "backend">;
 export async function verify(message: VerifyMessage): Promise<TaskResult<VerifyValue>> {
   const system = proofSystem(message.system);
   return await withKey(message, (key) => {
-    const [read] = readClaims(system, message, { items: [message], key });
-    if (read === undefined) throw new Error("invariant broken: one item has one claim");
-    if (!read.ok) return read;
-    const { proof, publicSignals } = read.value;
-    const value = valueOf(system, read.value, { result: system.verify(key, proof, publicSignals) });
+    const [judged] = judgeSurely(key, [message], (items) =>
+      readClaims(system, message, { items, key }).map((claim) => ({
+        claim,
+        isValid: claim.ok && system.verify(key, claim.value.proof, claim.value.publicSignals),
+      })),
+    );
+    if (judged === undefined) throw new Error("invariant broken: one item has one claim");
+    const { claim } = judged;
+    if (!claim.ok) return claim;
+    const value = valueOf(system, claim.value, { result: judged.isValid });
     if (message.form !== "solidity" || system.solidityArguments === undefined) return { ok: true, value };
+    const { proof, publicSignals } = claim.value;
     return { ok: true, value: { ...value, solidity: system.solidityArguments(proof, publicSignals) } };
   });
 }
@@ -47,17 +55,20 @@ export async function verify(message: VerifyMessage): Promise<TaskResult<VerifyV
 export async function verifyBatch(message: VerifyBatchMessage): Promise<TaskResult<VerifyBatchValue>> {
   const system = proofSystem(message.system);
   return await withKey(message, (key) => {
-    const read = readClaims(system, message, { items: message.items, key });
-    const results = system.verifyBatch(
-      key,
-      read.flatMap((each) => (each.ok ? [each.value] : [])),
-    );
-    let next = 0;
+    const judged = judgeSurely(key, message.items, (items) => {
+      const read = readClaims(system, message, { items, key });
+      const results = system.verifyBatch(
+        key,
+        read.flatMap((each) => (each.ok ? [each.value] : [])),
+      );
+      let next = 0;
+      return read.map((claim) => ({ claim, isValid: claim.ok && results[next++] === true }));
+    });
     return {
       ok: true,
       value: {
-        outcomes: read.map((each) =>
-          each.ok ? { ok: true, value: valueOf(system, each.value, { result: results[next++] === true }) } : each,
+        outcomes: judged.map(({ claim, isValid }) =>
+          claim.ok ? { ok: true, value: valueOf(system, claim.value, { result: isValid }) } : claim,
         ),
       },
     };
@@ -70,7 +81,45 @@ export async function isOwnProofValid(
   proof: object,
   publicSignals: readonly bigint[],
 ): Promise<boolean> {
-  return await withKey(message, (key) => proofSystem(message.system).verify(key, proof, publicSignals));
+  return await withKey(message, (key) => {
+    const [isValid = false] = computeSurely([proof], {
+      isWide: isWideKey(key),
+      compute: () => [proofSystem(message.system).verify(key, proof, publicSignals)],
+      isSure: (result) => result,
+      areSame: (first, second) => first === second,
+    });
+    return isValid;
+  });
+}
+
+/** What was found of one item. */
+interface Judged {
+  readonly claim: TaskResult<SystemClaim>;
+  readonly isValid: boolean;
+}
+
+/**
+ * Judges items on four lanes, and again on two those that were not found valid. The values of a key, with which every
+ * proof is compared, were computed on two lanes: what is wrong meets them by chance alone.
+ */
+function judgeSurely(
+  key: PreparedKey,
+  items: readonly UncheckedClaim[],
+  judge: (items: readonly UncheckedClaim[]) => Judged[],
+): Judged[] {
+  return computeSurely(items, {
+    isWide: isWideKey(key),
+    compute: judge,
+    isSure: ({ isValid }) => isValid,
+    areSame: (first, second) =>
+      first.isValid === second.isValid &&
+      (first.claim.ok ? second.claim.ok : !second.claim.ok && first.claim.message === second.claim.message),
+  });
+}
+
+/** Whether the pairing of a key has a four-lane form in this process. */
+function isWideKey({ kernels }: PreparedKey): boolean {
+  return isKernelPairing(kernels) && wideFormOf(kernels.curve.name, "pairing") !== undefined;
 }
 
 /** Runs the work again on the reference backend if the kernels fail (a trap, a point that they cannot handle). */

@@ -210,7 +210,7 @@ function registerDisagreements(countOf: () => number, registers: Registry[]): vo
 function registerWideDiscards(countOf: () => number, registers: Registry[]): void {
   new Counter({
     name: "proofwright_wide_kernel_discards_total",
-    help: "Times that the four-lane kernels were given up for the process because a proof or a key was wrong on them",
+    help: "Times that the four-lane kernels were given up for the process because a proof, a key or a verification was wrong on them",
     registers,
     collect() {
       this.reset();

@@ -220,7 +220,7 @@ export const SETTINGS = {
     schema: Type.Union([Type.Literal("auto"), Type.Literal("on"), Type.Literal("off")]),
     default: "auto",
     description:
-      "whether the kernels make proofs and large keys on four lanes, which an experimental part of V8 makes 1.3 to 1.6 times as fast where the CPU has AVX2: `auto` does where this was tried (Node 24 and 26), `on` tries it with any Node, in a process of its own first, `off` never does",
+      "whether the kernels prove, verify and make large keys on four lanes, which an experimental part of V8 makes 1.3 to 1.7 times as fast where the CPU has AVX2: `auto` does where this was tried (Node 24 and 26), `on` tries it with any Node, in a process of its own first, `off` never does",
   }),
   witness_routines: setting({
     env: "PROOFWRIGHT_WITNESS_ROUTINES",

@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import { WIDE_CURVES } from "../../src/engine/kernels/wide/choose-form.js";
 import { hasFusedMultiplyAdd } from "../../src/engine/kernels/wasm/features.js";
 import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
-import { WIDE_KERNELS } from "../support/wide.js";
+import { wideKernelsOf } from "../support/wide.js";
 
 interface Answer {
   readonly status: {
@@ -42,7 +42,7 @@ describe("the form of the kernels", () => {
     expect(status.form).toBe(shouldBeWide ? "four_lanes" : "two_lanes");
     expect(inThread.isWideOn).toBe(shouldBeWide);
     const tried = Object.entries(status.speedups).map(([curve, kernels]) => [curve, Object.keys(kernels)]);
-    const all = WIDE_CURVES.map(({ name }) => [name, [...WIDE_KERNELS]]);
+    const all = WIDE_CURVES.map((curve) => [curve.name, wideKernelsOf(curve)]);
     expect(tried).toEqual(shouldBeWide ? all : []);
     expect(inThread.kernels).toEqual(status.four_lanes);
     expect(Object.keys(status.four_lanes)).toEqual(shouldBeWide ? WIDE_CURVES.map(({ name }) => name) : []);

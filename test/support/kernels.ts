@@ -120,8 +120,8 @@ function buildBareField<E>(
     field.pack(f, lanes, bytes, field.loadBlock(f, a, 0, field.productMax));
   });
   for (const [name, { handle }] of [
-    ["invert", defineInversion(module, field, bytes, "test")],
-    ["invertJointly", defineJointInversion(module, field, bytes, "test_joint")],
+    ["invert", defineInversion(module, field, { name: "test", bytes })],
+    ["invertJointly", defineJointInversion(module, field, { name: "test_joint", bytes })],
   ] as const)
     module.define({ name, params: ["i32", "i32", "i32"] }, (f, result, a, scratch) => {
       f.call(handle, [result, a, scratch]);

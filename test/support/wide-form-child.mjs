@@ -21,6 +21,7 @@ if (isMainThread) {
 } else {
   useWideForms(getEnvironmentData(WIDE_FORMS_KEY));
   const forms = getEnvironmentData(WIDE_FORMS_KEY)?.forms ?? [];
-  const kernels = Object.fromEntries(forms.map(({ curve, kernels }) => [curve, kernels]));
+  const kernels = {};
+  for (const form of forms) (kernels[form.curve] ??= []).push(...form.kernels);
   parentPort.postMessage({ isWideOn: isWideOn(), kernels });
 }

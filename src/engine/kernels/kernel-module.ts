@@ -118,7 +118,7 @@ function assemble<E>(
   const inlineFq2 = new QuadraticField(inlineFq);
   const bounds = { operandMax: inlineFq2.operandMax, resultMax: inlineFq2.reducedMax };
   const fq2 = outlineProducts<QuadraticElement<E>, QuadraticField<E>>(inlineFq2, module, "fq2", bounds);
-  const fqInversion = defineJointInversion(module, fq, curve.fqBytes, "fq");
+  const fqInversion = defineJointInversion(module, fq, { name: "fq", bytes: curve.fqBytes });
   const fq2Inversion = defineQuadraticInversion(module, fq2, fqInversion, "fq2");
   const g1 = definePointBatch(module, fq, fqInversion, "g1");
   const g2 = definePointBatch(module, fq2, fq2Inversion, "g2");

@@ -19,8 +19,9 @@
  *   need (buckets emits it, window-plan chooses the window, msm-lists lays out the memory).
  * - ntt/: number-theoretic transforms (domain.ts; ntt.ts emits the layers) and the two ends of Groth16's quotient
  *   (quotient.ts emits them).
- * - wide/: the four-lane form of some kernels. wide-module.ts emits it from the same source, choose-form.ts finds out
- *   whether it is right and faster here, wide-form.ts is what kernels.ts asks.
+ * - wide/: the four-lane form of some kernels. wide-module.ts and wide-pairing-module.ts emit it from the same source,
+ *   choose-form.ts finds out whether it is right and faster here, wide-form.ts is what kernels.ts and pairing/ ask,
+ *   compute-surely.ts is for what nobody checks after it.
  * - threads/: one piece of work spread over threads (thread-team), the memory of a key (key-memory) and the
  *   workspaces in it that threads take (workspaces).
  * - groth16/: the prover. A key in memory (resident-key, build-resident-key), the steps of a proof (proof-steps), the
@@ -35,7 +36,8 @@
  * - poseidon/: the hash of the trees (poseidon-kernel.ts) with a module of its own (poseidon-module.ts): two hashes at
  *   once (rounds.ts) or one alone (single-pair.ts); sparse-rounds.ts computes the constants.
  * - pairing/: the pairing (pairing.ts) with a WebAssembly module of its own (pairing-module.ts); what differs between
- *   curves is in pairing-plan.ts and final-exponentiation.ts.
+ *   curves is in pairing-plan.ts and final-exponentiation.ts. Its formulas are lists of jobs (tower-blocks.ts), done
+ *   one at a time (one-by-one-blocks.ts) or two at once (twin-blocks.ts).
  */
 import { BN254 } from "../curves/bn254.js";
 import { hasFusedMultiplyAdd } from "./wasm/features.js";
@@ -252,7 +254,7 @@ export function openKernels(
 ): Kernels {
   const kind: KernelKind = preferred !== "integer" && hasFusedMultiplyAdd() ? "fma" : "integer";
   const compiled = modules.get(kernelModuleName(curve, kind), () => buildKernelModule(curve, kind));
-  const wide = isChecked && kind === "fma" ? wideFormOf(curve.name) : undefined;
+  const wide = isChecked && kind === "fma" ? wideFormOf(curve.name, "kernels") : undefined;
   return new Kernels({ curve, kind, wide }, compiled, memory);
 }
 

@@ -17,8 +17,8 @@ export interface SetupPairing {
   readonly kernels: PairingKernels;
   readonly generatorG2: PreparedG2;
   readonly tauG2: PreparedG2;
-  /** The target group's one, which a valid proof's pairings come to. */
-  readonly one: PairingValue;
+  /** e(G1, G2) of the generators, which a valid proof's pairings come to with one generator more on the right. */
+  readonly base: PairingValue;
 }
 
 /** A point times a scalar, which need not be reduced. Undefined is infinity. */
@@ -47,22 +47,23 @@ export function prepareSetupPairing(kernels: PairingKernels, tauG2: G2Point): Se
     kernels,
     generatorG2,
     tauG2: kernels.prepareG2(tauG2),
-    one: kernels.pairingProduct([
-      { g1: generatorG1, g2: generatorG2 },
-      { g1: negateG1(generatorG1, curve), g2: generatorG2 },
-    ]),
+    base: kernels.pairingProduct([{ g1: generatorG1, g2: generatorG2 }]),
   };
 }
 
-/** Tells whether e(left, tau G2) = e(right, G2). */
-export function holds({ kernels, tauG2, generatorG2, one }: SetupPairing, check: PairingCheck): boolean {
-  const sum = (terms: readonly Term[]): G1Point | undefined => kernels.combineG1(joined(terms, kernels.curve.r));
-  const [left, right] = [sum(check.left), sum(check.right)];
+/**
+ * Tells whether e(left, tau G2) = e(right, G2), as e(-left, tau G2) e(right + G1, G2) = e(G1, G2). Kernels that do
+ * nothing, or give zeros, come to one or to no pairing at all, and must not be believed.
+ */
+export function holds({ kernels, tauG2, generatorG2, base }: SetupPairing, check: PairingCheck): boolean {
+  const { r, generatorG1 } = kernels.curve;
+  const sum = (terms: readonly Term[]): G1Point | undefined => kernels.combineG1(joined(terms, r));
+  const [left, right] = [sum(check.left), sum([...check.right, { point: generatorG1, scalar: 1n }])];
   const terms = [
     ...(left === undefined ? [] : [{ g1: negateG1(left, kernels.curve), g2: tauG2 }]),
     ...(right === undefined ? [] : [{ g1: right, g2: generatorG2 }]),
   ];
-  return terms.length === 0 || kernels.equalPairingValues(kernels.pairingProduct(terms), one);
+  return terms.length > 0 && kernels.equalPairingValues(kernels.pairingProduct(terms), base);
 }
 
 /**

@@ -7,6 +7,7 @@ import { BLS12_381 } from "../curves/bls12-381.js";
 import { BN254 } from "../curves/bn254.js";
 import { buildKernelModule, kernelModuleName } from "../kernels/kernel-module.js";
 import { buildWideModule, wideModuleName } from "../kernels/wide/wide-module.js";
+import { buildWidePairingModule, widePairingModuleName } from "../kernels/wide/wide-pairing-module.js";
 import { PAIRING_PAGES } from "../kernels/pairing/pairing-memory.js";
 import { buildPairingModule, pairingModuleName } from "../kernels/pairing/pairing-module.js";
 import { pairingPlanOf } from "../kernels/pairing/pairing-plan.js";
@@ -17,6 +18,7 @@ export async function writePrograms(folder: string): Promise<void> {
   const write = (name: string, program: object): void => {
     writeFileSync(join(folder, name), serialize(program));
   };
+  write(widePairingModuleName(BN254), buildWidePairingModule(pairingPlanOf(BN254), { pagesMax: PAIRING_PAGES }));
   for (const curve of [BN254, BLS12_381]) {
     write(curveProgramName(curve.name), await emitCurveProgram(curve.name));
     write(wideModuleName(curve), buildWideModule(curve));

@@ -26,7 +26,7 @@ export interface ServiceDependencies {
   readonly sandbox: Pick<Sandbox, "mode" | "missing">;
   /** What the server works at; for operators. */
   readonly work: () => WorkStatusJson;
-  /** What the proving kernels run on now. */
+  /** What the kernels that prove and verify run on now. */
   readonly kernels: () => KernelStatusJson;
   /** What a node knows of its cluster; undefined for a single server. */
   readonly cluster: () => ClusterStatusJson | undefined;

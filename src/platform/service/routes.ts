@@ -11,7 +11,7 @@ export const serviceRoutes = {
     summary: "Status of the service",
     auth: "public",
     description:
-      "A bearer token with the permission sudo adds the state of the compilers' sandbox, what runs and waits, the form of the proving kernels, and the nodes of a cluster.",
+      "A bearer token with the permission sudo adds the state of the compilers' sandbox, what runs and waits, the form of the kernels, and the nodes of a cluster.",
     responses: { 200: { description: "The service answers", schema: ServiceStatus } },
   }),
   getLiveness: defineRoute({

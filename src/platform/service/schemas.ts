@@ -38,7 +38,7 @@ const KernelStatus = Type.Object(
       description: "how many times as fast each kernel of a curve was on four lanes as on two, when the server started",
     }),
   },
-  { description: "the form of the proving kernels; only for tokens with the permission sudo" },
+  { description: "the form of the kernels; only for tokens with the permission sudo" },
 );
 export type KernelStatusJson = Static<typeof KernelStatus>;
 

@@ -38,7 +38,7 @@ interface ComputePoolsOptions {
   readonly proveHelpersMax?: number;
   /** How long one owner's proofs may keep more than their share of the threads while another owner's wait. */
   readonly giveWayMs?: number;
-  /** Called after every proof and every setup, whatever came of it. */
+  /** Called after every task and every setup, whatever came of it. */
   readonly onComputed?: () => void;
   /** What `warm` loads. The WebAssembly kernels unless given. */
   readonly kernels?: PairingBackend;
@@ -127,7 +127,16 @@ export class ComputePools {
     options?: RunOptions,
   ): Promise<TaskResult<ComputeTasks[Name]["value"]>> {
     const request = { task, message } as ComputeRequest;
-    if (pool === "interactive") return await this.#pools.interactive.run(request, options);
+    try {
+      return pool === "prove"
+        ? await this.#runOnProvers(request, options)
+        : await this.#pools.interactive.run(request, options);
+    } finally {
+      this.#onComputed?.();
+    }
+  }
+
+  async #runOnProvers<Value>(request: ComputeRequest, options?: RunOptions): Promise<TaskResult<Value>> {
     if (this.#proveTasks >= this.#pools.prove.threads) for (const team of this.#teams.keys()) dismissHelpers(team);
     this.#proveTasks += 1;
     try {
@@ -146,11 +155,7 @@ export class ComputePools {
     const { openKey } = message;
     if (openKey !== undefined && this.#keyPlaces.freeOf(openKey) <= 0)
       for (const [team, id] of this.#teams) if (id === openKey.id) dismissHelpers(team);
-    try {
-      return await this.#keyPlaces.run(openKey, options, async () => await this.#proveInTeam(message, options));
-    } finally {
-      this.#onComputed?.();
-    }
+    return await this.#keyPlaces.run(openKey, options, async () => await this.#proveInTeam(message, options));
   }
 
   /** To be called after a setup, which runs in a process of its own. */

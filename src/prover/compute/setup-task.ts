@@ -105,7 +105,7 @@ async function run<Made extends SetupMade>(
   const { limits = SETUP_PROCESS_LIMITS, ...rest } = options;
   const runOne = async (request: SetupRequest): Promise<ProcessTaskResult<SetupAnswer<Made>>> =>
     await tasks.run({ entry: workerPath("setup.process"), request, limits, ...rest });
-  const wideKernels = isWideOn() ? wideFormOf(curve)?.kernels : undefined;
+  const wideKernels = isWideOn() ? wideFormOf(curve, "kernels")?.kernels : undefined;
   let outcome = await runOne(wideKernels === undefined ? task : { ...task, wideKernels });
   // V8 ends a process whose instructions it cannot pair.
   if (!outcome.ok && outcome.code === "crashed" && wideKernels !== undefined) outcome = await runOne(task);

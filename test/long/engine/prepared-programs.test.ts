@@ -11,6 +11,7 @@ import { buildPairingModule, pairingModuleName } from "../../../src/engine/kerne
 import { pairingPlanOf } from "../../../src/engine/kernels/pairing/pairing-plan.js";
 import { buildPoseidonModule, poseidonModuleName } from "../../../src/engine/kernels/poseidon/poseidon-module.js";
 import { buildWideModule, wideModuleName } from "../../../src/engine/kernels/wide/wide-module.js";
+import { buildWidePairingModule, widePairingModuleName } from "../../../src/engine/kernels/wide/wide-pairing-module.js";
 import { preparedProgram } from "../../../src/engine/prepared/prepared-programs.js";
 import { PACKAGE_ROOT } from "../../../src/platform/files/package-root.js";
 
@@ -37,6 +38,7 @@ describe("prepared programs", () => {
     [poseidonModuleName(BN254, "fma"), () => buildPoseidonModule(BN254, "fma")],
     [wideModuleName(BN254), () => buildWideModule(BN254)],
     [wideModuleName(BLS12_381), () => buildWideModule(BLS12_381)],
+    [widePairingModuleName(BN254), () => buildWidePairingModule(pairingPlanOf(BN254), { pagesMax: PAIRING_PAGES })],
     [curveProgramName("BN254"), async () => await emitCurveProgram("BN254")],
   ])("%s is what this code emits, layout and all", async (name, emit) => {
     const prepared: unknown = deserialize(readFileSync(join(PREPARED, folders[0]!, name)));

@@ -76,7 +76,12 @@ describe("setup in a process of its own", () => {
 });
 
 describe("setup of a server on four lanes", () => {
-  const form = { curve: "BN254", kernels: ["g1_add_batch"], module: new WebAssembly.Module(EMPTY_MODULE) };
+  const form = {
+    curve: "BN254",
+    kind: "kernels",
+    kernels: ["g1_add_batch"],
+    module: new WebAssembly.Module(EMPTY_MODULE),
+  } as const;
   beforeEach(() => {
     useWideForms(newWideForms([form]));
   });

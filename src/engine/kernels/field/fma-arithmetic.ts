@@ -13,7 +13,7 @@ import { balancedLimbs } from "./integers.js";
 import { f64x2 } from "../wasm/wasm-ops.js";
 import type { Product } from "./field.js";
 import type { FunctionBuilder } from "../wasm/wasm-builder.js";
-import type { Expression, Local, Statement } from "../wasm/wasm-ops.js";
+import type { Expression, Local } from "../wasm/wasm-ops.js";
 
 type V128 = Expression<"v128">;
 type Vector = Local<"v128">;
@@ -38,8 +38,8 @@ export interface FmaFactor {
 
 /** Where the ends of a product's columns stand while it is computed: no other thread uses the places. */
 export interface ColumnPlaces {
-  write(column: number, value: V128): Statement;
-  read(column: number): V128;
+  /** Stores the end of a column, and returns what is read in its place from then on. */
+  keep(f: FunctionBuilder, column: number, value: Vector): V128;
 }
 
 interface FactorLimb {
@@ -54,9 +54,25 @@ const ROUND_TO_INTEGER = 1.5 * 2 ** 52;
 /** A highest limb with fewer bits of the prime than this is too coarse to read a quotient off. */
 const HEAD_BITS_MIN = 20n;
 
+interface Chain {
+  local: V128;
+  max: bigint;
+}
+
+/** Products of a sum from which on its columns are long: see `Column`. */
+const LONG_SUM_MIN = 6;
+
+/**
+ * One limb's part of a product. A product of limbs waits for the one before it in its chain, and for the low part that
+ * it joins: so a sum of products has two chains, and a long one two low parts as well.
+ */
 interface Column {
+  readonly chainsMin: 1 | 2;
+  readonly isLong: boolean;
   low: BoundedLimb | undefined;
-  chains: { local: V128; max: bigint }[];
+  /** The low part of every second product, in a long column. */
+  otherLow: BoundedLimb | undefined;
+  chains: Chain[];
   /** Sums of closed high parts that the next column receives, in units of this column. */
   carries: { local: Vector; max: bigint }[];
 }
@@ -153,6 +169,18 @@ export class FmaArithmetic {
     return { limbs, max: a.max };
   }
 
+  /**
+   * Tells whether `reduce` is exact on an element that need not be normalised, and leaves it within reducedMax: then it
+   * need not be normalised before.
+   */
+  isReducible(a: FmaElement): boolean {
+    const { qMax, max } = this.#reductionBounds(a);
+    const areExact = a.limbs
+      .slice(0, -1)
+      .every((limb, j) => limb.max + qMax * abs(this.primeLimbs[j] ?? 0n) <= EXACT_MAX);
+    return areExact && max <= this.reducedMax;
+  }
+
   /** Subtracts the nearest multiple of p: the result is normalised and within p/2 plus p / 2^40. */
   reduce(f: FunctionBuilder, a: FmaElement): FmaElement {
     const top = last(a.limbs);
@@ -163,9 +191,7 @@ export class FmaArithmetic {
         ? top.local
         : f.let(f64x2.relaxedMadd(at(a.limbs, this.limbCount - 2).local, c(f, this.#inverseLimb), top.local));
     const q = f.let(f64x2.sub(f64x2.relaxedMadd(head, c(f, scale), c(f, ROUND_TO_INTEGER)), c(f, ROUND_TO_INTEGER)));
-    const qMax = BigInt(Math.ceil((Number(top.max) + (this.headLimbs - 1)) * scale + 0.5));
-    // The quotient was read off the head alone: what the other limbs hold is the error that stays.
-    const max = this.prime / 2n + lowerSum(a.limbs, this.limbBits, this.headLimbs) + (this.prime >> 40n);
+    const { qMax, max } = this.#reductionBounds(a);
     const limbs: BoundedLimb[] = [];
     for (const [j, limb] of a.limbs.entries()) {
       const p = this.primeLimbs[j] ?? 0n;
@@ -204,7 +230,7 @@ export class FmaArithmetic {
           }
         }
       },
-      columns,
+      { columns, isLong: products.length >= LONG_SUM_MIN },
     );
   }
 
@@ -231,14 +257,14 @@ export class FmaArithmetic {
     f: FunctionBuilder,
     sumMax: bigint,
     fill: (column: Column, k: number) => void,
-    columns?: ColumnPlaces,
+    { columns, isLong = false }: { readonly columns?: ColumnPlaces | undefined; readonly isLong?: boolean } = {},
   ): FmaElement {
     const n = this.limbCount;
     const quotient: FactorLimb[] = [];
     const result: FactorLimb[] = [];
     let incoming: Column["carries"] = [];
     for (let k = 0; k < 2 * n - 1; k += 1) {
-      const column: Column = { low: undefined, chains: [], carries: [] };
+      const column = newColumn({ chainsMin: columns === undefined ? 1 : 2, isLong });
       fill(column, k);
       for (const carry of incoming.slice(0, -1)) this.#addCarry(f, column, carry);
       for (let i = Math.max(0, k - n + 1); i < Math.min(k, n); i += 1) {
@@ -248,9 +274,11 @@ export class FmaArithmetic {
         this.#multiplyInto(f, column, { a: at(quotient, i), b: this.#primeLimb(f, k - i) });
       }
       if (k === 0) for (const carry of incoming) this.#addCarry(f, column, carry);
+      this.#joinLows(f, column);
       this.#closeChains(f, column);
       const end = k < n ? this.#reduceColumn(f, column) : this.#closeColumn(f, column);
-      (k < n ? quotient : result).push(columns === undefined ? end : keptApart(f, end, columns, k));
+      const kept = columns === undefined ? end.local : columns.keep(f, k, end.local);
+      (k < n ? quotient : result).push({ local: kept, max: end.max });
       incoming = column.carries;
     }
     result.push(this.#sumOfCarries(f, incoming));
@@ -271,8 +299,8 @@ export class FmaArithmetic {
     if (x.max === 0n || y.max === 0n) return;
     const fused = negate ? f64x2.relaxedNmadd : f64x2.relaxedMadd;
     const max = ceilDiv(x.max * y.max, this.#limb) * this.#limb;
-    let chain = column.chains.find((each) => each.max + max <= this.#highRoom);
-    if (chain === undefined) {
+    let chain = this.#shortestChain(column, max);
+    if (chain === undefined || column.chains.length < column.chainsMin) {
       if (max > this.#highRoom) throw new Error("a product of limbs is too large to split");
       // The second of two chains starts at the negative: their sum is that of their parts.
       const start = column.chains.length % 2 === 0 ? this.#splitter : -this.#splitter;
@@ -286,6 +314,30 @@ export class FmaArithmetic {
     chain.local = after;
     chain.max += max;
     this.#addLow(f, column, { local: low, max: this.halfLimb });
+    if (column.isLong) [column.low, column.otherLow] = [column.otherLow, column.low];
+  }
+
+  /** Returns the chain with most room, if it has enough. */
+  #shortestChain({ chains }: Column, max: bigint): Chain | undefined {
+    const [first, ...others] = chains.filter((chain) => chain.max + max <= this.#highRoom);
+    return others.reduce((least, each) => (least === undefined || each.max < least.max ? each : least), first);
+  }
+
+  /** Joins both low parts of a long column. */
+  #joinLows(f: FunctionBuilder, column: Column): void {
+    const { low, otherLow } = column;
+    column.otherLow = undefined;
+    if (low === undefined || otherLow === undefined) {
+      column.low = low ?? otherLow;
+      return;
+    }
+    if (low.max + otherLow.max <= EXACT_MAX) {
+      this.#addLow(f, column, otherLow);
+      return;
+    }
+    const [kept, carry] = this.#split(f, otherLow);
+    column.carries.push(carry);
+    this.#addLow(f, column, kept);
   }
 
   #addLow(f: FunctionBuilder, column: Column, low: BoundedLimb): void {
@@ -322,6 +374,15 @@ export class FmaArithmetic {
     }
     const local = f.let(f64x2.relaxedMadd(carry.local, c(f, this.#inverseLimb), column.low.local));
     column.low = this.#exact({ local, max: column.low.max + max });
+  }
+
+  /** Bounds of the quotient by p that `reduce` rounds, and of what stays. */
+  #reductionBounds({ limbs }: FmaElement): { readonly qMax: bigint; readonly max: bigint } {
+    const topUnit = 1n << BigInt(this.limbBits * (this.limbCount - 1));
+    const below = this.headLimbs === 1 ? 0n : ceilDiv(at(limbs, this.limbCount - 2).max, this.#limb);
+    const qMax = BigInt(Math.ceil((Number(last(limbs).max + below) * Number(topUnit)) / Number(this.prime) + 0.5));
+    // The quotient is read off the head alone: what the other limbs hold is the error that stays.
+    return { qMax, max: this.prime / 2n + lowerSum(limbs, this.limbBits, this.headLimbs) + (this.prime >> 40n) };
   }
 
   #closeChains(f: FunctionBuilder, column: Column): void {
@@ -383,7 +444,7 @@ export class FmaArithmetic {
   }
 
   #sumOfCarries(f: FunctionBuilder, carries: Column["carries"]): BoundedLimb {
-    const column: Column = { low: undefined, chains: [], carries: [] };
+    const column = newColumn({ chainsMin: 1, isLong: false });
     for (const carry of carries) this.#addCarry(f, column, carry);
     if (column.carries.length > 0) throw new Error("the highest limb may leave the exact range");
     return must(column.low);
@@ -426,9 +487,8 @@ export class FmaArithmetic {
   }
 }
 
-function keptApart(f: FunctionBuilder, limb: BoundedLimb, columns: ColumnPlaces, k: number): FactorLimb {
-  f.run(columns.write(k, limb.local));
-  return { local: columns.read(k), max: limb.max };
+function newColumn({ chainsMin, isLong }: Pick<Column, "chainsMin" | "isLong">): Column {
+  return { chainsMin, isLong, low: undefined, otherLow: undefined, chains: [], carries: [] };
 }
 
 function asLocal(f: FunctionBuilder, value: V128): Vector {
@@ -446,7 +506,7 @@ function lowerSum(limbs: readonly BoundedLimb[], limbBits: number, headLimbs = 1
 
 /** The same number in both lanes, loaded once for each function. */
 function c(f: FunctionBuilder, value: number): V128 {
-  return f.once(`f64x2 ${value}`, f64x2.constSplat(value));
+  return f.number(value);
 }
 
 function at<T>(items: readonly T[], index: number): T {

@@ -107,7 +107,7 @@ export class FmaField implements PrimeField<FmaElement> {
     const residue = ((value % this.prime) + this.prime) % this.prime;
     const centred = residue > this.prime / 2n ? residue - this.prime : residue;
     const limbs = balancedLimbs(centred, this.limbBits, this.limbCount).map((limb) => ({
-      local: f.once(`f64x2 ${String(limb)}`, f64x2.constSplat(Number(limb))),
+      local: f.number(Number(limb)),
       max: limb < 0n ? -limb : limb,
     }));
     return { limbs, max: centred < 0n ? -centred : centred };
@@ -177,6 +177,11 @@ export class FmaField implements PrimeField<FmaElement> {
   /** Carries from limb to limb, upwards. */
   normalize(f: FunctionBuilder, a: FmaElement): FmaElement {
     return this.arithmetic.normalize(f, a);
+  }
+
+  /** Tells whether `reduce` takes the element without `normalize` before it. */
+  isReducible(a: FmaElement): boolean {
+    return this.arithmetic.isReducible(a);
   }
 
   /** Subtracts the nearest multiple of the prime; refuses an element too large for one step. */
@@ -381,7 +386,12 @@ function columnsIn(module: ModuleBuilder, count: number): ColumnPlaces {
     if (place === undefined) throw new Error("there is no such column");
     return place;
   };
-  return { write: (column, value) => at(column).set(value), read: at };
+  return {
+    keep: (f, column, value) => {
+      f.run(at(column).set(value));
+      return at(column);
+    },
+  };
 }
 
 function maskOf(bits: number): bigint {

@@ -24,6 +24,12 @@ export interface Inversion {
   readonly scratchBytes: number;
 }
 
+interface InversionOptions {
+  readonly name: string;
+  readonly bytes: number;
+  readonly isSplat?: boolean;
+}
+
 /** Division steps of one matrix, and bits of a limb: a matrix entry and a limb then multiply within 63 bits. */
 const STEP_BITS = 30;
 const LIMB_MASK = (1n << 30n) - 1n;
@@ -34,21 +40,23 @@ type I64 = Local<"i64">;
 
 /**
  * Defines the inversion over a prime field, `name`_invert_block inside the module.
- * @param bytes bytes of a packed integer below the prime, a multiple of 8.
+ * @param options.bytes bytes of a packed integer below the prime, a multiple of 8
+ * @param options.isSplat whether all lanes of every block hold the same element, which is then inverted once
  */
 export function defineInversion<E>(
   module: ModuleBuilder,
   field: PrimeField<E>,
-  bytes: number,
-  name: string,
+  { name, bytes, isSplat = false }: InversionOptions,
 ): Inversion {
   const integer = defineIntegerInversion(module, field.prime, bytes, name);
+  const count = isSplat ? 1 : field.lanes;
   const handle = module.define(
     { name: `${name}_invert_block`, params: ["i32", "i32", "i32"], exported: false },
     (f, target, source, scratch) => {
-      const lanes = Array.from({ length: field.lanes }, (_, lane) => f.let(i32.add(scratch, i32.const(lane * bytes))));
-      field.pack(f, lanes, bytes, field.loadBlock(f, source, 0, field.productMax));
-      for (const lane of lanes) f.call(integer, [lane, lane]);
+      const places = Array.from({ length: count }, (_, i) => f.let(i32.add(scratch, i32.const(i * bytes))));
+      field.pack(f, places, bytes, field.loadBlock(f, source, 0, field.productMax));
+      for (const place of places) f.call(integer, [place, place]);
+      const lanes = Array.from({ length: field.lanes }, (_, lane) => places[isSplat ? 0 : lane] as Address);
       // (a R)^-1 R^3 / R = a^-1 R.
       const inverse = field.sumOfProducts(f, [
         { a: field.unpack(f, lanes, bytes), b: field.rawConstant(f, field.radix ** 3n) },
@@ -56,7 +64,7 @@ export function defineInversion<E>(
       field.storeBlock(f, target, 0, field.reduce(f, inverse));
     },
   );
-  return { handle, scratchBytes: field.lanes * bytes };
+  return { handle, scratchBytes: count * bytes };
 }
 
 /**
@@ -66,10 +74,9 @@ export function defineInversion<E>(
 export function defineJointInversion<E>(
   module: ModuleBuilder,
   field: PrimeField<E>,
-  bytes: number,
-  name: string,
+  { name, bytes }: Omit<InversionOptions, "isSplat">,
 ): Inversion {
-  if (field.lanes === 1) return defineInversion(module, field, bytes, name);
+  if (field.lanes === 1) return defineInversion(module, field, { name, bytes });
   const integer = defineIntegerInversion(module, field.prime, bytes, name);
   const handle = module.define(
     { name: `${name}_invert_joint_block`, params: ["i32", "i32", "i32"], exported: false },

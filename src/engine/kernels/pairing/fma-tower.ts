@@ -3,14 +3,14 @@
  * keeps both lanes busy: (a0 + a1 u)(b0 + b1 u) = a0 (b0, b1) + a1 (-b1, b0), two products of vectors and one
  * reduction. At rest limb by limb, c0 beside c1: the block of fma-field.ts.
  */
-import { f64x2, i32, v128 } from "../wasm/wasm-ops.js";
+import { f64x2, i32, perHalf, v128 } from "../wasm/wasm-ops.js";
 import type { FmaElement } from "../field/fma-arithmetic.js";
 import type { FmaField } from "../field/fma-field.js";
 import type { Address, Product } from "../field/field.js";
 import type { Inversion } from "../field/inversion.js";
 import type { FunctionBuilder } from "../wasm/wasm-builder.js";
 import type { Expression } from "../wasm/wasm-ops.js";
-import type { StoredProduct, TowerField } from "./tower-field.js";
+import type { SmallMultiple, StoredProduct, TowerField } from "./tower-field.js";
 
 const LOW_TWICE = [0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7];
 const HIGH_TWICE = [8, 9, 10, 11, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15];
@@ -18,12 +18,10 @@ const SWAPPED = [8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7];
 /** Low lane of the first operand, high lane of the second. */
 const LOW_THEN_HIGH = [0, 1, 2, 3, 4, 5, 6, 7, 24, 25, 26, 27, 28, 29, 30, 31];
 const SIGN = 1n << 63n;
-/** Share of n that is added after the first carry, so that no limb leaves the exact range: see `mulByNonResidue`. */
-const FIRST_SHARE_MAX = 4;
 /** Integers up to here are exact in a double. */
 const EXACT_MAX = 1n << 53n;
 
-interface FmaTowerOptions {
+export interface FmaTowerOptions {
   /** n of the non-residue n + u. */
   readonly nonResidue: number;
   readonly inversion: Inversion;
@@ -42,6 +40,7 @@ export function fmaTowerScratchBytes(base: FmaField): number {
 /** Fq2 with c0 in the low lane and c1 in the high one. */
 export class FmaTower implements TowerField<FmaElement> {
   readonly blockBytes: number;
+  readonly nonResidue: number;
   readonly inversionScratchBytes: number;
   readonly #base: FmaField;
   readonly #options: FmaTowerOptions;
@@ -50,6 +49,7 @@ export class FmaTower implements TowerField<FmaElement> {
     this.#base = base;
     this.#options = options;
     this.blockBytes = 2 * base.elementBytes;
+    this.nonResidue = options.nonResidue;
     this.inversionScratchBytes = this.blockBytes + options.inversion.scratchBytes;
   }
 
@@ -83,11 +83,10 @@ export class FmaTower implements TowerField<FmaElement> {
     return this.#base.normalize(f, a);
   }
 
-  /** Reduces, unless the bounds of the element show that it is reduced. */
+  /** Reduces, unless the bounds of the element show that it is reduced, and normalises only where that must be. */
   reduce(f: FunctionBuilder, a: FmaElement): FmaElement {
-    const { reducedMax, halfLimb } = this.#base;
-    const isReduced = a.max <= reducedMax && a.limbs.slice(0, -1).every((limb) => limb.max <= halfLimb);
-    return isReduced ? a : this.#base.reduce(f, a);
+    if (a.max <= this.#base.reducedMax && this.#isNormal(a)) return a;
+    return this.#base.reduce(f, this.#base.isReducible(a) ? a : this.#base.normalize(f, a));
   }
 
   /** Adds up two products of vectors for each product: the low lane of a times b, and the high lane of a times u b. */
@@ -152,14 +151,47 @@ export class FmaTower implements TowerField<FmaElement> {
     return withSigns(f, a, v128.const(0n, SIGN));
   }
 
-  /**
-   * Returns n a + u a, reduced; n in two parts with a carry between them, because nine times a limb would not be exact.
-   */
-  mulByNonResidue(f: FunctionBuilder, a: FmaElement): FmaElement {
-    const first = Math.min(this.#options.nonResidue, FIRST_SHARE_MAX);
-    const sum = this.#base.normalize(f, scaledSum(f, a, first, timesU(f, a)));
-    const rest = this.#options.nonResidue - first;
-    return this.#base.reduce(f, rest === 0 ? sum : this.#base.normalize(f, scaledSum(f, a, rest, sum)));
+  /** Swaps the lanes and flips the sign of one. */
+  timesU(f: FunctionBuilder, a: FmaElement): FmaElement {
+    return timesU(f, a);
+  }
+
+  /** Puts one coefficient into both lanes. */
+  coefficient(f: FunctionBuilder, a: FmaElement, lane: 0 | 1): FmaElement {
+    return shuffled(f, a, a, lane === 0 ? LOW_TWICE : HIGH_TWICE);
+  }
+
+  /** Returns a reduced element times a number in every lane, normalised but not reduced. */
+  multiple(
+    f: FunctionBuilder,
+    {
+      value,
+      number,
+      numberMax,
+    }: { readonly value: FmaElement; readonly number: Expression<"v128">; readonly numberMax: bigint },
+  ): FmaElement {
+    const limbs = value.limbs.map(({ local, max }) => {
+      if (numberMax * max > EXACT_MAX) throw new Error("a limb may leave the exact range");
+      return { local: f.let(f64x2.mul(local, number)), max: numberMax * max };
+    });
+    return this.#base.normalize(f, { limbs, max: numberMax * value.max });
+  }
+
+  /** Carries where a limb would leave the exact range: nine times a limb would not be exact. */
+  combination(f: FunctionBuilder, terms: readonly SmallMultiple<FmaElement>[]): FmaElement {
+    let sum: FmaElement | undefined;
+    for (const { value, times } of terms) {
+      let rest = times;
+      while (rest.some((each) => each !== 0)) {
+        if (sum !== undefined && roomFor(sum, value) < 1) sum = this.#base.normalize(f, sum);
+        const room = roomFor(sum, value);
+        const share = rest.map((each) => Math.sign(each) * Math.min(Math.abs(each), room));
+        sum = scaledSum(f, value, share, sum);
+        rest = rest.map((each, i) => each - (share[i] ?? 0));
+      }
+    }
+    if (sum === undefined) throw new Error("a sum without terms");
+    return this.reduce(f, sum);
   }
 
   /** Tests both coefficients. */
@@ -178,6 +210,10 @@ export class FmaTower implements TowerField<FmaElement> {
     f.call(this.#options.inversion.handle, [scratch, scratch, i32.add(scratch, i32.const(this.blockBytes))]);
     const inverse = base.loadBlock(f, scratch, 0, base.productMax);
     this.store(f, target, 0, base.mul(f, this.conjugate(f, value), inverse));
+  }
+
+  #isNormal(a: FmaElement): boolean {
+    return a.limbs.slice(0, -1).every((limb) => limb.max <= this.#base.halfLimb);
   }
 }
 
@@ -214,16 +250,34 @@ function masked(f: FunctionBuilder, a: FmaElement): FmaElement {
   );
 }
 
-/** factor * a + b, limb by limb; the caller keeps the factor so small that this is exact. */
-function scaledSum(f: FunctionBuilder, a: FmaElement, factor: number, b: FmaElement): FmaElement {
-  const sum = combined(
-    a,
-    b,
-    (x, y) => f.let(f64x2.add(f64x2.mul(x, f64x2.constSplat(factor)), y)),
-    (x, y) => BigInt(factor) * x + y,
-  );
-  if (sum.limbs.some((limb) => limb.max > EXACT_MAX)) throw new Error("a limb may leave the exact range");
-  return sum;
+/** How many times an element may be added to a sum before a limb might leave the exact range. */
+function roomFor(sum: FmaElement | undefined, value: FmaElement): number {
+  const rooms = value.limbs.map((limb, j) => (EXACT_MAX - (sum?.limbs[j]?.max ?? 0n)) / (limb.max + 1n));
+  return Number(rooms.reduce((x, y) => (x < y ? x : y)));
+}
+
+/** times a + b, limb by limb, with a factor for each half or one for all. */
+function scaledSum(f: FunctionBuilder, a: FmaElement, times: readonly number[], b: FmaElement | undefined): FmaElement {
+  const [first = 0, second = first] = times;
+  const factor = first === second ? f.number(first) : perHalf((half) => f64x2.constSplat(half === 0 ? first : second));
+  const size = BigInt(Math.max(Math.abs(first), Math.abs(second)));
+  const limbs = a.limbs.map(({ local, max }, j) => {
+    const other = b?.limbs[j];
+    const sum = { local: f.let(multipleSum(factor, [first, second], local, other?.local)), max: size * max };
+    return other === undefined ? sum : { local: sum.local, max: sum.max + other.max };
+  });
+  return { limbs, max: size * a.max + (b?.max ?? 0n) };
+}
+
+function multipleSum(
+  factor: Expression<"v128">,
+  [first, second]: readonly [number, number],
+  a: Expression<"v128">,
+  b: Expression<"v128"> | undefined,
+): Expression<"v128"> {
+  if (b === undefined) return first === 1 && second === 1 ? a : f64x2.mul(a, factor);
+  if (first === second && Math.abs(first) === 1) return first === 1 ? f64x2.add(b, a) : f64x2.sub(b, a);
+  return f64x2.relaxedMadd(a, factor, b);
 }
 
 function combined(

@@ -5,7 +5,7 @@ import type { Address, Product } from "../field/field.js";
 import type { Inversion } from "../field/inversion.js";
 import type { QuadraticElement } from "../field/quadratic-field.js";
 import type { FunctionBuilder } from "../wasm/wasm-builder.js";
-import type { StoredProduct, TowerField } from "./tower-field.js";
+import type { SmallMultiple, StoredProduct, TowerField } from "./tower-field.js";
 
 type E = QuadraticElement<IntegerElement>;
 
@@ -19,6 +19,7 @@ interface IntegerTowerOptions {
 /** Fq2 as two elements of Fq. */
 export class IntegerTower implements TowerField<E> {
   readonly blockBytes: number;
+  readonly nonResidue: number;
   readonly inversionScratchBytes: number;
   readonly #field: QuadraticField<IntegerElement>;
   readonly #options: IntegerTowerOptions;
@@ -27,6 +28,7 @@ export class IntegerTower implements TowerField<E> {
     this.#field = new QuadraticField(base);
     this.#options = options;
     this.blockBytes = this.#field.elementBytes;
+    this.nonResidue = options.nonResidue;
     this.inversionScratchBytes = options.inversion.scratchBytes;
   }
 
@@ -109,16 +111,22 @@ export class IntegerTower implements TowerField<E> {
     return { c0: a.c0, c1: this.#field.base.normalize(f, this.#field.base.sub(f, zero, a.c1)) };
   }
 
-  /** Returns (n c0 - c1, n c1 + c0), reduced. */
-  mulByNonResidue(f: FunctionBuilder, a: E): E {
+  /** Returns (-c1, c0). */
+  timesU(f: FunctionBuilder, { c0, c1 }: E): E {
     const { base } = this.#field;
-    const times = (x: IntegerElement): IntegerElement => {
-      let sum = x;
-      for (let i = 1; i < this.#options.nonResidue; i += 1) sum = base.add(f, sum, x);
-      return sum;
-    };
-    const product = { c0: base.sub(f, times(a.c0), a.c1), c1: base.add(f, times(a.c1), a.c0) };
-    return this.#field.reduce(f, this.#field.normalize(f, product));
+    return { c0: base.normalize(f, base.sub(f, base.constant(f, [0n]), c1)), c1: c0 };
+  }
+
+  /** Adds each as often as it counts. */
+  combination(f: FunctionBuilder, terms: readonly SmallMultiple<E>[]): E {
+    let sum: E | undefined;
+    for (const { value, times } of terms) {
+      const [count = 0] = times;
+      for (let i = 0; i < Math.abs(count); i += 1)
+        sum = count < 0 ? this.#field.sub(f, sum ?? this.#field.constant(f, [0n]), value) : this.#sum(f, sum, value);
+    }
+    if (sum === undefined) throw new Error("a sum without terms");
+    return this.#field.reduce(f, this.#field.normalize(f, sum));
   }
 
   /** Tests both coefficients. */
@@ -133,5 +141,9 @@ export class IntegerTower implements TowerField<E> {
   ): void {
     f.call(this.#options.inversion.handle, [target, source, scratch]);
     this.store(f, target, 0, this.#field.loadBlock(f, target, 0, this.#field.productMax));
+  }
+
+  #sum(f: FunctionBuilder, sum: E | undefined, value: E): E {
+    return sum === undefined ? value : this.#field.add(f, sum, value);
   }
 }

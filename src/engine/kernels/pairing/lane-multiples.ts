@@ -6,8 +6,8 @@
  * A table is MULTIPLES + 1 projective points, from infinity to MULTIPLES times the point. An accumulator is X || Y || Z
  * as blocks.
  */
-import { lanesOf } from "../field/field.js";
-import type { Address, Field, Lane, PrimeField } from "../field/field.js";
+import { everyLane, halvesOf, lanesOf } from "../field/field.js";
+import type { Address, Field, PrimeField } from "../field/field.js";
 import { completeDouble, completeSum } from "../point/point-single.js";
 import type { Projective } from "../point/point-single.js";
 import type { FunctionBuilder, FunctionHandle, ModuleBuilder } from "../wasm/wasm-builder.js";
@@ -31,12 +31,11 @@ interface LaneMultiplesOptions {
 
 /**
  * Defines, with addresses; where a parameter is called "each", it stands for one address per lane:
- * - `_lane_tables` (each table, each affine point): fills the table of each point;
+ * - `_lane_tables` (each table, each affine point, accumulator): fills the table of each point;
  * - `_lane_accumulate` (accumulator, tables, groups, digits, windows): the accumulator becomes the sum over all groups,
  *   lane by lane. A group is a point per lane, whose tables are given by that many addresses. Digits lie window by
  *   window from the highest down, then group by group, then first those of the points and then those of their images
  *   under the endomorphism, a byte per lane: its size, and NEGATIVE;
- * - `_lane_sum` (target, accumulator): the sum of the lanes, a projective point;
  * - `_lane_points` (each target, accumulator): the lanes, each a projective point. Coordinates are reduced.
  */
 export function defineLaneMultiples<E>(
@@ -45,9 +44,10 @@ export function defineLaneMultiples<E>(
   options: LaneMultiplesOptions,
 ): void {
   const { name, threeB } = options;
-  defineTables(module, field, options);
+  const halves = halvesOf(field);
   const adders = defineAdders(module, field, options);
-  const double = module.define({ name: `${name}_lane_double`, params: ["i32"], exported: false }, (f, accumulator) => {
+  const doubling = { name: `${name}_lane_double`, params: ["i32"], exported: false, halves } as const;
+  const double = module.define(doubling, (f, accumulator) => {
     const point = variables(f, field, loadBlocks(f, field, accumulator));
     f.for(i32.const(0), i32.const(WINDOW_BITS), 1, () =>
       assign(f, field, point, completeDouble(f, field, point, threeB)),
@@ -55,16 +55,13 @@ export function defineLaneMultiples<E>(
     storeBlocks(f, field, accumulator, point);
   });
   defineAccumulate(module, field, name, { double, adders });
-  module.define({ name: `${name}_lane_sum`, params: ["i32", "i32"] }, (f, target, accumulator) => {
-    let sum = loadLane(f, field, accumulator, 0);
-    if (field.lanes === 2) sum = completeSum(f, field, [sum, loadLane(f, field, accumulator, 1)], threeB);
-    storeEach(f, field, { addresses: [target], offset: 0 }, sum);
-  });
-  module.define({ name: `${name}_lane_points`, params: [...perLane(field), "i32"] }, (f, ...locals) => {
+  const signature = { name: `${name}_lane_points`, params: [...perLane(field), "i32" as const], halves };
+  const points = module.define(signature, (f, ...locals) => {
     const accumulator = locals[field.lanes];
     if (accumulator === undefined) throw new Error("a parameter is missing");
     storeEach(f, field, { addresses: locals.slice(0, field.lanes), offset: 0 }, loadBlocks(f, field, accumulator));
   });
+  defineTables(module, field, name, { add: adders[0], points });
 }
 
 /** Types of parameters, one for each lane. */
@@ -72,51 +69,53 @@ function perLane<E>(field: Field<E>): "i32"[] {
   return lanesOf(field).map(() => "i32" as const);
 }
 
-function defineTables<E>(module: ModuleBuilder, field: PrimeField<E>, { name, threeB }: LaneMultiplesOptions): void {
-  const params = [...perLane(field), ...perLane(field)];
+function defineTables<E>(
+  module: ModuleBuilder,
+  field: PrimeField<E>,
+  name: string,
+  { add, points }: { readonly add: FunctionHandle; readonly points: FunctionHandle },
+): void {
+  const params = [...perLane(field), ...perLane(field), "i32" as const];
   const pointBytes = 3 * field.elementBytes;
-  module.define({ name: `${name}_lane_tables`, params }, (f, ...locals) => {
-    const [tables, points] = [locals.slice(0, field.lanes), locals.slice(field.lanes)];
-    const one = field.constant(f, [1n]);
-    const point = {
-      x: field.load(f, points, 0, field.reducedMax),
-      y: field.load(f, points, field.elementBytes, field.reducedMax),
-      z: one,
-    };
-    storeEach(f, field, { addresses: tables, offset: 0 }, infinity(f, field));
-    storeEach(f, field, { addresses: tables, offset: pointBytes }, point);
-    const second = { addresses: tables, offset: 2 * pointBytes };
-    storeEach(f, field, second, completeDouble(f, field, point, threeB));
-    const sum = variables(f, field, loadEach(f, field, second));
-    // Unrolled loops of eight sums would be compiled eight times.
-    const at = tables.map((table) => f.let(table));
-    f.for(i32.const(3), i32.const(MULTIPLES + 1), 1, () => {
-      assign(f, field, sum, completeSum(f, field, [sum, point], threeB));
-      storeEach(f, field, { addresses: at, offset: 3 * pointBytes }, sum);
+  module.define({ name: `${name}_lane_tables`, params, halves: halvesOf(field) }, (f, ...locals) => {
+    const [tables, affine] = [locals.slice(0, field.lanes), locals.slice(field.lanes, 2 * field.lanes)];
+    const accumulator = locals[2 * field.lanes];
+    if (accumulator === undefined) throw new Error("a parameter is missing");
+    storeBlocks(f, field, accumulator, infinity(f, field));
+    f.call(points, [...tables, accumulator]);
+    storeBlocks(f, field, accumulator, {
+      x: field.load(f, affine, 0, field.reducedMax),
+      y: field.load(f, affine, field.elementBytes, field.reducedMax),
+      z: field.constant(f, [1n]),
+    });
+    const once = tables.map((table) => f.let(i32.add(table, i32.const(pointBytes))));
+    f.call(points, [...once, accumulator]);
+    const at = once.map((table) => f.let(table));
+    f.for(i32.const(2), i32.const(MULTIPLES + 1), 1, () => {
       for (const address of at) f.set(address, i32.add(address, i32.const(pointBytes)));
+      f.call(add, [accumulator, ...once, ...everyLane(field, i32.const(0))]);
+      f.call(points, [...at, accumulator]);
     });
   });
 }
 
-/** Defines (accumulator, each entry of a table, each sign): adds the entries, and adds their images. */
+/** Defines two times (accumulator, each entry of a table, each sign): adds the entries, and adds their images. */
 function defineAdders<E>(
   module: ModuleBuilder,
   field: PrimeField<E>,
   { name, threeB, endomorphism }: LaneMultiplesOptions,
-): FunctionHandle[] {
+): readonly [FunctionHandle, FunctionHandle] {
   const params = ["i32" as const, ...perLane(field), ...perLane(field)];
-  return [
-    { suffix: "add", isImage: false },
-    { suffix: "add_image", isImage: true },
-  ].map(({ suffix, isImage }) =>
-    module.define({ name: `${name}_lane_${suffix}`, params, exported: false }, (f, accumulator, ...locals) => {
+  const halves = halvesOf(field);
+  const define = (suffix: string, { isImage }: { readonly isImage: boolean }): FunctionHandle =>
+    module.define({ name: `${name}_lane_${suffix}`, params, exported: false, halves }, (f, accumulator, ...locals) => {
       const entry = loadEach(f, field, { addresses: locals.slice(0, field.lanes), offset: 0 });
       const x = isImage ? field.reduce(f, field.mul(f, entry.x, field.constant(f, [endomorphism]))) : entry.x;
       const y = field.normalize(f, field.applySigns(f, entry.y, locals.slice(field.lanes)));
       const sum = completeSum(f, field, [loadBlocks(f, field, accumulator), { x, y, z: entry.z }], threeB);
       storeBlocks(f, field, accumulator, sum);
-    }),
-  );
+    });
+  return [define("add", { isImage: false }), define("add_image", { isImage: true })];
 }
 
 function defineAccumulate<E>(
@@ -127,7 +126,7 @@ function defineAccumulate<E>(
 ): void {
   const params = { accumulator: "i32", tables: "i32", groups: "i32", digits: "i32", windows: "i32" } as const;
   const entryBytes = 3 * field.elementBytes;
-  module.defineNamed({ name: `${name}_lane_accumulate`, params }, (f, locals) => {
+  module.defineNamed({ name: `${name}_lane_accumulate`, params, halves: halvesOf(field) }, (f, locals) => {
     const { accumulator, tables, groups, digits, windows } = locals;
     const next = f.let(digits);
     storeBlocks(f, field, accumulator, infinity(f, field));
@@ -185,12 +184,6 @@ function loadBlocks<E>(f: FunctionBuilder, field: Field<E>, address: Address): P
 function storeBlocks<E>(f: FunctionBuilder, field: Field<E>, address: Address, { x, y, z }: Projective<E>): void {
   for (const [i, coordinate] of [x, y, z].entries())
     field.storeBlock(f, address, i * field.lanes * field.elementBytes, coordinate);
-}
-
-function loadLane<E>(f: FunctionBuilder, field: Field<E>, address: Address, lane: Lane): Projective<E> {
-  const at = (i: number): E =>
-    field.loadLane(f, { address, offset: i * field.lanes * field.elementBytes, lane }, field.reducedMax);
-  return { x: at(0), y: at(1), z: at(2) };
 }
 
 function variables<E>(f: FunctionBuilder, field: Field<E>, { x, y, z }: Projective<E>): Projective<E> {

@@ -12,9 +12,9 @@ import { multiplyFq2, powerFq2 } from "../../field/prime-field.js";
 import type { Address } from "../field/field.js";
 import type { FunctionBuilder, FunctionHandle, ModuleBuilder } from "../wasm/wasm-builder.js";
 import { i32 } from "../wasm/wasm-ops.js";
-import { defineSumOfProducts } from "./sums-of-products.js";
-import type { SumOfProducts } from "./sums-of-products.js";
-import { coefficient, timesNonResidue } from "./target-field.js";
+import { cellsAt, coefficientsOf } from "./target-field.js";
+import { nonResidueJob } from "./tower-blocks.js";
+import type { CombinationJob, SumJob, TowerBlocks } from "./tower-blocks.js";
 import type { TowerField } from "./tower-field.js";
 
 interface MillerStepOptions {
@@ -30,96 +30,145 @@ interface MillerStepOptions {
 }
 
 /** Blocks of scratch that the functions of this file use. */
-export const MILLER_SCRATCH_BLOCKS = 8;
+export const MILLER_SCRATCH_BLOCKS = 10;
 /** Bytes of an entry of the table of `gt_mul_divided_lines`: two addresses. */
 export const LINE_ENTRY_BYTES = 8;
 
+/** Emits jobs on blocks in few words. */
+interface Shorthand {
+  /** target := the sum of products. */
+  readonly sum: (target: Address, ...products: readonly (readonly [Address, Address, "twice"?])[]) => SumJob;
+  /** target := the sum of multiples. */
+  readonly plain: (target: Address, ...terms: readonly (readonly [number, Address])[]) => CombinationJob;
+}
+
+const { sum, plain }: Shorthand = {
+  sum: (target, ...products) => ({
+    target,
+    products: products.map(([a, b, twice]) => ({ a, b, isDouble: twice !== undefined })),
+  }),
+  plain: (target, ...terms) => ({ target, terms: terms.map(([times, source]) => ({ source, times })) }),
+};
+
 /**
  * Defines, with addresses; targets must not overlap what is read, and all results are reduced:
- * - `g2_double_step` (point, line): doubles the point X || Y || Z in place and writes the tangent;
- * - `g2_add_step` (point, other, line): adds the affine point `other` in place and writes the line through both;
+ * - what `defineLineSteps` defines;
  * - `line_divide` (target, line): c1 / c0 || c3 / c0;
- * - `gt_mul_line` (target, value, line, point): value times a line at the point y || x, given as blocks whose
- *   coefficients are the same;
- * - `gt_mul_divided_lines` (value, spare, table, count) -> the address of the product, which is that of value or of
- *   spare: for each of `count` entries of the table, the addresses of a divided line and of x / y || 1 / y, it
- *   multiplies by that line and moves the entry on to the next line;
  * - `g2_move` (points, count): multiplies x and y of affine points x || y by the factors of a move, in place;
  * - `g2_negate`, `g2_psi_1` to `g2_psi_3` (target, point): of affine points x || y; psi is the untwist-Frobenius-twist
  *   map;
  * - `g2_equals` (point, other) -> 1 when a projective point is an affine one, else 0; 0 for infinity.
  */
-export function defineMillerSteps<E>(module: ModuleBuilder, tower: TowerField<E>, options: MillerStepOptions): void {
-  const { blockBytes } = tower;
-  defineDoubleStep(module, tower, options);
-  defineAddStep(module, tower);
-  const cells = (i: number): Address => i32.const(options.scratch + i * blockBytes);
+export function defineMillerSteps<E>(
+  module: ModuleBuilder,
+  tower: TowerField<E>,
+  blocks: TowerBlocks,
+  options: MillerStepOptions,
+): void {
+  defineLineSteps(module, blocks, options);
+  const cells = cellsAt(blocks, options.scratch);
   module.define({ name: "line_divide", params: ["i32", "i32"] }, (f, target, line) => {
+    const at = blocksFrom(f, blocks, line);
     tower.invert(f, { target: cells(0), source: line, scratch: cells(1) });
-    const inverse = tower.load(f, cells(0), 0);
-    for (const i of [1, 2])
-      tower.store(f, target, (i - 1) * blockBytes, tower.mul(f, tower.load(f, line, i * blockBytes), inverse));
+    const to = blocksFrom(f, blocks, target);
+    blocks.sums(
+      f,
+      [0, 1].map((i) => sum(to(i), [at(i + 1), cells(0)])),
+    );
   });
-  defineLineProducts(module, tower, cells);
   defineAffineMaps(module, tower, options);
 }
 
-function defineDoubleStep<E>(module: ModuleBuilder, tower: TowerField<E>, { twistB, prime }: MillerStepOptions): void {
-  const { blockBytes } = tower;
-  const threeB = multiplyFq2(twistB, { c0: 3n, c1: 0n }, prime);
+/**
+ * Defines, with addresses; targets must not overlap what is read, and all results are reduced:
+ * - `g2_double_step` (point, line): doubles the point X || Y || Z in place and writes the tangent;
+ * - `g2_add_step` (point, other, line): adds the affine point `other` in place and writes the line through both;
+ * - `gt_mul_line` (target, value, line, point): value times a line at the point y || x, given as blocks whose
+ *   coefficients are the same;
+ * - `gt_mul_divided_lines` (value, spare, table, count) -> the address of the product, which is that of value or of
+ *   spare: for each of `count` entries of the table, the addresses of a divided line and of x / y || 1 / y, it
+ *   multiplies by that line and moves the entry on to the next line.
+ */
+export function defineLineSteps(
+  module: ModuleBuilder,
+  blocks: TowerBlocks,
+  options: Pick<MillerStepOptions, "prime" | "twistB" | "scratch">,
+): void {
+  const cells = cellsAt(blocks, options.scratch);
+  defineDoubleStep(module, blocks, cells, multiplyFq2(options.twistB, { c0: 3n, c1: 0n }, options.prime));
+  defineAddStep(module, blocks, cells);
+  defineMulLine(module, blocks, cells);
+  defineMulDividedLines(module, blocks, defineMulDividedLine(module, blocks, cells));
+}
+
+function defineDoubleStep(module: ModuleBuilder, blocks: TowerBlocks, cells: Cells, threeB: Fq2): void {
   module.define({ name: "g2_double_step", params: ["i32", "i32"] }, (f, point, line) => {
-    const [x, y, z] = [0, 1, 2].map((i) => tower.load(f, point, i * blockBytes)) as [E, E, E];
-    const { twice, times, sub } = shortcuts(f, tower);
-    const xy = twice(tower.mul(f, x, y));
-    const b = tower.square(f, y);
-    const e = tower.mul(f, tower.square(f, z), tower.constant(f, [threeB.c0, threeB.c1]));
-    const threeE = times(3, e);
-    const h = twice(tower.mul(f, y, z));
-    tower.store(f, point, 0, tower.mul(f, xy, sub(b, threeE)));
+    const [at, to] = [blocksFrom(f, blocks, point), blocksFrom(f, blocks, line)];
+    const [x, y, z] = [at(0), at(1), at(2)];
+    const [xy, h, b, zz, xx, e, constant, minus, plus, h4] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map(cells) as [
+      ...[Address, Address, Address, Address, Address],
+      ...[Address, Address, Address, Address, Address],
+    ];
+    blocks.storeConstant(f, constant, threeB);
+    blocks.sums(f, [sum(xy, [x, y, "twice"]), sum(h, [y, z, "twice"])]);
+    blocks.squares(f, [
+      { target: b, source: y },
+      { target: zz, source: z },
+      { target: xx, source: x },
+    ]);
+    blocks.sums(f, [sum(e, [zz, constant])]);
+    blocks.combinations(f, [
+      plain(minus, [1, b], [-3, e]),
+      plain(plus, [1, b], [3, e]),
+      plain(h4, [4, h]),
+      plain(to(1), [3, xx]),
+      plain(to(2), [1, e], [-1, b]),
+      plain(to(0), [-1, h]),
+    ]);
+    blocks.sums(f, [sum(x, [xy, minus]), sum(z, [b, h4])]);
     // (B + 3 E)^2 - 12 E^2
-    const outer = tower.square(f, tower.reduce(f, tower.normalize(f, tower.add(f, b, threeE))));
-    tower.store(f, point, blockBytes, sub(outer, times(4, times(3, tower.square(f, e)))));
-    tower.store(f, point, 2 * blockBytes, times(4, tower.mul(f, b, h)));
-    tower.store(f, line, 0, sub(tower.constant(f, [0n, 0n]), h));
-    tower.store(f, line, blockBytes, times(3, tower.square(f, x)));
-    tower.store(f, line, 2 * blockBytes, sub(e, b));
+    blocks.squares(f, [
+      { target: plus, source: plus },
+      { target: e, source: e },
+    ]);
+    blocks.combinations(f, [plain(e, [4, e])]);
+    blocks.combinations(f, [plain(y, [1, plus], [-3, e])]);
   });
 }
 
-function defineAddStep<E>(module: ModuleBuilder, tower: TowerField<E>): void {
-  const { blockBytes } = tower;
+function defineAddStep(module: ModuleBuilder, blocks: TowerBlocks, cells: Cells): void {
   module.define({ name: "g2_add_step", params: ["i32", "i32", "i32"] }, (f, point, other, line) => {
-    const [x, y, z] = [0, 1, 2].map((i) => tower.load(f, point, i * blockBytes)) as [E, E, E];
-    const [otherX, otherY] = [0, 1].map((i) => tower.load(f, other, i * blockBytes)) as [E, E];
-    const { twice, sub } = shortcuts(f, tower);
-    const o = sub(y, tower.mul(f, otherY, z));
-    const l = sub(x, tower.mul(f, otherX, z));
-    const d = tower.square(f, l);
-    const e = tower.mul(f, l, d);
-    const g = tower.mul(f, x, d);
-    const h = sub(tower.reduce(f, tower.normalize(f, tower.add(f, e, tower.mul(f, z, tower.square(f, o))))), twice(g));
-    tower.store(f, point, 0, tower.mul(f, l, h));
-    tower.store(
-      f,
-      point,
-      blockBytes,
-      tower.sumOfProducts(f, [
-        { a: o, b: sub(g, h) },
-        { a: y, b: e, negate: true },
-      ]),
-    );
-    tower.store(f, point, 2 * blockBytes, tower.mul(f, z, e));
-    tower.store(f, line, 0, l);
-    tower.store(f, line, blockBytes, sub(tower.constant(f, [0n, 0n]), o));
-    tower.store(
-      f,
-      line,
-      2 * blockBytes,
-      tower.sumOfProducts(f, [
-        { a: o, b: otherX },
-        { a: l, b: otherY, negate: true },
-      ]),
-    );
+    const [at, added, to] = [point, other, line].map((address) => blocksFrom(f, blocks, address)) as [
+      Cells,
+      Cells,
+      Cells,
+    ];
+    const [x, y, z] = [at(0), at(1), at(2)];
+    const [o, d, oo, e, g, h, rest, minusE, minusY] = [0, 1, 2, 3, 4, 5, 6, 7, 8].map(cells) as [
+      ...[Address, Address, Address, Address, Address],
+      ...[Address, Address, Address, Address],
+    ];
+    const l = to(0);
+    blocks.sums(f, [sum(o, [added(1), z]), sum(l, [added(0), z])]);
+    blocks.combinations(f, [plain(o, [1, y], [-1, o]), plain(l, [1, x], [-1, l])]);
+    blocks.squares(f, [
+      { target: d, source: l },
+      { target: oo, source: o },
+    ]);
+    blocks.sums(f, [sum(e, [l, d]), sum(g, [x, d]), sum(h, [z, oo])]);
+    blocks.combinations(f, [
+      plain(h, [1, h], [1, e], [-2, g]),
+      plain(minusE, [-1, e]),
+      plain(minusY, [-1, added(1)]),
+      plain(to(1), [-1, o]),
+    ]);
+    blocks.combinations(f, [plain(rest, [1, g], [-1, h])]);
+    blocks.sums(f, [
+      sum(x, [l, h]),
+      sum(z, [z, e]),
+      sum(y, [o, rest], [y, minusE]),
+      sum(to(2), [o, added(0)], [l, minusY]),
+    ]);
   });
 }
 
@@ -177,98 +226,52 @@ function defineMove<E>(
   });
 }
 
-/** A factor of a line's coefficients: the block at an offset from an address. */
-type BlockPlace = readonly [address: Address, offset: number];
-
-function defineLineProducts<E>(module: ModuleBuilder, tower: TowerField<E>, cells: (i: number) => Address): void {
-  const three = defineSumOfProducts(module, tower, { name: "line_sum_3", factors: [1, 1, 1] });
-  const plusTwo = defineSumOfProducts(module, tower, { name: "line_sum_2", factors: [1, 1], hasAddend: true });
-  defineMulLine(module, tower, cells, three);
-  const timesDivided = defineMulDividedLine(module, tower, cells, plusTwo);
-  defineMulDividedLines(module, tower, timesDivided);
-}
+// Cells of the line products: l0 in cell 0, l1 and xi l1 in 1 and 2, l3 and xi l3 in 3 and 4.
 
 const LINE_PRODUCT = { target: "i32", value: "i32", line: "i32", point: "i32" } as const;
 
-/** target := value * factor, both coefficients with the same number of Fq. */
-function emitScale<E>(
-  f: FunctionBuilder,
-  tower: TowerField<E>,
-  target: Address,
-  [value, factor]: readonly [BlockPlace, BlockPlace],
-): void {
-  tower.store(f, target, 0, tower.mulCoefficients(f, tower.load(f, ...value), tower.load(f, ...factor)));
-}
-
-// Cells of the line products: l0 in cell 0, l1 and xi l1 in 1 and 2, l3 and xi l3 in 3 and 4.
-
-function defineMulLine<E>(
-  module: ModuleBuilder,
-  tower: TowerField<E>,
-  cells: (i: number) => Address,
-  three: SumOfProducts,
-): void {
-  const { blockBytes } = tower;
+function defineMulLine(module: ModuleBuilder, blocks: TowerBlocks, cells: Cells): void {
   const [l0, l1, xiL1, xiL3] = [cells(0), cells(1), cells(2), cells(4)];
   module.defineNamed({ name: "gt_mul_line", params: LINE_PRODUCT }, (f, { target, value, line, point }) => {
-    emitScale(f, tower, l0, [
-      [line, 0],
-      [point, 0],
+    const [from, factors] = [blocksFrom(f, blocks, line), blocksFrom(f, blocks, point)];
+    blocks.scalings(f, [
+      { target: l0, a: from(0), b: factors(0) },
+      { target: l1, a: from(1), b: factors(1) },
     ]);
-    emitScale(f, tower, l1, [
-      [line, blockBytes],
-      [point, blockBytes],
-    ]);
-    const third = f.let(i32.add(line, i32.const(2 * blockBytes)));
-    timesNonResidue(f, tower, xiL1, l1);
-    timesNonResidue(f, tower, xiL3, third);
-    const at = (i: number): Address => coefficient(f, tower, value, i);
-    for (const [k, [below1, by1, below3, by3]] of sparseTerms(l1, xiL1, third, xiL3).entries()) {
-      three.call(f, coefficient(f, tower, target, k), [
-        [at(k), l0],
-        [at(below1), by1],
-        [at(below3), by3],
-      ]);
-    }
+    const third = from(2);
+    blocks.combinations(f, [nonResidueJob(blocks, xiL1, l1), nonResidueJob(blocks, xiL3, third)]);
+    const [to, at] = [target, value].map((element) => coefficientsOf(f, blocks, element)) as [Cells, Cells];
+    blocks.sums(
+      f,
+      sparseTerms(l1, xiL1, third, xiL3).map(([k, below1, by1, below3, by3]) =>
+        sum(to(k), [l0, at(k)], [by1, at(below1)], [by3, at(below3)]),
+      ),
+    );
   });
 }
 
-function defineMulDividedLine<E>(
-  module: ModuleBuilder,
-  tower: TowerField<E>,
-  cells: (i: number) => Address,
-  plusTwo: SumOfProducts,
-): FunctionHandle {
-  const { blockBytes } = tower;
+function defineMulDividedLine(module: ModuleBuilder, blocks: TowerBlocks, cells: Cells): FunctionHandle {
   const [l1, xiL1, l3, xiL3] = [cells(1), cells(2), cells(3), cells(4)];
   const signature = { name: "gt_mul_divided_line", params: LINE_PRODUCT, exported: false };
   return module.defineNamed(signature, (f, { target, value, line, point }) => {
-    emitScale(f, tower, l1, [
-      [line, 0],
-      [point, 0],
+    const [from, factors] = [blocksFrom(f, blocks, line), blocksFrom(f, blocks, point)];
+    blocks.scalings(f, [
+      { target: l1, a: from(0), b: factors(0) },
+      { target: l3, a: from(1), b: factors(1) },
     ]);
-    emitScale(f, tower, l3, [
-      [line, blockBytes],
-      [point, blockBytes],
-    ]);
-    timesNonResidue(f, tower, xiL1, l1);
-    timesNonResidue(f, tower, xiL3, l3);
-    const at = (i: number): Address => coefficient(f, tower, value, i);
-    for (const [k, [below1, by1, below3, by3]] of sparseTerms(l1, xiL1, l3, xiL3).entries()) {
-      plusTwo.call(
-        f,
-        coefficient(f, tower, target, k),
-        [
-          [at(below1), by1],
-          [at(below3), by3],
-        ],
-        at(k),
-      );
-    }
+    blocks.combinations(f, [nonResidueJob(blocks, xiL1, l1), nonResidueJob(blocks, xiL3, l3)]);
+    const [to, at] = [target, value].map((element) => coefficientsOf(f, blocks, element)) as [Cells, Cells];
+    blocks.sums(
+      f,
+      sparseTerms(l1, xiL1, l3, xiL3).map(([k, below1, by1, below3, by3]) => ({
+        ...sum(to(k), [by1, at(below1)], [by3, at(below3)]),
+        addend: at(k),
+      })),
+    );
   });
 }
 
-function defineMulDividedLines<E>(module: ModuleBuilder, tower: TowerField<E>, timesDivided: FunctionHandle): void {
+function defineMulDividedLines(module: ModuleBuilder, { blockBytes }: TowerBlocks, timesDivided: FunctionHandle): void {
   const params = { value: "i32", spare: "i32", table: "i32", count: "i32" } as const;
   module.defineNamed(
     { name: "gt_mul_divided_lines", params, results: ["i32"] },
@@ -278,7 +281,7 @@ function defineMulDividedLines<E>(module: ModuleBuilder, tower: TowerField<E>, t
       f.for(i32.const(0), count, 1, () => {
         const line = f.let(i32.load(entry));
         f.call(timesDivided, [to, from, line, i32.load(entry, 4)]);
-        f.run(i32.store(entry, i32.add(line, i32.const(2 * tower.blockBytes))));
+        f.run(i32.store(entry, i32.add(line, i32.const(2 * blockBytes))));
         const swapped = f.let(from);
         f.set(from, to);
         f.set(to, swapped);
@@ -289,28 +292,27 @@ function defineMulDividedLines<E>(module: ModuleBuilder, tower: TowerField<E>, t
   );
 }
 
-/** For each power of w: which coefficients of the value meet c1 w and c3 w^3, times xi where the product passes w^5. */
+/**
+ * For each power of w: which coefficients of the value meet c1 w and c3 w^3, times xi where the product passes w^5.
+ * Neighbours have factors in common.
+ */
 function sparseTerms(
   l1: Address,
   xiL1: Address,
   l3: Address,
   xiL3: Address,
-): (readonly [number, Address, number, Address])[] {
-  return [0, 1, 2, 3, 4, 5].map((k) => [(k + 5) % 6, k < 1 ? xiL1 : l1, (k + 3) % 6, k < 3 ? xiL3 : l3] as const);
+): (readonly [number, number, Address, number, Address])[] {
+  return [0, 3, 1, 4, 2, 5].map((k) => [k, (k + 5) % 6, k < 1 ? xiL1 : l1, (k + 3) % 6, k < 3 ? xiL3 : l3] as const);
 }
 
-/** Small multiples and differences, reduced. */
-function shortcuts<E>(
-  f: FunctionBuilder,
-  tower: TowerField<E>,
-): { twice: (a: E) => E; times: (n: 3 | 4, a: E) => E; sub: (a: E, b: E) => E } {
-  const twice = (a: E): E => tower.reduce(f, tower.normalize(f, tower.add(f, a, a)));
-  return {
-    twice,
-    times: (n, a) => {
-      const two = tower.add(f, a, a);
-      return tower.reduce(f, tower.normalize(f, tower.add(f, two, n === 3 ? a : two)));
-    },
-    sub: (a, b) => tower.reduce(f, tower.normalize(f, tower.sub(f, a, b))),
+type Cells = (index: number) => Address;
+
+/** Returns the addresses of the first three blocks from an address on, each computed once. */
+function blocksFrom(f: FunctionBuilder, { blockBytes }: Pick<TowerBlocks, "blockBytes">, address: Address): Cells {
+  const addresses = [0, 1, 2].map((i) => (i === 0 ? address : f.let(i32.add(address, i32.const(i * blockBytes)))));
+  return (i) => {
+    const found = addresses[i];
+    if (found === undefined) throw new Error("there is no such block");
+    return found;
   };
 }

@@ -6,7 +6,7 @@ import type { G1Point } from "../../curves/points.js";
 import type { CurveName, CurveParameters } from "../../curves/curve-parameters.js";
 import { MULTIPLES, NEGATIVE, WINDOW_BITS } from "./lane-multiples.js";
 import { scratchBytesFor } from "../wasm/scratch-bytes.js";
-import type { PairingMemory } from "./pairing-memory.js";
+import type { PairingLanes, PairingMemory } from "./pairing-memory.js";
 import { scalarHalves } from "./scalar-halves.js";
 import type { ScalarHalves } from "./scalar-halves.js";
 
@@ -40,19 +40,22 @@ export function sumOfMultiples(
   curve: CurveParameters,
   multiples: readonly Multiple[],
 ): G1Point | undefined {
-  const { elementBytes, lanes } = memory.layout;
+  const { elementBytes } = memory.layout;
+  const lanes = memory.lanesNow;
   const terms = halved(curve, multiples);
   return memory.scoped(() => {
-    const sum = memory.take(3 * elementBytes),
-      part = memory.take(3 * elementBytes);
+    const parts: number[] = [];
     for (let start = 0; start === 0 || start < terms.length; start += POINTS_MAX) {
+      const sums = Array.from({ length: lanes }, () => memory.take(3 * elementBytes));
+      parts.push(...sums);
       memory.scoped(() => {
         const accumulator = memory.take(3 * elementBytes * lanes);
-        accumulate(memory, accumulator, groupsOf(memory, terms.slice(start, start + POINTS_MAX)));
-        memory.call("g1_lane_sum", start === 0 ? sum : part, accumulator);
+        accumulate(memory, { accumulator, lanes }, groupsOf(memory, lanes, terms.slice(start, start + POINTS_MAX)));
+        memory.callOnLanes(lanes, "g1_lane_points", ...sums, accumulator);
       });
-      if (start > 0) memory.call("g1_add_points", sum, sum, part);
     }
+    const [sum = 0, ...others] = parts;
+    for (const other of others) memory.call("g1_add_points", sum, sum, other);
     return toAffine(memory, sum, 1)[0];
   });
 }
@@ -63,7 +66,7 @@ export function eachMultiple(
   curve: CurveParameters,
   multiples: readonly Multiple[],
 ): (G1Point | undefined)[] {
-  return eachSum(memory, halved(curve, multiples));
+  return eachSum(memory, memory.lanesNow, halved(curve, multiples));
 }
 
 /**
@@ -74,7 +77,8 @@ export function eachMultiple(
 export function areMembers(memory: PairingMemory, curve: CurveParameters, points: readonly G1Point[]): boolean[] {
   if (curve.cofactorG1 === 1n) return points.map(() => true);
   const differences = points.map((point): Halved => ({ point, halves: [curve.endomorphismScalar, -1n] }));
-  return eachSum(memory, differences).map((difference) => difference === undefined);
+  // Not on four lanes: zeros of a wrong kernel would be taken for infinity, which makes a member here.
+  return eachSum(memory, memory.layout.lanes, differences).map((difference) => difference === undefined);
 }
 
 function halved(curve: CurveParameters, multiples: readonly Multiple[]): Halved[] {
@@ -85,19 +89,20 @@ function halved(curve: CurveParameters, multiples: readonly Multiple[]): Halved[
 }
 
 /** Returns each sum k1 point + k2 image. */
-function eachSum(memory: PairingMemory, terms: readonly Halved[]): (G1Point | undefined)[] {
-  const { elementBytes, lanes } = memory.layout;
+function eachSum(memory: PairingMemory, lanes: PairingLanes, terms: readonly Halved[]): (G1Point | undefined)[] {
+  const { elementBytes } = memory.layout;
   const results: (G1Point | undefined)[] = [];
   for (let start = 0; start < terms.length; start += POINTS_MAX) {
     const part = terms.slice(start, start + POINTS_MAX);
     results.push(
       ...memory.scoped(() => {
-        const groups = groupsOf(memory, part);
+        const groups = groupsOf(memory, lanes, part);
         const accumulator = memory.take(3 * elementBytes * lanes);
         const products = memory.take(groups.length * lanes * 3 * elementBytes);
         for (const [i, group] of groups.entries()) {
-          accumulate(memory, accumulator, [group]);
-          memory.call(
+          accumulate(memory, { accumulator, lanes }, [group]);
+          memory.callOnLanes(
+            lanes,
             "g1_lane_points",
             ...group.tables.map((_, lane) => products + (i * lanes + lane) * 3 * elementBytes),
             accumulator,
@@ -111,21 +116,24 @@ function eachSum(memory: PairingMemory, terms: readonly Halved[]): (G1Point | un
 }
 
 /** Makes the tables. A lane without a point of its own takes the last one, with the scalar 0. */
-function groupsOf(memory: PairingMemory, terms: readonly Halved[]): Group[] {
-  const { elementBytes, lanes } = memory.layout;
+function groupsOf(memory: PairingMemory, lanes: PairingLanes, terms: readonly Halved[]): Group[] {
+  const { elementBytes } = memory.layout;
   const points = memory.take(terms.length * 2 * elementBytes);
   memory.writeElements(
     points,
     terms.flatMap(({ point }) => [point.x, point.y]),
   );
+  const accumulator = memory.take(3 * elementBytes * lanes);
   const groups: Group[] = [];
   for (let start = 0; start < terms.length; start += lanes) {
     const indices = Array.from({ length: lanes }, (_, lane) => start + lane);
     const tables = indices.map(() => memory.take((MULTIPLES + 1) * 3 * elementBytes));
-    memory.call(
+    memory.callOnLanes(
+      lanes,
       "g1_lane_tables",
       ...tables,
       ...indices.map((i) => points + Math.min(i, terms.length - 1) * 2 * elementBytes),
+      accumulator,
     );
     groups.push({ tables, digits: indices.map((i) => halfDigits(terms[i]?.halves ?? [0n, 0n])) });
   }
@@ -137,11 +145,15 @@ function halfDigits([first, second]: readonly [bigint, bigint]): [Uint8Array, Ui
 }
 
 /** accumulator := in each lane, the sum of that lane's multiples. */
-function accumulate(memory: PairingMemory, accumulator: number, groups: readonly Group[]): void {
+function accumulate(
+  memory: PairingMemory,
+  { accumulator, lanes }: { readonly accumulator: number; readonly lanes: PairingLanes },
+  groups: readonly Group[],
+): void {
   let windows = 0;
   for (const { digits } of groups)
     for (const [first, second] of digits) windows = Math.max(windows, first.length, second.length);
-  const bytes = new Uint8Array(windows * groups.length * 2 * memory.layout.lanes);
+  const bytes = new Uint8Array(windows * groups.length * 2 * lanes);
   let next = 0;
   for (let window = windows - 1; window >= 0; window -= 1) {
     for (const { digits } of groups) {
@@ -151,12 +163,12 @@ function accumulate(memory: PairingMemory, accumulator: number, groups: readonly
     }
   }
   memory.scoped(() => {
-    const tables = memory.take(4 * groups.length * memory.layout.lanes);
+    const tables = memory.take(4 * groups.length * lanes);
     memory.writeTable(
       tables,
       groups.flatMap((group) => group.tables),
     );
-    memory.call("g1_lane_accumulate", accumulator, tables, groups.length, memory.put(bytes), windows);
+    memory.callOnLanes(lanes, "g1_lane_accumulate", accumulator, tables, groups.length, memory.put(bytes), windows);
   });
 }
 

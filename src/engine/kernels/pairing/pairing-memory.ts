@@ -3,6 +3,7 @@
  * knows its layout.
  */
 import { Arena } from "../wasm/arena.js";
+import { isCheckedWide } from "../wide/wide-form.js";
 import { wasmHost } from "../wasm/wasm-host.js";
 import type { PairingModule } from "./pairing-module.js";
 import { COEFFICIENTS } from "./target-field.js";
@@ -10,7 +11,19 @@ import { COEFFICIENTS } from "./target-field.js";
 /** 4 MiB: the lines of two hundred points, or the tables of a thousand. */
 export const PAIRING_PAGES = 64;
 
+/** Lanes on which multiples of points are computed: a point in each. */
+export type PairingLanes = PairingModule["lanes"];
+
 type Exports = Readonly<Record<string, (...args: readonly number[]) => number>>;
+
+/** A module of the same kernels on four lanes, and those of them that are used. */
+interface WidePairing {
+  readonly module: WebAssembly.Module;
+  readonly kernels: readonly string[];
+}
+
+/** The kernel whose choice decides for all that have a parameter for each lane. */
+const LANE_KERNEL = "g1_lane_accumulate";
 
 /** One instance of the pairing module and its workspace. */
 export class PairingMemory {
@@ -19,26 +32,44 @@ export class PairingMemory {
   readonly #words: BigUint64Array;
   readonly #table: Uint32Array;
   readonly #exports: Exports;
+  /** The same, with those on four lanes that are used in their place. */
+  readonly #mixedExports: Exports;
+  /** The module on four lanes, if its kernels that have a parameter for each lane are used. */
+  readonly #laneExports: Exports | undefined;
   readonly #arena: Arena;
   /** For each word of 64 bits of an integer, the bits below it. */
   readonly #shifts: readonly bigint[];
 
-  constructor(layout: PairingModule, module: WebAssembly.Module) {
+  constructor(layout: PairingModule, module: WebAssembly.Module, wide?: WidePairing) {
     this.layout = layout;
     const memory = new wasmHost.Memory({ initial: PAIRING_PAGES, maximum: PAIRING_PAGES, shared: true });
     this.#bytes = new Uint8Array(memory.buffer);
     this.#words = new BigUint64Array(memory.buffer);
     this.#table = new Uint32Array(memory.buffer);
-    this.#exports = new WebAssembly.Instance(module, { env: { memory } }).exports as Exports;
+    const open = (each: WebAssembly.Module): Exports =>
+      new WebAssembly.Instance(each, { env: { memory } }).exports as Exports;
+    this.#exports = open(module);
+    const onFour = wide === undefined ? {} : open(wide.module);
+    const chosen = Object.entries(onFour).filter(([name]) => wide?.kernels.includes(name) === true);
+    this.#mixedExports = { ...this.#exports, ...Object.fromEntries(chosen) };
+    this.#laneExports = wide?.kernels.includes(LANE_KERNEL) === true ? onFour : undefined;
     this.#shifts = Array.from({ length: layout.fqBytes / 8 }, (_, i) => BigInt(64 * i));
     this.#arena = new Arena(layout.reservedBytes, PAIRING_PAGES * 65_536);
   }
 
-  /** Calls a kernel and returns its result, if it has one. */
+  /** Calls a kernel, in the form that this thread takes now, and returns its result, if it has one. */
   call(name: string, ...args: readonly number[]): number {
-    const kernel = this.#exports[name];
-    if (kernel === undefined) throw new TypeError(`there is no kernel ${name}`);
-    return kernel(...args);
+    return kernelOf(isCheckedWide() ? this.#mixedExports : this.#exports, name)(...args);
+  }
+
+  /** The lanes that multiples of points take now. */
+  get lanesNow(): PairingLanes {
+    return this.#laneExports !== undefined && isCheckedWide() ? 4 : this.layout.lanes;
+  }
+
+  /** Calls a kernel that has a parameter for each lane, on as many as `lanesNow` or `layout` has said. */
+  callOnLanes(lanes: PairingLanes, name: string, ...args: readonly number[]): void {
+    kernelOf(lanes === 4 ? (this.#laneExports ?? {}) : this.#exports, name)(...args);
   }
 
   /** Takes workspace from the arena. */
@@ -114,4 +145,10 @@ export class PairingMemory {
       return this.read(plain, count * this.layout.fqBytes);
     });
   }
+}
+
+function kernelOf(exports: Exports, name: string): Exports[string] {
+  const kernel = exports[name];
+  if (kernel === undefined) throw new TypeError(`there is no kernel ${name}`);
+  return kernel;
 }

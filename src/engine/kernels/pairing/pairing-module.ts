@@ -15,16 +15,19 @@ import { defineSinglePoint } from "../point/point-single.js";
 import { QuadraticField } from "../field/quadratic-field.js";
 import type { ScratchBytes } from "../wasm/scratch-bytes.js";
 import { ModuleBuilder } from "../wasm/wasm-builder.js";
-import { defineAffineLines } from "./affine-lines.js";
-import { FmaTower, fmaTowerScratchBytes } from "./fma-tower.js";
+import type { NumberPlaces } from "../wasm/number-pool.js";
+import { defineAffineEnd, defineAffineLines } from "./affine-lines.js";
+import { FmaTower } from "./fma-tower.js";
 import { IntegerTower } from "./integer-tower.js";
 import { defineLaneMultiples } from "./lane-multiples.js";
 import { MILLER_SCRATCH_BLOCKS, defineMillerSteps } from "./miller-steps.js";
+import { OneByOneBlocks } from "./one-by-one-blocks.js";
 import { defineRootPower, rootPowerScratchBytes } from "./root-power.js";
 import { TARGET_SCRATCH_BLOCKS, defineTargetField } from "./target-field.js";
 import type { TowerField } from "./tower-field.js";
 import type { PairingPlan } from "./pairing-plan.js";
 import { defineTransfers } from "./transfers.js";
+import { twinBlocksScratchBytes } from "./twin-blocks.js";
 
 /** Plain data: prepared modules are kept as files. */
 export interface PairingModule {
@@ -51,6 +54,30 @@ export interface PairingModule {
 
 /** The memory starts with scratch of the kernels; address 0 stays unused. */
 const SCRATCH = 64;
+/** Of either form: scratch is the same for both. */
+const LANES_MAX = 4;
+/** Numbers in the code of the module on four lanes: some thirty limbs and powers of two. */
+const NUMBERS_MAX = 64;
+
+/** Where the scratch of the kernels lies: the same for both forms, of which only one runs at a time. */
+interface ScratchPlaces {
+  /** Of the module on four lanes. */
+  readonly numbers: NumberPlaces;
+  readonly tower: number;
+  readonly target: number;
+  readonly miller: number;
+  /** First byte behind all scratch. */
+  readonly end: number;
+}
+
+/** Returns the places for a field, with blocks of so many bytes. */
+export function scratchPlaces(fq: FmaField | IntegerField, blockBytes: number): ScratchPlaces {
+  const numbers = { address: SCRATCH, countMax: NUMBERS_MAX };
+  const tower = SCRATCH + 8 * NUMBERS_MAX;
+  const target = tower + (fq instanceof FmaField ? twinBlocksScratchBytes(fq) : 0);
+  const miller = target + TARGET_SCRATCH_BLOCKS * blockBytes;
+  return { numbers, tower, target, miller, end: miller + MILLER_SCRATCH_BLOCKS * blockBytes };
+}
 
 /** Returns the name of a prepared module. */
 export function pairingModuleName(curve: CurveParameters, kind: KernelKind): string {
@@ -70,22 +97,17 @@ export function buildPairingModule(
   const nonResidue = Number(plan.nonResidue.c0);
   if (options.kind === "fma") {
     const fq = new FmaField(curve.q, module);
-    const inversion = defineInversion(module, fq, curve.fqBytes, "fq");
-    const tower = new FmaTower(fq, { nonResidue, inversion, scratch: SCRATCH });
-    return assemble(module, {
-      plan,
-      fq,
-      tower,
-      inversion,
-      scratch: SCRATCH + fmaTowerScratchBytes(fq),
-      pagesMax: options.pagesMax,
-    });
+    const inversion = defineInversion(module, fq, { name: "fq", bytes: curve.fqBytes, isSplat: true });
+    const places = scratchPlaces(fq, 2 * fq.elementBytes);
+    const tower = new FmaTower(fq, { nonResidue, inversion, scratch: places.tower });
+    return assemble(module, { plan, fq, tower, inversion, places, pagesMax: options.pagesMax });
   }
   const fq = new IntegerField(curve.q);
-  const inversion = defineInversion(module, fq, curve.fqBytes, "fq");
+  const inversion = defineInversion(module, fq, { name: "fq", bytes: curve.fqBytes, isSplat: true });
   const quadraticInversion = defineQuadraticInversion(module, new QuadraticField(fq), inversion, "fq2");
   const tower = new IntegerTower(fq, { nonResidue, inversion: quadraticInversion });
-  return assemble(module, { plan, fq, tower, inversion, scratch: SCRATCH, pagesMax: options.pagesMax });
+  const places = scratchPlaces(fq, tower.blockBytes);
+  return assemble(module, { plan, fq, tower, inversion, places, pagesMax: options.pagesMax });
 }
 
 interface Parts<E, T> {
@@ -93,21 +115,20 @@ interface Parts<E, T> {
   readonly fq: PrimeField<E>;
   readonly tower: TowerField<T>;
   readonly inversion: Inversion;
-  /** First byte that the tower leaves free. */
-  readonly scratch: number;
+  readonly places: ScratchPlaces;
   readonly pagesMax: number;
 }
 
 function assemble<E, T>(
   module: ModuleBuilder,
-  { plan, fq, tower, inversion, scratch, pagesMax }: Parts<E, T>,
+  { plan, fq, tower, inversion, places, pagesMax }: Parts<E, T>,
 ): PairingModule {
   const { curve, nonResidue, twistB, move } = plan;
   const { q: prime } = curve;
-  const millerScratch = scratch + TARGET_SCRATCH_BLOCKS * tower.blockBytes;
   defineConversions(module, fq, curve.fqBytes, "fq");
-  defineTargetField(module, tower, { prime, nonResidue, scratch });
-  defineMillerSteps(module, tower, { prime, nonResidue, twistB, move, scratch: millerScratch });
+  const blocks = new OneByOneBlocks(module, tower);
+  defineTargetField(module, tower, blocks, { prime, nonResidue, scratch: places.target });
+  defineMillerSteps(module, tower, blocks, { prime, nonResidue, twistB, move, scratch: places.miller });
   // Conversions multiply integers beyond the prime, which the outlined products would refuse; sums of points are too
   // long to be inlined.
   const outlined = outlinePrime(fq, module, "fq");
@@ -115,18 +136,19 @@ function assemble<E, T>(
   defineLaneMultiples(module, outlined, { name: "g1", threeB: [3n * curve.b], endomorphism: curve.endomorphismFactor });
   defineRootPower(module, fq, "fq");
   const transfers = defineTransfers(module, fq, inversion);
-  const lines = defineAffineLines(module, tower);
+  const lines = defineAffineLines(module, blocks);
+  defineAffineEnd(module, tower);
   return {
     bytes: module.toBytes(pagesMax),
     lanes: fq.lanes,
     fqBytes: curve.fqBytes,
     elementBytes: fq.elementBytes,
     blockBytes: tower.blockBytes,
-    rootScratchBytes: rootPowerScratchBytes(fq),
+    rootScratchBytes: rootPowerScratchBytes({ elementBytes: fq.elementBytes, lanes: LANES_MAX }),
     affineScratchBytes: fq.elementBytes * fq.lanes + inversion.scratchBytes,
     recordBytes: lines.recordBytes,
     lineScratch: lines.scratch,
     pointScratch: transfers.scratch,
-    reservedBytes: millerScratch + MILLER_SCRATCH_BLOCKS * tower.blockBytes,
+    reservedBytes: places.end,
   };
 }

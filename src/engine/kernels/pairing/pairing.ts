@@ -22,6 +22,7 @@ import type { PairingModule } from "./pairing-module.js";
 import { ModuleCache } from "../wasm/module-cache.js";
 import { scratchBytesFor } from "../wasm/scratch-bytes.js";
 import type { CompiledModule } from "../wasm/module-cache.js";
+import { isCheckedWide, wideFormOf } from "../wide/wide-form.js";
 import { COEFFICIENTS } from "./target-field.js";
 
 /** Terms whose lines are in memory at the same time. */
@@ -40,10 +41,14 @@ const modules = new ModuleCache<PairingModule>();
 export function loadKernelPairing(preferred?: KernelKind, curve: CurveParameters = BN254): KernelPairing {
   const kind: KernelKind = preferred !== "integer" && hasFusedMultiplyAdd() ? "fma" : "integer";
   const plan = pairingPlanOf(curve);
-  const compiled = modules.get(pairingModuleName(curve, kind), () =>
+  return new KernelPairing(compiledPairing(plan, kind), plan, kind);
+}
+
+/** Returns the module of a curve's pairing, compiled once per thread. */
+export function compiledPairing(plan: PairingPlan, kind: KernelKind): CompiledModule<PairingModule> {
+  return modules.get(pairingModuleName(plan.curve, kind), () =>
     buildPairingModule(plan, { kind, pagesMax: PAIRING_PAGES }),
   );
-  return new KernelPairing(compiled, plan, kind);
 }
 
 /** The pairing, small multiples in G1 and roots in Fq, on one memory. */
@@ -52,14 +57,20 @@ export class KernelPairing implements PairingKernels {
   readonly kind: KernelKind;
   readonly #plan: PairingPlan;
   readonly #memory: PairingMemory;
-  /** Lines of points that were found in G2, for the pairing that follows the test. */
+  /** Lines of points that were found in G2, for the pairing that follows the test, as that is computed on two lanes. */
   readonly #lines = new WeakMap<G2Point, Lines>();
+  /** The same on four: what confirms a result on two lanes must not take lines from there. */
+  readonly #wideLines = new WeakMap<G2Point, Lines>();
 
   constructor({ layout, module }: CompiledModule<PairingModule>, plan: PairingPlan, kind: KernelKind) {
     this.curve = plan.curve;
     this.kind = kind;
     this.#plan = plan;
-    this.#memory = new PairingMemory(layout, module);
+    this.#memory = new PairingMemory(
+      layout,
+      module,
+      kind === "fma" ? wideFormOf(plan.curve.name, "pairing") : undefined,
+    );
   }
 
   /** See `PairingKernels`; any number of terms, 256 at a time. */
@@ -88,12 +99,13 @@ export class KernelPairing implements PairingKernels {
 
   /** See `PairingKernels`; from four points on their inversions are shared. */
   areInSubgroupG2(points: readonly G2Point[]): boolean[] {
-    const unknown = points.filter((point) => !this.#lines.has(point));
+    const known = this.#knownLines;
+    const unknown = points.filter((point) => !known.has(point));
     for (const [i, lines] of linesOf(this.#memory, this.#plan, unknown).entries()) {
       const point = unknown[i];
-      if (lines !== undefined && point !== undefined) this.#lines.set(point, lines);
+      if (lines !== undefined && point !== undefined) known.set(point, lines);
     }
-    return points.map((point) => this.#lines.has(point));
+    return points.map((point) => known.has(point));
   }
 
   /** Computes divided lines; throws a RangeError for a point outside the subgroup. */
@@ -163,6 +175,10 @@ export class KernelPairing implements PairingKernels {
     return powers;
   }
 
+  get #knownLines(): WeakMap<G2Point, Lines> {
+    return isCheckedWide() ? this.#wideLines : this.#lines;
+  }
+
   get #targetBytes(): number {
     return COEFFICIENTS * this.#memory.layout.blockBytes;
   }
@@ -176,7 +192,7 @@ export class KernelPairing implements PairingKernels {
   }
 
   #linesOf(point: G2Point): Lines {
-    const lines = this.#lines.get(point);
+    const lines = this.#knownLines.get(point);
     if (lines === undefined) throw new RangeError("a pairing takes points of the subgroup only");
     return lines;
   }

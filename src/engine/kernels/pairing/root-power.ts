@@ -2,6 +2,7 @@
  * Defines x^((q - 3) / 4), from which a square root and its inverse follow: for a square x = s^2 with q = 3 mod 4 it is
  * 1 / s up to sign, and x times it is s. A fixed exponent in windows of 4 bits.
  */
+import { halvesOf } from "../field/field.js";
 import type { PrimeField } from "../field/field.js";
 import type { FunctionHandle, ModuleBuilder } from "../wasm/wasm-builder.js";
 import { i32, memoryCopy } from "../wasm/wasm-ops.js";
@@ -17,9 +18,10 @@ export function rootPowerScratchBytes(field: { readonly elementBytes: number; re
 /** Defines `_root_powers` (elements, count, scratch): raises neighbouring elements at rest in place; reduced. */
 export function defineRootPower<E>(module: ModuleBuilder, field: PrimeField<E>, name: string): void {
   const block = field.elementBytes * field.lanes;
+  const halves = halvesOf(field);
   const square = defineSquares(module, field, name);
   const multiply = module.define(
-    { name: `${name}_mul_block`, params: ["i32", "i32"], exported: false },
+    { name: `${name}_mul_block`, params: ["i32", "i32"], exported: false, halves },
     (f, target, factor) => {
       const product = field.mul(
         f,
@@ -46,26 +48,34 @@ export function defineRootPower<E>(module: ModuleBuilder, field: PrimeField<E>, 
       if (digit !== 0) f.call(multiply, [entry(0), entry(digit)]);
     }
   });
-  module.define({ name: `${name}_root_powers`, params: ["i32", "i32", "i32"] }, (f, elements, count, scratch) => {
-    const last = f.let(i32.sub(count, i32.const(1)));
-    f.for(i32.const(0), count, field.lanes, (i) => {
-      // Past the end, the last element is taken once more.
-      const addresses = Array.from({ length: field.lanes }, (_, lane) => {
-        const index = f.let(i32.add(i, i32.const(lane)));
-        return f.let(
-          i32.add(elements, i32.mul(i32.select(index, last, i32.ltU(index, count)), i32.const(field.elementBytes))),
+  module.define(
+    { name: `${name}_root_powers`, params: ["i32", "i32", "i32"], halves },
+    (f, elements, count, scratch) => {
+      const last = f.let(i32.sub(count, i32.const(1)));
+      f.for(i32.const(0), count, field.lanes, (i) => {
+        // Past the end, the last element is taken once more.
+        const addresses = Array.from({ length: field.lanes }, (_, lane) => {
+          const index = f.let(i32.add(i, i32.const(lane)));
+          return f.let(
+            i32.add(elements, i32.mul(i32.select(index, last, i32.ltU(index, count)), i32.const(field.elementBytes))),
+          );
+        });
+        field.storeBlock(
+          f,
+          f.let(i32.add(scratch, i32.const(block))),
+          0,
+          field.load(f, addresses, 0, field.reducedMax),
         );
+        f.call(power, [scratch]);
+        field.store(f, addresses, 0, field.loadBlock(f, scratch, 0, field.reducedMax));
       });
-      field.storeBlock(f, f.let(i32.add(scratch, i32.const(block))), 0, field.load(f, addresses, 0, field.reducedMax));
-      f.call(power, [scratch]);
-      field.store(f, addresses, 0, field.loadBlock(f, scratch, 0, field.reducedMax));
-    });
-  });
+    },
+  );
 }
 
 function defineSquares<E>(module: ModuleBuilder, field: PrimeField<E>, name: string): FunctionHandle {
   return module.define(
-    { name: `${name}_square_block`, params: ["i32", "i32"], exported: false },
+    { name: `${name}_square_block`, params: ["i32", "i32"], exported: false, halves: halvesOf(field) },
     (f, target, times) => {
       const value = field.variable(f, field.productMax);
       field.assign(f, value, field.loadBlock(f, target, 0, field.productMax));

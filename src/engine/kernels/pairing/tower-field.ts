@@ -13,6 +13,12 @@ export interface StoredProduct {
   readonly isDouble: boolean;
 }
 
+/** A reduced element so many times: one small integer, or one for each half. */
+export interface SmallMultiple<E> {
+  readonly value: E;
+  readonly times: readonly number[];
+}
+
 export interface TowerField<E> {
   /** Bytes of an element at rest. */
   readonly blockBytes: number;
@@ -44,8 +50,12 @@ export interface TowerField<E> {
   mulCoefficients(f: FunctionBuilder, a: E, b: E): E;
   /** Returns c0 - c1 u. */
   conjugate(f: FunctionBuilder, a: E): E;
-  /** Multiplies by the n + u over which Fq12 is built; reduced. */
-  mulByNonResidue(f: FunctionBuilder, a: E): E;
+  /** n of the n + u over which Fq12 is built. */
+  readonly nonResidue: number;
+  /** Returns u a, normalised and as large as a. */
+  timesU(f: FunctionBuilder, a: E): E;
+  /** Adds up small multiples of reduced elements; reduced. */
+  combination(f: FunctionBuilder, terms: readonly SmallMultiple<E>[]): E;
   /** Gives 1 when the element is 0, and else 0. */
   isZero(f: FunctionBuilder, a: E): Address;
   /** Emits target := 1 / source, addresses of blocks that may be the same; 0 gives 0. */

@@ -66,21 +66,25 @@ function defineGatherAndScatter<E>(module: ModuleBuilder, field: PrimeField<E>):
 
 /** Inversion of many blocks over Fq, each element in every lane of its block. */
 function defineOperations<E>(module: ModuleBuilder, field: PrimeField<E>, inversion: Inversion): BlockOperations {
+  const product = module.define(
+    { name: "fq_product", params: ["i32", "i32", "i32"], exported: false },
+    (f, target, a, b) => {
+      const value = field.mul(
+        f,
+        field.loadBlock(f, a, 0, field.productMax),
+        field.loadBlock(f, b, 0, field.productMax),
+      );
+      field.storeBlock(f, target, 0, field.reduce(f, value));
+    },
+  );
   return {
     name: "fq",
     blockBytes: field.elementBytes * field.lanes,
     inversionScratchBytes: inversion.scratchBytes,
-    product: module.define(
-      { name: "fq_product", params: ["i32", "i32", "i32"], exported: false },
-      (f, target, a, b) => {
-        const product = field.mul(
-          f,
-          field.loadBlock(f, a, 0, field.productMax),
-          field.loadBlock(f, b, 0, field.productMax),
-        );
-        field.storeBlock(f, target, 0, field.reduce(f, product));
-      },
-    ),
+    atOnce: 1,
+    products: (f, jobs) => {
+      for (const { target, a, b } of jobs) f.call(product, [target, a, b]);
+    },
     storeOne: (f, target) => field.storeBlock(f, target, 0, field.constant(f, [1n])),
     invert: (f, { target, source, scratch }) => f.call(inversion.handle, [target, source, scratch]),
   };

@@ -6,9 +6,11 @@
  * another: what is said once is done to four numbers instead of two. V8 can make one instruction of 256 bits of such a
  * pair (wide/). A value of the type v128 is then both vectors, but in parameters, results and constants.
  */
+import { NumberPool } from "./number-pool.js";
+import type { NumberPlaces } from "./number-pool.js";
 import { ByteWriter } from "./wasm-bytes.js";
 import type { Half } from "./wasm-bytes.js";
-import { i32, v128 } from "./wasm-ops.js";
+import { f64x2, i32, v128 } from "./wasm-ops.js";
 import type { Expression, Local, Statement, ValueType } from "./wasm-ops.js";
 
 /**
@@ -43,7 +45,7 @@ type NamedTypes = Readonly<Record<string, ValueType>>;
 type NamedLocals<P extends NamedTypes> = { readonly [K in keyof P]: Local<P[K]> };
 
 const TYPE_CODE: Record<ValueType, number> = { i32: 0x7f, i64: 0x7e, f64: 0x7c, v128: 0x7b };
-const SECTION = { custom: 0, type: 1, import: 2, function: 3, global: 6, export: 7, code: 10 } as const;
+const SECTION = { custom: 0, type: 1, import: 2, function: 3, global: 6, export: 7, code: 10, data: 11 } as const;
 const NO_RESULT = 0x40;
 
 /** A variable of a module's instance: each thread has its own, unlike places in a shared memory. */
@@ -62,7 +64,22 @@ interface DefinedFunction {
 /** Collects functions and writes the module. */
 export class ModuleBuilder {
   readonly #functions: DefinedFunction[] = [];
+  readonly #numbers: NumberPool | undefined;
   #vectorGlobals = 0;
+
+  /**
+   * @param numbers where the numbers of functions of two halves are kept in the memory, if they are: V8 makes seven
+   *   instructions of each constant of 256 bits, and one of a load. Instances write them, always the same.
+   */
+  constructor(numbers?: NumberPlaces) {
+    this.#numbers = numbers === undefined ? undefined : new NumberPool(numbers);
+  }
+
+  /** Returns the address of a number among those that are kept in the memory. */
+  addressOfNumber(value: number): Expression<"i32"> {
+    if (this.#numbers === undefined) throw new Error("no numbers are kept in the memory");
+    return i32.const(this.#numbers.addressOf(value));
+  }
 
   /** Adds a vector of each instance, zero at first. */
   vectorGlobal(): Global<"v128"> {
@@ -149,6 +166,7 @@ export class ModuleBuilder {
         w.raw(each.body);
       });
     });
+    if (this.#numbers !== undefined) out.section(SECTION.data, (w) => this.#numbers?.write(w));
     if (label !== undefined) out.section(SECTION.custom, (w) => w.name(label));
     return out.finish();
   }
@@ -171,11 +189,16 @@ export class ModuleBuilder {
     const handle: FunctionHandle = { index: this.#functions.length, name, params, results };
     const entry: DefinedFunction = { handle, exported, body: undefined };
     this.#functions.push(entry);
-    const f = new FunctionBuilder(handle, halves);
+    const f = new FunctionBuilder(handle, { halves, numbers: halves === 2 ? this.#numbers : undefined });
     build(f);
     entry.body = f.finish();
     return handle;
   }
+}
+
+interface FunctionOptions {
+  readonly halves?: 1 | 2;
+  readonly numbers?: NumberPool | undefined;
 }
 
 /** Writes the body of one function, statement by statement. Expressions come from wasm-ops.ts. */
@@ -189,13 +212,15 @@ export class FunctionBuilder {
   readonly #params: readonly ValueType[];
   readonly #hasResults: boolean;
   readonly #prologue = new ByteWriter();
-  readonly #onceLocals = new Map<string, Local<ValueType>>();
+  readonly #onceLocals = new Map<string, Local<"v128">>();
+  readonly #numbers: NumberPool | undefined;
 
-  constructor({ name, params, results }: Omit<FunctionHandle, "index">, halves: 1 | 2 = 1) {
+  constructor({ name, params, results }: Omit<FunctionHandle, "index">, { halves = 1, numbers }: FunctionOptions = {}) {
     // V8 pairs nothing across a call, and Node 26 ends the process where it tries (wide/wide-module.ts).
     if (halves === 2 && [...params, ...results].includes("v128"))
       throw new Error(`${name} has two halves and takes or gives vectors`);
     this.halves = halves;
+    this.#numbers = numbers;
     this.#params = params;
     this.#hasResults = results.length > 0;
   }
@@ -256,14 +281,19 @@ export class FunctionBuilder {
     return target;
   }
 
-  /** Returns a constant that is loaded once, at the start of the function, however often it is asked for by `key`. */
-  once<T extends ValueType>(key: string, constant: Expression<T>): Local<T> {
+  /** Returns a number in both lanes, as a vector that is loaded once, at the start of the function. */
+  number(value: number): Local<"v128"> {
+    const key = Object.is(value, -0) ? "-0" : String(value);
     const known = this.#onceLocals.get(key);
-    if (known !== undefined) return known as Local<T>;
-    const target = this.#plainLocal(constant.type);
-    constant.emit(this.#prologue);
-    this.#prologue.byte(0x21);
-    this.#prologue.unsigned(target.index);
+    if (known !== undefined) return known;
+    const pool = this.#numbers;
+    const target = pool === undefined ? this.#plainLocal("v128") : this.local("v128");
+    const number = pool === undefined ? f64x2.constSplat(value) : v128.load64Splat(i32.const(pool.addressOf(value)));
+    for (const half of pool === undefined ? ([0] as const) : ([0, 1] as const)) {
+      number.emit(this.#prologue);
+      this.#prologue.byte(0x21);
+      this.#prologue.unsigned(target.index + half);
+    }
     this.#onceLocals.set(key, target);
     return target;
   }

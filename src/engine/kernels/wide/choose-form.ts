@@ -63,7 +63,7 @@ export function isTriedHost({ version, arch }: FormHost): boolean {
 }
 
 /**
- * Chooses the form of this process. Takes some 0.6 s on the calling thread where the form is tried; no other
+ * Chooses the form of this process. Takes about a second on the calling thread where the form is tried; no other
  * WebAssembly may run in the process meanwhile (try-form.ts).
  */
 export async function chooseWideForm(options: ChooseOptions): Promise<WideChoice> {
@@ -84,7 +84,7 @@ export async function chooseWideForm(options: ChooseOptions): Promise<WideChoice
 }
 
 /**
- * What the findings of all curves decide: one wrong answer, and nothing of that compiler's is trusted; a slow kernel
+ * What the findings of all modules decide: one wrong answer, and nothing of that compiler's is trusted; a slow kernel
  * stays on two lanes alone.
  */
 export function chosenOf(found: readonly FormFinding[]): WideChoice {
@@ -95,8 +95,8 @@ export function chosenOf(found: readonly FormFinding[]): WideChoice {
   const forms = found.map(({ form }) => form).filter(({ kernels }) => kernels.length > 0);
   if (forms.length === 0) return { ...twoLanes("four lanes are not faster on this CPU"), findings };
   const faster = found.map(
-    ({ form: { curve, kernels }, findings: { length } }) =>
-      `${String(kernels.length)} of ${String(length)} kernels of ${curve}`,
+    ({ form: { curve, kind, kernels }, findings: { length } }) =>
+      `${String(kernels.length)} of ${String(length)} kernels of ${curve}${kind === "pairing" ? "'s pairing" : ""}`,
   );
   const reason = `four lanes answered right and are faster in ${faster.join(", ")}`;
   return { forms: newWideForms(forms), reason, findings };

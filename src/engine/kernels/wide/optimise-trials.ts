@@ -2,16 +2,25 @@
 import type { KernelCall, WideTrial } from "./trial-memory.js";
 
 /** A trial on one form of its kernel. */
-interface TrialCall {
+export interface TrialCall {
   readonly trial: WideTrial;
   readonly call: KernelCall;
+  readonly lanes: 2 | 4;
+}
+
+/** Calls of the same kernels in both forms. */
+export interface BothForms {
+  readonly onFour: KernelCall;
+  readonly onTwo: KernelCall;
 }
 
 interface OptimiseOptions {
   /** Milliseconds, such as `performance.now`. */
   readonly now: () => number;
-  /** Ends after so long without progress. */
+  /** Ends after so long without progress where a kernel that should show it is not fast. */
   readonly settledMs: number;
+  /** Ends after so many rounds without progress where all such are fast. */
+  readonly quietRounds: number;
 }
 
 /**
@@ -28,46 +37,50 @@ const TIMED_CALLS = 30;
 
 /**
  * Calls the kernels in turn, so that V8 compiles one while the others run, until each has become faster, or none has
- * for a while.
+ * for a while. Composed kernels (`WideTrial.isComposed`) stay until all have rested for some rounds: their functions
+ * become fast one by one, and no ratio tells that the last one has. Rounds and not time: V8's own threads compile,
+ * which wait as well on a busy machine.
  */
-export function optimise(calls: readonly TrialCall[], { now, settledMs }: OptimiseOptions): void {
+export function optimise(calls: readonly TrialCall[], { now, settledMs, quietRounds }: OptimiseOptions): void {
   let left = calls.map((each) => {
     each.trial.prepare();
     // The first call compiles for the first tier.
-    each.trial.run(each.call);
+    runTrial(each);
     const slowMs = Math.min(timeOf(each, now), timeOf(each, now));
-    return { ...each, slowMs, bestMs: slowMs, fastCalls: 0 };
+    return { ...each, isComposed: each.trial.isComposed === true, slowMs, bestMs: slowMs, fastCalls: 0 };
   });
-  let progressMs = now();
-  while (left.length > 0 && now() - progressMs < settledMs) {
+  let [progressMs, rounds] = [now(), 0];
+  const hasRested = (): boolean =>
+    left.every(({ isComposed }) => isComposed) ? rounds >= quietRounds : now() - progressMs >= settledMs;
+  for (; left.length > 0 && !hasRested(); rounds += 1) {
     for (const each of left) {
       const ms = timeOf(each, now);
       if (ms * OPTIMISED_RATIO < each.slowMs) each.fastCalls += 1;
       if (ms >= each.bestMs * PROGRESS_RATIO) continue;
       each.bestMs = ms;
-      progressMs = now();
+      [progressMs, rounds] = [now(), 0];
     }
-    left = left.filter(({ fastCalls }) => fastCalls < FAST_CALLS);
+    left = left.filter(({ isComposed, fastCalls }) => isComposed || fastCalls < FAST_CALLS);
   }
 }
 
-/** Returns how many times as fast a kernel is on one form as on another; the fastest of some calls by turns counts. */
-export function speedup(
-  trial: WideTrial,
-  { fast, slow }: { readonly fast: KernelCall; readonly slow: KernelCall },
-  now: () => number,
-): number {
+/** Returns how many times as fast a kernel is on four lanes as on two; the fastest of some calls by turns counts. */
+export function speedup(trial: WideTrial, { onFour, onTwo }: BothForms, now: () => number): number {
   trial.prepare();
-  let [fastMs, slowMs] = [Infinity, Infinity];
+  let [fourMs, twoMs] = [Infinity, Infinity];
   for (let i = 0; i < TIMED_CALLS; i += 1) {
-    slowMs = Math.min(slowMs, timeOf({ trial, call: slow }, now));
-    fastMs = Math.min(fastMs, timeOf({ trial, call: fast }, now));
+    twoMs = Math.min(twoMs, timeOf({ trial, call: onTwo, lanes: 2 }, now));
+    fourMs = Math.min(fourMs, timeOf({ trial, call: onFour, lanes: 4 }, now));
   }
-  return slowMs / fastMs;
+  return twoMs / fourMs;
 }
 
-function timeOf({ trial, call }: TrialCall, now: () => number): number {
+function timeOf(each: TrialCall, now: () => number): number {
   const startedMs = now();
-  trial.run(call);
+  runTrial(each);
   return now() - startedMs;
+}
+
+function runTrial({ trial, call, lanes }: TrialCall): void {
+  trial.run(call, lanes);
 }

@@ -18,12 +18,14 @@ export type RandomBelow = (limit: bigint) => bigint;
 /** One kernel with inputs of its own. */
 export interface WideTrial {
   readonly kernel: string;
+  /** Whether the kernel is made of functions that others have called before: its first calls need not be slow. */
+  readonly isComposed?: boolean;
   /** Writes the inputs. */
   prepare(): void;
-  /** Calls the kernel once; may be called again on what it left. */
-  run(call: KernelCall): void;
-  /** Whether one call after `prepare` gave what the integers give. */
-  isRight(): boolean;
+  /** Calls the kernel once, or a few times, on so many lanes; may be called again on what it left. */
+  run(call: KernelCall, lanes: 2 | 4): void;
+  /** Whether one run after `prepare` gave what the integers, or the kernels on two lanes, give. */
+  isRight(onTwo: KernelCall): boolean;
 }
 
 const PAGES = 48;
@@ -75,15 +77,23 @@ export class TrialField {
   }
 }
 
+interface TrialMemorySize {
+  readonly pages: number;
+  /** Bytes at the start that belong to the kernels. */
+  readonly reservedBytes: number;
+}
+
 /** The memory and what is taken of it. */
 export class TrialMemory {
   readonly memory: WebAssembly.Memory;
-  readonly arena = new Arena(KERNEL_RESERVED_BYTES, PAGES * PAGE_BYTES);
+  readonly arena: Arena;
   readonly words: Uint32Array;
   readonly #doubles: Float64Array;
 
-  constructor() {
-    this.memory = new wasmHost.Memory({ initial: PAGES, maximum: PAGES, shared: true });
+  /** @param size without it, that of the trials of sums and transforms. */
+  constructor({ pages, reservedBytes }: TrialMemorySize = { pages: PAGES, reservedBytes: KERNEL_RESERVED_BYTES }) {
+    this.memory = new wasmHost.Memory({ initial: pages, maximum: pages, shared: true });
+    this.arena = new Arena(reservedBytes, pages * PAGE_BYTES);
     this.words = new Uint32Array(this.memory.buffer);
     this.#doubles = new Float64Array(this.memory.buffer);
   }

@@ -6,16 +6,13 @@
  */
 import { setFlagsFromString } from "node:v8";
 import type { CurveParameters } from "../../curves/curve-parameters.js";
-import { loadKernels, openKernels } from "../kernels.js";
-import { preparedProgram } from "../../prepared/prepared-programs.js";
 import { hasFusedMultiplyAdd } from "../wasm/features.js";
+import { callOf, formCandidates, kernelCandidate } from "./form-candidates.js";
+import type { CandidateModules, FormCandidate } from "./form-candidates.js";
 import { optimise, speedup } from "./optimise-trials.js";
-import { TrialMemory } from "./trial-memory.js";
+import type { BothForms } from "./optimise-trials.js";
 import type { KernelCall, RandomBelow, WideTrial } from "./trial-memory.js";
 import type { WideForm } from "./wide-form.js";
-import { buildWideModule, wideModuleName } from "./wide-module.js";
-import type { WideModule } from "./wide-module.js";
-import { wideTrials } from "./wide-trials.js";
 
 interface FormOptions {
   readonly random: RandomBelow;
@@ -23,15 +20,15 @@ interface FormOptions {
   readonly now: () => number;
   /** Sets a flag of V8, given as on the command line; for the process, unless given. */
   readonly setFlag?: (flag: string) => void;
-  /** The module to try in place of a curve's: for tests, which spoil a kernel. */
-  readonly wideModuleOf?: (curve: CurveParameters) => WideModule;
+  /** The modules to try in place of a curve's: for tests, which spoil a kernel. */
+  readonly modulesOf?: (curve: CurveParameters) => CandidateModules;
 }
 
 interface TryOptions extends FormOptions {
   readonly curves: readonly CurveParameters[];
 }
 
-/** Kernels of a curve by name. */
+/** Kernels of a curve's sums and transforms by name. */
 interface CurveKernelNames {
   readonly curve: CurveParameters;
   readonly kernels: readonly string[];
@@ -46,22 +43,15 @@ export interface KernelFinding {
   readonly speedup: number | undefined;
 }
 
-/** What was found of a curve's kernels. */
+/** What was found of a module's kernels. */
 export interface FormFinding {
   readonly form: WideForm;
   readonly findings: readonly KernelFinding[];
 }
 
-/** The trials of a curve, on a memory of their own. */
-interface CurveTrials {
-  readonly curve: CurveParameters;
-  readonly built: WideModule;
-  readonly memory: WebAssembly.Memory;
-  readonly trials: readonly WideTrial[];
-}
-
-/** The same with the kernels to try. */
-interface WideTrials extends CurveTrials {
+/** A candidate whose kernels V8 has optimised on four lanes. */
+interface Optimised {
+  readonly candidate: FormCandidate;
   readonly module: WebAssembly.Module;
   readonly onFour: KernelCall;
 }
@@ -69,62 +59,78 @@ interface WideTrials extends CurveTrials {
 /** The flag of V8. */
 export const WIDE_FLAG = "experimental-wasm-revectorize";
 /** Wide kernels that V8 has not optimised after so long without progress, as under load, show themselves slow. */
-const WIDE_SETTLED_MS = 1000;
-/** Kernels of two lanes call their products, which become fast one by one: no ratio tells that the last one has. */
-const NARROW_SETTLED_MS = 100;
+const WIDE_LIMITS = { settledMs: 1000, quietRounds: 100 } as const;
+/** As V8 optimises them at its leisure, kernels on two lanes need not show that they are fast. */
+const NARROW_LIMITS = { settledMs: 100, quietRounds: 30 } as const;
 /** Less is not worth leaving the code that has been there for years. */
 const SPEEDUP_MIN = 1.1;
 
 /**
- * Compiles, optimises, checks and times the four-lane kernels of curves; each curve's take some 0.3 s, on the calling
- * thread.
+ * Compiles, optimises, checks and times what curves have on four lanes, on the calling thread. Sums and transforms of a
+ * curve take some 0.4 s, a pairing as long.
  */
 export function tryWideForms(options: TryOptions): FormFinding[] {
-  const { now } = options;
+  const { curves, random, now, modulesOf } = options;
   const wide = openOptimised(
-    options.curves.map((curve) => prepareTrials(curve, options)),
+    curves.flatMap((curve) => formCandidates(curve, random, modulesOf?.(curve))),
     options,
   );
-  const right = new Set(wide.flatMap(({ trials, onFour }) => trials.filter((trial) => isRight(trial, onFour))));
   // Loaded only now: kernels of two lanes must not be optimised while the flag is on.
-  const both = wide.map((each) => ({ ...each, onTwo: openNarrow(each) }));
-  const calls = both.flatMap(({ trials, onTwo }) => trials.map((trial) => ({ trial, call: onTwo })));
-  optimise(calls, { now, settledMs: NARROW_SETTLED_MS });
-  return both.map(({ curve, module, trials, onFour, onTwo }) => {
+  const both = wide.map((each) => ({ ...each, onTwo: each.candidate.openNarrow() }));
+  const right = new Set(
+    both.flatMap(({ candidate, ...calls }) => candidate.trials.filter((trial) => isRight(trial, calls))),
+  );
+  optimise(
+    both.flatMap(({ candidate, onTwo }) =>
+      candidate.trials.map((trial) => ({ trial, call: onTwo, lanes: 2 }) as const),
+    ),
+    { now, ...NARROW_LIMITS },
+  );
+  return both.map(({ candidate: { curve, kind, trials }, module, ...calls }) => {
     const findings = trials.map((trial) => ({
-      curve: curve.name,
+      curve,
       kernel: trial.kernel,
       isRight: right.has(trial),
-      speedup: right.has(trial) ? speedup(trial, { fast: onFour, slow: onTwo }, now) : undefined,
+      speedup: right.has(trial) ? speedup(trial, calls, now) : undefined,
     }));
     const kernels = findings.filter((finding) => (finding.speedup ?? 0) >= SPEEDUP_MIN).map(({ kernel }) => kernel);
-    return { form: { curve: curve.name, module, kernels }, findings };
+    return { form: { curve, kind, module, kernels }, findings };
   });
 }
 
 /**
- * Makes in this process what another process of the same machine and Node has found right and faster: compiles,
- * optimises and checks the kernels, and times nothing. Undefined when one of them is wrong here.
+ * Makes in this process what another process of the same machine and Node has found right and faster of a curve's sums
+ * and transforms: compiles, optimises and checks the kernels, and times nothing. Undefined when one of them is wrong
+ * here.
  */
 export function makeWideForm({ curve, kernels }: CurveKernelNames, options: FormOptions): WideForm | undefined {
   // Asked first, for it lets older versions of Node compile the modules.
   if (!hasFusedMultiplyAdd()) return undefined;
-  const prepared = prepareTrials(curve, options);
-  const trials = prepared.trials.filter(({ kernel }) => kernels.includes(kernel));
-  const [wide] = openOptimised([{ ...prepared, trials }], options);
-  if (wide?.trials.every((trial) => isRight(trial, wide.onFour)) !== true) return undefined;
-  return { curve: curve.name, module: wide.module, kernels };
+  const all = kernelCandidate(curve, options.random, options.modulesOf?.(curve).kernels);
+  const trials = all.trials.filter(({ kernel }) => kernels.includes(kernel));
+  const [wide] = openOptimised([{ ...all, trials }], options);
+  if (wide === undefined) return undefined;
+  const calls = { onFour: wide.onFour, onTwo: all.openNarrow() };
+  if (!trials.every((trial) => isRight(trial, calls))) return undefined;
+  return { curve: all.curve, kind: all.kind, module: wide.module, kernels };
 }
 
 /** Compiles the modules and has V8 pair their kernels' instructions. */
 function openOptimised(
-  prepared: readonly CurveTrials[],
+  candidates: readonly FormCandidate[],
   { setFlag = setFlagsFromString, now }: FormOptions,
-): WideTrials[] {
+): Optimised[] {
   return pairing(setFlag, () => {
-    const opened = prepared.map(openWide);
-    const calls = opened.flatMap(({ trials, onFour }) => trials.map((trial) => ({ trial, call: onFour })));
-    optimise(calls, { now, settledMs: WIDE_SETTLED_MS });
+    const opened = candidates.map((candidate) => {
+      const module = new WebAssembly.Module(candidate.bytes);
+      return { candidate, module, onFour: callOf(module, candidate.memory) };
+    });
+    optimise(
+      opened.flatMap(({ candidate, onFour }) =>
+        candidate.trials.map((trial) => ({ trial, call: onFour, lanes: 4 }) as const),
+      ),
+      { now, ...WIDE_LIMITS },
+    );
     return opened;
   });
 }
@@ -139,47 +145,13 @@ function pairing<T>(setFlag: (flag: string) => void, run: () => T): T {
   }
 }
 
-function prepareTrials(
-  curve: CurveParameters,
-  { wideModuleOf = preparedWideModule, random }: FormOptions,
-): CurveTrials {
-  const built = wideModuleOf(curve);
-  const trialMemory = new TrialMemory();
-  const trials = wideTrials(trialMemory, { curve, module: built }, random);
-  return { curve, built, memory: trialMemory.memory, trials };
-}
-
-function preparedWideModule(curve: CurveParameters): WideModule {
-  return (preparedProgram(wideModuleName(curve)) as WideModule | undefined) ?? buildWideModule(curve);
-}
-
-function openWide(trials: CurveTrials): WideTrials {
-  const module = new WebAssembly.Module(trials.built.bytes);
-  const { exports } = new WebAssembly.Instance(module, { env: { memory: trials.memory } });
-  const kernels = exports as Record<string, KernelCall | undefined>;
-  const onFour: KernelCall = (kernel, ...args) => {
-    const found = kernels[kernel] as ((...args: readonly number[]) => void) | undefined;
-    if (found === undefined) throw new TypeError(`there is no kernel ${kernel}`);
-    found(...args);
-  };
-  return { ...trials, module, onFour };
-}
-
-function openNarrow({ curve, memory }: CurveTrials): KernelCall {
-  loadKernels({ memory, curve });
-  const narrow = openKernels(memory, { curve });
-  return (kernel, ...args) => {
-    narrow.call(kernel, ...args);
-  };
-}
-
-function isRight(trial: WideTrial, call: KernelCall): boolean {
+function isRight(trial: WideTrial, { onFour, onTwo }: BothForms): boolean {
   trial.prepare();
   try {
-    trial.run(call);
+    trial.run(onFour, 4);
   } catch (error) {
     if (error instanceof WebAssembly.RuntimeError) return false;
     throw error;
   }
-  return trial.isRight();
+  return trial.isRight(onTwo);
 }

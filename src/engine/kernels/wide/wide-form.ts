@@ -6,9 +6,13 @@
  * (`KernelOptions.isChecked`), and whoever finds that a result was wrong discards the form for the whole process.
  */
 
-/** What a curve's kernels have in four lanes. Structured clones can go to other threads. */
+/** The module of a curve's sums and transforms, or of its pairing. */
+export type WideKind = "kernels" | "pairing";
+
+/** What a module's kernels have in four lanes. Structured clones can go to other threads. */
 export interface WideForm {
   readonly curve: string;
+  readonly kind: WideKind;
   readonly module: WebAssembly.Module;
   /** Kernels whose four-lane form answered right and was faster. */
   readonly kernels: readonly string[];
@@ -28,13 +32,15 @@ const WORD = { isOn: 0, discards: 1 } as const;
 
 interface ThreadState {
   words: Int32Array | undefined;
-  forms: ReadonlyMap<string, WideForm>;
+  forms: readonly WideForm[];
   /** Depth of the calls that this thread runs on two lanes. */
   narrowCalls: number;
+  /** Depth of the calls of this thread whose results are checked. */
+  checkedCalls: number;
 }
 
 /** Of this thread: V8's flag and its code are the process's as well. */
-const thread: ThreadState = { words: undefined, forms: new Map(), narrowCalls: 0 };
+const thread: ThreadState = { words: undefined, forms: [], narrowCalls: 0, checkedCalls: 0 };
 
 /** Returns forms that are on. */
 export function newWideForms(forms: readonly WideForm[]): WideForms {
@@ -46,12 +52,12 @@ export function newWideForms(forms: readonly WideForm[]): WideForms {
 /** Lets this thread's kernels take the forms, also those that are loaded already. Undefined: none any more. */
 export function useWideForms(given: WideForms | undefined): void {
   thread.words = given === undefined ? undefined : new Int32Array(given.state);
-  thread.forms = new Map(given?.forms.map((form) => [form.curve, form]));
+  thread.forms = given?.forms ?? [];
 }
 
-/** Returns the form of a curve that this thread was given, whether or not it is on. */
-export function wideFormOf(curve: string): WideForm | undefined {
-  return thread.forms.get(curve);
+/** Returns the form of a curve's module that this thread was given, whether or not it is on. */
+export function wideFormOf(curve: string, kind: WideKind): WideForm | undefined {
+  return thread.forms.find((form) => form.curve === curve && form.kind === kind);
 }
 
 /** Whether kernels of this thread may take their four-lane form now. */
@@ -66,6 +72,21 @@ export function onTwoLanes<T>(run: () => T): T {
     return run();
   } finally {
     thread.narrowCalls -= 1;
+  }
+}
+
+/** Whether the pairing may take its four-lane form now, which it does only inside of `whileChecked`. */
+export function isCheckedWide(): boolean {
+  return thread.checkedCalls > 0 && isWideOn();
+}
+
+/** Runs something of this thread whose results are checked, or computed again on two lanes, before they are used. */
+export function whileChecked<T>(run: () => T): T {
+  thread.checkedCalls += 1;
+  try {
+    return run();
+  } finally {
+    thread.checkedCalls -= 1;
   }
 }
 

@@ -44,7 +44,7 @@ export function buildWideModule(curve: CurveParameters, fields: Partial<WideFiel
   const { base = new WideField(curve.q, "interleaved"), scalars = new WideField(curve.r, "pairs") } = fields;
   const module = new ModuleBuilder();
   const [wide, half, narrow] = [base, new HalfBlockField(curve.q), new FmaField(curve.q)];
-  const inversion = defineJointInversion(module, narrow, curve.fqBytes, "fq");
+  const inversion = defineJointInversion(module, narrow, { name: "fq", bytes: curve.fqBytes });
   const g1 = definePointBatch(module, wide, defineFoldedInversion(module, { half, narrow }, inversion, "fq"), "g1");
   const [wide2, half2, narrow2] = [new QuadraticField(wide), new QuadraticField(half), new QuadraticField(narrow)];
   const inversion2 = defineQuadraticInversion(module, narrow2, inversion, "fq2");

@@ -23,9 +23,13 @@ import {
 import type { Fq2 } from "../../../../src/engine/field/prime-field.js";
 import { nonAdjacentForm, pairingPlanOf } from "../../../../src/engine/kernels/pairing/pairing-plan.js";
 import { loadKernelPairing } from "../../../../src/engine/kernels/pairing/pairing.js";
+import type { KernelPairing } from "../../../../src/engine/kernels/pairing/pairing.js";
 import { scalarHalves } from "../../../../src/engine/kernels/pairing/scalar-halves.js";
+import type { KernelKind } from "../../../../src/engine/kernels/kernel-module.js";
+import { useWideForms, whileChecked } from "../../../../src/engine/kernels/wide/wide-form.js";
 import { KERNEL_KINDS, bigBelow, modulo } from "../../../support/kernels.js";
 import { seededRandom } from "../../../support/seeded.js";
+import { soundForms } from "../../../support/wide.js";
 
 const random = seededRandom();
 
@@ -39,276 +43,294 @@ const CURVES = [
   { curve: BN254, noble: bn254, twistCofactor: 2n * BN254.q - BN254.r },
   { curve: BLS12_381, noble: bls12_381, twistCofactor: BLS12_381_TWIST_COFACTOR },
 ] as const;
-const CASES = CURVES.flatMap((each) => KERNEL_KINDS.map((kind) => ({ ...each, kind })));
+/** Four lanes run on any engine; what pairing them adds is speed alone. */
+const FORMS = KERNEL_KINDS.flatMap((kind) =>
+  (kind === "fma" ? (["two", "four"] as const) : (["two"] as const)).map((lanes) => ({ kind, lanes })),
+);
+const CASES = CURVES.flatMap((each) => FORMS.map((form) => ({ ...each, ...form })));
 
 type NobleG1 = InstanceType<typeof bn254.G1.Point>;
 type NobleG2 = InstanceType<typeof bn254.G2.Point>;
 
-describe.each(CASES)("the pairing of $curve.name on $kind kernels, seed " + String(random.seed), (each) => {
-  const { curve, noble, kind, twistCofactor } = each;
-  const { q, r } = curve;
-  const G1 = noble.G1.Point,
-    G2 = noble.G2.Point;
-  const scalar = (): bigint => 1n + bigBelow(random, r - 1n);
-  const g1 = (log: bigint): G1Point => affineG1(G1.BASE.multiply(modulo(log, r)));
-  const g2 = (log: bigint): G2Point => pointOf(G2.BASE.multiply(modulo(log, r)));
-  const pointOnTwist = (): G2Point => randomOnTwist(curve);
-  const timesAnything = (point: NobleG2, factor: bigint): NobleG2 => times(G2.ZERO, point, factor);
-  const EDGES = edgesOf(curve);
-  const pairing = loadKernelPairing(kind, curve);
-  /** A point of the twist of prime order, whatever the structure of the group. */
-  const ofOrder = (prime: bigint): NobleG2 => {
-    let rest = twistCofactor * r;
-    while (rest % prime === 0n) rest /= prime;
-    for (;;) {
-      let point = timesAnything(G2.fromAffine(pointOnTwist()), rest);
-      if (point.is0()) continue;
-      for (let next = timesAnything(point, prime); !next.is0(); next = timesAnything(next, prime)) point = next;
-      return point;
-    }
-  };
-  const pair = (a: G1Point, b: G2Point): Uint8Array => pairing.pairingProduct([{ g1: a, g2: b }]).bytes;
-  let reference: CurveKernels;
-  beforeAll(async () => {
-    reference = await loadReferenceKernels(curve);
-  });
-
-  it("runs on the kind that was asked for", () => {
-    expect(pairing.kind).toBe(kind);
-  });
-
-  it("is noble's pairing", () => {
-    for (const [a, b] of [
-      [1n, 1n],
-      [r - 1n, 1n],
-      [2n, r - 1n],
-      [scalar(), scalar()],
-      [scalar(), scalar()],
-    ] as const) {
-      const theirs = noble.pairing(G1.BASE.multiply(a), G2.BASE.multiply(b));
-      expect(inPowersOfW(curve, pair(g1(a), g2(b))), `${String(a)} ${String(b)}`).toEqual(flat(theirs));
-    }
-  });
-
-  it("is ffjavascript's pairing", () => {
-    const terms = [
-      { g1: g1(scalar()), g2: g2(scalar()) },
-      { g1: g1(scalar()), g2: g2(scalar()) },
-    ];
-    // Twelve coordinates in the order of the towers Fq6[w], Fq2[v].
-    const [c00, c01, c02, c10, c11, c12] = pairsOf(reference.pairingCoordinates(reference.pairingProduct(terms)));
-    expect(inPowersOfW(curve, pairing.pairingProduct(terms).bytes)).toEqual([c00, c10, c01, c11, c02, c12].flat());
-  });
-
-  it("is bilinear, with lines computed and prepared, and not degenerate", () => {
-    for (let i = 0; i < 4; i += 1) {
-      const [a, b] = [scalar(), scalar()];
-      const product = pair(g1(a), g2(b));
-      const values = [
-        pair(g1(b), g2(a)),
-        pair(g1(a * b), g2(1n)),
-        pairing.pairingProduct([{ g1: g1(b), g2: pairing.prepareG2(g2(a)) }]).bytes,
-        pairing.pairingProduct([
-          { g1: g1(a * b - 1n), g2: g2(1n) },
-          { g1: g1(1n), g2: pairing.prepareG2(g2(1n)) },
-        ]).bytes,
-        pair(negateG1(g1(a), curve), { ...g2(b), y: negateFq2(g2(b).y, q) }),
-      ];
-      for (const value of values) expect(value).toEqual(product);
-      expect(pair(g1(a + 1n), g2(b))).not.toEqual(product);
-      expect(pair(negateG1(g1(a), curve), g2(b))).not.toEqual(product);
-    }
-  });
-
-  it("gives one for pairings that cancel, over more terms than fit in one loop", () => {
-    const [a, b] = [g1(scalar()), g2(scalar())];
-    const prepared = pairing.prepareG2(b);
-    const terms = Array.from({ length: 51 }, (_, i) => [
-      { g1: a, g2: i % 2 === 0 ? b : prepared },
-      { g1: negateG1(a, curve), g2: i % 3 === 0 ? b : prepared },
-    ]).flat();
-    expect(inPowersOfW(curve, pairing.pairingProduct(terms).bytes)).toEqual([
-      1n,
-      ...Array.from({ length: 11 }, () => 0n),
-    ]);
-    expect(pairing.pairingProduct([...terms, { g1: a, g2: b }]).bytes).toEqual(pair(a, b));
-  });
-
-  it("sums multiples like noble, at the edges of the scalars and where points repeat, cancel or are missing", () => {
-    for (const value of EDGES) {
-      const log = scalar();
-      expect(pairing.combineG1([{ point: g1(log), scalar: value }]), String(value)).toEqual(g1(log * value));
-    }
-    const logs = [1n, 1n, r - 1n, 5n, 5n, ...Array.from({ length: 20 }, scalar)];
-    const terms = logs.map((log, i) => ({ log, scalar: i < EDGES.length ? EDGES[i]! : scalar() }));
-    expect(
-      pairing.combineG1([
-        ...terms.map((term) => ({ point: g1(term.log), scalar: term.scalar })),
-        { point: undefined, scalar: 3n },
-      ]),
-    ).toEqual(g1(terms.reduce((sum, term) => sum + term.log * term.scalar, 0n)));
-    const point = g1(scalar()),
-      times = scalar();
-    expect(
-      pairing.combineG1([
-        { point, scalar: times },
-        { point: negateG1(point, curve), scalar: times },
-      ]),
-    ).toBeUndefined();
-    expect(pairing.combineG1([{ point, scalar: 0n }])).toBeUndefined();
-    expect(pairing.combineG1([])).toBeUndefined();
-  });
-
-  it("sums more multiples than fit in one pass", () => {
-    const some = Array.from({ length: 8 }, () => ({ log: scalar(), point: undefined as G1Point | undefined }));
-    for (const each of some) each.point = g1(each.log);
-    const terms = Array.from({ length: 300 }, (_, i) => ({ ...some[i % some.length]!, scalar: BigInt(i) }));
-    expect(pairing.combineG1(terms)).toEqual(g1(terms.reduce((sum, term) => sum + term.log * term.scalar, 0n)));
-  });
-
-  it("multiplies each of many points like noble, also where they repeat, cancel or end at infinity", () => {
-    const logs = [1n, 1n, r - 1n, 5n, 5n, ...Array.from({ length: 16 }, scalar)];
-    for (const count of [0, 1, 2, 3, logs.length]) {
-      const terms = logs.slice(0, count).map((log, i) => ({ log, scalar: i === 2 ? 0n : (EDGES[i] ?? scalar()) }));
-      expect(
-        pairing.multiplyG1(terms.map((term) => ({ point: g1(term.log), scalar: term.scalar }))),
-        String(count),
-      ).toEqual(terms.map((term) => (term.scalar === 0n ? undefined : g1(term.log * term.scalar))));
-    }
-    const point = g1(7n);
-    const many = Array.from({ length: 259 }, (_, i) => ({ point, scalar: BigInt(i) }));
-    expect(pairing.multiplyG1(many)).toEqual(
-      many.map(({ scalar: times }) => pairing.combineG1([{ point, scalar: times }])),
-    );
-  });
-
-  it("pairs many points at once as it pairs each, equal and opposite ones among them", () => {
-    const base = scalar();
-    const logs = [base, base, r - base, 1n, r - 1n, ...Array.from({ length: 3 }, scalar)];
-    const same = g2(base);
-    const terms = logs.map((log, i) => ({ log: BigInt(i + 1), g1: g1(BigInt(i + 1)), g2: i < 2 ? same : g2(log) }));
-    const together = pairing.pairingProduct(terms).bytes;
-    expect(together).toEqual(pair(g1(terms.reduce((sum, { log }, i) => sum + log * (logs[i] ?? 0n), 0n)), g2(1n)));
-    // One by one, the lines come from the projective steps.
-    expect(together).toEqual(
-      pairing.pairingProduct(
-        logs.map((log, i) => {
-          const point = g2(log);
-          expect(pairing.isInSubgroupG2(point)).toBe(true);
-          return { g1: g1(BigInt(i + 1)), g2: point };
-        }),
-      ).bytes,
-    );
-    const prepared = g2(base);
-    expect(pairing.areInSubgroupG2([prepared, g2(base), g2(r - base), g2(2n)])).toEqual([true, true, true, true]);
-    expect(pair(g1(3n), g2(base))).toEqual(
-      pairing.pairingProduct([{ g1: g1(3n), g2: pairing.prepareG2(prepared) }]).bytes,
-    );
-  });
-
-  it("tells members from others among many points, whatever zeros the others meet", () => {
-    const [small = 1n] = primeFactorsBelow(twistCofactor, 100_000n);
-    const torsion = ofOrder(small);
-    const member = g2(scalar()),
-      outside = pointOnTwist();
-    // y = 0 is no point of the twist, and its first doubling divides by zero.
-    const flat: G2Point = { x: { c0: 5n, c1: 7n }, y: { c0: 0n, c1: 0n } };
-    const points = [
-      member,
-      outside,
-      pointOf(torsion),
-      g2(1n),
-      flat,
-      { ...member },
-      member,
-      pointOf(torsion.add(G2.BASE)),
-      g2(r - 1n),
-      { ...outside },
-    ];
-    expect(pairing.areInSubgroupG2(points)).toEqual([true, false, false, true, false, true, true, false, true, false]);
-    expect(pairing.areInSubgroupG2([])).toEqual([]);
-    const many = Array.from({ length: 70 }, (_, i) => (i % 9 === 4 ? pointOnTwist() : g2(BigInt(i + 1))));
-    expect(pairing.areInSubgroupG2(many)).toEqual(many.map((_, i) => i % 9 !== 4));
-  });
-
-  it("finds the same subgroup as noble and the reference backend", () => {
-    for (const log of [1n, r - 1n, scalar(), scalar()]) expect(pairing.isInSubgroupG2(g2(log))).toBe(true);
-    for (let i = 0; i < 12; i += 1) {
-      const point = pointOnTwist();
-      expect(G2.fromAffine(point).isTorsionFree()).toBe(false);
-      expect(reference.isInSubgroupG2(point)).toBe(false);
-      expect(pairing.isInSubgroupG2(point)).toBe(false);
-    }
-  });
-
-  it("refuses points of every small order, alone and added to points of the subgroup", () => {
-    for (const order of primeFactorsBelow(twistCofactor, 100_000n)) {
-      for (let found = 0; found < 2; found += 1) {
-        const small = ofOrder(order);
-        expect(pairing.isInSubgroupG2(pointOf(small)), String(order)).toBe(false);
-        expect(pairing.isInSubgroupG2(pointOf(small.add(G2.BASE.multiply(scalar())))), String(order)).toBe(false);
-      }
-    }
-    // The whole cofactor's part, and what lies on the twist without a part of either.
-    const large = timesAnything(G2.fromAffine(pointOnTwist()), r);
-    expect(pairing.isInSubgroupG2(pointOf(large))).toBe(false);
-  });
-
-  it("tells the points of G1 from those of every small order, alone and added to points of G1", () => {
-    const onCurve = Array.from({ length: 4 }, () => randomOnCurve(curve));
-    const small = primeFactorsBelow(curve.cofactorG1, 100_000n).flatMap((prime) => {
-      let rest = curve.cofactorG1 * r;
+describe.each(CASES)(
+  "the pairing of $curve.name on $kind kernels, $lanes lanes, seed " + String(random.seed),
+  (each) => {
+    const { curve, noble, kind, lanes, twistCofactor } = each;
+    const { q, r } = curve;
+    const G1 = noble.G1.Point,
+      G2 = noble.G2.Point;
+    const scalar = (): bigint => 1n + bigBelow(random, r - 1n);
+    const g1 = (log: bigint): G1Point => affineG1(G1.BASE.multiply(modulo(log, r)));
+    const g2 = (log: bigint): G2Point => pointOf(G2.BASE.multiply(modulo(log, r)));
+    const pointOnTwist = (): G2Point => randomOnTwist(curve);
+    const timesAnything = (point: NobleG2, factor: bigint): NobleG2 => times(G2.ZERO, point, factor);
+    const EDGES = edgesOf(curve);
+    const pairing = lanes === "four" ? onFourLanes(kind, curve) : loadKernelPairing(kind, curve);
+    /** A point of the twist of prime order, whatever the structure of the group. */
+    const ofOrder = (prime: bigint): NobleG2 => {
+      let rest = twistCofactor * r;
       while (rest % prime === 0n) rest /= prime;
       for (;;) {
-        let point = times(G1.ZERO, G1.fromAffine(randomOnCurve(curve)), rest);
+        let point = timesAnything(G2.fromAffine(pointOnTwist()), rest);
         if (point.is0()) continue;
-        for (let next = times(G1.ZERO, point, prime); !next.is0(); next = times(G1.ZERO, next, prime)) point = next;
-        return [affineG1(point), affineG1(point.add(G1.BASE.multiply(scalar())))];
+        for (let next = timesAnything(point, prime); !next.is0(); next = timesAnything(next, prime)) point = next;
+        return point;
+      }
+    };
+    const pair = (a: G1Point, b: G2Point): Uint8Array => pairing.pairingProduct([{ g1: a, g2: b }]).bytes;
+    let reference: CurveKernels;
+    beforeAll(async () => {
+      reference = await loadReferenceKernels(curve);
+    });
+
+    it("runs on the kind that was asked for", () => {
+      expect(pairing.kind).toBe(kind);
+    });
+
+    it("is noble's pairing", () => {
+      for (const [a, b] of [
+        [1n, 1n],
+        [r - 1n, 1n],
+        [2n, r - 1n],
+        [scalar(), scalar()],
+        [scalar(), scalar()],
+      ] as const) {
+        const theirs = noble.pairing(G1.BASE.multiply(a), G2.BASE.multiply(b));
+        expect(inPowersOfW(curve, pair(g1(a), g2(b))), `${String(a)} ${String(b)}`).toEqual(flat(theirs));
       }
     });
-    const isWhole = curve.cofactorG1 === 1n;
-    expect(small.length).toBe(isWhole ? 0 : 6);
-    const points = [g1(1n), ...onCurve, ...small, g1(r - 1n), g1(scalar())];
-    const expected = points.map((_, i) => isWhole || i === 0 || i >= points.length - 2);
-    expect(pairing.areInSubgroupG1(points)).toEqual(expected);
-    expect(reference.areInSubgroupG1(points)).toEqual(expected);
-    expect(points.map((point) => pairing.areInSubgroupG1([point])[0])).toEqual(expected);
-    const many = Array.from({ length: 259 }, (_, i) => points[i % points.length]!);
-    expect(pairing.areInSubgroupG1(many)).toEqual(many.map((_, i) => expected[i % points.length]));
-    expect(pairing.areInSubgroupG1([])).toEqual([]);
-  });
 
-  it("pairs and prepares no point outside the subgroup", () => {
-    const point = pointOnTwist();
-    expect(() => pairing.prepareG2(point)).toThrow(RangeError);
-    expect(() => pairing.pairingProduct([{ g1: curve.generatorG1, g2: point }])).toThrow(RangeError);
-    expect(() => pairing.pairingProduct([])).toThrow(RangeError);
-    // What was refused leaves the kernels usable.
-    expect(pair(g1(3n), g2(5n))).toEqual(pair(g1(5n), g2(3n)));
-  });
+    it("is ffjavascript's pairing", () => {
+      const terms = [
+        { g1: g1(scalar()), g2: g2(scalar()) },
+        { g1: g1(scalar()), g2: g2(scalar()) },
+      ];
+      // Twelve coordinates in the order of the towers Fq6[w], Fq2[v].
+      const [c00, c01, c02, c10, c11, c12] = pairsOf(reference.pairingCoordinates(reference.pairingProduct(terms)));
+      expect(inPowersOfW(curve, pairing.pairingProduct(terms).bytes)).toEqual([c00, c10, c01, c11, c02, c12].flat());
+    });
 
-  it("computes the power of a square root like whole numbers", () => {
-    for (const value of [
-      0n,
-      1n,
-      2n,
-      4n,
-      q - 1n,
-      q - 2n,
-      q / 2n,
-      ...Array.from({ length: 20 }, () => bigBelow(random, q)),
-    ]) {
-      expect(pairing.squareRootPower(value), String(value)).toBe(power(value, (q - 3n) / 4n, q));
-    }
-    for (const count of [0, 1, 2, 7, 1025]) {
-      const values = Array.from({ length: count }, (_, i) => (i < 2 ? BigInt(i) : bigBelow(random, q)));
-      const powers = pairing.squareRootPowers(values);
-      expect(powers.length).toBe(count);
-      for (const i of [0, 1, 2, 6, 1023, 1024].filter((index) => index < count))
-        expect(powers[i], String(i)).toBe(power(values[i]!, (q - 3n) / 4n, q));
-    }
-  });
-});
+    it("is bilinear, with lines computed and prepared, and not degenerate", () => {
+      for (let i = 0; i < 4; i += 1) {
+        const [a, b] = [scalar(), scalar()];
+        const product = pair(g1(a), g2(b));
+        const values = [
+          pair(g1(b), g2(a)),
+          pair(g1(a * b), g2(1n)),
+          pairing.pairingProduct([{ g1: g1(b), g2: pairing.prepareG2(g2(a)) }]).bytes,
+          pairing.pairingProduct([
+            { g1: g1(a * b - 1n), g2: g2(1n) },
+            { g1: g1(1n), g2: pairing.prepareG2(g2(1n)) },
+          ]).bytes,
+          pair(negateG1(g1(a), curve), { ...g2(b), y: negateFq2(g2(b).y, q) }),
+        ];
+        for (const value of values) expect(value).toEqual(product);
+        expect(pair(g1(a + 1n), g2(b))).not.toEqual(product);
+        expect(pair(negateG1(g1(a), curve), g2(b))).not.toEqual(product);
+      }
+    });
+
+    it("gives one for pairings that cancel, over more terms than fit in one loop", () => {
+      const [a, b] = [g1(scalar()), g2(scalar())];
+      const prepared = pairing.prepareG2(b);
+      const terms = Array.from({ length: 51 }, (_, i) => [
+        { g1: a, g2: i % 2 === 0 ? b : prepared },
+        { g1: negateG1(a, curve), g2: i % 3 === 0 ? b : prepared },
+      ]).flat();
+      expect(inPowersOfW(curve, pairing.pairingProduct(terms).bytes)).toEqual([
+        1n,
+        ...Array.from({ length: 11 }, () => 0n),
+      ]);
+      expect(pairing.pairingProduct([...terms, { g1: a, g2: b }]).bytes).toEqual(pair(a, b));
+    });
+
+    it("sums multiples like noble, at the edges of the scalars and where points repeat, cancel or are missing", () => {
+      for (const value of EDGES) {
+        const log = scalar();
+        expect(pairing.combineG1([{ point: g1(log), scalar: value }]), String(value)).toEqual(g1(log * value));
+      }
+      const logs = [1n, 1n, r - 1n, 5n, 5n, ...Array.from({ length: 20 }, scalar)];
+      const terms = logs.map((log, i) => ({ log, scalar: i < EDGES.length ? EDGES[i]! : scalar() }));
+      expect(
+        pairing.combineG1([
+          ...terms.map((term) => ({ point: g1(term.log), scalar: term.scalar })),
+          { point: undefined, scalar: 3n },
+        ]),
+      ).toEqual(g1(terms.reduce((sum, term) => sum + term.log * term.scalar, 0n)));
+      const point = g1(scalar()),
+        times = scalar();
+      expect(
+        pairing.combineG1([
+          { point, scalar: times },
+          { point: negateG1(point, curve), scalar: times },
+        ]),
+      ).toBeUndefined();
+      expect(pairing.combineG1([{ point, scalar: 0n }])).toBeUndefined();
+      expect(pairing.combineG1([])).toBeUndefined();
+    });
+
+    it("sums more multiples than fit in one pass", () => {
+      const some = Array.from({ length: 8 }, () => ({ log: scalar(), point: undefined as G1Point | undefined }));
+      for (const each of some) each.point = g1(each.log);
+      const terms = Array.from({ length: 300 }, (_, i) => ({ ...some[i % some.length]!, scalar: BigInt(i) }));
+      expect(pairing.combineG1(terms)).toEqual(g1(terms.reduce((sum, term) => sum + term.log * term.scalar, 0n)));
+    });
+
+    it("multiplies each of many points like noble, also where they repeat, cancel or end at infinity", () => {
+      const logs = [1n, 1n, r - 1n, 5n, 5n, ...Array.from({ length: 16 }, scalar)];
+      for (const count of [0, 1, 2, 3, logs.length]) {
+        const terms = logs.slice(0, count).map((log, i) => ({ log, scalar: i === 2 ? 0n : (EDGES[i] ?? scalar()) }));
+        expect(
+          pairing.multiplyG1(terms.map((term) => ({ point: g1(term.log), scalar: term.scalar }))),
+          String(count),
+        ).toEqual(terms.map((term) => (term.scalar === 0n ? undefined : g1(term.log * term.scalar))));
+      }
+      const point = g1(7n);
+      const many = Array.from({ length: 259 }, (_, i) => ({ point, scalar: BigInt(i) }));
+      expect(pairing.multiplyG1(many)).toEqual(
+        many.map(({ scalar: times }) => pairing.combineG1([{ point, scalar: times }])),
+      );
+    });
+
+    it("pairs many points at once as it pairs each, equal and opposite ones among them", () => {
+      const base = scalar();
+      const logs = [base, base, r - base, 1n, r - 1n, ...Array.from({ length: 3 }, scalar)];
+      const same = g2(base);
+      const terms = logs.map((log, i) => ({ log: BigInt(i + 1), g1: g1(BigInt(i + 1)), g2: i < 2 ? same : g2(log) }));
+      const together = pairing.pairingProduct(terms).bytes;
+      expect(together).toEqual(pair(g1(terms.reduce((sum, { log }, i) => sum + log * (logs[i] ?? 0n), 0n)), g2(1n)));
+      // One by one, the lines come from the projective steps.
+      expect(together).toEqual(
+        pairing.pairingProduct(
+          logs.map((log, i) => {
+            const point = g2(log);
+            expect(pairing.isInSubgroupG2(point)).toBe(true);
+            return { g1: g1(BigInt(i + 1)), g2: point };
+          }),
+        ).bytes,
+      );
+      const prepared = g2(base);
+      expect(pairing.areInSubgroupG2([prepared, g2(base), g2(r - base), g2(2n)])).toEqual([true, true, true, true]);
+      expect(pair(g1(3n), g2(base))).toEqual(
+        pairing.pairingProduct([{ g1: g1(3n), g2: pairing.prepareG2(prepared) }]).bytes,
+      );
+    });
+
+    it("tells members from others among many points, whatever zeros the others meet", () => {
+      const [small = 1n] = primeFactorsBelow(twistCofactor, 100_000n);
+      const torsion = ofOrder(small);
+      const member = g2(scalar()),
+        outside = pointOnTwist();
+      // y = 0 is no point of the twist, and its first doubling divides by zero.
+      const flat: G2Point = { x: { c0: 5n, c1: 7n }, y: { c0: 0n, c1: 0n } };
+      const points = [
+        member,
+        outside,
+        pointOf(torsion),
+        g2(1n),
+        flat,
+        { ...member },
+        member,
+        pointOf(torsion.add(G2.BASE)),
+        g2(r - 1n),
+        { ...outside },
+      ];
+      expect(pairing.areInSubgroupG2(points)).toEqual([
+        true,
+        false,
+        false,
+        true,
+        false,
+        true,
+        true,
+        false,
+        true,
+        false,
+      ]);
+      expect(pairing.areInSubgroupG2([])).toEqual([]);
+      const many = Array.from({ length: 70 }, (_, i) => (i % 9 === 4 ? pointOnTwist() : g2(BigInt(i + 1))));
+      expect(pairing.areInSubgroupG2(many)).toEqual(many.map((_, i) => i % 9 !== 4));
+    });
+
+    it("finds the same subgroup as noble and the reference backend", () => {
+      for (const log of [1n, r - 1n, scalar(), scalar()]) expect(pairing.isInSubgroupG2(g2(log))).toBe(true);
+      for (let i = 0; i < 12; i += 1) {
+        const point = pointOnTwist();
+        expect(G2.fromAffine(point).isTorsionFree()).toBe(false);
+        expect(reference.isInSubgroupG2(point)).toBe(false);
+        expect(pairing.isInSubgroupG2(point)).toBe(false);
+      }
+    });
+
+    it("refuses points of every small order, alone and added to points of the subgroup", () => {
+      for (const order of primeFactorsBelow(twistCofactor, 100_000n)) {
+        for (let found = 0; found < 2; found += 1) {
+          const small = ofOrder(order);
+          expect(pairing.isInSubgroupG2(pointOf(small)), String(order)).toBe(false);
+          expect(pairing.isInSubgroupG2(pointOf(small.add(G2.BASE.multiply(scalar())))), String(order)).toBe(false);
+        }
+      }
+      // The whole cofactor's part, and what lies on the twist without a part of either.
+      const large = timesAnything(G2.fromAffine(pointOnTwist()), r);
+      expect(pairing.isInSubgroupG2(pointOf(large))).toBe(false);
+    });
+
+    it("tells the points of G1 from those of every small order, alone and added to points of G1", () => {
+      const onCurve = Array.from({ length: 4 }, () => randomOnCurve(curve));
+      const small = primeFactorsBelow(curve.cofactorG1, 100_000n).flatMap((prime) => {
+        let rest = curve.cofactorG1 * r;
+        while (rest % prime === 0n) rest /= prime;
+        for (;;) {
+          let point = times(G1.ZERO, G1.fromAffine(randomOnCurve(curve)), rest);
+          if (point.is0()) continue;
+          for (let next = times(G1.ZERO, point, prime); !next.is0(); next = times(G1.ZERO, next, prime)) point = next;
+          return [affineG1(point), affineG1(point.add(G1.BASE.multiply(scalar())))];
+        }
+      });
+      const isWhole = curve.cofactorG1 === 1n;
+      expect(small.length).toBe(isWhole ? 0 : 6);
+      const points = [g1(1n), ...onCurve, ...small, g1(r - 1n), g1(scalar())];
+      const expected = points.map((_, i) => isWhole || i === 0 || i >= points.length - 2);
+      expect(pairing.areInSubgroupG1(points)).toEqual(expected);
+      expect(reference.areInSubgroupG1(points)).toEqual(expected);
+      expect(points.map((point) => pairing.areInSubgroupG1([point])[0])).toEqual(expected);
+      const many = Array.from({ length: 259 }, (_, i) => points[i % points.length]!);
+      expect(pairing.areInSubgroupG1(many)).toEqual(many.map((_, i) => expected[i % points.length]));
+      expect(pairing.areInSubgroupG1([])).toEqual([]);
+    });
+
+    it("pairs and prepares no point outside the subgroup", () => {
+      const point = pointOnTwist();
+      expect(() => pairing.prepareG2(point)).toThrow(RangeError);
+      expect(() => pairing.pairingProduct([{ g1: curve.generatorG1, g2: point }])).toThrow(RangeError);
+      expect(() => pairing.pairingProduct([])).toThrow(RangeError);
+      // What was refused leaves the kernels usable.
+      expect(pair(g1(3n), g2(5n))).toEqual(pair(g1(5n), g2(3n)));
+    });
+
+    it("computes the power of a square root like whole numbers", () => {
+      for (const value of [
+        0n,
+        1n,
+        2n,
+        4n,
+        q - 1n,
+        q - 2n,
+        q / 2n,
+        ...Array.from({ length: 20 }, () => bigBelow(random, q)),
+      ]) {
+        expect(pairing.squareRootPower(value), String(value)).toBe(power(value, (q - 3n) / 4n, q));
+      }
+      for (const count of [0, 1, 2, 7, 1025]) {
+        const values = Array.from({ length: count }, (_, i) => (i < 2 ? BigInt(i) : bigBelow(random, q)));
+        const powers = pairing.squareRootPowers(values);
+        expect(powers.length).toBe(count);
+        for (const i of [0, 1, 2, 6, 1023, 1024].filter((index) => index < count))
+          expect(powers[i], String(i)).toBe(power(values[i]!, (q - 3n) / 4n, q));
+      }
+    });
+  },
+);
 
 describe.each(CURVES)("the parts of a scalar of $curve.name", ({ curve, noble }) => {
   const { r, seed } = curve;
@@ -420,6 +442,19 @@ describe.each(CURVES)("the plan of the pairing of $curve.name", ({ curve, twistC
     expect(multiplyFq2(sixth, multiplyFq2(nonResidue, plan.nonResidue, q), q)).toEqual({ c0: 1n, c1: 0n });
   });
 });
+
+/** A pairing on four lanes, all of whose methods run as where results are checked. */
+function onFourLanes(kind: KernelKind, curve: CurveParameters): KernelPairing {
+  useWideForms(soundForms(curve));
+  return new Proxy(loadKernelPairing(kind, curve), {
+    get: (target, key): unknown => {
+      const member: unknown = Reflect.get(target, key, target);
+      if (typeof member !== "function") return member;
+      return (...args: readonly unknown[]): unknown =>
+        whileChecked((): unknown => member.apply(target, args) as unknown);
+    },
+  });
+}
 
 /** Scalars at which windows, halves and the order end. */
 function edgesOf(curve: CurveParameters): bigint[] {

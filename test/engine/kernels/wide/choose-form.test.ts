@@ -5,21 +5,26 @@ import type { CurveParameters } from "../../../../src/engine/curves/curve-parame
 import { WIDE_CURVES, chooseWideForm, isTriedHost } from "../../../../src/engine/kernels/wide/choose-form.js";
 import { makeWideForm, tryWideForms } from "../../../../src/engine/kernels/wide/try-form.js";
 import type { FormFinding } from "../../../../src/engine/kernels/wide/try-form.js";
-import { buildWideModule } from "../../../../src/engine/kernels/wide/wide-module.js";
+import type { WideKind } from "../../../../src/engine/kernels/wide/wide-form.js";
 import { KERNEL_KINDS, bigBelow } from "../../../support/kernels.js";
 import { seededRandom } from "../../../support/seeded.js";
-import { WIDE_KERNELS, spoiledModule } from "../../../support/wide.js";
+import { WIDE_KERNELS, spoiledModule, spoiledPairing, wideKernelsOf } from "../../../support/wide.js";
 
 const random = seededRandom();
 const module = new WebAssembly.Module(new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]));
 const TRIED = "26.10.0";
 const BOTH = [BN254.name, BLS12_381.name];
 
-/** What was found of a curve that tried one kernel; without a speedup it was wrong. */
-function finding(curve: CurveParameters, kernel: string, speedup: number | undefined): FormFinding {
+/** What was found of a curve's module that tried one kernel; without a speedup it was wrong. */
+function finding(
+  curve: CurveParameters,
+  kernel: string,
+  speedup: number | undefined,
+  kind: WideKind = "kernels",
+): FormFinding {
   const kernels = speedup !== undefined && speedup > 1.1 ? [kernel] : [];
   return {
-    form: { curve: curve.name, module, kernels },
+    form: { curve: curve.name, kind, module, kernels },
     findings: [{ curve: curve.name, kernel, isRight: speedup !== undefined, speedup }],
   };
 }
@@ -91,6 +96,8 @@ describe.each(FUSED)("the choice of the form, %s, seed " + String(random.seed), 
     const refused = await choice("auto", TRIED, { here: [...GOOD, finding(BLS12_381, "fr_dit_run", undefined)] });
     expect(refused.wide).toEqual([]);
     expect(refused.reason).toContain("fr_dit_run of BLS12_381");
+    const pairing = await choice("auto", TRIED, { here: [...GOOD, finding(BN254, "gt_mul", undefined, "pairing")] });
+    expect(pairing).toMatchObject({ wide: [], reason: expect.stringContaining("gt_mul of BN254") as string });
   });
 
   it("stays with two lanes where four are not faster, for that kernel alone", async () => {
@@ -98,6 +105,9 @@ describe.each(FUSED)("the choice of the form, %s, seed " + String(random.seed), 
     const half = await choice("auto", TRIED, { here: [GOOD[0]!, slow] });
     expect(half.wide).toEqual(["BN254"]);
     expect(half.reason).toContain("1 of 1 kernels of BN254, 0 of 1 kernels of BLS12_381");
+    const paired = await choice("auto", TRIED, { here: [finding(BN254, "gt_mul", 1.5, "pairing"), slow] });
+    expect(paired.wide).toEqual(["BN254"]);
+    expect(paired.reason).toContain("1 of 1 kernels of BN254's pairing, 0 of 1");
     expect(await choice("auto", TRIED, { here: [slow] })).toMatchObject({
       wide: [],
       reason: "four lanes are not faster on this CPU",
@@ -113,19 +123,28 @@ describe.each(FUSED)("the choice of the form, %s, seed " + String(random.seed), 
       setFlag: (flag) => {
         flags.push(flag);
       },
-      wideModuleOf: (curve) => (curve === BLS12_381 ? spoiledModule(curve) : buildWideModule(curve)),
+      modulesOf: (curve) =>
+        curve === BLS12_381 ? { kernels: spoiledModule(curve) } : { pairing: spoiledPairing(curve) },
     });
     expect(flags).toEqual(["--experimental-wasm-revectorize", "--no-experimental-wasm-revectorize"]);
-    const right = ["g1_add_batch", "g2_add_batch"];
-    expect(
-      found.flatMap(({ findings }) => findings).map(({ curve, kernel, isRight }) => [curve, kernel, isRight]),
-    ).toEqual(
-      WIDE_CURVES.flatMap(({ name }) =>
-        WIDE_KERNELS.map((kernel) => [name, kernel, name === BN254.name || right.includes(kernel)]),
+    const whole = ["g1_add_batch", "g2_add_batch", "g1_lane_accumulate", "fq_root_powers"];
+    const isRight = (curve: CurveParameters, kernel: string): boolean =>
+      whole.includes(kernel) || (curve === BN254 && WIDE_KERNELS.some((sound) => sound === kernel));
+    expect(found.flatMap(({ findings }) => findings)).toMatchObject(
+      WIDE_CURVES.flatMap((curve) =>
+        wideKernelsOf(curve).map((kernel) => ({ curve: curve.name, kernel, isRight: isRight(curve, kernel) })),
       ),
     );
-    const wrong = found[1]!.form.kernels.filter((kernel) => !right.includes(kernel));
-    expect([found[1]!.form.curve, wrong]).toEqual([BLS12_381.name, []]);
+    expect(found.map(({ form: { curve, kind } }) => [curve, kind])).toEqual([
+      ["BN254", "kernels"],
+      ["BN254", "pairing"],
+      ["BLS12_381", "kernels"],
+    ]);
+    for (const { form } of found.slice(1))
+      expect(
+        form.kernels.filter((kernel) => !whole.includes(kernel)),
+        form.kind,
+      ).toEqual([]);
   });
 
   it("makes what another process has found faster, and nothing of it when a kernel is wrong here", () => {
@@ -136,8 +155,11 @@ describe.each(FUSED)("the choice of the form, %s, seed " + String(random.seed), 
     };
     const kernels = ["g1_add_batch", "fr_mul_blocks"];
     const form = makeWideForm({ curve: BLS12_381, kernels }, options);
-    expect(form).toMatchObject({ curve: BLS12_381.name, kernels });
-    const spoiled = { ...options, wideModuleOf: spoiledModule };
+    expect(form).toMatchObject({ curve: BLS12_381.name, kind: "kernels", kernels });
+    const spoiled = {
+      ...options,
+      modulesOf: (curve: CurveParameters) => ({ kernels: spoiledModule(curve), pairing: spoiledPairing(curve) }),
+    };
     expect(makeWideForm({ curve: BN254, kernels }, spoiled)).toBeUndefined();
     // The kernels that it does not take are not tried.
     expect(makeWideForm({ curve: BN254, kernels: ["g1_add_batch"] }, spoiled)).toBeDefined();

@@ -1,38 +1,29 @@
 /** The four-lane kernels as any V8 runs them: what pairing adds is speed alone. */
 import { describe, expect, it } from "vitest";
-import type { CurveParameters } from "../../../../src/engine/curves/curve-parameters.js";
 import { loadKernels } from "../../../../src/engine/kernels/kernels.js";
 import { hasFusedMultiplyAdd } from "../../../../src/engine/kernels/wasm/features.js";
 import { scratchBytesFor } from "../../../../src/engine/kernels/wasm/scratch-bytes.js";
-import { TrialMemory } from "../../../../src/engine/kernels/wide/trial-memory.js";
 import { WIDE_CURVES } from "../../../../src/engine/kernels/wide/choose-form.js";
-import type { KernelCall } from "../../../../src/engine/kernels/wide/trial-memory.js";
+import { callOf, kernelCandidate, pairingCandidate } from "../../../../src/engine/kernels/wide/form-candidates.js";
+import type { FormCandidate } from "../../../../src/engine/kernels/wide/form-candidates.js";
+import type { RandomBelow } from "../../../../src/engine/kernels/wide/trial-memory.js";
 import { buildWideModule } from "../../../../src/engine/kernels/wide/wide-module.js";
-import type { WideModule } from "../../../../src/engine/kernels/wide/wide-module.js";
-import { wideTrials } from "../../../../src/engine/kernels/wide/wide-trials.js";
 import { bigBelow } from "../../../support/kernels.js";
 import { seededRandom } from "../../../support/seeded.js";
-import { WIDE_KERNELS, spoiledModule } from "../../../support/wide.js";
+import { WIDE_KERNELS, WIDE_PAIRING_KERNELS, spoiledModule, spoiledPairing } from "../../../support/wide.js";
 
 const random = seededRandom();
 
-/** The kernels that answer as the integers do. */
-function rightKernels(curve: CurveParameters, module: WideModule): string[] {
-  const memory = new TrialMemory();
-  const trials = wideTrials(memory, { curve, module }, (limit) => bigBelow(random, limit));
-  const env = { memory: memory.memory };
-  const exports = new WebAssembly.Instance(new WebAssembly.Module(module.bytes), { env }).exports as Record<
-    string,
-    (...args: readonly number[]) => void
-  >;
-  const call: KernelCall = (kernel, ...args) => {
-    exports[kernel]!(...args);
-  };
+const below: RandomBelow = (limit) => bigBelow(random, limit);
+
+/** The kernels that answer as the integers do, or as those on two lanes. */
+function rightKernels({ bytes, memory, trials, openNarrow }: FormCandidate): string[] {
+  const [onFour, onTwo] = [callOf(new WebAssembly.Module(bytes), memory), openNarrow()];
   return trials
     .filter((trial) => {
       trial.prepare();
-      trial.run(call);
-      return trial.isRight();
+      trial.run(onFour, 4);
+      return trial.isRight(onTwo);
     })
     .map(({ kernel }) => kernel);
 }
@@ -43,7 +34,8 @@ describe.each(WIDE_CURVES)("the wide module of $name, seed " + String(random.see
       expect(() => new WebAssembly.Module(buildWideModule(curve).bytes)).toThrow(WebAssembly.CompileError);
       return;
     }
-    expect(rightKernels(curve, buildWideModule(curve))).toEqual([...WIDE_KERNELS]);
+    expect(rightKernels(kernelCandidate(curve, below))).toEqual([...WIDE_KERNELS]);
+    expect(rightKernels(pairingCandidate(curve, below))).toEqual([...WIDE_PAIRING_KERNELS]);
   });
 
   it("is caught when one lane of a kernel is wrong", () => {
@@ -51,7 +43,11 @@ describe.each(WIDE_CURVES)("the wide module of $name, seed " + String(random.see
       expect(loadKernels({ curve }).kind).toBe("integer");
       return;
     }
-    expect(rightKernels(curve, spoiledModule(curve))).toEqual(["g1_add_batch", "g2_add_batch"]);
+    expect(rightKernels(kernelCandidate(curve, below, spoiledModule(curve)))).toEqual(["g1_add_batch", "g2_add_batch"]);
+    expect(rightKernels(pairingCandidate(curve, below, spoiledPairing(curve)))).toEqual([
+      "g1_lane_accumulate",
+      "fq_root_powers",
+    ]);
   });
 
   it.each(["g1", "g2"] as const)("adds in the scratch that the kernels on two lanes give, in %s", (group) => {
