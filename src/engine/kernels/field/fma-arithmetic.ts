@@ -38,6 +38,11 @@ export interface FmaFactor {
 
 /** Where the ends of a product's columns stand while it is computed: no other thread uses the places. */
 export interface ColumnPlaces {
+  /**
+   * Whether a column is summed in two parts, neither of which waits for the other. In functions of one half it does not
+   * pay: V8 of Node 20 runs out of registers, and a whole verification takes a sixth longer there.
+   */
+  readonly inParts: boolean;
   /** Stores the end of a column, and returns what is read in its place from then on. */
   keep(f: FunctionBuilder, column: number, value: Vector): V128;
 }
@@ -64,7 +69,7 @@ const LONG_SUM_MIN = 6;
 
 /**
  * One limb's part of a product. A product of limbs waits for the one before it in its chain, and for the low part that
- * it joins: so a sum of products has two chains, and a long one two low parts as well.
+ * it joins: so a column that is summed in parts has two chains, and a long one two low parts as well.
  */
 interface Column {
   readonly chainsMin: 1 | 2;
@@ -230,7 +235,7 @@ export class FmaArithmetic {
           }
         }
       },
-      { columns, isLong: products.length >= LONG_SUM_MIN },
+      { columns, isLong: columns?.inParts === true && products.length >= LONG_SUM_MIN },
     );
   }
 
@@ -264,7 +269,7 @@ export class FmaArithmetic {
     const result: FactorLimb[] = [];
     let incoming: Column["carries"] = [];
     for (let k = 0; k < 2 * n - 1; k += 1) {
-      const column = newColumn({ chainsMin: columns === undefined ? 1 : 2, isLong });
+      const column = newColumn({ chainsMin: columns?.inParts === true ? 2 : 1, isLong });
       fill(column, k);
       for (const carry of incoming.slice(0, -1)) this.#addCarry(f, column, carry);
       for (let i = Math.max(0, k - n + 1); i < Math.min(k, n); i += 1) {

@@ -387,6 +387,7 @@ function columnsIn(module: ModuleBuilder, count: number): ColumnPlaces {
     return place;
   };
   return {
+    inParts: false,
     keep: (f, column, value) => {
       f.run(at(column).set(value));
       return at(column);

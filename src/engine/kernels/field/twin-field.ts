@@ -34,6 +34,7 @@ export class TwinField extends FmaField {
     this.#scratch = scratch;
     const at = i32.const(scratch + this.packedBytes);
     this.#columns = {
+      inParts: true,
       keep: (f, column, value) => {
         f.run(packedStore(at, 32 * column, value));
         return value;
