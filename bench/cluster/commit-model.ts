@@ -27,6 +27,8 @@ export interface CommitModel extends CommitCosts {
   readonly thinkMs?: number;
   /** Cores that all nodes and the database share; Infinity where each has enough of its own. */
   readonly cores: number;
+  /** Whether all nodes are in one process, so that one of them at a time computes. */
+  readonly isOneProcess: boolean;
   /** What the network adds to each round trip. */
   readonly networkMs: number;
   readonly seconds: number;
@@ -73,6 +75,8 @@ class CommitRun {
   readonly #simulation = new Simulation();
   readonly #head = new Resource(1);
   readonly #cores: Resource;
+  /** The thread that computes, where the nodes have one. */
+  readonly #thread: Resource;
   /** The log. */
   #groups = 0;
   #commits = 0;
@@ -84,6 +88,7 @@ class CommitRun {
   constructor(model: CommitModel) {
     this.#model = model;
     this.#cores = new Resource(model.cores);
+    this.#thread = new Resource(model.isOneProcess ? 1 : Number.POSITIVE_INFINITY);
   }
 
   run(): CommitFigures {
@@ -177,6 +182,7 @@ class CommitRun {
       if (!node.isWaiting) return;
       const [groups, commits] = [this.#groups, this.#commits];
       node.isApplying = true;
+      yield* this.#roundTrip();
       yield* this.#compute((commits - node.commits) * this.#model.foreignCommitMs);
       [node.groups, node.commits] = [groups, commits];
       node.isApplying = false;
@@ -234,17 +240,26 @@ class CommitRun {
 
   /** Half of a round trip. */
   *#oneWay(): Generator<Step, void> {
-    yield* this.#compute(this.#draw(this.#model.roundTripMs) / 2);
+    yield* this.#occupy(this.#draw(this.#model.roundTripMs) / 2);
     if (this.#model.networkMs > 0) yield { ms: this.#model.networkMs / 2 };
   }
 
   /** Client and server work through a round trip in turn, so that it takes one core where all share them. */
   *#roundTrip(): Generator<Step, void> {
-    yield* this.#compute(this.#draw(this.#model.roundTripMs));
+    const ms = this.#draw(this.#model.roundTripMs);
+    yield* this.#compute(ms / 2);
+    yield* this.#occupy(ms / 2);
     if (this.#model.networkMs > 0) yield { ms: this.#model.networkMs };
   }
 
+  /** What a node computes. */
   *#compute(ms: number): Generator<Step, void> {
+    yield { take: this.#thread };
+    yield* this.#occupy(ms);
+    this.#simulation.release(this.#thread);
+  }
+
+  *#occupy(ms: number): Generator<Step, void> {
     yield { take: this.#cores };
     yield { ms };
     this.#simulation.release(this.#cores);

@@ -275,7 +275,9 @@ async function databaseCosts(url: string): Promise<Pick<CommitCosts, "roundTripM
 
 /** Holds the model against the runs, and asks it about more nodes, each on cores of its own. */
 function model({ report }: Bench, costs: CommitCosts, measured: { readonly one: Run; readonly three: Run }): void {
-  const here = { ...costs, callers: CALLERS, cores: cpus().length, networkMs: 0, seconds: SIMULATED_SECONDS };
+  const own = { ...costs, callers: CALLERS, seconds: SIMULATED_SECONDS };
+  const here = { ...own, cores: cpus().length, isOneProcess: true, networkMs: 0 };
+  const apart = { ...own, cores: Number.POSITIVE_INFINITY, isOneProcess: false, networkMs: NETWORK_MS };
   for (const [nodes, run] of [
     [1, measured.one],
     [3, measured.three],
@@ -289,15 +291,10 @@ function model({ report }: Bench, costs: CommitCosts, measured: { readonly one: 
     });
   }
   for (const nodes of SIMULATED) {
-    const figures = simulateCommits({
-      ...{ ...here, nodes, cores: Number.POSITIVE_INFINITY, networkMs: NETWORK_MS },
-      random: mulberry(nodes),
-    });
+    const figures = simulateCommits({ ...apart, nodes, random: mulberry(nodes) });
     report(modelRow({ nodes, load: `${String(CALLERS)} callers each` }, figures));
-    const calm = simulateCommits({
-      ...{ ...here, nodes, callers: PROOFS_A_SECOND, thinkMs: 1000, networkMs: NETWORK_MS },
-      ...{ cores: Number.POSITIVE_INFINITY, random: mulberry(nodes) },
-    });
+    const calmly = { callers: PROOFS_A_SECOND, thinkMs: 1000 };
+    const calm = simulateCommits({ ...apart, ...calmly, nodes, random: mulberry(nodes) });
     report(modelRow({ nodes, load: `${String(PROOFS_A_SECOND)} commits/s each` }, calm));
   }
 }

@@ -6,7 +6,8 @@ import { seededRandom } from "../support/seeded.js";
 const COSTS = { roundTripMs: [1], syncMs: [2], judgeMs: 0.3, applyMs: 0.2, foreignCommitMs: 0.1 };
 const MODEL: CommitModel = {
   ...COSTS,
-  ...{ nodes: 1, callers: 1, cores: Number.POSITIVE_INFINITY, networkMs: 0, seconds: 10, random: () => 0 },
+  ...{ nodes: 1, callers: 1, cores: Number.POSITIVE_INFINITY, isOneProcess: false },
+  ...{ networkMs: 0, seconds: 10, random: () => 0 },
 };
 
 describe("a simulation", () => {
@@ -68,6 +69,12 @@ describe("the model of commits", () => {
       return commitsPerSec / nodes;
     });
     for (const [index, own] of perNode.entries()) if (index > 0) expect(own).toBeLessThan(perNode[index - 1] ?? 0);
+  });
+
+  it("lets nodes of one process compute one after the other", () => {
+    const costs = { ...MODEL, roundTripMs: [0.1], syncMs: [0.1], foreignCommitMs: 1, nodes: 3, callers: 16 };
+    const [apart, together] = [false, true].map((isOneProcess) => simulateCommits({ ...costs, isOneProcess }));
+    expect(together?.commitsPerSec).toBeLessThan(0.7 * (apart?.commitsPerSec ?? 0));
   });
 
   it("is bound by what each node applies of the others, which it does while it waits", () => {
