@@ -1,18 +1,17 @@
 /** The folded records: what nodes join from, what a single server's store becomes, and who may write there. */
 import { randomBytes, randomUUID } from "node:crypto";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { openNodeStore, type NodeStore } from "../../src/platform/cluster/cluster-store.js";
 import { databaseAddress } from "../../src/platform/cluster/database-address.js";
 import { foldLog } from "../../src/platform/cluster/log/fold-log.js";
 import { initCluster } from "../../src/platform/cluster/init-cluster.js";
 import { logKeyOf } from "../../src/platform/cluster/log/log-row.js";
-import { openStore, type DurableStore } from "../../src/platform/store/lmdb/lmdb-store.js";
+import { openStore } from "../../src/platform/store/lmdb/lmdb-store.js";
 import type { StoreCommit } from "../../src/platform/store/store.js";
 import { eventually } from "../support/eventually.js";
-import { Postgres } from "../support/postgres.js";
 import { seededRandom } from "../support/seeded.js";
 import { recordedLog } from "../support/silent-log.js";
-import { newFolder, removeFolder } from "../support/temporary-folder.js";
+import { StoreGround } from "../support/store-ground.js";
 
 const CHAIN_KEY = new Uint8Array(32).fill(9);
 
@@ -22,30 +21,11 @@ interface Cluster {
   readonly clusterKey: Uint8Array;
 }
 
-let postgres: Postgres;
-const folders: string[] = [];
-const stores: DurableStore[] = [];
-
-beforeAll(async () => {
-  postgres = await Postgres.start();
-});
-afterEach(async () => {
-  for (const store of stores.splice(0)) await store.close();
-});
-afterAll(async () => {
-  await postgres.dispose();
-  for (const folder of folders) removeFolder(folder);
-});
-
-function folder(): string {
-  const made = newFolder("fold");
-  folders.push(made);
-  return made;
-}
+const ground = new StoreGround("fold");
 
 async function newCluster(from?: string): Promise<Cluster> {
-  const database = await postgres.newDatabase();
-  const databaseUrl = postgres.urlOf(database);
+  const database = await ground.postgres.newDatabase();
+  const databaseUrl = ground.postgres.urlOf(database);
   const clusterKey = randomBytes(32);
   await initCluster({ databaseUrl, clusterKey, ...(from === undefined ? {} : { from }) });
   return { database, databaseUrl, clusterKey };
@@ -53,11 +33,11 @@ async function newCluster(from?: string): Promise<Cluster> {
 
 async function join(
   { databaseUrl, clusterKey }: Cluster,
-  { path = folder(), foldMs = 3_600_000 }: { readonly path?: string; readonly foldMs?: number } = {},
+  { path = ground.folder(), foldMs = 3_600_000 }: { readonly path?: string; readonly foldMs?: number } = {},
 ): Promise<NodeStore> {
   const cluster = { databaseUrl, clusterKey, node: randomUUID(), foldMs };
   const store = await openNodeStore({ path, chainKey: CHAIN_KEY, cluster }, { log: recordedLog() });
-  stores.push(store);
+  ground.keep(store);
   return store;
 }
 
@@ -66,7 +46,7 @@ async function fold({ databaseUrl, clusterKey }: Cluster): Promise<number> {
 }
 
 async function foldedTo({ database }: Cluster): Promise<number> {
-  const [row] = await postgres.query(database, "SELECT g FROM pw_fold");
+  const [row] = await ground.postgres.query(database, "SELECT g FROM pw_fold");
   return Number(row?.["g"]);
 }
 
@@ -90,7 +70,7 @@ describe("the folded records", () => {
       const rows = await fold(cluster);
       expect(rows).toBeGreaterThan(30);
       expect(await fold(cluster)).toBe(0);
-      await postgres.query(cluster.database, "DELETE FROM pw_log WHERE g <= (SELECT g FROM pw_fold)");
+      await ground.postgres.query(cluster.database, "DELETE FROM pw_log WHERE g <= (SELECT g FROM pw_fold)");
       for (let index = 0; index < 5; index += 1) await one.commit(randomCommit(random));
       const other = await join(cluster);
       expect(other.range([]), `seed ${String(random.seed)}`).toEqual(one.range([]));
@@ -117,10 +97,10 @@ describe("the folded records", () => {
     for (let index = 0; index < 3; index += 1) await one.commit({ puts: [{ key: ["a", index], value: index }] });
     await fold(cluster);
     for (let index = 3; index < 6; index += 1) await one.commit({ puts: [{ key: ["a", index], value: index }] });
-    await postgres.query(cluster.database, "UPDATE pw_log SET count = count + 1 WHERE g = 5");
+    await ground.postgres.query(cluster.database, "UPDATE pw_log SET count = count + 1 WHERE g = 5");
     await expect(fold(cluster)).rejects.toMatchObject({ code: "data_corrupt" });
     expect(await foldedTo(cluster)).toBe(3);
-    await postgres.query(cluster.database, "UPDATE pw_log SET count = count - 1 WHERE g = 5");
+    await ground.postgres.query(cluster.database, "UPDATE pw_log SET count = count - 1 WHERE g = 5");
     expect(await fold(cluster)).toBe(3);
     for (const [spoil, mend] of [
       ["CREATE TABLE lost AS SELECT * FROM pw_record LIMIT 1", "SELECT 1"],
@@ -128,9 +108,9 @@ describe("the folded records", () => {
       ["UPDATE pw_fold SET count = count + 1", "UPDATE pw_fold SET count = count - 1"],
       ["UPDATE pw_record SET value = set_byte(value, 12, 200) WHERE key IN (SELECT key FROM lost)", ""],
     ] as const) {
-      await postgres.query(cluster.database, spoil);
+      await ground.postgres.query(cluster.database, spoil);
       if (mend !== "SELECT 1") await expect(join(cluster), spoil).rejects.toMatchObject({ code: "data_corrupt" });
-      if (mend !== "") await postgres.query(cluster.database, mend);
+      if (mend !== "") await ground.postgres.query(cluster.database, mend);
     }
   });
 
@@ -139,11 +119,11 @@ describe("the folded records", () => {
     const one = await join(cluster);
     for (let index = 0; index < 5; index += 1) await one.commit({ puts: [{ key: ["a", index], value: index }] });
     await fold(cluster);
-    await postgres.query(cluster.database, "UPDATE pw_fold SET count = count + 1");
-    const path = folder();
+    await ground.postgres.query(cluster.database, "UPDATE pw_fold SET count = count + 1");
+    const path = ground.folder();
     // Fails after the records are in the folder, and before its place is.
     await expect(join(cluster, { path })).rejects.toMatchObject({ code: "data_corrupt" });
-    await postgres.query(cluster.database, "UPDATE pw_fold SET count = count - 1");
+    await ground.postgres.query(cluster.database, "UPDATE pw_fold SET count = count - 1");
     expect((await join(cluster, { path })).range([])).toEqual(one.range([]));
   });
 });
@@ -151,7 +131,7 @@ describe("the folded records", () => {
 describe("a single server's store", () => {
   it("becomes a cluster with the same records, versions and chain, and is left as it is", async () => {
     const random = seededRandom();
-    const path = folder();
+    const path = ground.folder();
     const single = await openStore({ path, chainKey: CHAIN_KEY }, { log: recordedLog() });
     for (let index = 0; index < 80; index += 1) await single.commit(randomCommit(random));
     const before = single.range([]);
@@ -165,7 +145,7 @@ describe("a single server's store", () => {
     expect(logged.at(-1)?.value.event).toBe("on");
     expect(logged.map(({ key }) => key[1])).toEqual(logged.map((_, index) => index + 1));
     const again = await openStore({ path, chainKey: CHAIN_KEY }, { log: recordedLog() });
-    stores.push(again);
+    ground.keep(again);
     expect(again.range([])).toEqual(before);
   });
 });

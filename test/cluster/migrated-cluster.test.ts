@@ -1,6 +1,6 @@
 /** Records of an older program that a cluster holds: refused by nodes, migrated as rows of the log, and followed. */
 import { randomBytes, randomUUID } from "node:crypto";
-import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { openNodeStore, type NodeStore } from "../../src/platform/cluster/cluster-store.js";
 import { initCluster } from "../../src/platform/cluster/init-cluster.js";
 import { programSchemaVersion } from "../../src/platform/cluster/join-cluster.js";
@@ -12,33 +12,13 @@ import { storedMeta } from "../../src/platform/store/lmdb/lmdb-migrate.js";
 import { openStore } from "../../src/platform/store/lmdb/lmdb-store.js";
 import type { Migration } from "../../src/platform/store/migrations.js";
 import type { Store } from "../../src/platform/store/store.js";
-import { Postgres } from "../support/postgres.js";
 import { recordedLog } from "../support/silent-log.js";
-import { newFolder, removeFolder } from "../support/temporary-folder.js";
+import { StoreGround } from "../support/store-ground.js";
 
 const RECORDS = 2_500;
 const OWN = programSchemaVersion();
 
-let postgres: Postgres;
-const folders: string[] = [];
-const stores: NodeStore[] = [];
-
-beforeAll(async () => {
-  postgres = await Postgres.start();
-});
-afterEach(async () => {
-  for (const store of stores.splice(0)) await store.close();
-});
-afterAll(async () => {
-  await postgres.dispose();
-  for (const folder of folders) removeFolder(folder);
-});
-
-function folder(): string {
-  const made = newFolder("migrated");
-  folders.push(made);
-  return made;
-}
+const ground = new StoreGround("migrated");
 
 interface Cluster {
   readonly database: string;
@@ -46,23 +26,23 @@ interface Cluster {
   readonly clusterKey: Buffer;
 }
 
-async function join({ databaseUrl, clusterKey }: Cluster, path = folder()): Promise<NodeStore> {
+async function join({ databaseUrl, clusterKey }: Cluster, path = ground.folder()): Promise<NodeStore> {
   const options = { path, cluster: { databaseUrl, clusterKey, node: randomUUID() } };
   const store = await openNodeStore(options, { log: recordedLog() });
-  stores.push(store);
+  ground.keep(store);
   return store;
 }
 
 async function leaveAll(): Promise<void> {
-  for (const store of stores.splice(0)) await store.close();
+  await ground.closeStores();
 }
 
 /** A cluster whose records say that an older program wrote them; `path` is the folder of one of its nodes. */
 async function olderCluster(): Promise<Cluster & { readonly path: string }> {
-  const database = await postgres.newDatabase();
-  const cluster = { database, databaseUrl: postgres.urlOf(database), clusterKey: randomBytes(32) };
+  const database = await ground.postgres.newDatabase();
+  const cluster = { database, databaseUrl: ground.postgres.urlOf(database), clusterKey: randomBytes(32) };
   await initCluster(cluster);
-  const path = folder();
+  const path = ground.folder();
   const store = await join(cluster, path);
   const page = 500;
   for (let from = 0; from < RECORDS; from += page)
@@ -77,7 +57,7 @@ async function olderCluster(): Promise<Cluster & { readonly path: string }> {
     writeMeta(environment, { ...storedMeta(environment), schema_version: OWN - 1 });
   });
   await environment.close();
-  await postgres.query(database, "UPDATE pw_head SET schema_version = $1", [OWN - 1]);
+  await ground.postgres.query(database, "UPDATE pw_head SET schema_version = $1", [OWN - 1]);
   return { ...cluster, path };
 }
 
@@ -110,8 +90,8 @@ it("is refused by nodes until it is migrated, which an old replica and a new one
   await expect(join(cluster)).rejects.toMatchObject(refusal);
   await expect(join(cluster, cluster.path)).rejects.toMatchObject(refusal);
 
-  expect(await migrateCluster({ ...cluster, folder: folder(), migrations })).toEqual([MOVES.title]);
-  expect(await migrateCluster({ ...cluster, folder: folder(), migrations })).toEqual([]);
+  expect(await migrateCluster({ ...cluster, folder: ground.folder(), migrations })).toEqual([MOVES.title]);
+  expect(await migrateCluster({ ...cluster, folder: ground.folder(), migrations })).toEqual([]);
   const [old, fresh] = [await join(cluster, cluster.path), await join(cluster)];
   expect(old.count(["old"])).toBe(0);
   expect(old.count(["new"])).toBe(RECORDS);
@@ -128,7 +108,7 @@ it("is refused by nodes until it is migrated, which an old replica and a new one
 
 it("changes nothing when a migration fails, or the database goes away in between", async () => {
   const cluster = await olderCluster();
-  const before = await postgres.query(cluster.database, "SELECT g, schema_version, mac FROM pw_head");
+  const before = await ground.postgres.query(cluster.database, "SELECT g, schema_version, mac FROM pw_head");
   const failing: Migration = {
     ...MOVES,
     run: (store) => {
@@ -136,13 +116,13 @@ it("changes nothing when a migration fails, or the database goes away in between
       throw new Error("this one cannot be moved");
     },
   };
-  const options = { ...cluster, folder: folder(), migrations: [...EARLIER, failing] };
+  const options = { ...cluster, folder: ground.folder(), migrations: [...EARLIER, failing] };
   await expect(migrateCluster(options)).rejects.toThrow("this one cannot be moved");
-  const letGo = await postgres.hold(cluster.database, "SELECT 1 FROM pw_head FOR UPDATE");
-  await expect(migrateCluster({ ...cluster, folder: folder(), migrations })).rejects.toThrow(/SQLSTATE 55P03/);
+  const letGo = await ground.postgres.hold(cluster.database, "SELECT 1 FROM pw_head FOR UPDATE");
+  await expect(migrateCluster({ ...cluster, folder: ground.folder(), migrations })).rejects.toThrow(/SQLSTATE 55P03/);
   await letGo();
-  expect(await postgres.query(cluster.database, "SELECT g, schema_version, mac FROM pw_head")).toEqual(before);
-  expect(await migrateCluster({ ...cluster, folder: folder(), migrations })).toEqual([MOVES.title]);
+  expect(await ground.postgres.query(cluster.database, "SELECT g, schema_version, mac FROM pw_head")).toEqual(before);
+  expect(await migrateCluster({ ...cluster, folder: ground.folder(), migrations })).toEqual([MOVES.title]);
 });
 
 it("does not leave a replica of the older program as a single server's store", async () => {
@@ -150,7 +130,7 @@ it("does not leave a replica of the older program as a single server's store", a
   const leave = async (): Promise<number> =>
     (await leaveCluster({ path: cluster.path, clusterKey: cluster.clusterKey, keep: async () => undefined })).g;
   await expect(leave()).rejects.toMatchObject({ code: "conflict", message: /another version/ });
-  await migrateCluster({ ...cluster, folder: folder(), migrations });
+  await migrateCluster({ ...cluster, folder: ground.folder(), migrations });
   await expect(leave()).rejects.toMatchObject({ code: "conflict", message: /another version/ });
   await join(cluster, cluster.path);
   await leaveAll();

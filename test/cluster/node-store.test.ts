@@ -1,6 +1,6 @@
 /** The store of a node on a real PostgreSQL: the port's suite, the reference, and nodes beside each other. */
 import { randomBytes, randomUUID } from "node:crypto";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { ChainRecord } from "../../src/platform/store/chain.js";
 import { NO_PREDECESSOR, chainMac } from "../../src/platform/store/chain.js";
 import { openNodeStore, type NodeStore } from "../../src/platform/cluster/cluster-store.js";
@@ -8,10 +8,9 @@ import { initCluster } from "../../src/platform/cluster/init-cluster.js";
 import { StoreConflict, type Store, type StoreCommit, type StoreKey } from "../../src/platform/store/store.js";
 import { openStore, type DurableStore } from "../../src/platform/store/lmdb/lmdb-store.js";
 import { describeStore } from "../platform/store/store-suite.js";
-import { Postgres } from "../support/postgres.js";
 import { seededRandom } from "../support/seeded.js";
 import { recordedLog } from "../support/silent-log.js";
-import { newFolder, removeFolder } from "../support/temporary-folder.js";
+import { StoreGround } from "../support/store-ground.js";
 
 const CHAIN_KEY = new Uint8Array(32).fill(7);
 
@@ -20,39 +19,20 @@ interface Cluster {
   readonly clusterKey: Uint8Array;
 }
 
-let postgres: Postgres;
-const folders: string[] = [];
-const stores: DurableStore[] = [];
-
-beforeAll(async () => {
-  postgres = await Postgres.start();
-});
-afterEach(async () => {
-  for (const store of stores.splice(0)) await store.close();
-});
-afterAll(async () => {
-  await postgres.dispose();
-  for (const folder of folders) removeFolder(folder);
-});
+const ground = new StoreGround("node");
 
 async function newCluster(): Promise<Cluster> {
-  const databaseUrl = postgres.urlOf(await postgres.newDatabase());
+  const databaseUrl = ground.postgres.urlOf(await ground.postgres.newDatabase());
   const clusterKey = randomBytes(32);
   await initCluster({ databaseUrl, clusterKey });
   return { databaseUrl, clusterKey };
 }
 
-async function join(cluster: Cluster, path = folder()): Promise<NodeStore> {
+async function join(cluster: Cluster, path = ground.folder()): Promise<NodeStore> {
   const options = { path, chainKey: CHAIN_KEY, cluster: { ...cluster, node: randomUUID() } };
   const store = await openNodeStore(options, { log: recordedLog() });
-  stores.push(store);
+  ground.keep(store);
   return store;
-}
-
-function folder(): string {
-  const made = newFolder("node");
-  folders.push(made);
-  return made;
 }
 
 async function sumsOf(store: DurableStore): Promise<unknown> {
@@ -69,8 +49,8 @@ describe("a node and a single server", () => {
   it("have the same outcomes, records, versions and sums over random commits", async () => {
     const random = seededRandom();
     const node = await join(await newCluster());
-    const single = await openStore({ path: folder(), chainKey: CHAIN_KEY }, { log: recordedLog() });
-    stores.push(single);
+    const single = await openStore({ path: ground.folder(), chainKey: CHAIN_KEY }, { log: recordedLog() });
+    ground.keep(single);
     const part = (): string | number => random.pick(["a", "b", "ab", "", "a\u0000", "é", 0, 1, -1, 2.5]);
     const key = (): StoreKey => Array.from({ length: 1 + random.below(3) }, part);
     const keys = (most: number): StoreKey[] => Array.from({ length: random.below(most) }, key);
@@ -187,7 +167,7 @@ describe("nodes of one cluster", () => {
 
   it("go on from their folder, and a new one from the log", async () => {
     const cluster = await newCluster();
-    const path = folder();
+    const path = ground.folder();
     const one = await join(cluster, path);
     for (let index = 0; index < 150; index += 1) await one.commit({ puts: [{ key: ["a", index], value: index }] });
     await one.close();
@@ -202,18 +182,21 @@ describe("nodes of one cluster", () => {
 
 describe("a start is refused by name", () => {
   it("without a cluster, with another cluster key, and on the folder of a single server", async () => {
-    const empty = { databaseUrl: postgres.urlOf(await postgres.newDatabase()), clusterKey: randomBytes(32) };
+    const empty = {
+      databaseUrl: ground.postgres.urlOf(await ground.postgres.newDatabase()),
+      clusterKey: randomBytes(32),
+    };
     await expect(join(empty)).rejects.toMatchObject({ code: "conflict", message: /has no cluster/ });
     const cluster = await newCluster();
     await expect(join({ ...cluster, clusterKey: randomBytes(32) })).rejects.toMatchObject({ code: "data_corrupt" });
     await expect(initCluster(cluster)).rejects.toMatchObject({ code: "conflict", message: /holds a cluster already/ });
-    const path = folder();
+    const path = ground.folder();
     const single = await openStore({ path, chainKey: CHAIN_KEY }, { log: recordedLog() });
     await single.commit({ puts: [{ key: ["a"], value: 1 }] });
     await single.close();
     await expect(join(cluster, path)).rejects.toMatchObject({ code: "conflict", message: /store of a single server/ });
     const other = await newCluster();
-    const replica = folder();
+    const replica = ground.folder();
     await (await join(cluster, replica)).close();
     await expect(join(other, replica)).rejects.toMatchObject({ code: "data_corrupt" });
   });
@@ -230,12 +213,12 @@ describe("a start is refused by name", () => {
       "UPDATE pw_log SET node = gen_random_uuid() WHERE g = 3",
       "DELETE FROM pw_log WHERE g = 1",
     ]) {
-      await postgres.query(database, "CREATE TABLE kept AS TABLE pw_log");
-      await postgres.query(database, attack);
+      await ground.postgres.query(database, "CREATE TABLE kept AS TABLE pw_log");
+      await ground.postgres.query(database, attack);
       await expect(join(cluster), attack).rejects.toMatchObject({ code: "data_corrupt" });
-      await postgres.query(database, "DELETE FROM pw_log");
-      await postgres.query(database, "INSERT INTO pw_log SELECT * FROM kept");
-      await postgres.query(database, "DROP TABLE kept");
+      await ground.postgres.query(database, "DELETE FROM pw_log");
+      await ground.postgres.query(database, "INSERT INTO pw_log SELECT * FROM kept");
+      await ground.postgres.query(database, "DROP TABLE kept");
     }
     expect(all(await join(cluster))).toEqual([[["a"], 3]]);
   });
