@@ -3,6 +3,7 @@ import { statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readR1csHeader } from "../../../src/engine/circuit/r1cs.js";
+import type { MakeKeyResult } from "../../../src/engine/proof-systems/proof-system.js";
 import { MemoryBudget } from "../../../src/platform/concurrency/memory-budget.js";
 import {
   ProcessTasks,
@@ -13,6 +14,7 @@ import {
 import type { ImportFiles } from "../../../src/prover/compute/compute.js";
 import { ComputePools } from "../../../src/prover/compute/compute-pools.js";
 import { PooledCompute } from "../../../src/prover/compute/pooled-compute.js";
+import type { SetupAnswer } from "../../../src/prover/compute/setup-task.js";
 import { chainFixture, r1csFile } from "../../support/groth16-fixtures.js";
 import { removeFolder } from "../../support/temporary-folder.js";
 import { recordedLog } from "../../support/silent-log.js";
@@ -102,13 +104,12 @@ class CountingTasks extends ProcessTasks {
       memoryBytesMax: limits.memoryBytesMax,
       ...(domainPowerMax === undefined ? {} : { domainPowerMax }),
     });
-    const value = {
-      ok: false,
-      ...(this.given.length === 1
-        ? { code: "memory_required", domainPower: 12 }
-        : { code: "gate_failed", message: "" }),
-    };
-    return Promise.resolve({ ok: true, value: value as Answer });
+    const result: MakeKeyResult =
+      this.given.length === 1
+        ? { ok: false, code: "memory_required", domainPower: 12 }
+        : { ok: false, code: "gate_failed", message: "" };
+    const answer: SetupAnswer<MakeKeyResult> = { result, isWide: false, isWideWrong: false };
+    return Promise.resolve({ ok: true, value: answer as Answer });
   }
 }
 
