@@ -119,8 +119,9 @@ function proverOutcomes({ events, provers, metrics }: AppParts): ProverOutcomes 
   return new ProverOutcomes({
     events: events.log,
     createdAt: (owner, id) => provers.service.get(owner, id).created_at,
-    onEnded: (outcome) => {
-      metrics.proverEnded(outcome);
+    onEnded: (ended, { owner, id }) => {
+      metrics.proverEnded(ended);
+      if (ended.outcome === "provisioned" && owner !== undefined) provers.warming.add(owner, id);
     },
   });
 }
@@ -159,6 +160,23 @@ async function startUpkeep({ provers, identityParts }: AppParts): Promise<void> 
   identityParts.idTokenKeys.startWatching();
 }
 
+/** Starts the threads that prove, and opens keys that were in use. Never rejects. */
+async function warm({ pools, provers }: AppParts): Promise<void> {
+  await pools.warm();
+  await provers.warming.start();
+}
+
+/** Ends what `startUpkeep` and `warm` have begun. */
+function stopUpkeep({ provers, identityParts }: AppParts): void {
+  provers.warming.stop();
+  provers.orphans.stop();
+  provers.imports.stop();
+  provers.ceremonies.stop();
+  provers.proofJobs.sweep.stop();
+  identityParts.keys.stopWatching();
+  identityParts.idTokenKeys.stopWatching();
+}
+
 function runnable(parts: AppParts): Pick<App, "start" | "stop"> {
   const { config, log, metrics, driver, identityParts, pools } = parts;
   const isWorker = parts.role === "worker";
@@ -186,7 +204,7 @@ function runnable(parts: AppParts): Pick<App, "start" | "stop"> {
         parts.chain.start();
         await duty(parts, "webhooks", () => parts.webhooks.start());
       }
-      if (parts.provers.hasProvers()) void pools.warm();
+      if (parts.provers.hasProvers()) void warm(parts);
       return metricsAt === undefined
         ? listening
         : [...listening, { areas: "metrics", host: config.metrics_host, port: metricsAt.port, isTls: false }];
@@ -197,12 +215,7 @@ function runnable(parts: AppParts): Pick<App, "start" | "stop"> {
       if (delayMs > 0) await delay(delayMs);
       await Promise.all(servers.map(async ({ server }) => await server.stop({ graceMs })));
       metricsServer?.stop();
-      parts.provers.orphans.stop();
-      parts.provers.imports.stop();
-      parts.provers.ceremonies.stop();
-      parts.provers.proofJobs.sweep.stop();
-      identityParts.keys.stopWatching();
-      identityParts.idTokenKeys.stopWatching();
+      stopUpkeep(parts);
       await identityParts.identity.services.outbox.stop();
       await parts.webhooks.stop();
       await parts.jobs.stop();

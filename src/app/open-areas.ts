@@ -29,7 +29,8 @@ import { PooledCompute } from "../prover/compute/pooled-compute.js";
 import { checkPowersInProcess } from "../prover/compute/powers-of-tau-task.js";
 import { MemoryBudget } from "../platform/concurrency/memory-budget.js";
 import { GithubIdentities } from "../prover/ceremonies/statements/github-identities.js";
-import { ResidentBytes } from "../prover/compute/resident-bytes.js";
+import { KeyImages } from "../prover/compute/keys/key-images.js";
+import { ResidentBytes } from "../prover/compute/keys/resident-bytes.js";
 import { createProverRegistry, type ProverRegistry } from "../prover/create-prover-registry.js";
 import { createVault, type Vault } from "../vault/create-vault.js";
 import { checkSealSettings } from "../vault/seal/providers/select-provider.js";
@@ -64,6 +65,8 @@ const SPARE_WORKSPACES = 2;
 /** Vault operations take microseconds; this bounds memory, not time. */
 const VAULT_QUEUE_MAX = 4096;
 const MIB = 1024 * 1024;
+/** In the data folder; nothing depends on it. */
+const KEY_IMAGES_FOLDER = "key-images";
 
 /** Builds all areas: vault, provers, identity, chain. Only the vault is running afterwards. */
 export async function openAreas(platform: Platform): Promise<Areas> {
@@ -87,7 +90,8 @@ export async function openAreas(platform: Platform): Promise<Areas> {
       : await openNativeCircom(config.circom, { memoryMb: config.compile_memory_mb, tools: sandbox.tools });
   // The chain area is built after the provers, who ask it only with requests and by jobs.
   const contracts = (): ContractPort => chain.contracts;
-  const provers = createProvers(platform, { pools, tasks, vault, requireTenant, turnOf, compiler, contracts });
+  const images = await openKeyImages(platform, pools);
+  const provers = createProvers(platform, { images, pools, tasks, vault, requireTenant, turnOf, compiler, contracts });
   const references = new References();
   const identityParts = await openIdentity(config, dataDir, {
     store: audit.identityStore,
@@ -237,11 +241,31 @@ function crossCheckParts(
   };
 }
 
+/** The images of open keys; undefined where no disk is set for them, or no key is ever open. */
+async function openKeyImages(
+  { config, dataDir, log }: Pick<Platform, "config" | "dataDir" | "log">,
+  pools: ComputePools,
+): Promise<KeyImages | undefined> {
+  if (config.key_image_mb === 0 || config.kernels !== "wasm") return undefined;
+  const options = {
+    folder: join(dataDir, KEY_IMAGES_FOLDER),
+    bytesMax: config.key_image_mb * MIB,
+    version: serverVersion(),
+  };
+  try {
+    return await KeyImages.open(options, { pools, log });
+  } catch (error) {
+    log.warn("images of open proving keys are not kept: their folder cannot be used", { path: options.folder, error });
+    return undefined;
+  }
+}
+
 /** What the prover registry takes beside the platform. */
 interface ProverParts {
   readonly contracts: () => ContractPort;
   readonly compiler: NativeCompiler | undefined;
   readonly pools: ComputePools;
+  readonly images: KeyImages | undefined;
   readonly tasks: ProcessTasks;
   readonly vault: Vault;
   readonly requireTenant: RequireTenant;
@@ -258,7 +282,7 @@ function githubIdentities(config: Config, clock: Platform["clock"]): GithubIdent
 
 function createProvers(
   { config, audit, artifacts, jobs, nodes, membership, events, clock, log, providers }: Platform,
-  { pools, tasks, vault, requireTenant, turnOf, compiler, contracts }: ProverParts,
+  { pools, images, tasks, vault, requireTenant, turnOf, compiler, contracts }: ProverParts,
 ): ProverRegistry {
   const budgetBytes = config.key_memory_mb * MIB;
   const resident = new ResidentBytes({ budgetBytes }, { load: async (sha256) => await artifacts.readShared(sha256) });
@@ -278,7 +302,7 @@ function createProvers(
       ...(compiler === undefined ? {} : { compiler }),
       ...(config.kernels === "wasm" ? { openKeys } : {}),
     },
-    { pools, tasks, memory, log },
+    { pools, tasks, memory, images, log },
   );
   const seconds = config.analysis_seconds;
   const analyzer = seconds === 0 ? undefined : new ProcessAnalyzer({ ...allowances, seconds }, { tasks, memory });
@@ -296,7 +320,7 @@ function createProvers(
     },
     {
       ...{ store: audit.vaultStore, nodes, artifacts, jobs, compute },
-      ...{ resident, vault: vault.service, events, clock, log },
+      ...{ resident, images, vault: vault.service, events, clock, log },
       ...(membership === undefined ? {} : { cluster: { nodes, confirm: membership.confirm } }),
       ...(analyzer === undefined ? {} : { analyzer }),
       ...(providers === undefined ? {} : { providers }),

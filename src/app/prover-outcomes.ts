@@ -1,6 +1,6 @@
 /**
- * Tells the metrics when a prover's provisioning has ended, from the log of events: each end is committed there once,
- * wherever it came from.
+ * Tells when a prover's provisioning has ended, from the log of events: each end is committed there once, wherever it
+ * came from.
  */
 import { parseSubject, type Subject } from "../platform/auth/principal.js";
 import type { EventLog, LoggedEvent } from "../platform/events/event-log.js";
@@ -10,13 +10,18 @@ export interface ProverOutcomesDependencies {
   readonly events: Pick<EventLog, "head" | "after" | "onAppend">;
   /** Returns when a prover was created, ISO 8601. Throws when it is deleted already. */
   readonly createdAt: (owner: Subject, id: string) => string;
-  readonly onEnded: (outcome: ProverOutcome) => void;
+  readonly onEnded: (outcome: ProverOutcome, prover: EndedProver) => void;
 }
 
 const OUTCOMES: ReadonlyMap<string, ProverOutcome["outcome"]> = new Map([
   ["privacy.prover.setup.complete", "provisioned"],
   ["privacy.prover.setup.failed", "failed"],
 ]);
+interface EndedProver {
+  readonly owner: Subject | undefined;
+  readonly id: string;
+}
+
 /** What the provers' events say, among other things. */
 type SetupPayload = { readonly prover_id: string; readonly proving_scheme: string };
 
@@ -66,11 +71,12 @@ export class ProverOutcomes {
 
   #count(outcome: ProverOutcome["outcome"], event: LoggedEvent): void {
     const { prover_id: id, proving_scheme: scheme } = event.payload as SetupPayload;
-    this.#with.onEnded({ outcome, provingScheme: scheme, seconds: this.#secondsOf(id, event) });
+    const owner = ownerOf(event);
+    const seconds = this.#secondsOf({ owner, id }, event);
+    this.#with.onEnded({ outcome, provingScheme: scheme, seconds }, { owner, id });
   }
 
-  #secondsOf(id: string, { at, to }: LoggedEvent): number | undefined {
-    const owner = typeof to === "string" ? undefined : to.map(parseSubject).find((found) => found !== undefined);
+  #secondsOf({ owner, id }: EndedProver, { at }: LoggedEvent): number | undefined {
     if (owner === undefined) return undefined;
     try {
       return (Date.parse(at) - Date.parse(this.#with.createdAt(owner, id))) / 1000;
@@ -79,4 +85,8 @@ export class ProverOutcomes {
       return undefined;
     }
   }
+}
+
+function ownerOf({ to }: LoggedEvent): Subject | undefined {
+  return typeof to === "string" ? undefined : to.map(parseSubject).find((found) => found !== undefined);
 }

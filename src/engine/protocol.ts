@@ -42,6 +42,8 @@ export interface TaskFailure {
     | "internal_error";
   readonly message: string;
   readonly details?: readonly TaskFailureDetail[];
+  /** The task is to be asked for again with the proving key in the message. */
+  readonly needsProvingKey?: true;
 }
 
 export type TaskResult<Value> = { readonly ok: true; readonly value: Value } | TaskFailure;
@@ -75,7 +77,10 @@ export interface ProveMessage {
   readonly circuit: CircuitInterface;
   /** The circuit's witness program (WebAssembly). */
   readonly witnessProgram: SharedBytes;
-  readonly provingKey: SharedBytes;
+  /**
+   * Absent where the key is open: a proof that the kernels cannot make fails then, and asks for the key.
+   */
+  readonly provingKey?: SharedBytes;
   /** The same key in the kernels' form (task `open_key`); without it the reference backend proves. */
   readonly openKey?: OpenKey;
   /** Memory of the team that helpers of this proof may join (kernels/threads/thread-team.ts); for this attempt only. */
@@ -119,9 +124,27 @@ export interface OpenKeyPlaces {
   readonly helpers?: number;
 }
 
-interface OpenKeyMessage extends OpenKeyPlaces {
+export interface OpenKeyMessage extends OpenKeyPlaces {
   readonly system: ProofSystemName;
   readonly provingKey: SharedBytes;
+}
+
+/** Where the image of an open key is, or will be (key-images/). */
+interface KeyImageMessage {
+  /** Absolute. */
+  readonly path: string;
+  /** What the content means; an image of another form is not read. */
+  readonly form: string;
+}
+
+/** Why an image was not read or written. */
+interface Unusable {
+  readonly problem: string;
+}
+
+/** What proofs with an open key need on each thread. */
+export interface WarmKeyMessage extends Pick<ProveMessage, "system" | "witnessProgram" | "verifyingKey"> {
+  readonly openKey: OpenKey;
 }
 
 /** Help with a proof that another thread leads. */
@@ -261,6 +284,18 @@ export interface ComputeTasks {
   };
   /** Fails only where no memory can hold the key. */
   readonly open_key: { readonly message: OpenKeyMessage; readonly value: SharedKey };
+  /** Writes a new file, which stays in part where the disk refuses. */
+  readonly write_key_image: {
+    readonly message: KeyImageMessage & { readonly openKey: OpenKey };
+    readonly value: { readonly sha256: string; readonly bytes: number } | Unusable;
+  };
+  /** Unusable is a file that is missing, or not the one of this hash. */
+  readonly read_key_image: {
+    readonly message: KeyImageMessage & { readonly sha256: string };
+    readonly value: { readonly key: SharedKey } | Unusable;
+  };
+  /** Prepares one thread for proofs with the key. */
+  readonly warm_key: { readonly message: WarmKeyMessage; readonly value: EmptyValue };
   readonly prove: { readonly message: ProveMessage; readonly value: ProveValue };
   readonly help: { readonly message: HelpMessage; readonly value: EmptyValue };
   readonly verify: { readonly message: VerifyMessage; readonly value: VerifyValue };

@@ -2,7 +2,6 @@
  * The compute tasks by name, as a worker thread runs them. Expected failures are results; a task throws only for a bug
  * or for an artifact that is not what its hash says, and the pool reports it.
  */
-import { LRUCache } from "lru-cache";
 import { checkInputs, type InputProblem } from "./circuit/inputs.js";
 import { readR1cs } from "./circuit/r1cs.js";
 import { findUnsatisfied } from "./circuit/satisfaction.js";
@@ -14,18 +13,15 @@ import { computeFromRuns, computeWitness } from "./circuit/witness.js";
 import { withoutUnknownNames } from "./closed/nameless-problems.js";
 import { openClosedInputs } from "./closed/open-inputs.js";
 import { checkWitness, publicSignalsOf } from "./groth16/prove.js";
-import { onDroppedKey } from "./process/dropped-keys.js";
+import { openKey, proverOf, readImage, writeImage } from "./key-tasks.js";
 import { discardWideForms, isWideOn, onTwoLanes } from "./kernels/wide/wide-form.js";
 import { appendNotes } from "./merkle/note-tree.js";
 import { insertNullifiers, proveNotes } from "./merkle/tree-tasks.js";
-import type { ProofSystemName } from "./proof-systems/names.js";
-import { openWithRoom } from "./proof-systems/open-with-room.js";
-import type { KernelProver, ProofSystem, SystemClaim } from "./proof-systems/proof-system.js";
+import type { ProofSystem, SystemClaim } from "./proof-systems/proof-system.js";
 import { proofSystem } from "./proof-systems/table.js";
 import type {
   ComputeRequest,
   ComputeTasks,
-  OpenKey,
   ProveMessage,
   ProveValue,
   SharedBytes,
@@ -33,26 +29,20 @@ import type {
   TaskResult,
   VerifierContractMessage,
   VerifierContractValue,
+  WarmKeyMessage,
 } from "./protocol.js";
-import { invalidWitness, isOwnProofValid, verify, verifyBatch } from "./verify-tasks.js";
+import { invalidWitness, isOwnProofValid, loadVerifyingKey, verify, verifyBatch } from "./verify-tasks.js";
 
-/** Opening a key that is in memory takes a millisecond, and a thread rarely alternates between many. */
-const OPEN_KEYS_MAX = 4;
 const WITNESS_PROGRAMS_MAX = 16;
 /** Its pairing is the one that most provers use. */
 const WARM_SYSTEM = "groth16/BN254";
 
-/**
- * The keys that this thread has opened, by the id of the opening. An entry keeps the key's memory alive, which belongs
- * to the whole process; so the main thread, which bounds it, tells each thread what to let go of.
- */
-const provers = new LRUCache<string, KernelProver, { readonly system: ProofSystemName; readonly openKey: OpenKey }>({
-  max: OPEN_KEYS_MAX,
-  memoMethod: (_id, _stale, { context: { system, openKey } }) => proofSystem(system).openProver(openKey.key),
-});
-onDroppedKey((id) => {
-  provers.delete(id);
-});
+const KEY_REQUIRED: TaskFailure = {
+  ok: false,
+  code: "internal_error",
+  message: "the kernels made no proof, and the reference backend has not got the key",
+  needsProvingKey: true,
+};
 const witnessPrograms = new WitnessPrograms({ max: WITNESS_PROGRAMS_MAX });
 
 /**
@@ -66,17 +56,14 @@ export async function runComputeTask(
     case "warm":
       await proofSystem(WARM_SYSTEM).loadPairing(request.message.backend);
       return { ok: true, value: { done: true } };
-    case "open_key": {
-      const { provingKey, ...places } = request.message;
-      const system = proofSystem(request.message.system);
-      const key = system.readProvingKey(viewOf(provingKey));
-      try {
-        return { ok: true, value: openWithRoom(places, (given) => system.openKey(key, given)) };
-      } catch (error) {
-        if (!(error instanceof RangeError)) throw error;
-        return { ok: false, code: "internal_error", message: error.message };
-      }
-    }
+    case "open_key":
+      return openKey(request.message);
+    case "write_key_image":
+      return writeImage(request.message);
+    case "read_key_image":
+      return readImage(request.message);
+    case "warm_key":
+      return await warmKey(request.message);
     case "prove":
       return await prove(request.message);
     case "help": {
@@ -102,6 +89,15 @@ export async function runComputeTask(
       return await crossCheck(request.message);
     }
   }
+}
+
+/** Loads on this thread what proofs with the key need beside it. */
+async function warmKey(message: WarmKeyMessage): Promise<TaskResult<{ readonly done: true }>> {
+  const { system, openKey, witnessProgram } = message;
+  proverOf(system, openKey);
+  await loadVerifyingKey({ ...message, backend: "wasm" });
+  await witnessPrograms.open(witnessProgram);
+  return { ok: true, value: { done: true } };
 }
 
 async function prove(message: ProveMessage): Promise<TaskResult<ProveValue>> {
@@ -140,7 +136,12 @@ async function proveWith(
     const againMs = performance.now();
     proof = await proveOnTwoLanes(message, witness, { first, publicSignals });
     const isSound = proof !== undefined;
-    proof ??= await system.proveOnReference(provingKeyOf(message), witness);
+    if (proof === undefined) {
+      const { provingKey } = message;
+      if (provingKey === undefined) return KEY_REQUIRED;
+      // Read anew each time, in far less time than a proof of the reference takes: what is kept would not be counted.
+      proof = await system.proveOnReference(system.readProvingKey(viewOf(provingKey)), witness);
+    }
     proveMs += performance.now() - againMs;
     if (!isSound && !(await isOwnProofValid({ ...message, backend: "reference" }, proof, publicSignals)))
       return {
@@ -313,15 +314,6 @@ async function proveOnTwoLanes(
     return undefined;
   discardWideForms();
   return proof;
-}
-
-/** Read anew each time, in far less time than a proof of the reference takes: what is kept would not be counted. */
-function provingKeyOf({ system, provingKey }: ProveMessage): object {
-  return proofSystem(system).readProvingKey(viewOf(provingKey));
-}
-
-function proverOf(system: ProofSystemName, openKey: OpenKey): KernelProver {
-  return provers.memo(openKey.id, { context: { system, openKey } });
 }
 
 function viewOf(shared: SharedBytes): Uint8Array {

@@ -133,6 +133,11 @@ async function withKey<Value>(message: KeyOfMessage, work: (key: PreparedKey) =>
   }
 }
 
+/** Prepares a verifying key for this thread, so that the first verification with it need not. */
+export async function loadVerifyingKey(message: KeyOfMessage): Promise<void> {
+  await preparedKey(message);
+}
+
 /** Returns a verifying key, prepared once per thread and backend. */
 async function preparedKey({ system, verifyingKey, backend = "reference" }: KeyOfMessage): Promise<PreparedKey> {
   const name = `${system} ${backend} ${verifyingKey.sha256}`;

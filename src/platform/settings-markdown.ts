@@ -69,6 +69,7 @@ export const SETTING_GROUPS: readonly { readonly title: string; readonly names: 
       "prove_helpers",
       "prove_queue",
       "key_memory_mb",
+      "key_image_mb",
       "memory_mb",
       "kernels",
       "wide",

@@ -198,6 +198,15 @@ export const SETTINGS = {
     unit: "MiB",
     description: "memory for resident proving keys and witness programs; an import whose files need more is refused",
   }),
+  key_image_mb: setting({
+    env: "PROOFWRIGHT_KEY_IMAGE_MB",
+    flag: "key-image-mb",
+    schema: Type.Integer({ minimum: 0, maximum: 1_048_576 }),
+    default: 2048,
+    unit: "MiB",
+    description:
+      "disk for opened proving keys beside the keys themselves, which a start reads in a third of the time in which it would make them; the least recently used ones go first, and 0 keeps none",
+  }),
   memory_mb: setting({
     env: "PROOFWRIGHT_MEMORY_MB",
     flag: "memory-mb",

@@ -1,12 +1,21 @@
 /** A stored prover as its provider sees it: its system, its program and its files, without its owner and its vault. */
 import { AppError, assert } from "../platform/errors.js";
 import type { ArtifactReference, Artifacts } from "../platform/store/artifacts.js";
-import type { ResidentBytes } from "./compute/resident-bytes.js";
+import type { ResidentBytes } from "./compute/keys/resident-bytes.js";
+import type { KeyImageMarks } from "./proofs/key-image-marks.js";
 import type { BuiltProver, OfferedSystem, ReadyProver } from "./providers/provider.js";
 import type { StoredProver } from "./repository.js";
 
 /** Names of the keys among a prover's files. */
 type KeyName = "proving_key" | "verifying_key.json";
+
+/** Where the files of ready provers come from. */
+export interface ReadyDependencies {
+  readonly artifacts: Pick<Artifacts, "read" | "readShared" | "resolve">;
+  readonly resident: Pick<ResidentBytes, "get">;
+  /** What vaults know of the images of open keys; none are kept unless given. */
+  readonly keyImages?: KeyImageMarks | undefined;
+}
 
 /**
  * Requires a prover that proves and verifies. Of one that failed the codes are told, and not the messages, which may
@@ -50,21 +59,23 @@ export function readyProver(
     artifacts,
     resident,
     pinned,
-  }: {
-    readonly artifacts: Pick<Artifacts, "read" | "resolve">;
-    readonly resident: Pick<ResidentBytes, "get">;
-    readonly pinned: { readonly [Name in KeyName]?: string };
-  },
+    keyImages,
+  }: ReadyDependencies & { readonly pinned: { readonly [Name in KeyName]?: string } },
 ): ReadyProver {
+  const hashOf = (name: string): string => {
+    if (name !== "proving_key" && name !== "verifying_key.json") return fileOf(prover, name).sha256;
+    const sha256 = pinned[name];
+    assert(sha256 !== undefined, "a key is read only after its pin");
+    return sha256;
+  };
   return {
     ...builtProver(prover, system, { artifacts }),
-    shared: async (name) => {
-      if (name !== "proving_key" && name !== "verifying_key.json")
-        return await resident.get(fileOf(prover, name).sha256);
-      const sha256 = pinned[name];
-      assert(sha256 !== undefined, "a key is read only after its pin");
-      return await resident.get(sha256);
+    shared: async (name) => await resident.get(hashOf(name)),
+    load: async (name) => {
+      const sha256 = hashOf(name);
+      return { sha256, bytes: await artifacts.readShared(sha256) };
     },
+    keyImage: keyImages?.pinOf(prover),
   };
 }
 

@@ -13,7 +13,8 @@ import type { Events } from "../platform/events/events.js";
 import type { Jobs } from "../platform/jobs/jobs.js";
 import type { Log } from "../platform/log.js";
 import { PACKAGE_ROOT } from "../platform/files/package-root.js";
-import type { ResidentBytes } from "./compute/resident-bytes.js";
+import type { KeyImages } from "./compute/keys/key-images.js";
+import type { ResidentBytes } from "./compute/keys/resident-bytes.js";
 import type { Artifacts } from "../platform/store/artifacts.js";
 import type { VaultService } from "../vault/service.js";
 import { analysisQueue, registerAnalyses } from "./analysis/analysis-jobs.js";
@@ -28,17 +29,18 @@ import type { GithubIdentities } from "./ceremonies/statements/github-identities
 import { ClosedInputs } from "./closed-inputs/closed-inputs.js";
 import { InputKeys } from "./closed-inputs/input-keys.js";
 import { CircuitOrigins } from "./circuit-origins.js";
-import { ExportQuota } from "./export-quota.js";
-import { ExportedKeys } from "./exported-keys.js";
 import type { CeremonyCompute } from "./compute/ceremony-compute.js";
 import type { ProverCompute } from "./compute/compute.js";
 import { proverBodyLimits, proverHandlers } from "./handlers.js";
-import { MADE_FILES, MadeFiles } from "./made-files.js";
+import { createMadeFiles, keyImageMarks, usedFiles } from "./provisioning/create-prover-files.js";
+import type { SourceFiles } from "./provisioning/source-files.js";
 import { KnownKeys } from "./provisioning/known-keys.js";
 import { KeyPins } from "./provisioning/key-pins.js";
 import { OrphanFiles, type SharingNodes } from "./orphan-files.js";
 import { ProverFiles } from "./prover-files.js";
+import { KeyWarming } from "./proofs/key-warming.js";
 import { Proofs } from "./proofs/proofs.js";
+import type { VerifierContracts } from "./proofs/verifier-contracts.js";
 import { ProofRemovals } from "./proofs/proof-removals.js";
 import { ProofPace } from "./proofs/proof-pace.js";
 import { ProveRequests } from "./proofs/prove-requests.js";
@@ -61,7 +63,6 @@ import type { ContractPort } from "../chain/contracts/contract-port.js";
 import { createVerifiers } from "./on-chain/create-verifiers.js";
 import { verifierHandlers } from "./on-chain/verifier-handlers.js";
 import { VerifierQueue } from "./on-chain/verifier-queue.js";
-import { VerifierContracts } from "./proofs/verifier-contracts.js";
 import {
   provisioningQueue,
   registerProvisioning,
@@ -74,12 +75,11 @@ import { createReferenceStrings } from "./reference-strings/create-reference-str
 import { PowersRecords } from "./reference-strings/powers-records.js";
 import type { PublishedStringsDependencies } from "./reference-strings/published-strings.js";
 import { ProverRepository } from "./repository.js";
-import { MADE_FILE_WAIT_MS, PROVE_DEADLINE_MS, WAIT_SEC_MAX, type proverRoutes } from "./routes.js";
+import { PROVE_DEADLINE_MS, WAIT_SEC_MAX, type proverRoutes } from "./routes.js";
 import { ProverService, type AnalysisQueue, type ProvisioningQueue } from "./service.js";
 import { BuiltInCircuits, type SourceLimits } from "./provisioning/sources.js";
 import { Imports } from "./imports/imports.js";
 import { Uploads, type UploadLimits } from "./imports/uploads.js";
-import { SourceFiles } from "./provisioning/source-files.js";
 import { placeOf } from "./provisioning/prover-steps.js";
 import { ProvisioningProgress } from "./provisioning/provisioning-progress.js";
 import type { Nodes } from "../platform/nodes/nodes.js";
@@ -146,6 +146,8 @@ interface ProverRegistryDependencies {
   readonly jobs: Jobs;
   /** Proving keys and witness programs in shared memory. */
   readonly resident: ResidentBytes;
+  /** Images of open keys on this server's disk; none are kept unless given. */
+  readonly images?: KeyImages | undefined;
   readonly compute: ProverCompute;
   readonly ceremonyCompute: CeremonyCompute;
   /** Asked whose SSH key signed a contribution; nobody is without it. */
@@ -189,6 +191,8 @@ export interface ProverRegistry {
   readonly removeOrphans: () => Promise<number>;
   /** Goes on deleting them while a node of a cluster runs. */
   readonly orphans: Pick<OrphanFiles, "removeShared" | "start" | "stop">;
+  /** Opens keys ahead of their first proofs, while the server runs. */
+  readonly warming: Pick<KeyWarming, "start" | "add" | "stop">;
   /** Returns whether anybody has a prover. */
   readonly hasProvers: () => boolean;
   /** Drops uploads and imports whose time is up, while the server runs. */
@@ -209,8 +213,6 @@ const SOURCE_LIMITS: SourceLimits = {
 const UPLOAD_BYTES_MAX = 2047 * 1024 ** 2;
 /** That of 2^20 powers, with all Lagrange points, has 1.2 GB. */
 const POWERS_BYTES_MAX = 2 ** 31;
-/** Those of three PLONK keys of 2^20 gates, 1.5 GiB each by their layout with a public signal or none. */
-const ZKEY_BYTES_MAX = 8 * 1024 ** 3;
 /** The files of two large circuits with their keys. */
 const UPLOADS_PER_OWNER = 2;
 const UPLOADS: Omit<UploadLimits, "bytesPerOwnerMax" | "fileBytesMax"> = {
@@ -229,17 +231,6 @@ const CROSS_CHECK_DEADLINE_MS = 60_000;
 /** Of a registry without a server around it. */
 const UNNAMED_ISSUER: ReceiptIssuer = { issuer: "urn:proofwright:unnamed", version: "unreleased" };
 
-/** Contracts are written in the pool of proofs, which has turns of its own. */
-const CONTRACTS = { name: MADE_FILES.contract, makeMs: PROVE_DEADLINE_MS, waitMs: MADE_FILE_WAIT_MS } as const;
-const CALLERS = { ...CONTRACTS, name: MADE_FILES.caller } as const;
-/** Each makes a file of gigabytes at most, after others that hold the memory for it. */
-const EXPORTS = {
-  name: MADE_FILES.zkey,
-  makeMs: 900_000,
-  waitMs: MADE_FILE_WAIT_MS,
-  lane: { places: 1, queueLengthMax: 64 },
-} as const;
-
 /** Builds the registry and registers the runner of its jobs; call it before `jobs.start`. */
 export function createProverRegistry(
   options: ProverRegistryOptions,
@@ -257,14 +248,17 @@ export function createProverRegistry(
   const proofRemovals = registeredProofRemovals(dependencies, turnOf);
   const pins = new KeyPins({ vault, catalog });
   const powers = new PowersRecords({ store });
-  const files = usedFiles(artifacts, { repository, powers });
+  const files = usedFiles(dependencies, { repository, powers });
   const { strings, ...published } = openReferenceStrings(options, dependencies, { repository, powers, files });
   const [watch, progress] = [watchOf(dependencies), new ProvisioningProgress(clock)];
   const kept = { store, repository, catalog, vault, stores, proofRemovals, clock };
   const { access, places, labelling, sharing } = createUse(kept);
   const trees = createProofStores({ ...dependencies, vault, stores, repository, catalog, access, places, turnOf });
   const uploadBytesMax = options.uploadBytesMax ?? UPLOAD_BYTES_MAX;
-  const parts = { repository, files, catalog, builtIns, pins, strings, vault, watch, progress, turnOf, powers };
+  const parts = {
+    ...{ repository, files, catalog, builtIns, pins, strings, vault },
+    ...{ watch, progress, turnOf, powers, keyImages: keyImageMarks(dependencies, vault) },
+  };
   const proofs = createProofs({ ...parts, ...trees, access, places, stores, artifacts, resident, events, clock, pace });
   const bounded = { ...options, uploadBytesMax };
   const { queue, analyses, ceremonies, ...provisioned } = createProvisioning(bounded, dependencies, parts);
@@ -294,6 +288,7 @@ export function createProverRegistry(
       { provers: service, labelling, ceremonies },
     ),
     ...orphanRemoval(dependencies, { resumed: [removals, proofRemovals], ...published }),
+    warming: new KeyWarming({ ...parts, artifacts, resident, log }),
     ...{ imports, ceremonies: ceremonies.sweep, proofJobs, verifierDisagreements: () => chained.onChain.disagreements },
   };
 }
@@ -309,7 +304,7 @@ function orphanRemoval(
     readonly uploads: { readonly start: () => Promise<void> };
   },
 ): Pick<ProverRegistry, "orphans" | "removeOrphans"> {
-  const orphans = new OrphanFiles({}, dependencies);
+  const orphans = new OrphanFiles({}, { ...dependencies, keyImages: dependencies.images });
   return {
     orphans,
     removeOrphans: async () => {
@@ -388,35 +383,6 @@ function serviceLimits(options: ProverRegistryOptions): ConstructorParameters<ty
     pendingPerOwnerMax: options.pendingPerOwnerMax ?? PENDING_PER_OWNER_MAX,
     pendingMax: options.pendingMax ?? PENDING_MAX,
     waitSecMax: WAIT_SEC_MAX,
-  };
-}
-
-/** The files of the registry, which are removed when no record names them. */
-function usedFiles(
-  artifacts: Artifacts,
-  { repository, powers }: { readonly repository: ProverRepository; readonly powers: PowersRecords },
-): SourceFiles {
-  return new SourceFiles({
-    artifacts,
-    isUsed: (sha256) => repository.needsFile(sha256) || powers.isUploaded(sha256),
-  });
-}
-
-/** Files that are made when they are first downloaded. */
-function createMadeFiles(
-  { zkeyBytesPerOwnerMax = ZKEY_BYTES_MAX }: Pick<ProverRegistryOptions, "zkeyBytesPerOwnerMax">,
-  parts: Omit<ConstructorParameters<typeof VerifierContracts>[1], "made" | "madeCaller"> &
-    Omit<ConstructorParameters<typeof ExportedKeys>[0], "made" | "quota"> &
-    ConstructorParameters<typeof ExportQuota>[1] &
-    ConstructorParameters<typeof MadeFiles>[1],
-): { readonly contracts: VerifierContracts; readonly exports: ExportedKeys } {
-  const contracts = new MadeFiles(CONTRACTS, parts);
-  const madeCaller = new MadeFiles(CALLERS, parts);
-  const exports = new MadeFiles(EXPORTS, parts);
-  const quota = new ExportQuota({ bytesPerOwnerMax: zkeyBytesPerOwnerMax }, parts);
-  return {
-    contracts: new VerifierContracts({ deadlineMs: PROVE_DEADLINE_MS }, { ...parts, made: contracts, madeCaller }),
-    exports: new ExportedKeys({ ...parts, made: exports, quota }),
   };
 }
 

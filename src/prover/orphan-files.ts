@@ -8,6 +8,7 @@ import type { Log } from "../platform/log.js";
 import type { Nodes } from "../platform/nodes/nodes.js";
 import type { Artifacts } from "../platform/store/artifacts.js";
 import type { Store } from "../platform/store/store.js";
+import type { KeyImages } from "./compute/keys/key-images.js";
 import { referencedFiles } from "./referenced-files.js";
 
 /** The nodes that share the files. */
@@ -20,6 +21,8 @@ export interface SharingNodes {
 interface OrphanFilesDependencies {
   readonly artifacts: Pick<Artifacts, "removeOrphans" | "removeSharedOrphans">;
   readonly store: Pick<Store, "get" | "range">;
+  /** Images of open keys on this server's disk; none are kept unless given. */
+  readonly keyImages?: Pick<KeyImages, "retain"> | undefined;
   /** Undefined in a single server. */
   readonly cluster?: SharingNodes | undefined;
   readonly log: Log;
@@ -45,7 +48,9 @@ export class OrphanFiles {
 
   /** Removes files of this server's folder. Returns how many. */
   async removeHere(): Promise<number> {
-    return await this.#with.artifacts.removeOrphans(this.#referenced(), AGE_MS);
+    const referenced = this.#referenced();
+    await this.#with.keyImages?.retain(referenced);
+    return await this.#with.artifacts.removeOrphans(referenced, AGE_MS);
   }
 
   /** Removes shared files; does nothing in a single server. Returns how many. @throws store_unreachable */

@@ -231,6 +231,11 @@ export class ProverRepository {
     return this.#store.range([TABLES.prover], { limit: 1 }).length > 0;
   }
 
+  /** Returns some provers of all owners, at most so many. */
+  someOfAll(countMax: number): StoredProver[] {
+    return this.#store.range<StoredProver>([TABLES.prover], { limit: countMax }).map(({ value }) => value);
+  }
+
   /** Lists one page of the owner's provers, oldest first; filters compare for equality. */
   list(owner: Subject, filters: ProverFilters, page: Page): Listed<Prover> {
     const members = FILTER_MEMBERS.filter((member) => filters[member] !== undefined);

@@ -23,7 +23,7 @@ import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
 import { KERNEL_KINDS } from "../support/kernels.js";
 import { soundForms, spoiledForms } from "../support/wide.js";
 
-let message: ProveMessage;
+let message: ProveMessage & { readonly provingKey: SharedBytes };
 let r1cs: SharedBytes;
 
 function shared(bytes: Uint8Array): SharedBytes {

@@ -22,7 +22,6 @@ import type {
   InsertNullifiersValue,
   ProveNotesMessage,
   ProveNotesValue,
-  ProveMessage,
   ProveValue,
   TaskResult,
   VerifierContractMessage,
@@ -42,10 +41,12 @@ import type {
   GatesOutcome,
   ImportInput,
   ImportOutcome,
+  ProveInput,
   ProverCompute,
   ReferenceStringInput,
   SetupInput,
   SetupOutcome,
+  WarmInput,
 } from "../../src/prover/compute/compute.js";
 import { checkGates, exportZkey } from "../../src/prover/compute/check-gates.js";
 import { readImport } from "../../src/prover/compute/read-import.js";
@@ -121,7 +122,13 @@ export class LocalCompute implements ProverCompute {
     return checked.ok ? { ok: true } : { ok: false, errors: [{ code: "setup_gate_failed", message: checked.message }] };
   }
 
-  async prove(message: ProveMessage): Promise<TaskResult<ProveValue>> {
+  /** Holds no key open. */
+  async warmKey(_input: WarmInput): Promise<boolean> {
+    return await Promise.resolve(false);
+  }
+
+  async prove({ provingKey, ...rest }: ProveInput): Promise<TaskResult<ProveValue>> {
+    const message = { ...rest, provingKey: await provingKey.shared() };
     return (await runComputeTask({ task: "prove", message: structuredClone(message) })) as TaskResult<ProveValue>;
   }
 

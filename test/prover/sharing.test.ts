@@ -8,7 +8,6 @@ import type { AnyHandler, RouteSpec } from "../../src/platform/contract/route.js
 import { AppError } from "../../src/platform/errors.js";
 import { newId } from "../../src/platform/ids.js";
 import type {
-  ProveMessage,
   ProveValue,
   TaskResult,
   VerifyBatchMessage,
@@ -16,6 +15,7 @@ import type {
   VerifyMessage,
   VerifyValue,
 } from "../../src/engine/protocol.js";
+import type { ProveInput } from "../../src/prover/compute/compute.js";
 import { mergeCommits } from "../../src/platform/store/commits.js";
 import { ProverRepository } from "../../src/prover/repository.js";
 import { proverRoutes } from "../../src/prover/routes.js";
@@ -34,7 +34,7 @@ class PausedCompute extends LocalCompute {
   /** In whose turn each task was asked for. */
   readonly askers: string[] = [];
 
-  override async prove(message: ProveMessage, asked?: Asked): Promise<TaskResult<ProveValue>> {
+  override async prove(message: ProveInput, asked?: Asked): Promise<TaskResult<ProveValue>> {
     return await this.#paused(super.prove(message), asked);
   }
 

@@ -11,7 +11,7 @@ import { systemClock, type Clock } from "../../src/platform/clock.js";
 import { newId } from "../../src/platform/ids.js";
 import { Jobs } from "../../src/platform/jobs/jobs.js";
 import { eventCommit } from "../../src/platform/events/event-log.js";
-import { ResidentBytes } from "../../src/prover/compute/resident-bytes.js";
+import { ResidentBytes } from "../../src/prover/compute/keys/resident-bytes.js";
 import { openArtifacts, type Artifacts } from "../../src/platform/store/artifacts.js";
 import type { Store } from "../../src/platform/store/store.js";
 import { loadKernelPairing } from "../../src/engine/kernels/pairing/pairing.js";
@@ -22,6 +22,7 @@ import type { GithubIdentities } from "../../src/prover/ceremonies/statements/gi
 import { createProverRegistry, type ProverRegistry } from "../../src/prover/create-prover-registry.js";
 import type { CircuitAnalyzer } from "../../src/prover/compute/analysis-task.js";
 import type { CeremonyCompute } from "../../src/prover/compute/ceremony-compute.js";
+import type { KeyImages } from "../../src/prover/compute/keys/key-images.js";
 import type { ProverCompute } from "../../src/prover/compute/compute.js";
 import type { ProviderFactory } from "../../src/prover/providers/provider.js";
 import type { SourceLimits } from "../../src/prover/provisioning/sources.js";
@@ -54,6 +55,8 @@ export interface TestRegistryOptions {
   readonly makesDevelopmentStrings?: boolean;
   readonly folder?: string;
   readonly compute?: ProverCompute;
+  /** None by default. */
+  readonly images?: KeyImages | undefined;
   readonly ceremonyCompute?: CeremonyCompute;
   /** Nobody is asked for contributors' keys without it. */
   readonly github?: Pick<GithubIdentities, "requirePublished">;
@@ -115,6 +118,7 @@ export async function openTestRegistry(options: TestRegistryOptions = {}): Promi
     artifacts,
     jobs,
     resident,
+    images: options.images,
     vault: vault.vault,
     compute: options.compute ?? new LocalCompute(),
     ceremonyCompute: options.ceremonyCompute ?? new LocalCeremonies(),

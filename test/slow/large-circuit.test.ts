@@ -11,6 +11,7 @@ import { wtnsFile } from "../../bench/circuits.js";
 import { readR1csHeader } from "../../src/engine/circuit/r1cs.js";
 import type { CircuitInterface } from "../../src/engine/circuit/interface.js";
 import { circuitCounts, memoryNeeds, openKeyBytes } from "../../src/engine/proof-systems/memory-needs.js";
+import { storedKey } from "../support/stored-key.js";
 import type { SharedBytes } from "../../src/engine/protocol.js";
 import { MemoryBudget } from "../../src/platform/concurrency/memory-budget.js";
 import { ProcessTasks } from "../../src/platform/pool/process-task.js";
@@ -97,7 +98,7 @@ describe(`a circuit of 2^${String(POWER)} rows`, () => {
       if (!gates.ok) throw new Error(JSON.stringify(gates));
       const message = {
         ...{ system, circuit, inputs: undefined, witnessProgram: shared(new Uint8Array(0)) },
-        ...{ provingKey: shared(provingKey), verifyingKey: shared(Buffer.from(verifyingKey)) },
+        ...{ provingKey: storedKey(shared(provingKey)), verifyingKey: shared(Buffer.from(verifyingKey)) },
         witnessFile: wtnsFile(made.witness),
       };
       const proved = await Promise.all([compute.prove(message), compute.prove(message)]);

@@ -73,6 +73,8 @@ export const KERNEL_RESERVED_BYTES = 4096;
  * Places of the constants: in each group the point at infinity, then two points of different x that fill up a batch.
  */
 const PLACE = { g1: 64, g2: 1024, fillerTarget: 2048, scratch: 3072 } as const;
+/** What is written once, at the front; the rest of the reserved bytes is overwritten by each that computes. */
+export const KERNEL_CONSTANT_BYTES = PLACE.fillerTarget;
 
 type KernelFunction = (...args: readonly number[]) => number | readonly number[] | undefined;
 type Exports = Record<string, KernelFunction>;

@@ -18,12 +18,13 @@ import type {
   ProveMessage,
   ProveValue,
   TaskResult,
+  WarmKeyMessage,
 } from "../../engine/protocol.js";
 import { AppError } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
 import { workerPath } from "../../platform/files/package-root.js";
 import type { LaneFigures } from "../../platform/pool/lane.js";
-import { KeyPlaces } from "./key-places.js";
+import { KeyPlaces } from "./keys/key-places.js";
 import { ThreadPool, type RunOptions } from "../../platform/pool/thread-pool.js";
 
 type PoolName = "interactive" | "prove";
@@ -197,6 +198,17 @@ export class ComputePools {
       this.#log.warn("the compute threads did not load the proving backend ahead of the first request");
     });
     await this.#warming;
+  }
+
+  /**
+   * Prepares the threads that prove for a key; of a thread that is busy all the while another one may take its turn.
+   * @throws as `run`
+   */
+  async warmKey(message: WarmKeyMessage, options?: RunOptions): Promise<void> {
+    const turns = Array.from({ length: this.#pools.prove.threads }, async () => {
+      await this.run("prove", "warm_key", message, options);
+    });
+    await Promise.all(turns);
   }
 
   /** Whether the threads of every pool have been started. */

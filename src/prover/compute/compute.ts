@@ -14,6 +14,7 @@ import type {
   ProveNotesValue,
   ProveMessage,
   ProveValue,
+  SharedBytes,
   TaskResult,
   VerifierContractMessage,
   VerifierContractValue,
@@ -184,6 +185,39 @@ export type ExportOutcome = { readonly ok: true; readonly sha256: string } | Ste
 /** Whether a key has passed all gates. */
 export type GatesOutcome = { readonly ok: true } | StepFailure;
 
+/** How the image of an open key is known to be right (key-images.ts). */
+export interface KeyImagePin {
+  /** Returns the SHA-256 of the image's file that the prover's vault knows; undefined where it knows none. */
+  find(): Promise<string | undefined>;
+  /** Lets the prover's vault know it. */
+  keep(sha256: string): Promise<void>;
+}
+
+/** A proving key in the artifact store, which is read only where the kernels do not have it open. */
+export interface StoredProvingKey {
+  /** Lower-case hex. */
+  readonly sha256: string;
+  readonly byteLength: number;
+  /** Reads it, checked against its hash, and leaves it to the caller. */
+  readonly read: () => Promise<SharedBytes>;
+  /** The same, and keeps it in memory for the next call. */
+  readonly shared: () => Promise<SharedBytes>;
+  /** Knows the image of the open key; absent where none is kept. */
+  readonly pin?: KeyImagePin;
+}
+
+/** What is to be proven, with a key that may have to be read. */
+export interface ProveInput extends Omit<ProveMessage, "provingKey" | "openKey" | "team"> {
+  readonly provingKey: StoredProvingKey;
+}
+
+/** A key that is opened before anybody asks for a proof. */
+export interface WarmInput extends Pick<ProveInput, "system" | "circuit" | "provingKey"> {
+  /** Loaded where there is room for the key. */
+  readonly witnessProgram: () => Promise<SharedBytes>;
+  readonly verifyingKey: () => Promise<SharedBytes>;
+}
+
 export interface ProverCompute {
   /**
    * Names everything but the source that decides the result of a compilation: compiler, version, flags and library.
@@ -204,7 +238,12 @@ export interface ProverCompute {
   ): Promise<{ readonly ok: true; readonly value: Uint8Array } | StepFailure>;
   /** Runs all setup gates on the stored keys, forgeries among them. */
   gates(input: GatesInput, options?: ComputeOptions): Promise<GatesOutcome>;
-  prove(message: ProveMessage, options?: ComputeOptions): Promise<TaskResult<ProveValue>>;
+  prove(input: ProveInput, options?: ComputeOptions): Promise<TaskResult<ProveValue>>;
+  /**
+   * Has a key open and the threads ready before the first proof, where there is memory that nothing else takes. Returns
+   * whether they are.
+   */
+  warmKey(input: WarmInput, options?: ComputeOptions): Promise<boolean>;
   verify(message: VerifyMessage, options?: ComputeOptions): Promise<TaskResult<VerifyValue>>;
   /** Verifies many proofs of one key on one thread. */
   verifyBatch(message: VerifyBatchMessage, options?: ComputeOptions): Promise<TaskResult<VerifyBatchValue>>;

@@ -33,7 +33,8 @@ import { EXPORT_PROCESS_LIMITS, GATES_PROCESS_LIMITS, checkKeyInProcess, exportZ
 import { IMPORT_PROCESS_LIMITS, importLimits, readImportInProcess } from "./import-task.js";
 import type { ComputePools, ProveOptions } from "./compute-pools.js";
 import { refusalOf } from "./memory-refusal.js";
-import { OpenKeys, type OpenKeysOptions } from "./open-keys.js";
+import type { KeyImages } from "./keys/key-images.js";
+import { OpenKeys, type OpenKeysOptions } from "./keys/open-keys.js";
 import { GaveWay } from "../../platform/pool/thread-pool.js";
 import type { ProcessTaskFailure, ProcessTasks } from "../../platform/pool/process-task.js";
 import { SETUP_PROCESS_LIMITS, limitsFor, makeReferenceStringInProcess, setupInProcess } from "./setup-task.js";
@@ -53,7 +54,6 @@ import type {
   ProveNotesValue,
   OpenKey,
   PairingBackend,
-  ProveMessage,
   ProveValue,
   TaskResult,
   VerifierContractMessage,
@@ -75,12 +75,14 @@ import type {
   GatesOutcome,
   ImportInput,
   ImportOutcome,
+  ProveInput,
   ProverCompute,
   ReferenceStringInput,
   SetupInput,
   SetupOutcome,
   StepFailure,
   StoredFile,
+  WarmInput,
 } from "./compute.js";
 import { diagnostic } from "../provisioning/diagnostics.js";
 
@@ -106,6 +108,8 @@ interface PooledComputeDependencies {
   readonly tasks: ProcessTasks;
   /** Memory that setups, gates and open keys share; no limit unless given. */
   readonly memory?: MemoryBudget;
+  /** Images of open keys on disk; none are kept unless given. */
+  readonly images?: KeyImages | undefined;
   readonly log: Log;
 }
 
@@ -344,11 +348,11 @@ export class PooledCompute implements ProverCompute {
   }
 
   /** Proves in the pool `prove`, with the key open for the kernels where possible. */
-  async prove(message: ProveMessage, options: ComputeOptions = {}): Promise<TaskResult<ProveValue>> {
+  async prove(input: ProveInput, options: ComputeOptions = {}): Promise<TaskResult<ProveValue>> {
     const sinceMs = performance.now();
     for (;;) {
       try {
-        return await this.#proveOnce(message, { ...options, sinceMs });
+        return await this.#proveOnce(input, { ...options, sinceMs });
       } catch (error) {
         // Another owner needed the thread: the proof waits for its turn again, within the same deadline.
         if (!(error instanceof GaveWay)) throw error;
@@ -356,30 +360,44 @@ export class PooledCompute implements ProverCompute {
     }
   }
 
-  async #proveOnce(message: ProveMessage, options: ProveOptions): Promise<TaskResult<ProveValue>> {
+  /** Has the key open, and the threads of the pool `prove` ready for it. */
+  async warmKey(input: WarmInput, options: ComputeOptions = {}): Promise<boolean> {
+    const { system } = input;
+    const isWarm = await this.#openKeys?.warm(input, options, async (openKey) => {
+      const [witnessProgram, verifyingKey] = await Promise.all([input.witnessProgram(), input.verifyingKey()]);
+      await this.#pools.warmKey({ system, openKey, witnessProgram, verifyingKey }, options);
+      return true;
+    });
+    return isWarm ?? false;
+  }
+
+  async #proveOnce(input: ProveInput, options: ProveOptions): Promise<TaskResult<ProveValue>> {
     const prove = async (openKey?: OpenKey): Promise<TaskResult<ProveValue>> =>
-      await this.#proveWith(openKey, message, options);
-    return this.#openKeys === undefined ? await prove() : await this.#openKeys.use(message, options, prove);
+      await this.#proveWith(openKey, input, options);
+    return this.#openKeys === undefined ? await prove() : await this.#openKeys.use(input, options, prove);
   }
 
   async #proveWith(
     openKey: OpenKey | undefined,
-    message: ProveMessage,
+    input: ProveInput,
     options: ProveOptions,
   ): Promise<TaskResult<ProveValue>> {
+    const { provingKey, ...rest } = input;
     // A thread that is lost during a proof never gives its workspace of the key back.
     const onThreadLost = (): void => {
-      this.#openKeys?.drop(message.provingKey.sha256);
+      this.#openKeys?.drop(provingKey.sha256);
     };
     const begun = { value: false };
+    const message = openKey === undefined ? { ...rest, provingKey: await provingKey.shared() } : { ...rest, openKey };
     try {
-      return await this.#pools.prove(openKey === undefined ? message : { ...message, openKey }, {
+      const made = await this.#pools.prove(message, {
         ...options,
         onThreadLost,
         onBegin: () => {
           begun.value = true;
         },
       });
+      return made.ok || made.needsProvingKey === undefined ? made : await this.#proveWith(undefined, input, options);
     } catch (error) {
       // Whatever the failure is, it may have ended a thread; a task that only waited had none.
       if (begun.value) onThreadLost();

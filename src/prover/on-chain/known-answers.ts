@@ -4,34 +4,24 @@
  * with a built-in circuit.
  */
 import type { TaskFailure, TaskResult, UncheckedClaim, VerifyValue } from "../../engine/protocol.js";
-import type { Subject } from "../../platform/auth/principal.js";
 import { AppError, assert, invalidMember } from "../../platform/errors.js";
 import { missingReference } from "../../platform/references.js";
-import type { Artifacts } from "../../platform/store/artifacts.js";
-import { readyProver } from "../built-prover.js";
+import { pinnedProver, type PinnedProverDependencies } from "../proofs/pinned-prover.js";
 import type { Catalog } from "../catalog.js";
-import type { ResidentBytes } from "../compute/resident-bytes.js";
 import { isVerifierOnly } from "../imports/import-files.js";
 import { readClaim } from "../proofs/claims.js";
 import { taskError, type Proofs } from "../proofs/proofs.js";
-import type { KeyPins } from "../provisioning/key-pins.js";
 import type { BuiltInCircuits } from "../provisioning/sources.js";
-import type { ReadyProver } from "../providers/provider.js";
 import type { ProverRepository, StoredProver } from "../repository.js";
 import type { ProofItem } from "../schemas.js";
 import { verifierCalldata } from "./verifier-calldata.js";
 import type { CheckVerifier, KnownAnswer } from "./verifier-schemas.js";
 
-interface KnownAnswersDependencies {
+interface KnownAnswersDependencies extends PinnedProverDependencies {
   readonly repository: Pick<ProverRepository, "findProof">;
   readonly proofs: Pick<Proofs, "note">;
   readonly catalog: Catalog;
   readonly builtIns: Pick<BuiltInCircuits, "find">;
-  readonly artifacts: Pick<Artifacts, "read" | "resolve">;
-  readonly resident: ResidentBytes;
-  readonly pins: Pick<KeyPins, "read">;
-  /** The name under which a subject's work waits for its turn. */
-  readonly turnOf: (subject: Subject) => string;
 }
 
 interface KnownAnswersOptions {
@@ -100,7 +90,7 @@ export class KnownAnswers {
     const made = await this.#with.catalog
       .providerOf(prover)
       .prove(
-        await this.#ready(prover, ["verifying_key", "proving_key"]),
+        await pinnedProver(prover, ["verifying_key", "proving_key"], this.#with),
         { inputs, format: "solidity" },
         { owner: this.#with.turnOf(build.owner), signal, deadlineMs: this.#options.proveDeadlineMs },
       );
@@ -133,23 +123,11 @@ export class KnownAnswers {
     const checked: TaskResult<VerifyValue> = await this.#with.catalog
       .providerOf(prover)
       .verify(
-        await this.#ready(prover, ["verifying_key"]),
+        await pinnedProver(prover, ["verifying_key"], this.#with),
         { ...claim, form: "solidity" },
         { owner: this.#with.turnOf(prover.build.owner), signal, deadlineMs: this.#options.verifyDeadlineMs },
       );
     if (!checked.ok) throw taskError(checked);
     return checked.value;
-  }
-
-  async #ready(prover: StoredProver, keys: readonly ("proving_key" | "verifying_key")[]): Promise<ReadyProver> {
-    const { pins, catalog } = this.#with;
-    const turn = this.#with.turnOf(prover.build.owner);
-    const verifying = await pins.read(prover, "verifying_key", turn);
-    const proving = keys.includes("proving_key") ? await pins.read(prover, "proving_key", turn) : undefined;
-    const pinned = {
-      "verifying_key.json": verifying,
-      ...(proving === undefined ? {} : { proving_key: proving }),
-    };
-    return readyProver(prover, catalog.systemOf(prover), { ...this.#with, pinned });
   }
 }

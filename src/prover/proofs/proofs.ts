@@ -7,7 +7,7 @@ import type { Subject } from "../../platform/auth/principal.js";
 import type { StreamedBody } from "../../platform/contract/streamed-body.js";
 import { RefusedItem } from "../../platform/contract/refused-item.js";
 import type { Artifacts } from "../../platform/store/artifacts.js";
-import type { ResidentBytes } from "../compute/resident-bytes.js";
+import type { ResidentBytes } from "../compute/keys/resident-bytes.js";
 import type { ProveValue, TaskFailure, TaskResult, UncheckedClaim, VerifyValue } from "../../engine/protocol.js";
 import { builtProver, readyProver, requireProvisioned } from "../built-prover.js";
 import type { Catalog } from "../catalog.js";
@@ -27,6 +27,7 @@ import type { SpendPlan, SpendRequest, Spends } from "../stores/spending.js";
 import type { AgreeingContract, Attestation, Decision, NotePlace } from "./attestation.js";
 import { readClaim } from "./claims.js";
 import type { KeptAlong } from "./kept-along.js";
+import type { KeyImageMarks } from "./key-image-marks.js";
 import { ProofKeeping, type KeptProof, type ProofKeepingDependencies, type Proven } from "./proof-keeping.js";
 import type { ProofPace } from "./proof-pace.js";
 import { WitnessFiles } from "./witness-files.js";
@@ -49,7 +50,9 @@ interface ProofsOptions {
 interface ProofsDependencies extends ProofKeepingDependencies {
   /** The providers, which prove and verify. */
   readonly catalog: Catalog;
-  readonly artifacts: Pick<Artifacts, "read" | "resolve">;
+  readonly artifacts: Pick<Artifacts, "read" | "readShared" | "resolve">;
+  /** What vaults know of the images of open keys; none are kept unless given. */
+  readonly keyImages?: KeyImageMarks | undefined;
   /** The name under which a subject's work waits for its turn. */
   readonly turnOf: (subject: Subject) => string;
   readonly resident: ResidentBytes;

@@ -6,7 +6,7 @@ import { AppError, assert } from "../../platform/errors.js";
 import type { ArtifactReference, Artifacts } from "../../platform/store/artifacts.js";
 import { readyProver } from "../built-prover.js";
 import type { Catalog } from "../catalog.js";
-import type { ResidentBytes } from "../compute/resident-bytes.js";
+import type { ResidentBytes } from "../compute/keys/resident-bytes.js";
 import { MADE_FILES, type Asker, type MadeFiles, type MakeOptions } from "../made-files.js";
 import { callerContract, contractName, namedVerifier } from "../on-chain/verifier-source.js";
 import type { KeyPins } from "../provisioning/key-pins.js";
@@ -20,7 +20,7 @@ interface VerifierContractsDependencies {
   readonly made: Pick<MadeFiles, "get">;
   readonly madeCaller: Pick<MadeFiles, "get">;
   readonly catalog: Catalog;
-  readonly artifacts: Pick<Artifacts, "read" | "resolve">;
+  readonly artifacts: Pick<Artifacts, "read" | "readShared" | "resolve">;
   readonly resident: ResidentBytes;
   readonly pins: Pick<KeyPins, "read">;
 }

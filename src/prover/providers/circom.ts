@@ -16,11 +16,11 @@ import type {
 } from "../../engine/protocol.js";
 import { circuitCounts, exportNeeds, memoryNeeds, openKeyBytes } from "../../engine/proof-systems/memory-needs.js";
 import { assert } from "../../platform/errors.js";
-import type { ExportInput, GatesInput, ProverCompute } from "../compute/compute.js";
+import type { ExportInput, GatesInput, ProverCompute, StoredProvingKey, WarmInput } from "../compute/compute.js";
 import { CircuitInterfaces } from "../proofs/circuit-interfaces.js";
 import { circuitHash, requireCurve, sourceOf, withOptions, type CircuitSource } from "../provisioning/sources.js";
 import { CIRCOM_SYSTEMS, proofSystemOf, proofSystemRow, requirePrime } from "./circom-systems.js";
-import type { BuiltProver, Provider, ProviderDependencies, ProviderFactory } from "./provider.js";
+import type { BuiltProver, Provider, ProviderDependencies, ProviderFactory, ReadyProver } from "./provider.js";
 
 const DOWNLOADS: Provider["downloads"] = {
   "verifying_key.json": { artifact: "verifying_key.json", contentType: "application/json" },
@@ -159,7 +159,7 @@ function circomKeyFiles(
 function circomProofs(
   compute: ProverCompute,
   interfaces: CircuitInterfaces,
-): Pick<Provider, "prove" | "verify" | "verifyBatch" | "witnessFileBytes" | "publicNames"> {
+): Pick<Provider, "warm" | "prove" | "verify" | "verifyBatch" | "witnessFileBytes" | "publicNames"> {
   const interfaceOf = async (prover: BuiltProver): Promise<CircuitInterface> =>
     await interfaces.get(prover.stored("interface.json").sha256);
   return {
@@ -169,14 +169,16 @@ function circomProofs(
       const { signals } = await interfaceOf(prover);
       return signals.filter(({ visibility }) => visibility !== "private").flatMap((signal) => elementPaths(signal));
     },
+    warm: async (prover, options) => await compute.warmKey(warmInput(prover, await interfaceOf(prover)), options),
     prove: async (prover, { inputs, witnessFile, closed, references = [], format }, options) => {
       const circuit = await interfaceOf(prover);
       const failure = tooManyValues(circuit, inputs) ?? revealing(circuit, references);
       if (failure !== undefined) return failure;
-      const [witnessProgram, provingKey, verifyingKey] = await Promise.all(
-        ["circuit.wasm", "proving_key", "verifying_key.json"].map(async (name) => await prover.shared(name)),
-      );
-      assert(witnessProgram && provingKey && verifyingKey, "each file is loaded");
+      const [witnessProgram, verifyingKey] = await Promise.all([
+        prover.shared("circuit.wasm"),
+        prover.shared("verifying_key.json"),
+      ]);
+      const provingKey = storedKey(prover);
       // What comes from outside may be wrong, which is then its sender's fault and not that of this server's proof.
       const isForeign = witnessFile !== undefined || prover.program.isImported;
       const system = proofSystemOf(prover.system);
@@ -222,6 +224,25 @@ async function verifyBounded(
     return outcome;
   });
   return { ok: true, value: { outcomes: merged } };
+}
+
+function warmInput(prover: ReadyProver, circuit: CircuitInterface): WarmInput {
+  return {
+    ...{ system: proofSystemOf(prover.system), circuit, provingKey: storedKey(prover) },
+    witnessProgram: async () => await prover.shared("circuit.wasm"),
+    verifyingKey: async () => await prover.shared("verifying_key.json"),
+  };
+}
+
+function storedKey(prover: ReadyProver): StoredProvingKey {
+  const { sha256, bytes } = prover.stored("proving_key");
+  return {
+    sha256,
+    byteLength: bytes,
+    read: async () => await prover.load("proving_key"),
+    shared: async () => await prover.shared("proving_key"),
+    ...(prover.keyImage === undefined ? {} : { pin: prover.keyImage }),
+  };
 }
 
 function curveOf({ system }: BuiltProver): CurveName {

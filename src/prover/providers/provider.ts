@@ -23,6 +23,7 @@ import type {
   GatesOutcome,
   ImportInput,
   ImportOutcome,
+  KeyImagePin,
   ProverCompute,
   ReferenceStringFile,
   SetupOutcome,
@@ -115,6 +116,10 @@ export interface ReadyProver extends BuiltProver {
    * `verifying_key.json` are those that the prover's vault has pinned; verifying has no proving key.
    */
   shared(name: string): Promise<SharedBytes>;
+  /** The same, left to the caller instead of kept. */
+  load(name: string): Promise<SharedBytes>;
+  /** Knows the image of the open proving key (compute/key-images.ts); absent where none is kept. */
+  readonly keyImage?: KeyImagePin | undefined;
 }
 
 export type CompiledProgram =
@@ -207,6 +212,11 @@ export interface Provider {
    * @throws AppError `artifact_corrupt`
    */
   publicNames(prover: BuiltProver): Promise<readonly string[]>;
+  /**
+   * Has the key open before the first proof, where there is memory that nothing else takes; absent where proofs need no
+   * such thing. Returns whether it is open.
+   */
+  readonly warm?: (prover: ReadyProver, options: ComputeOptions) => Promise<boolean>;
   /** Makes a proof and verifies it. */
   prove(prover: ReadyProver, request: ProveRequest, options: ComputeOptions): Promise<TaskResult<ProveValue>>;
   /** Verifies a proof in any of its forms; one that is well-formed and wrong is false. */

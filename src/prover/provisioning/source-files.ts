@@ -14,6 +14,8 @@ interface SourceFilesDependencies {
   readonly artifacts: Pick<Artifacts, "keep" | "put" | "remove" | "verify">;
   /** Whether a committed record names the file. */
   readonly isUsed: (sha256: string) => boolean;
+  /** Removes what was made of a file that is gone. Never rejects. */
+  readonly onRemoved?: (sha256: string) => Promise<void>;
 }
 
 /** Bytes that are hashed at once: a few milliseconds in which nobody else is served. */
@@ -117,6 +119,7 @@ export class SourceFiles {
   async #remove(sha256: string): Promise<void> {
     try {
       await this.#with.artifacts.remove(sha256);
+      await this.#with.onRemoved?.(sha256);
     } catch {
       // Removed later as an orphan; what the caller asked for does not depend on it.
     } finally {

@@ -17,7 +17,7 @@ import { recordedLog } from "../../support/silent-log.js";
 const ROWS = 1100;
 const THREADS = 2;
 const entry = fileURLToPath(new URL("../../support/compute-fixture.worker.mjs", import.meta.url));
-let message: ProveMessage;
+let message: ProveMessage & { readonly provingKey: SharedBytes };
 let pools: ComputePools;
 
 function shared(bytes: Uint8Array): SharedBytes {

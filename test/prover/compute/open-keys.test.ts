@@ -5,12 +5,14 @@ import { openWithRoom } from "../../../src/engine/proof-systems/open-with-room.j
 import type { OpenKey, OpenKeyPlaces } from "../../../src/engine/protocol.js";
 import { MemoryBudget } from "../../../src/platform/concurrency/memory-budget.js";
 import { AppError } from "../../../src/platform/errors.js";
-import { OpenKeys, type OpenCall } from "../../../src/prover/compute/open-keys.js";
+import type { KeyImages } from "../../../src/prover/compute/keys/key-images.js";
+import { OpenKeys, type OpenCall } from "../../../src/prover/compute/keys/open-keys.js";
+import { storedKey } from "../../support/stored-key.js";
 import { recordedLog } from "../../support/silent-log.js";
 
 const KEY = {
   system: "groth16/BN254",
-  provingKey: { sha256: "0".repeat(64), bytes: new SharedArrayBuffer(0) },
+  provingKey: storedKey({ sha256: "0".repeat(64), bytes: new SharedArrayBuffer(0) }),
   circuit: {
     curve: "BN254",
     ...{ wireCount: 4, constraintCount: 2, outputCount: 0, publicInputCount: 1, privateInputCount: 1 },
@@ -26,21 +28,23 @@ const LARGE = { ok: true, value: { memory: { buffer: { byteLength: LEAST_BYTES }
 
 class TestPool {
   readonly calls: {
+    readonly task: string;
     readonly call: OpenCall;
     readonly resolve: (value: object) => void;
     readonly reject: (error: Error) => void;
   }[] = [];
   readonly keys: OpenKeys;
 
-  constructor(memory?: MemoryBudget) {
+  constructor(memory?: MemoryBudget, images?: KeyImages) {
     this.keys = new OpenKeys(
       { budgetBytes: LEAST_BYTES, workspaces: 1 },
       {
         ...(memory === undefined ? {} : { memory }),
+        images,
         pools: {
-          run: (_pool: string, _task: string, _message: object, call: OpenCall = {}) =>
+          run: (_pool: string, task: string, _message: object, call: OpenCall = {}) =>
             new Promise<never>((resolve, reject) => {
-              this.calls.push({ call, resolve: resolve as (value: object) => void, reject });
+              this.calls.push({ task, call, resolve: resolve as (value: object) => void, reject });
             }),
         },
         log: recordedLog(),
@@ -79,6 +83,7 @@ describe("a key that several calls open at once", () => {
   it("is opened once, and kept", async () => {
     const test = new TestPool();
     const both = [test.open(KEY, { owner: "user:a" }), test.open(KEY, { owner: "user:b" })];
+    await turn();
     test.calls[0]!.resolve(OPENED);
     const [first, second] = await Promise.all(both);
     expect([first === second, await test.open(KEY), test.calls.length]).toEqual([true, first, 1]);
@@ -90,9 +95,11 @@ describe("a key that several calls open at once", () => {
       const gone = new AbortController();
       const first = test.open(KEY, { owner: "user:a", signal: gone.signal, deadlineMs: 5 });
       const others = [test.open(KEY, { owner: "user:b" }), test.open(KEY, { owner: "user:c" })];
+      await turn();
       gone.abort(refusal);
       test.calls[0]!.reject(refusal);
       await expect(first).rejects.toBe(refusal);
+      await turn();
       expect(test.calls.map(({ call }) => call)).toMatchObject([
         { owner: "user:a", deadlineMs: 5 },
         { owner: "user:b" },
@@ -111,6 +118,7 @@ describe("a call that waits for another's opening", () => {
     const first = test.open(KEY, { owner: "user:a" });
     const left = test.open(KEY, { owner: "user:b", signal: leaving.signal });
     const stays = test.open(KEY, { owner: "user:c", signal: new AbortController().signal });
+    await turn();
     leaving.abort(new Error("gone"));
     await expect(left).rejects.toThrow("gone");
     test.calls[0]!.resolve(OPENED);
@@ -133,6 +141,7 @@ describe("a key that no memory can hold", () => {
   it("is not opened again by each proof", async () => {
     const test = new TestPool();
     const first = test.open(KEY);
+    await turn();
     test.calls[0]!.resolve({ ok: false, code: "internal_error", message: "too large" });
     expect([await first, await test.open(KEY), test.calls.length]).toEqual([undefined, undefined, 1]);
   });
@@ -232,5 +241,98 @@ describe("opening with the room there is", () => {
         throw new TypeError("a bug");
       }),
     ).toThrow(TypeError);
+  });
+});
+
+describe("a key that is opened ahead of its first proof", () => {
+  const other = { ...KEY, provingKey: { ...KEY.provingKey, sha256: "1".repeat(64) } };
+  const used = (openKey: OpenKey): Promise<OpenKey> => Promise.resolve(openKey);
+
+  it("is the one that the first proof finds, also while it is being opened", async () => {
+    const test = new TestPool();
+    const warmed = test.keys.warm(KEY, {}, used);
+    const first = test.open(KEY);
+    await turn();
+    test.calls[0]!.resolve(OPENED);
+    expect([(await warmed) === (await first), await test.open(KEY), test.calls.length]).toEqual([true, await first, 1]);
+  });
+
+  it("takes no other key's place", async () => {
+    const test = new TestPool();
+    const first = test.open(KEY);
+    await turn();
+    test.calls[0]!.resolve(LARGE);
+    await first;
+    expect([await test.keys.warm(other, {}, used), test.calls.length]).toEqual([undefined, 1]);
+    expect((await test.open(KEY))?.id).toBe((await first)?.id);
+  });
+
+  it("takes no memory that other work has, or waits for", async () => {
+    const memory = new MemoryBudget({ bytes: 1.5 * LEAST_BYTES, patienceMs: 0 });
+    const share = await memory.take({ bytes: LEAST_BYTES, what: "a setup" });
+    const test = new TestPool(memory);
+    expect([await test.keys.warm(KEY, {}, used), test.calls.length]).toEqual([undefined, 0]);
+    const waiting = memory.take({ bytes: LEAST_BYTES, what: "another setup" });
+    expect([await test.keys.warm(KEY, {}, used), test.calls.length]).toEqual([undefined, 0]);
+    share.release();
+    (await waiting).release();
+    const warmed = test.keys.warm(KEY, {}, used);
+    await turn();
+    test.calls[0]!.resolve(LARGE);
+    expect((await warmed)?.key).toEqual(LARGE.value);
+  });
+});
+
+describe("a key that has an image", () => {
+  const pin = { find: () => Promise.resolve(undefined), keep: () => Promise.resolve() };
+
+  /** Images that answer what a test says, and note what they were asked. */
+  function imagesOf(key: OpenKey["key"] | undefined): { readonly images: KeyImages; readonly asked: string[] } {
+    const asked: string[] = [];
+    const images = {
+      read: async () => {
+        asked.push("read");
+        return await Promise.resolve(key);
+      },
+      keep: async (_of: object, openKey: OpenKey) => {
+        asked.push(`keep ${openKey.id}`);
+        await Promise.resolve();
+      },
+      noteUse: () => {
+        asked.push("used");
+      },
+    };
+    return { images: images as unknown as KeyImages, asked };
+  }
+
+  /** A key whose file says when it is read. */
+  function watchedKey(asked: string[]): typeof KEY {
+    const file = async (): ReturnType<typeof KEY.provingKey.read> => {
+      asked.push("file");
+      return await KEY.provingKey.read();
+    };
+    return { ...KEY, provingKey: { ...KEY.provingKey, read: file, pin } };
+  }
+
+  it("is read from there, and its file is not", async () => {
+    const { images, asked } = imagesOf(OPENED.value as unknown as OpenKey["key"]);
+    const test = new TestPool(undefined, images);
+    const first = await test.open(watchedKey(asked));
+    expect([first?.key, test.calls, asked]).toEqual([OPENED.value, [], ["read", "used"]]);
+  });
+
+  it("is made from its file where there is none to read, and the image is written once, after the first use", async () => {
+    const { images, asked } = imagesOf(undefined);
+    const test = new TestPool(undefined, images);
+    const key = watchedKey(asked);
+    const first = test.open(key);
+    await turn();
+    test.calls[0]!.resolve(OPENED);
+    const id = (await first)?.id ?? "";
+    await test.open(key);
+    expect([test.calls.map(({ task }) => task), asked]).toEqual([
+      ["open_key"],
+      ["read", "file", "used", `keep ${id}`, "used"],
+    ]);
   });
 });

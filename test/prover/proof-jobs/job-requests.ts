@@ -1,8 +1,8 @@
 /** Requests about jobs as any subject, and a compute that holds its proofs until the test lets them go. */
 import type { Principal, Subject } from "../../../src/platform/auth/principal.js";
 import { newId } from "../../../src/platform/ids.js";
-import type { ProveMessage, ProveValue, TaskResult } from "../../../src/engine/protocol.js";
-import type { ComputeOptions } from "../../../src/prover/compute/compute.js";
+import type { ProveValue, TaskResult } from "../../../src/engine/protocol.js";
+import type { ComputeOptions, ProveInput } from "../../../src/prover/compute/compute.js";
 import type { Job, JobDetail } from "../../../src/prover/proof-jobs/proof-job-schemas.js";
 import type { ProveBody, ProveResult } from "../../../src/prover/schemas.js";
 import { untilAborted } from "../../support/aborted.js";
@@ -101,7 +101,7 @@ export class HeldCompute extends LocalCompute {
   }
 
   override async prove(
-    message: ProveMessage,
+    message: ProveInput,
     { owner = "", signal }: ComputeOptions = {},
   ): Promise<TaskResult<ProveValue>> {
     this.begun.push(owner);

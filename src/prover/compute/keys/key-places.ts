@@ -2,10 +2,10 @@
  * The workspaces of keys that have fewer than there are threads, as places that proofs and their helpers wait for: a
  * proof that found none would build a whole key of its own. What is counted is this process's own use of its memory.
  */
-import type { OpenKey } from "../../engine/protocol.js";
-import { AppError } from "../../platform/errors.js";
-import { Lane } from "../../platform/pool/lane.js";
-import type { RunOptions } from "../../platform/pool/thread-pool.js";
+import type { OpenKey } from "../../../engine/protocol.js";
+import { AppError } from "../../../platform/errors.js";
+import { Lane } from "../../../platform/pool/lane.js";
+import type { RunOptions } from "../../../platform/pool/thread-pool.js";
 
 interface KeyPlacesOptions {
   readonly threads: number;

@@ -5,18 +5,21 @@
  * is done with. Where a key cannot be opened the reference backend proves, so that no request fails because of it.
  */
 import { LRUCache } from "lru-cache";
-import { AppError } from "../../platform/errors.js";
-import type { MemoryBudget, MemoryShare } from "../../platform/concurrency/memory-budget.js";
-import { unlessAborted } from "../../platform/concurrency/unless-aborted.js";
-import { newId } from "../../platform/ids.js";
-import type { Log } from "../../platform/log.js";
-import { announceDroppedKey } from "../../engine/process/dropped-keys.js";
-import { openKeyBytes, storedKeyNeeds } from "../../engine/proof-systems/memory-needs.js";
-import type { MemoryNeeds } from "../../engine/proof-systems/memory-needs.js";
-import { placesToTry } from "../../engine/proof-systems/open-with-room.js";
-import type { OpenKey, OpenKeyPlaces, ProveMessage } from "../../engine/protocol.js";
-import type { RunOptions } from "../../platform/pool/thread-pool.js";
-import type { ComputePools } from "./compute-pools.js";
+import { AppError } from "../../../platform/errors.js";
+import type { MemoryBudget, MemoryShare } from "../../../platform/concurrency/memory-budget.js";
+import { unlessAborted } from "../../../platform/concurrency/unless-aborted.js";
+import { newId } from "../../../platform/ids.js";
+import type { Log } from "../../../platform/log.js";
+import { announceDroppedKey } from "../../../engine/process/dropped-keys.js";
+import { openKeyBytes, storedKeyNeeds } from "../../../engine/proof-systems/memory-needs.js";
+import type { MemoryNeeds } from "../../../engine/proof-systems/memory-needs.js";
+import { placesToTry } from "../../../engine/proof-systems/open-with-room.js";
+import type { SharedKey } from "../../../engine/kernels/threads/shared-key.js";
+import type { OpenKey, OpenKeyPlaces, ProveMessage, SharedBytes } from "../../../engine/protocol.js";
+import type { RunOptions } from "../../../platform/pool/thread-pool.js";
+import type { StoredProvingKey } from "../compute.js";
+import type { ComputePools } from "../compute-pools.js";
+import type { KeyImages } from "./key-images.js";
 import { waitOf } from "./key-places.js";
 
 export interface OpenKeysOptions {
@@ -32,6 +35,8 @@ interface OpenKeysDependencies {
   readonly pools: Pick<ComputePools, "run">;
   /** Memory that all large work shares; no limit unless given. */
   readonly memory?: MemoryBudget;
+  /** Images of keys on disk; none are kept unless given. */
+  readonly images?: KeyImages | undefined;
   readonly log: Log;
 }
 
@@ -39,6 +44,8 @@ interface OpenKeysDependencies {
 interface Held {
   readonly openKey: OpenKey;
   readonly share: MemoryShare | undefined;
+  /** Writes the key's image, where there was none to read. Never rejects. */
+  image?: (() => Promise<void>) | undefined;
   users: number;
   isKept: boolean;
 }
@@ -56,11 +63,16 @@ const TOO_LARGE_MS = 600_000;
 const TOO_LARGE_MAX = 1_000;
 /** A workspace of this size is not spared for threads that may be lost. */
 const LARGE_WORKSPACE_BYTES = 256 * 1024 ** 2;
-/** What says nothing of the key, only of the call that opened it. */
-const LIMIT_CODES: ReadonlySet<string> = new Set(["overloaded", "deadline_exceeded", "insufficient_memory"]);
+/** What says something of the call that opened the key, or of its file, and nothing of the kernels. */
+const THROWN_CODES: ReadonlySet<string> = new Set([
+  ...["overloaded", "deadline_exceeded", "insufficient_memory"],
+  ...["artifact_corrupt", "store_unreachable", "storage_failed", "storage_full"],
+]);
 
 /** A proving key's file, its system, and the counts of its circuit. */
-type KeyFile = Pick<ProveMessage, "system" | "provingKey" | "circuit">;
+export interface KeyFile extends Pick<ProveMessage, "system" | "circuit"> {
+  readonly provingKey: StoredProvingKey;
+}
 
 /** In whose turn a key is opened, and until when. */
 export type OpenCall = Pick<RunOptions, "owner" | "signal" | "deadlineMs" | "sinceMs">;
@@ -112,15 +124,55 @@ export class OpenKeys {
       if (await this.#gaveWay(held, call)) continue;
       // Other work may have taken its memory before this call resumed.
       if (!this.#held.has(held.openKey.id)) continue;
-      held.users += 1;
+      this.#with.images?.noteUse(file.provingKey.sha256);
       try {
-        return await work(held.openKey);
+        return await this.#hold(held, async () => await work(held.openKey));
       } finally {
-        held.users -= 1;
-        this.#freeUnused(held);
-        if (held.users === 0) this.#with.memory?.wake();
+        this.#writeImage(held);
       }
     }
+  }
+
+  /**
+   * Opens a key ahead of its first proof and runs the work with it, where there is room for it beside all that is in
+   * memory and nobody waits for memory: it takes no other key's place. Undefined where there is not.
+   * @throws as `use`
+   */
+  async warm<Value>(
+    file: KeyFile,
+    call: OpenCall,
+    work: (openKey: OpenKey) => Promise<Value>,
+  ): Promise<Value | undefined> {
+    const { sha256 } = file.provingKey;
+    if (!this.#open.has(sha256) && !this.#opening.has(sha256) && !this.#hasRoom(file)) return undefined;
+    return await this.use(file, call, async (openKey) => (openKey === undefined ? undefined : await work(openKey)));
+  }
+
+  /** Keeps a key's memory until the work has ended. */
+  async #hold<Value>(held: Held, work: () => Promise<Value>): Promise<Value> {
+    held.users += 1;
+    try {
+      return await work();
+    } finally {
+      held.users -= 1;
+      this.#freeUnused(held);
+      if (held.users === 0) this.#with.memory?.wake();
+    }
+  }
+
+  /** Writes the image of a key that was made, once: after its first use, which has waited long enough. */
+  #writeImage(held: Held): void {
+    const { image } = held;
+    held.image = undefined;
+    if (image !== undefined && this.#held.has(held.openKey.id)) void this.#hold(held, image);
+  }
+
+  #hasRoom(file: KeyFile): boolean {
+    const { memory } = this.#with;
+    const { needs, places } = this.#roomOf(file);
+    const bytes = openKeyBytes(needs, places);
+    if (this.#open.calculatedSize + bytes > this.#options.budgetBytes) return false;
+    return memory === undefined || (memory.wanting === 0 && memory.taken + bytes <= memory.bytes);
   }
 
   /** Forgets a key: when a thread dies while it proves with the key, the workspace that it used is lost. */
@@ -189,28 +241,24 @@ export class OpenKeys {
   }
 
   async #openNow(file: KeyFile, call: OpenCall): Promise<Held | undefined> {
-    const { system, provingKey } = file;
     try {
       const taken = this.#takeMemory(file, call);
-      const { places, share } = taken instanceof Promise ? await taken : taken;
+      const room = taken instanceof Promise ? await taken : taken;
+      const { share } = room;
       try {
-        const message = { system, provingKey, ...places };
-        const opened = await this.#with.pools.run("prove", "open_key", message, call);
-        if (!opened.ok) {
-          this.#tooLarge.set(provingKey.sha256, true);
-          throw new Error(opened.message);
-        }
-        const openKey = { id: newId(), key: opened.value };
+        const { key, isMade } = await this.#readOrMake(file, room.places, call);
+        const openKey = { id: newId(), key };
         // From here on the key is anyone's who proves with it.
         share?.endTurn();
         share?.shrink(bytesOf(openKey));
-        return { openKey, share, users: 0, isKept: false };
+        const image = isMade ? this.#imageWriter(file, openKey, room.places) : {};
+        return { openKey, share, ...image, users: 0, isKept: false };
       } catch (error) {
         share?.release();
         throw error;
       }
     } catch (error) {
-      if (call.signal?.aborted === true || (error instanceof AppError && LIMIT_CODES.has(error.code))) throw error;
+      if (call.signal?.aborted === true || (error instanceof AppError && THROWN_CODES.has(error.code))) throw error;
       // A kernel that cannot run here; the next request tries again, unless the key is too large.
       this.#with.log.warn("a proving key could not be opened; the reference backend proves", {
         kind: "kernels",
@@ -220,14 +268,54 @@ export class OpenKeys {
     }
   }
 
+  /** Reads the key's image, or makes the key from its file. */
+  async #readOrMake(
+    { system, provingKey }: KeyFile,
+    places: OpenKeyPlaces,
+    call: OpenCall,
+  ): Promise<{ readonly key: SharedKey; readonly isMade: boolean }> {
+    const { sha256, pin } = provingKey;
+    const read = pin === undefined ? undefined : await this.#with.images?.read({ sha256, pin, places }, call);
+    if (read !== undefined) return { key: read, isMade: false };
+    const bytes = await provingKey.read();
+    return { key: await this.#make({ system, provingKey: bytes, ...places }, call), isMade: true };
+  }
+
+  async #make(
+    message: OpenKeyPlaces & { readonly system: KeyFile["system"]; readonly provingKey: SharedBytes },
+    call: OpenCall,
+  ): Promise<SharedKey> {
+    const opened = await this.#with.pools.run("prove", "open_key", message, call);
+    if (opened.ok) return opened.value;
+    this.#tooLarge.set(message.provingKey.sha256, true);
+    throw new Error(opened.message);
+  }
+
+  #imageWriter({ provingKey: { sha256, pin } }: KeyFile, openKey: OpenKey, places: OpenKeyPlaces): Pick<Held, "image"> {
+    const { images } = this.#with;
+    if (images === undefined || pin === undefined) return {};
+    return {
+      image: async () => {
+        await images.keep({ sha256, pin, places }, openKey);
+      },
+    };
+  }
+
   /** Waits for the memory of the key with as many places as there can be; where there is no limit, nothing waits. */
-  #takeMemory({ system, provingKey, circuit }: KeyFile, call: OpenCall): TakenMemory | Promise<TakenMemory> {
+  #takeMemory(file: KeyFile, call: OpenCall): TakenMemory | Promise<TakenMemory> {
+    const { memory } = this.#with;
+    const { needs, places } = this.#roomOf(file);
+    if (memory === undefined) return { places, share: undefined };
+    return this.#waitForMemory(memory, { needs, places }, call);
+  }
+
+  /** What the key takes, with as many places as there can be. */
+  #roomOf({ system, provingKey, circuit }: KeyFile): { readonly needs: MemoryNeeds; readonly places: OpenKeyPlaces } {
     const { memory } = this.#with;
     const { workspaces, largeWorkspaces = workspaces } = this.#options;
-    const needs = storedKeyNeeds(system, circuit, { keyBytes: provingKey.bytes.byteLength });
+    const needs = storedKeyNeeds(system, circuit, { keyBytes: provingKey.byteLength });
     const places = { workspaces: needs.workspace < LARGE_WORKSPACE_BYTES ? workspaces : largeWorkspaces };
-    if (memory === undefined) return { places, share: undefined };
-    return this.#waitForMemory(memory, { needs, places: fittingPlaces(needs, places, memory.bytes) }, call);
+    return { needs, places: memory === undefined ? places : fittingPlaces(needs, places, memory.bytes) };
   }
 
   async #waitForMemory(

@@ -3,7 +3,7 @@
  * when the budget is spent. Overlapping loads of the same content become one.
  */
 import { LRUCache } from "lru-cache";
-import type { SharedBytes } from "../../engine/protocol.js";
+import type { SharedBytes } from "../../../engine/protocol.js";
 
 interface ResidentBytesOptions {
   /** Bytes kept at most; a larger artifact is returned but not kept. */
