@@ -21,9 +21,16 @@ const APPEND = `WITH h AS (UPDATE pw_head SET g = $1, version = $2, count = $3, 
     SELECT $1, $8, $9, $10, $11, $2, $3, $4, $12, $5 FROM h RETURNING g`;
 const LAST_NUMBER = "SELECT g FROM pw_head WHERE id = 1";
 const LOCK_HEAD = `SELECT ${HEAD_COLUMNS} FROM pw_head WHERE id = 1 FOR UPDATE`;
-const ROWS_AFTER = `SELECT ${ROW_COLUMNS} FROM pw_log WHERE g > $1 ORDER BY g LIMIT ${ROWS_PAGE}`;
+/**
+ * Both have an upper end, although nothing is behind it. Where PostgreSQL knows nothing of a table yet, it takes a
+ * third of it to be greater than a number, and reads all of it to find the last row; a range with two ends it takes to
+ * be narrow, and goes by the index.
+ */
+const ROWS_AFTER = `SELECT ${ROW_COLUMNS} FROM pw_log
+  WHERE g > $1::bigint AND g <= $1::bigint + ${String(Number.MAX_SAFE_INTEGER)} ORDER BY g LIMIT ${ROWS_PAGE}`;
 const ROWS_AT_HEAD = `SELECT ${ROW_COLUMNS} FROM pw_log
-  WHERE g > GREATEST($1::bigint, (SELECT g FROM pw_head WHERE id = 1) - ${ROWS_WITH_HEAD}) ORDER BY g`;
+  WHERE g > GREATEST($1::bigint, (SELECT g FROM pw_head WHERE id = 1) - ${ROWS_WITH_HEAD})
+    AND g <= (SELECT g FROM pw_head WHERE id = 1) ORDER BY g`;
 
 /** SQLSTATE of a prepared statement that is not there or there already: a pooler gave the session to somebody else. */
 const NO_STATEMENT: ReadonlySet<string> = new Set(["26000", "42P05"]);
