@@ -286,9 +286,14 @@ class LmdbReader implements StoreReader {
   }
 
   async close(): Promise<void> {
+    await this.endWalks();
+    await this.environment.close();
+  }
+
+  /** Ends the walks over all records that go on. */
+  protected async endWalks(): Promise<void> {
     this.#ending.abort();
     await Promise.allSettled(this.#walks);
-    await this.environment.close();
   }
 }
 
@@ -381,7 +386,7 @@ export class LmdbStore extends LmdbReader implements DurableStore {
   }
 
   async #close(): Promise<void> {
-    await this.queue.close();
+    await Promise.all([this.endWalks(), this.queue.close()]);
     await super.close();
     this.#dependencies.release();
   }
