@@ -1,25 +1,26 @@
 /**
- * How a cluster's nodes share the head of the log, as `src/platform/cluster/log/cluster-writer.ts` does it: a node alone asks
- * with one statement; who was overtaken waits for the head, reads and applies meanwhile what others write, decides and
- * commits while it holds it, and goes on so until nobody else has written for three groups.
+ * How a cluster's nodes share the head of the log and the cores, as `src/platform/cluster/log/cluster-writer.ts` does it:
+ * a node alone asks with one statement; who was overtaken waits for the head, reads and applies meanwhile what others
+ * write, decides and commits while it holds it, and goes on so until nobody else has written for three groups. Each step
+ * takes a core for the processor time that was measured for it, longer the longer its like was not done.
  */
 import { Resource, Simulation, type Process, type Step } from "./simulation.js";
+import { Actor, costOf, type Pause, type StepCost, type StepCosts } from "./step-cost.js";
 
 /** Measured times, in milliseconds; one of a list is drawn each time. */
-export interface CommitCosts {
-  /** A statement that reads one row, there and back. */
-  readonly roundTripMs: readonly number[];
-  /** What a synced transaction takes beyond a round trip. */
-  readonly syncMs: readonly number[];
-  /** Deciding and encoding one commit on its node. */
-  readonly judgeMs: number;
-  /** Applying it there when it is in the log. */
+export interface CommitCosts extends StepCosts {
+  /** Applying one commit on its node when it is in the log: this part of what a group costs its node comes last. */
   readonly applyMs: number;
-  /** Reading and applying one commit of another node. */
-  readonly foreignCommitMs: number;
+  /** Packing and answering the commits of a group, on the callers' thread. */
+  readonly callers: { readonly oneMs: number; readonly manyMs: number };
+  /** What a node's other threads compute beside each millisecond of its own: garbage collection, compilation. */
+  readonly helpers: number;
+  /** Between the callers' thread and the one that writes, there and back. */
+  readonly handOverMs: number;
 }
 
-export interface CommitModel extends CommitCosts {
+export interface CommitModel {
+  readonly costs: CommitCosts;
   readonly nodes: number;
   /** Callers of each node, each with one commit on its way at most. */
   readonly callers: number;
@@ -27,8 +28,8 @@ export interface CommitModel extends CommitCosts {
   readonly thinkMs?: number;
   /** Cores that all nodes and the database share; Infinity where each has enough of its own. */
   readonly cores: number;
-  /** Whether all nodes are in one process, so that one of them at a time computes. */
-  readonly isOneProcess: boolean;
+  /** How many of them others use on average, who have nothing to do with the cluster; 0 unless given. */
+  readonly othersCores?: number;
   /** What the network adds to each round trip. */
   readonly networkMs: number;
   readonly seconds: number;
@@ -42,27 +43,51 @@ export interface CommitFigures {
   readonly p99Ms: number;
   /** Share of the time in which some node held the head. */
   readonly headBusy: number;
+  /** Cores that computed on average. */
+  readonly coresBusy: number;
   /** Commits of a group on average. */
   readonly groupSize: number;
 }
 
+/** How long anybody computes at a time while others wait for the core: the slice of Linux's scheduler on two cores. */
+const SLICE_MS = 1.4;
 const GROUP_COMMITS_MAX = 256;
 const LOCKED_GROUPS = 3;
-/** Between two looks at the log of a node that waits for the head. */
-const CATCH_UP_MS = 2;
-/** Grain of the time for which a node that has got the head still applies what it has read. */
-const APPLYING_MS = 0.05;
+/** Rows of others that come with the head. */
+const ROWS_WITH_HEAD = 2;
+/** Between two looks at the log of a node that waits for the head: longer while there is nothing to read. */
+const CATCH_UP_MS_MIN = 2;
+const CATCH_UP_MS_MAX = 20;
+/** A node without work for so long has read the log as it grew: all of it but what is being written. */
+const FOLLOW_MS = 20;
 
-interface Node {
-  /** When each commit was asked for, or will be. */
-  asked: number[];
-  /** Groups and commits of the log that it has applied. */
-  groups: number;
-  commits: number;
-  lockedGroups: number;
-  /** Whether it waits for the head, and whether it applies rows of others meanwhile. */
-  isWaiting: boolean;
-  isApplying: boolean;
+class Node {
+  /** When each commit that waits was asked for. */
+  asked: number[] = [];
+  /** Given once for each time that commits were asked for. */
+  readonly work = new Resource(0);
+  /** The thread that writes, and the one that calls. */
+  readonly thread = new Resource(1);
+  readonly callers = new Resource(1);
+  /** Rows of the log that it has applied. */
+  rows = 0;
+  lockedGroups = 0;
+  #isWaiting = false;
+  /** Its own groups, those of others, and what PostgreSQL does for each of its two connections. */
+  readonly own = new Actor();
+  readonly foreign = new Actor();
+  readonly database = new Actor();
+  readonly reader = new Actor();
+  readonly answers = new Actor();
+
+  /** Whether it waits for the head. */
+  waits(): boolean {
+    return this.#isWaiting;
+  }
+
+  wait(isWaiting: boolean): void {
+    this.#isWaiting = isWaiting;
+  }
 }
 
 /** Runs the model. The first fifth of the time is not counted. */
@@ -72,38 +97,35 @@ export function simulateCommits(model: CommitModel): CommitFigures {
 
 class CommitRun {
   readonly #model: CommitModel;
+  readonly #costs: CommitCosts;
+  /** Cores that are shared are not idle while a thread pauses. */
+  readonly #pauses: readonly Pause[];
   readonly #simulation = new Simulation();
   readonly #head = new Resource(1);
   readonly #cores: Resource;
-  /** The thread that computes, where the nodes have one. */
-  readonly #thread: Resource;
-  /** The log. */
-  #groups = 0;
-  #commits = 0;
+  /** Commits of each row of the log. */
+  readonly #rows: number[] = [];
   readonly #latencies: number[] = [];
   #counted = 0;
   #countedGroups = 0;
-  #busyMs = 0;
+  #headMs = 0;
+  #coresMs = 0;
 
   constructor(model: CommitModel) {
     this.#model = model;
+    this.#costs = model.costs;
+    this.#pauses = model.cores === Number.POSITIVE_INFINITY ? model.costs.pauses : model.costs.crowdedPauses;
     this.#cores = new Resource(model.cores);
-    this.#thread = new Resource(model.isOneProcess ? 1 : Number.POSITIVE_INFINITY);
   }
 
   run(): CommitFigures {
     const { nodes, callers, seconds } = this.#model;
-    for (let node = 0; node < nodes; node += 1)
-      this.#simulation.start(
-        this.#write({
-          asked: Array.from({ length: callers }, () => this.#think()),
-          groups: 0,
-          commits: 0,
-          lockedGroups: 0,
-          isWaiting: false,
-          isApplying: false,
-        }),
-      );
+    for (let index = 0; index < nodes; index += 1) {
+      const node = new Node();
+      this.#simulation.start(this.#write(node));
+      for (let caller = 0; caller < callers; caller += 1) this.#simulation.start(this.#ask(node));
+    }
+    this.#startOthers();
     this.#simulation.run(seconds * 1000);
     const countedMs = 0.8 * seconds * 1000;
     const sorted = this.#latencies.sort((a, b) => a - b);
@@ -112,157 +134,217 @@ class CommitRun {
       commitsPerSec: (1000 * this.#counted) / countedMs,
       p50Ms: rank(0.5),
       p99Ms: rank(0.99),
-      headBusy: Math.min(1, this.#busyMs / countedMs),
+      headBusy: Math.min(1, this.#headMs / countedMs),
+      coresBusy: this.#coresMs / countedMs,
       groupSize: this.#counted / this.#countedGroups,
     };
   }
 
+  /** Others take cores in turn with the nodes, one thread for each core that they use or begin to use. */
+  #startOthers(): void {
+    const { othersCores = 0 } = this.#model;
+    const threads = Math.ceil(othersCores);
+    for (let thread = 0; thread < threads; thread += 1) this.#simulation.start(this.#others(othersCores / threads));
+  }
+
+  *#others(share: number): Process {
+    for (let turn = 0; ; turn += 1) {
+      const dueMs = (turn * SLICE_MS) / share;
+      if (dueMs > this.#simulation.nowMs) yield { ms: dueMs - this.#simulation.nowMs };
+      yield { take: this.#cores };
+      yield { ms: SLICE_MS };
+      this.#simulation.release(this.#cores);
+    }
+  }
+
+  /** A caller thinks, and then wants a commit. */
+  *#ask(node: Node): Process {
+    const { thinkMs = 0, random } = this.#model;
+    if (thinkMs > 0) yield { ms: -thinkMs * Math.log(1 - random()) };
+    node.asked.push(this.#simulation.nowMs);
+    this.#simulation.release(node.work);
+  }
+
   *#write(node: Node): Process {
     for (;;) {
-      const nextMs = Math.min(...node.asked);
-      if (nextMs > this.#simulation.nowMs) {
-        yield { ms: nextMs - this.#simulation.nowMs };
-        this.#follow(node);
-      }
+      const idleSinceMs = this.#simulation.nowMs;
+      while (node.asked.length === 0) yield { take: node.work };
+      if (this.#simulation.nowMs - idleSinceMs > FOLLOW_MS) node.rows = this.#rows.length;
+      yield { ms: this.#costs.handOverMs / 2 };
       yield* node.lockedGroups === 0 ? this.#alone(node) : this.#locked(node);
     }
   }
 
   *#alone(node: Node): Process {
+    const { rows } = node;
     const group = this.#takeGroup(node);
-    yield* this.#compute(group.length * this.#model.judgeMs);
-    yield* this.#roundTrip();
-    const startedMs = this.#simulation.nowMs;
+    yield* this.#decide(node, group.length);
     yield { take: this.#head };
-    if (node.groups !== this.#groups) {
+    const startedMs = this.#simulation.nowMs;
+    if (rows !== this.#rows.length) {
       // Another node was first: nothing was written.
       this.#simulation.release(this.#head);
-      node.asked.push(...group);
+      yield* this.#databaseComputes(node.database, this.#costs.asked.databaseMs);
+      yield* this.#network(1 / 2);
+      node.asked.unshift(...group);
       node.lockedGroups = LOCKED_GROUPS;
       return;
     }
-    yield { ms: this.#draw(this.#model.syncMs) };
-    this.#append(node, group);
-    this.#letGo(startedMs);
-    yield* this.#applyOwn(node, group);
+    yield* this.#append(node, { group, startedMs });
   }
 
   *#locked(node: Node): Process {
-    const { groups } = node;
-    node.isWaiting = true;
+    const { head } = this.#costs;
+    const { rows: before } = node;
+    node.wait(true);
     this.#simulation.start(this.#catchUp(node));
-    yield* this.#oneWay();
+    yield* this.#nodeComputes(node, node.own, head.nodeMs / 2);
+    yield* this.#network(1 / 2);
+    yield* this.#databaseComputes(node.database, head.databaseMs / 2);
     yield { take: this.#head };
     const startedMs = this.#simulation.nowMs;
-    yield* this.#oneWay();
-    node.isWaiting = false;
-    while (node.isApplying) yield { ms: APPLYING_MS };
-    yield* this.#compute((this.#commits - node.commits) * this.#model.foreignCommitMs);
-    const isAlone = groups === this.#groups;
+    const first = Math.max(before, this.#rows.length - ROWS_WITH_HEAD);
+    const withHead = this.#rows.slice(first);
+    yield* this.#readRows(node, withHead, node.database);
+    node.wait(false);
+    // What is missing before them is read as well: they come once more with it.
+    if (first > node.rows) yield* this.#readRows(node, this.#rows.slice(node.rows), node.database);
+    yield* this.#applyRows(node, this.#rows.length);
+    const isAlone = before === this.#rows.length;
     const group = this.#takeGroup(node);
-    yield* this.#compute(group.length * this.#model.judgeMs);
-    yield* this.#roundTrip();
-    yield { ms: this.#draw(this.#model.syncMs) };
-    this.#append(node, group);
-    this.#letGo(startedMs);
+    yield* this.#decide(node, group.length);
+    yield* this.#databaseComputes(node.database, head.databaseMs / 2);
+    yield* this.#append(node, { group, startedMs });
     node.lockedGroups = isAlone ? node.lockedGroups - 1 : LOCKED_GROUPS;
-    yield* this.#applyOwn(node, group);
   }
 
-  /** Others have the head again meanwhile. */
-  *#applyOwn(node: Node, group: readonly number[]): Generator<Step, void> {
-    yield* this.#compute(group.length * this.#model.applyMs);
-    this.#answer(node, group);
+  /** Decides a group, and sends it. */
+  *#decide(node: Node, commits: number): Generator<Step, void> {
+    const { one, many, applyMs } = this.#costs;
+    const ms = costOf(commits, { one: one.own.nodeMs, many: many.own.nodeMs, group: many.group });
+    yield* this.#nodeComputes(node, node.own, Math.max(0, ms - commits * applyMs));
+    yield* this.#network(1 / 2);
   }
 
-  /** Applies what others write while the node waits, a group at a time. */
+  /** The database adds a row and syncs it; then others have the head, and the node applies and answers. */
+  *#append(
+    node: Node,
+    { group, startedMs }: { readonly group: readonly number[]; readonly startedMs: number },
+  ): Generator<Step, void> {
+    const { one, many, applyMs, syncMs } = this.#costs;
+    const ms = costOf(group.length, { one: one.own.databaseMs, many: many.own.databaseMs, group: many.group });
+    yield* this.#databaseComputes(node.database, ms);
+    yield { ms: this.#draw(syncMs) };
+    this.#rows.push(group.length);
+    node.rows = this.#rows.length;
+    if (this.#isCounted) this.#headMs += this.#simulation.nowMs - startedMs;
+    this.#simulation.release(this.#head);
+    yield* this.#network(1 / 2);
+    yield* this.#nodeComputes(node, node.own, group.length * applyMs);
+    this.#simulation.start(this.#answer(node, group));
+  }
+
+  /** Applies what others write while the node waits. */
   *#catchUp(node: Node): Process {
-    for (;;) {
-      yield { ms: CATCH_UP_MS };
-      if (!node.isWaiting) return;
-      const [groups, commits] = [this.#groups, this.#commits];
-      node.isApplying = true;
-      yield* this.#roundTrip();
-      yield* this.#compute((commits - node.commits) * this.#model.foreignCommitMs);
-      [node.groups, node.commits] = [groups, commits];
-      node.isApplying = false;
+    for (let pauseMs = CATCH_UP_MS_MIN; ;) {
+      yield { ms: pauseMs };
+      if (!node.waits()) return;
+      const end = this.#rows.length;
+      yield* this.#network(1 / 2);
+      yield* this.#readRows(node, this.#rows.slice(node.rows, end), node.reader);
+      if (!node.waits()) return;
+      pauseMs = end > node.rows ? CATCH_UP_MS_MIN : Math.min(CATCH_UP_MS_MAX, 2 * pauseMs);
+      yield* this.#applyRows(node, end);
     }
   }
 
-  #append(node: Node, group: readonly number[]): void {
-    this.#groups += 1;
-    this.#commits += group.length;
-    node.groups = this.#groups;
-    node.commits = this.#commits;
+  /** The database reads rows, and the node gets them. */
+  *#readRows(node: Node, rows: readonly number[], connection: Actor): Generator<Step, void> {
+    const { asked, one, many, askWaitMs } = this.#costs;
+    const read = (part: keyof StepCost): number =>
+      rows.reduce(
+        // A question without an answer is in it once.
+        (sum, commits) =>
+          sum + costOf(commits, { one: one.read[part], many: many.read[part], group: many.group }) - asked[part],
+        asked[part],
+      );
+    yield* this.#databaseComputes(connection, read("databaseMs"));
+    yield { ms: this.#draw(askWaitMs) };
+    yield* this.#network(1 / 2);
+    yield* this.#nodeComputes(node, node.foreign, read("nodeMs"));
   }
 
-  #letGo(startedMs: number): void {
-    if (this.#isCounted) this.#busyMs += this.#simulation.nowMs - startedMs;
-    this.#simulation.release(this.#head);
+  *#applyRows(node: Node, end: number): Generator<Step, void> {
+    const { one, many } = this.#costs;
+    for (; node.rows < end; node.rows += 1) {
+      const commits = this.#rows[node.rows] ?? 0;
+      yield* this.#nodeComputes(
+        node,
+        node.foreign,
+        costOf(commits, { one: one.applyMs, many: many.applyMs, group: many.group }),
+      );
+    }
   }
 
-  /** A node without work reads the log as it grows, so that it has all of it but what is being written. */
-  #follow(node: Node): void {
-    node.groups = this.#groups;
-    node.commits = this.#commits;
-  }
-
-  /** Takes what has been asked for by now, the oldest first. */
-  #takeGroup(node: Node): number[] {
-    const { nowMs } = this.#simulation;
-    const due = node.asked.filter((ms) => ms <= nowMs).sort((a, b) => a - b);
-    const group = due.slice(0, GROUP_COMMITS_MAX);
-    node.asked = [...node.asked.filter((ms) => ms > nowMs), ...due.slice(GROUP_COMMITS_MAX)];
-    return group;
-  }
-
-  /** How long a caller waits. */
-  #think(): number {
-    const { thinkMs = 0, random } = this.#model;
-    return thinkMs === 0 ? 0 : -thinkMs * Math.log(1 - random());
-  }
-
-  /** Each caller asks anew when it has thought. */
-  #answer(node: Node, group: readonly number[]): void {
+  /** Each caller asks anew when it has its answer and has thought. */
+  *#answer(node: Node, group: readonly number[]): Process {
+    const { callers, handOverMs, many } = this.#costs;
+    yield { ms: handOverMs / 2 };
+    const ms = costOf(group.length, { one: callers.oneMs, many: callers.manyMs, group: many.group });
+    yield { take: node.callers };
+    yield* this.#compute(node.answers, ms, "node");
+    this.#simulation.release(node.callers);
     const { nowMs } = this.#simulation;
     for (const askedMs of group) {
-      node.asked.push(nowMs + this.#think());
       if (this.#isCounted) this.#latencies.push(nowMs - askedMs);
+      this.#simulation.start(this.#ask(node));
     }
     if (!this.#isCounted) return;
     this.#counted += group.length;
     this.#countedGroups += 1;
   }
 
+  /** Takes what was asked for by now, the oldest first. */
+  #takeGroup(node: Node): number[] {
+    return node.asked.splice(0, GROUP_COMMITS_MAX);
+  }
+
   get #isCounted(): boolean {
     return this.#simulation.nowMs >= 0.2 * this.#model.seconds * 1000;
   }
 
-  /** Half of a round trip. */
-  *#oneWay(): Generator<Step, void> {
-    yield* this.#occupy(this.#draw(this.#model.roundTripMs) / 2);
-    if (this.#model.networkMs > 0) yield { ms: this.#model.networkMs / 2 };
+  /** A share of what the network adds to a round trip. */
+  *#network(share: number): Generator<Step, void> {
+    if (this.#model.networkMs > 0) yield { ms: share * this.#model.networkMs };
   }
 
-  /** Client and server work through a round trip in turn, so that it takes one core where all share them. */
-  *#roundTrip(): Generator<Step, void> {
-    const ms = this.#draw(this.#model.roundTripMs);
-    yield* this.#compute(ms / 2);
-    yield* this.#occupy(ms / 2);
-    if (this.#model.networkMs > 0) yield { ms: this.#model.networkMs };
+  /** What the thread computes that writes. */
+  *#nodeComputes(node: Node, actor: Actor, ms: number): Generator<Step, void> {
+    yield { take: node.thread };
+    yield* this.#compute(actor, ms, "node");
+    this.#simulation.release(node.thread);
   }
 
-  /** What a node computes. */
-  *#compute(ms: number): Generator<Step, void> {
-    yield { take: this.#thread };
-    yield* this.#occupy(ms);
-    this.#simulation.release(this.#thread);
+  *#databaseComputes(actor: Actor, ms: number): Generator<Step, void> {
+    yield* this.#compute(actor, ms, "database");
+  }
+
+  *#compute(actor: Actor, ms: number, where: "node" | "database"): Generator<Step, void> {
+    const takesMs = ms * actor.slowdown(this.#simulation.nowMs, this.#pauses, where);
+    yield* this.#occupy(takesMs);
+    actor.lastMs = this.#simulation.nowMs;
+    if (where === "node" && this.#costs.helpers > 0)
+      this.#simulation.start(this.#occupy(takesMs * this.#costs.helpers));
   }
 
   *#occupy(ms: number): Generator<Step, void> {
-    yield { take: this.#cores };
-    yield { ms };
-    this.#simulation.release(this.#cores);
+    for (let leftMs = ms; leftMs > 0; leftMs -= SLICE_MS) {
+      const turnMs = Math.min(leftMs, SLICE_MS);
+      yield { take: this.#cores };
+      yield { ms: turnMs };
+      if (this.#isCounted) this.#coresMs += turnMs;
+      this.#simulation.release(this.#cores);
+    }
   }
 
   #draw(times: readonly number[]): number {

@@ -14,6 +14,8 @@ const TRIES = 200;
 const TRY_MS = 50;
 
 export interface BenchPostgres {
+  /** Of the process whose children do the work. */
+  readonly pid: number;
   /** Makes an empty database. Returns its URL. */
   newDatabase(): Promise<string>;
   stop(): Promise<void>;
@@ -50,6 +52,7 @@ export async function startPostgres(): Promise<BenchPostgres | undefined> {
   await untilItAnswers(socket, server);
   let databases = 0;
   return {
+    pid: server.pid ?? 0,
     newDatabase: async () => {
       databases += 1;
       const name = `bench${String(databases)}`;

@@ -8,6 +8,7 @@ import { initCluster } from "../../src/platform/cluster/init-cluster.js";
 import { StoreConflict, type Store, type StoreCommit, type StoreKey } from "../../src/platform/store/store.js";
 import { openStore, type DurableStore } from "../../src/platform/store/lmdb/lmdb-store.js";
 import { describeStore } from "../platform/store/store-suite.js";
+import { eventually } from "../support/eventually.js";
 import { seededRandom } from "../support/seeded.js";
 import { recordedLog } from "../support/silent-log.js";
 import { StoreGround } from "../support/store-ground.js";
@@ -111,6 +112,28 @@ describe("nodes of one cluster", () => {
     await one.commit({ appends: [{ chain: "audit", value: "first" }] });
     await told;
     expect(other.get<ChainRecord>(["audit", 1])?.value.event).toBe("first");
+  });
+
+  it("read rows of a log of which PostgreSQL knows nothing yet by its index", async () => {
+    const cluster = await newCluster();
+    const [a, b] = [await join(cluster), await join(cluster)];
+    for (let index = 0; index < 40; index += 1) {
+      for (const node of [a, b]) await node.commit({ puts: [{ key: ["row", index], value: index }] });
+      await a.confirm();
+    }
+    await ground.closeStores();
+    const database = new URL(cluster.databaseUrl).pathname.slice(1);
+    // Sessions tell what they did when they end.
+    const scanned = await eventually(async () => {
+      const [row] = await ground.postgres.query(
+        database,
+        "SELECT seq_tup_read AS whole, idx_scan AS indexed FROM pg_stat_user_tables WHERE relname = 'pw_log'",
+      );
+      const whole = Number(row?.["whole"]);
+      expect(whole + Number(row?.["indexed"])).toBeGreaterThan(40);
+      return whole;
+    });
+    expect(scanned).toBeLessThan(40);
   });
 
   it("lose none of 300 racing increments, and let one of three claim a name", async () => {

@@ -21,9 +21,16 @@ const APPEND = `WITH h AS (UPDATE pw_head SET g = $1, version = $2, count = $3, 
     SELECT $1, $8, $9, $10, $11, $2, $3, $4, $12, $5 FROM h RETURNING g`;
 const LAST_NUMBER = "SELECT g FROM pw_head WHERE id = 1";
 const LOCK_HEAD = `SELECT ${HEAD_COLUMNS} FROM pw_head WHERE id = 1 FOR UPDATE`;
-const ROWS_AFTER = `SELECT ${ROW_COLUMNS} FROM pw_log WHERE g > $1 ORDER BY g LIMIT ${ROWS_PAGE}`;
+/**
+ * Both have an upper end, although nothing is behind it. Where PostgreSQL knows nothing of a table yet, it takes a
+ * third of it to be greater than a number, and reads all of it to find the last row; a range with two ends it takes to
+ * be narrow, and goes by the index.
+ */
+const ROWS_AFTER = `SELECT ${ROW_COLUMNS} FROM pw_log
+  WHERE g > $1::bigint AND g <= $1::bigint + ${String(Number.MAX_SAFE_INTEGER)} ORDER BY g LIMIT ${ROWS_PAGE}`;
 const ROWS_AT_HEAD = `SELECT ${ROW_COLUMNS} FROM pw_log
-  WHERE g > GREATEST($1::bigint, (SELECT g FROM pw_head WHERE id = 1) - ${ROWS_WITH_HEAD}) ORDER BY g`;
+  WHERE g > GREATEST($1::bigint, (SELECT g FROM pw_head WHERE id = 1) - ${ROWS_WITH_HEAD})
+    AND g <= (SELECT g FROM pw_head WHERE id = 1) ORDER BY g`;
 
 /** SQLSTATE of a prepared statement that is not there or there already: a pooler gave the session to somebody else. */
 const NO_STATEMENT: ReadonlySet<string> = new Set(["26000", "42P05"]);
@@ -60,6 +67,7 @@ export interface HeldHead {
 export class LogDatabase {
   readonly #address: DatabaseAddress;
   #client: pg.Client | undefined;
+  #connecting: Promise<pg.Client> | undefined;
   /** Planning takes as long as a small commit, so that statements keep their names; some poolers cannot have that. */
   #areNamed = true;
 
@@ -72,27 +80,32 @@ export class LogDatabase {
     return this.#client !== undefined;
   }
 
-  /** Connects unless there is a connection. Throws DatabaseUnreachable. */
+  /**
+   * Connects unless there is a connection, once for all who ask meanwhile: one that nobody knows could not be ended,
+   * and would keep the thread alive. Throws DatabaseUnreachable.
+   */
   async connect(): Promise<void> {
     if (this.#client !== undefined) return;
-    const client = await connectDatabase(this.#address, { isPipelined: true }).catch((cause: unknown) => {
-      const { code } = cause as { readonly code?: unknown };
-      const why = typeof code === "string" ? ` (${code === READ_ONLY ? "its server is a standby" : code})` : "";
-      throw new DatabaseUnreachable(`the cluster's database cannot be reached${why}`, { cause });
-    });
-    const drop = (): void => {
-      if (this.#client === client) this.#client = undefined;
-    };
-    client.on("error", drop);
-    client.on("end", drop);
-    this.#client = client;
+    const connecting = (this.#connecting ??= this.#open());
+    const isWanted = (): boolean => this.#connecting === connecting;
+    try {
+      const client = await connecting;
+      // Another of those who asked was first.
+      if (this.isConnected) return;
+      if (!isWanted()) throw new DatabaseUnreachable("the connection to the cluster's database was ended");
+      this.#client = client;
+    } finally {
+      if (isWanted()) this.#connecting = undefined;
+    }
   }
 
   /** Ends the connection without waiting for the database, which may still do what it was asked. */
   disconnect(): void {
-    const client = this.#client;
+    const [client, connecting] = [this.#client, this.#connecting];
     this.#client = undefined;
+    this.#connecting = undefined;
     client?.end().catch(() => undefined);
+    connecting?.then(async (late) => await late.end()).catch(() => undefined);
   }
 
   /** Returns the end of the log, or undefined where no cluster was made. */
@@ -167,6 +180,20 @@ export class LogDatabase {
   /** Lets the head go. */
   async rollback(): Promise<void> {
     if (this.isConnected) await this.#query("ROLLBACK");
+  }
+
+  async #open(): Promise<pg.Client> {
+    const client = await connectDatabase(this.#address, { isPipelined: true }).catch((cause: unknown) => {
+      const { code } = cause as { readonly code?: unknown };
+      const why = typeof code === "string" ? ` (${code === READ_ONLY ? "its server is a standby" : code})` : "";
+      throw new DatabaseUnreachable(`the cluster's database cannot be reached${why}`, { cause });
+    });
+    const drop = (): void => {
+      if (this.#client === client) this.#client = undefined;
+    };
+    client.on("error", drop);
+    client.on("end", drop);
+    return client;
   }
 
   /** Runs a statement, again without its name where a pooler has none of that name; not at the end of a transaction. */

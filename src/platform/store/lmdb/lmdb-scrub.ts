@@ -30,12 +30,18 @@ const DAMAGES_MAX = 100;
 /** Records between two pauses: about 3 ms. */
 const SLICE_RECORDS = 500;
 
-/** Checks one consistent snapshot, and pauses between slices so that the thread can do other work. */
-export async function scrubStore(environment: Environment): Promise<IntegrityReport> {
+/**
+ * Checks one consistent snapshot, and pauses between slices so that the thread can do other work.
+ * @throws the signal's reason when it is aborted: then the environment is not read any more
+ */
+export async function scrubStore(environment: Environment, signal?: AbortSignal): Promise<IntegrityReport> {
   const transaction = environment.useReadTransaction();
   const walk = new Walk(environment, transaction);
   try {
-    while (walk.next(SLICE_RECORDS)) await setImmediate();
+    while (walk.next(SLICE_RECORDS)) {
+      await setImmediate();
+      signal?.throwIfAborted();
+    }
   } finally {
     transaction.done();
   }

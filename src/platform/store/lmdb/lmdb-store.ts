@@ -248,6 +248,9 @@ async function backupTo(environment: Environment, folder: string): Promise<void>
 class LmdbReader implements StoreReader {
   protected readonly environment: Environment;
   readonly schemaVersion: number;
+  readonly #ending = new AbortController();
+  /** Walks that go on: nothing may read an environment that is closed. */
+  readonly #walks = new Set<Promise<IntegrityReport>>();
 
   constructor(environment: Environment) {
     this.environment = environment;
@@ -272,12 +275,25 @@ class LmdbReader implements StoreReader {
     return backupTo(this.environment, folder);
   }
 
-  integrityReport(): Promise<IntegrityReport> {
-    return scrubStore(this.environment);
+  async integrityReport(): Promise<IntegrityReport> {
+    const walk = scrubStore(this.environment, this.#ending.signal);
+    this.#walks.add(walk);
+    try {
+      return await walk;
+    } finally {
+      this.#walks.delete(walk);
+    }
   }
 
   async close(): Promise<void> {
+    await this.endWalks();
     await this.environment.close();
+  }
+
+  /** Ends the walks over all records that go on. */
+  protected async endWalks(): Promise<void> {
+    this.#ending.abort();
+    await Promise.allSettled(this.#walks);
   }
 }
 
@@ -370,7 +386,7 @@ export class LmdbStore extends LmdbReader implements DurableStore {
   }
 
   async #close(): Promise<void> {
-    await this.queue.close();
+    await Promise.all([this.endWalks(), this.queue.close()]);
     await super.close();
     this.#dependencies.release();
   }

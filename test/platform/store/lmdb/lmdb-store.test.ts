@@ -255,6 +255,20 @@ describe("LMDB store: opening and closing", () => {
     expect(second.get(["b"])!.version).toBeGreaterThan(version);
   });
 
+  it("ends the checks that go on when it closes, and takes none of them for damage", async () => {
+    const path = folder();
+    const store = await open({ path });
+    await store.commit({ puts: Array.from({ length: 2000 }, (_, index) => ({ key: ["row", index], value: index })) });
+    const reader = openStoreReader({ path });
+    for (const checked of [store, reader]) {
+      const checks = [checked.integrityReport(), checked.integrityReport()];
+      const ended = Promise.allSettled(checks);
+      await checked.close();
+      for (const check of await ended)
+        expect(check).toMatchObject({ status: "rejected", reason: { name: "AbortError" } });
+    }
+  });
+
   it("settles accepted commits before it closes, and refuses later ones", async () => {
     const path = folder();
     const store = await open({ path });
