@@ -51,7 +51,7 @@ const SIZES = {
 } as const;
 const PROVE_CIRCUITS = {
   quick: ["cubic"],
-  full: ["cubic", "merkle_membership", "sha256_preimage", "sha256_1536"],
+  full: ["cubic", "merkle_membership", "eddsa_signature", "sha256_preimage", "sha256_1536"],
 } as const;
 const PAGE_BYTES = 65_536;
 const MULTIPLICATIONS = 1 << 14;

@@ -3,6 +3,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { serialize } from "node:v8";
 import { curveProgramName, emitCurveProgram } from "../backends/snarkjs.js";
+import { inversionName } from "../circuit/routines/faster-program.js";
+import { invertBody } from "../circuit/routines/field-routines.js";
 import { BLS12_381 } from "../curves/bls12-381.js";
 import { BN254 } from "../curves/bn254.js";
 import { buildKernelModule, kernelModuleName } from "../kernels/kernel-module.js";
@@ -21,6 +23,7 @@ export async function writePrograms(folder: string): Promise<void> {
   write(widePairingModuleName(BN254), buildWidePairingModule(pairingPlanOf(BN254), { pagesMax: PAIRING_PAGES }));
   for (const curve of [BN254, BLS12_381]) {
     write(curveProgramName(curve.name), await emitCurveProgram(curve.name));
+    write(inversionName(curve.name), invertBody(curve.r));
     write(wideModuleName(curve), buildWideModule(curve));
     // A machine without fused multiply-add may run what another has built.
     for (const kind of ["fma", "integer"] as const) {

@@ -4,8 +4,10 @@
  */
 import { createHash } from "node:crypto";
 import type { FunctionHandle } from "../../kernels/wasm/wasm-builder.js";
+import { curveNamed } from "../../curves/curves.js";
 import type { CurveName } from "../../curves/curve-parameters.js";
-import { KEPT, ROUTINES, SIGNATURES, fitBody, routineBody, type RoutineHandles } from "./field-routines.js";
+import { preparedProgram } from "../../prepared/prepared-programs.js";
+import { KEPT, ROUTINES, SIGNATURES, fitBody, invertBody, routineBody, type RoutineHandles } from "./field-routines.js";
 import { ModuleFormError, readModuleParts, withFunctions, type ModuleParts } from "./module-sections.js";
 
 /** By the SHA-256 of the routines' names, places and code: the curve whose scalar field they compute in. */
@@ -18,6 +20,8 @@ const KNOWN: ReadonlyMap<string, CurveName> = new Map([
 const FIELD_PREFIX = "Fr_";
 /** A function that takes an element and gives nothing has its type. */
 const FIT_TYPE_OF = "Fr_toNormal";
+/** A function of two addresses that gives nothing has its type. */
+const INVERT_TYPE_OF = "Fr_inv";
 
 /** Returns the curve of a program whose routines are known; undefined for any other. */
 export function knownRoutines(parts: ModuleParts): CurveName | undefined {
@@ -36,7 +40,8 @@ export function routinesHash({ byName }: ModuleParts): string {
 export function withFasterRoutines(wasm: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
   try {
     const parts = readModuleParts(wasm);
-    return knownRoutines(parts) === undefined ? undefined : replaced(parts);
+    const curve = knownRoutines(parts);
+    return curve === undefined ? undefined : replaced(parts, curve);
   } catch (error) {
     if (error instanceof ModuleFormError) return undefined;
     throw error;
@@ -45,19 +50,22 @@ export function withFasterRoutines(wasm: Uint8Array): Uint8Array<ArrayBuffer> | 
 
 /**
  * Exchanges the routines.
- * @param exports whether JavaScript may call them, by their names: to try them
+ * @param curve the one whose scalar field the program's own routines are known to compute in
+ * @param options.exports whether JavaScript may call them, by their names: to try them
  */
-export function replaced(parts: ModuleParts, { exports = false } = {}): Uint8Array<ArrayBuffer> {
+export function replaced(parts: ModuleParts, curve: CurveName, { exports = false } = {}): Uint8Array<ArrayBuffer> {
   const { importCount, functions, byName } = parts;
   const firstAdded = importCount + functions.length;
   const own = (name: string): FunctionHandle => ({ ...signatureOf(name), index: required(parts, name).index, name });
   const handles: RoutineHandles = {
     own,
-    original: (name) => ({ ...own(name), index: firstAdded + 1 + KEPT.indexOf(name) }),
+    original: (name) => ({ ...own(name), index: firstAdded + 2 + KEPT.indexOf(name) }),
     fit: { ...signatureOf(FIT_TYPE_OF), index: firstAdded, name: "fit" },
+    invert: { ...signatureOf(INVERT_TYPE_OF), index: firstAdded + 1, name: "invert" },
   };
   const added = [
     { type: required(parts, FIT_TYPE_OF).type, body: fitBody() },
+    { type: required(parts, INVERT_TYPE_OF).type, body: inversionOf(curve) },
     ...KEPT.map((name) => required(parts, name)),
   ];
   const bodies = new Map(
@@ -67,10 +75,20 @@ export function replaced(parts: ModuleParts, { exports = false } = {}): Uint8Arr
   return withFunctions(parts, { bodies, added, ...(exports ? { exports: shown } : {}) });
 }
 
+/** Returns the name of the prepared inversion of a curve's scalars. */
+export function inversionName(curve: CurveName): string {
+  return `witness-inversion-${curve}`;
+}
+
 /** Returns the program with its own routines, which JavaScript may call as well. */
 export function withRoutineExports(parts: ModuleParts): Uint8Array<ArrayBuffer> {
   const exports = new Map(Object.keys(ROUTINES).map((name) => [name, required(parts, name).index]));
   return withFunctions(parts, { bodies: new Map(), added: [], exports });
+}
+
+/** It takes 4 ms to emit, in a thread that has emitted nothing before. */
+function inversionOf(curve: CurveName): Uint8Array {
+  return (preparedProgram(inversionName(curve)) as Uint8Array | undefined) ?? invertBody(curveNamed(curve).r);
 }
 
 function required({ byName }: ModuleParts, name: string): ModuleParts["functions"][number] {

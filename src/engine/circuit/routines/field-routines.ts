@@ -7,6 +7,7 @@
  * place, and give long results. Then every bit of a hash is a number of 254 bits. These do not convert what is short,
  * and give short results where they fit. The values are the same.
  */
+import { emitIntegerInversion } from "../../kernels/field/integer-inversion.js";
 import { FunctionBuilder } from "../../kernels/wasm/wasm-builder.js";
 import type { FunctionHandle } from "../../kernels/wasm/wasm-builder.js";
 import { i32, i64, v128 } from "../../kernels/wasm/wasm-ops.js";
@@ -21,6 +22,8 @@ export interface RoutineHandles {
   /** Returns the handle of a copy of circom's code of a routine that is replaced. */
   readonly original: (name: string) => FunctionHandle;
   readonly fit: FunctionHandle;
+  /** (target, source): 1 / source modulo the prime, of integers of 32 bytes. */
+  readonly invert: FunctionHandle;
 }
 
 /** Where circom's programs have what the routines need. */
@@ -37,6 +40,7 @@ const LONG = 0x80000000;
 const MONTGOMERY = 0x40000000;
 const HEADER = 4;
 const NUMBER = 8;
+const NUMBER_BYTES = 32;
 const SHORT_LIMIT = 0x80000000n;
 
 const number = (element: I32): I32 => i32.add(element, i32.const(NUMBER));
@@ -49,7 +53,7 @@ const value = (element: I32): Expression<"i64"> => i64.load32S(element);
 /** Signature of each routine that is replaced or called; all give nothing or an i32. */
 export const SIGNATURES: Readonly<Record<string, Signature>> = {
   ...running(1, ["Fr_toNormal", "Fr_toMontgomery"]),
-  ...running(2, ["Fr_copy", "Fr_F1m_toMontgomery", "Fr_F1m_fromMontgomery"]),
+  ...running(2, ["Fr_copy", "Fr_inv", "Fr_F1m_toMontgomery", "Fr_F1m_fromMontgomery"]),
   ...running(3, ["Fr_F1m_mul", "Fr_F1m_add", "Fr_F1m_sub", "Fr_mul", "Fr_add", "Fr_sub"]),
   ...running(3, ["Fr_lt", "Fr_gt", "Fr_leq", "Fr_geq"]),
   ...running(3, ["Fr_band", "Fr_bor", "Fr_bxor", "Fr_shl", "Fr_shr", "Fr_idiv", "Fr_mod"]),
@@ -78,6 +82,7 @@ export const ROUTINES: Readonly<Record<string, Emit>> = {
   Fr_toNormal: emitToNormal,
   Fr_toInt: emitToInt,
   Fr_mul: emitMul,
+  Fr_inv: emitInverse,
   Fr_add: (f, params, handles) => emitSum(f, params, handles, "add"),
   Fr_sub: (f, params, handles) => emitSum(f, params, handles, "sub"),
   Fr_eqR: emitEqual,
@@ -116,6 +121,14 @@ export function fitBody(): Uint8Array {
         f.if(i64.ltU(low, i64.const(SHORT_LIMIT)), () => f.run(i64.store(element, low)));
       });
     });
+  });
+}
+
+/** Returns the code of `invert`. */
+export function invertBody(prime: bigint): Uint8Array {
+  return bodyOf({ name: "invert", params: ["i32", "i32"], results: [] }, (f, [target, source]) => {
+    if (target === undefined || source === undefined) return;
+    emitIntegerInversion(f, { target, source }, { prime, bytes: NUMBER_BYTES });
   });
 }
 
@@ -229,6 +242,30 @@ function emitOnShort(
     );
     f.return();
   });
+}
+
+/**
+ * Divisions call it as well. circom's own takes Euclid's long divisions, ten times the time. Both take a time that
+ * depends on the value, which may be a secret: a witness is computed on the server's own machine, and nobody else
+ * learns how long single steps of it take.
+ */
+function emitInverse(f: FunctionBuilder, params: readonly Local<"i32">[], { own, fit, invert }: RoutineHandles): void {
+  const [target, source] = parameters(params, 2);
+  const operand = f.let(number(source));
+  const form = f.let(i32.const(0));
+  f.if(
+    isLong(source),
+    () => f.set(form, montgomeryBit(source)),
+    () => {
+      f.set(operand, i32.const(PLACES.scratch));
+      f.call(own("Fr_rawCopyS2L"), [operand, value(source)]);
+    },
+  );
+  f.call(invert, [number(target), operand]);
+  f.run(i32.store(target, i32.or(i32.const(LONG), form), HEADER));
+  // (a R)^-1 R^3 / R = a^-1 R.
+  f.if(form, () => f.call(own("Fr_F1m_mul"), [number(target), i32.const(PLACES.r3), number(target)]));
+  f.call(fit, [target]);
 }
 
 function emitSum(

@@ -57,15 +57,27 @@ export function findRoutineFault(options: TrialOptions): RoutineFault | undefine
   ];
   const names = [...own.routines];
   const elements = new Elements(curve.r, random);
+  const faultOf = (routine: string, operands: readonly Element[]): RoutineFault | undefined => {
+    const alias = Number(random(4n));
+    if (isSame(own.call(routine, operands, alias), faster.call(routine, operands, alias))) return undefined;
+    return { routine, operands: operands.map(({ value, form }) => `${String(value)} (${form})`) };
+  };
+  for (const routine of names.filter((name) => operandsOf(name) === 1 && !WITHOUT_TARGET.has(name)))
+    for (const element of elements.extremes()) {
+      const fault = faultOf(routine, [element]);
+      if (fault !== undefined) return fault;
+    }
   for (let round = 0; round < rounds; round += 1)
     for (const routine of names) {
-      const count = (SIGNATURES[routine]?.params ?? 0) - (WITHOUT_TARGET.has(routine) ? 0 : 1);
-      const operands = Array.from({ length: count }, () => elements.next());
-      const alias = Number(random(4n));
-      if (!isSame(own.call(routine, operands, alias), faster.call(routine, operands, alias)))
-        return { routine, operands: operands.map(({ value, form }) => `${String(value)} (${form})`) };
+      const operands = Array.from({ length: operandsOf(routine) }, () => elements.next());
+      const fault = faultOf(routine, operands);
+      if (fault !== undefined) return fault;
     }
   return undefined;
+}
+
+function operandsOf(routine: string): number {
+  return (SIGNATURES[routine]?.params ?? 0) - (WITHOUT_TARGET.has(routine) ? 0 : 1);
 }
 
 function isSame(a: Outcome, b: Outcome): boolean {
@@ -89,10 +101,21 @@ class Elements {
 
   next(): Element {
     const value = this.#value();
-    const signed = value > this.#prime / 2n ? value - this.#prime : value;
-    const isShort = signed >= SHORT_MIN && signed <= SHORT_MAX;
-    const forms = isShort ? FORMS : FORMS.slice(2);
+    const forms = this.#formsOf(value);
     return { value, form: forms[Number(this.#random(BigInt(forms.length)))] ?? "long" };
+  }
+
+  /** Returns the ends of what is short, long, positive and negative, in every form. */
+  extremes(): Element[] {
+    const prime = this.#prime;
+    const positive = [0n, 1n, 2n, SHORT_MAX, prime / 2n];
+    const negative = [1n, 2n, -SHORT_MIN, prime / 2n].map((value) => prime - value);
+    return [...positive, ...negative].flatMap((value) => this.#formsOf(value).map((form) => ({ value, form })));
+  }
+
+  #formsOf(value: bigint): readonly Form[] {
+    const signed = value > this.#prime / 2n ? value - this.#prime : value;
+    return signed >= SHORT_MIN && signed <= SHORT_MAX ? FORMS : FORMS.slice(2);
   }
 
   #value(): bigint {

@@ -70,7 +70,7 @@ export class WitnessPrograms {
       }
       this.#tried.add(curve);
     }
-    return { module: await WebAssembly.compile(replaced(parts)), isFaster: true };
+    return { module: await WebAssembly.compile(replaced(parts, curve)), isFaster: true };
   }
 }
 
@@ -85,7 +85,7 @@ function partsOf(wasm: Uint8Array): ModuleParts | undefined {
 
 /** Whether our routines answer differently here than those that they replace, on random and extreme operands. */
 function isFaulty(parts: ModuleParts, curve: CurveName): boolean {
-  const [own, faster] = [withRoutineExports(parts), replaced(parts, { exports: true })].map(
+  const [own, faster] = [withRoutineExports(parts), replaced(parts, curve, { exports: true })].map(
     (wasm) => new WebAssembly.Module(wasm),
   ) as [WebAssembly.Module, WebAssembly.Module];
   return (
