@@ -246,8 +246,7 @@ export function createProverRegistry(
   const catalog = createCatalog(options, dependencies, { builtIns, sourceLimits: source });
   const { stores, removals } = openProofStores(dependencies, turnOf);
   const proofRemovals = registeredProofRemovals(dependencies, turnOf);
-  const pins = new KeyPins({ vault, catalog });
-  const powers = new PowersRecords({ store });
+  const [pins, powers] = [new KeyPins({ vault, catalog }), new PowersRecords({ store })];
   const files = usedFiles(dependencies, { repository, powers });
   const { strings, ...published } = openReferenceStrings(options, dependencies, { repository, powers, files });
   const [watch, progress] = [watchOf(dependencies), new ProvisioningProgress(clock)];
@@ -274,6 +273,7 @@ export function createProverRegistry(
   });
   const attesting = createReceipts(options.receiptIssuer ?? UNNAMED_ISSUER, dependencies, { ...parts, ...made });
   const reading = new StoresService({ ...trees, stores, access, places });
+  const warming = new KeyWarming({ ...parts, artifacts, resident, log });
   const given = { ...parts, access, places, labelling, pace, proofs, provers: service, receipts: attesting.receipts };
   const { proofJobs, ...proving } = createProving(options, dependencies, given);
   const handled = { ...attesting, provers: service, labelling, ceremonies, referenceStrings: published.handlers };
@@ -288,8 +288,8 @@ export function createProverRegistry(
       { provers: service, labelling, ceremonies },
     ),
     ...orphanRemoval(dependencies, { resumed: [removals, proofRemovals], ...published }),
-    warming: new KeyWarming({ ...parts, artifacts, resident, log }),
-    ...{ imports, ceremonies: ceremonies.sweep, proofJobs, verifierDisagreements: () => chained.onChain.disagreements },
+    ...{ imports, ceremonies: ceremonies.sweep, proofJobs, warming },
+    verifierDisagreements: () => chained.onChain.disagreements,
   };
 }
 
