@@ -5,6 +5,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { setEnvironmentData } from "node:worker_threads";
+import type { CurveParameters } from "../engine/curves/curve-parameters.js";
 import { randomNonZero } from "../engine/field/bytes.js";
 import { chooseWideForm, isTriedHost } from "../engine/kernels/wide/choose-form.js";
 import type { TrialAnswer, WideChoice, WideMode } from "../engine/kernels/wide/choose-form.js";
@@ -48,6 +49,12 @@ const TRIAL_LIMITS: ProcessTaskLimits = {
  */
 let chosen: Promise<WideChoice> | undefined;
 
+interface FormWanted {
+  readonly mode: WideMode;
+  /** Curves whose pairing is tried; the usual ones unless given. */
+  readonly pairings?: readonly CurveParameters[] | undefined;
+}
+
 export class KernelForm {
   readonly #choice: WideChoice;
   readonly #log: Log;
@@ -61,10 +68,10 @@ export class KernelForm {
 
   /** Chooses, and says in the log why where it is not what was hoped for. */
   static async open(
-    { mode }: { readonly mode: WideMode },
+    { mode, pairings }: FormWanted,
     { tasks, log }: { readonly tasks: ProcessTasks; readonly log: Log },
   ): Promise<KernelForm> {
-    const choice = await (mode === "off" ? choose(mode, tasks) : (chosen ??= choose(mode, tasks)));
+    const choice = await (mode === "off" ? choose({ mode }, tasks) : (chosen ??= choose({ mode, pairings }, tasks)));
     useWideForms(choice.forms);
     setEnvironmentData(WIDE_FORMS_KEY, choice.forms);
     const form = new KernelForm(choice, log);
@@ -126,9 +133,10 @@ async function hasFlag(): Promise<boolean> {
   return stdout.includes(`--${WIDE_FLAG}`);
 }
 
-async function choose(mode: WideMode, tasks: ProcessTasks): Promise<WideChoice> {
+async function choose({ mode, pairings }: FormWanted, tasks: ProcessTasks): Promise<WideChoice> {
   return await chooseWideForm({
     mode,
+    pairings,
     host: HOST,
     random: (limit) => randomNonZero(limit + 1n) - 1n,
     now: () => performance.now(),

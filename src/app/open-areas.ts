@@ -12,7 +12,11 @@ import type { Area } from "../platform/contract/route.js";
 import { SubscriptionTokens } from "../platform/events/subscription-token.js";
 import { SUBSCRIPTION_KEY_FILE } from "../platform/files/data-folder.js";
 import { secretKey } from "../platform/files/secret-file.js";
+import type { Store } from "../platform/store/store.js";
 import { ProcessTasks } from "../platform/pool/process-task.js";
+import { BLS12_381 } from "../engine/curves/bls12-381.js";
+import { BN254 } from "../engine/curves/bn254.js";
+import type { CurveParameters } from "../engine/curves/curve-parameters.js";
 import type { NativeCompiler } from "../engine/circuit/compiler/native-compiler.js";
 import { parseCompileOwners } from "../prover/compute/compile-allowances.js";
 import { serverVersion } from "../platform/service/server-version.js";
@@ -29,6 +33,7 @@ import { PooledCompute } from "../prover/compute/pooled-compute.js";
 import { checkPowersInProcess } from "../prover/compute/powers-of-tau-task.js";
 import { MemoryBudget } from "../platform/concurrency/memory-budget.js";
 import { GithubIdentities } from "../prover/ceremonies/statements/github-identities.js";
+import { ProverRepository } from "../prover/repository.js";
 import { KeyImages } from "../prover/compute/keys/key-images.js";
 import { ResidentBytes } from "../prover/compute/keys/resident-bytes.js";
 import { createProverRegistry, type ProverRegistry } from "../prover/create-prover-registry.js";
@@ -65,6 +70,8 @@ const SPARE_WORKSPACES = 2;
 /** Vault operations take microseconds; this bounds memory, not time. */
 const VAULT_QUEUE_MAX = 4096;
 const MIB = 1024 * 1024;
+/** Of all, to see which curves are in use: 10 us each. */
+const PROVERS_LOOKED_AT = 1_000;
 /** In the data folder; nothing depends on it. */
 const KEY_IMAGES_FOLDER = "key-images";
 
@@ -190,12 +197,19 @@ async function openVault(
   return vault;
 }
 
+/** The pairings that are worth a trial: the usual one, and that of BLS12-381 where there are provers over it. */
+function pairingsInUse(store: Store): readonly CurveParameters[] {
+  const provers = new ProverRepository({ store }).someOfAll(PROVERS_LOOKED_AT);
+  return provers.some(({ curve }) => curve === BLS12_381.name) ? [BN254, BLS12_381] : [BN254];
+}
+
 /** The threads that compute, after what they compute with was chosen. */
 async function openPools(
-  { config, log }: Platform,
+  { config, audit, log }: Platform,
   tasks: ProcessTasks,
 ): Promise<{ readonly pools: ComputePools; readonly kernelForm: KernelForm }> {
-  const kernelForm = await KernelForm.open({ mode: config.kernels === "wasm" ? config.wide : "off" }, { tasks, log });
+  const mode = config.kernels === "wasm" ? config.wide : "off";
+  const kernelForm = await KernelForm.open({ mode, pairings: pairingsInUse(audit.vaultStore) }, { tasks, log });
   const witnessRoutines = new WitnessRoutines({ mode: config.witness_routines }, { log });
   const pools = new ComputePools(
     {

@@ -24,8 +24,12 @@ const run = promisify(execFile);
 
 /** Chooses in a process of its own: V8's flag is the process's, and other tests of this one run kernels. */
 async function choose(mode: string, ...flags: readonly string[]): Promise<Answer> {
+  return await chooseFor([mode], ...flags);
+}
+
+async function chooseFor(options: readonly string[], ...flags: readonly string[]): Promise<Answer> {
   const child = join(PACKAGE_ROOT, "test", "support", "wide-form-child.mjs");
-  const { stdout, stderr } = await run(process.execPath, [...flags, child, mode]);
+  const { stdout, stderr } = await run(process.execPath, [...flags, child, ...options]);
   expect(stderr).toBe("");
   return JSON.parse(stdout) as Answer;
 }
@@ -48,6 +52,14 @@ describe("the form of the kernels", () => {
     expect(Object.keys(status.four_lanes)).toEqual(shouldBeWide ? WIDE_CURVES.map(({ name }) => name) : []);
     const said = shouldBeWide ? [{ level: "info", message: expect.stringContaining("four lanes") as string }] : [];
     expect(lines).toMatchObject(said);
+  });
+
+  it("is tried for the pairing of BLS12-381 where a server has provers over it", async () => {
+    const { status, inThread } = await chooseFor(["auto", "both"]);
+    const tried = Object.entries(status.speedups).map(([curve, kernels]) => [curve, Object.keys(kernels)]);
+    const all = WIDE_CURVES.map((curve) => [curve.name, wideKernelsOf(curve, WIDE_CURVES)]);
+    expect(tried).toEqual(shouldBeWide ? all : []);
+    expect(inThread.kernels).toEqual(status.four_lanes);
   });
 
   it("is two lanes where four are switched off, without a word", async () => {

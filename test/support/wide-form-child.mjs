@@ -10,8 +10,11 @@ if (isMainThread) {
   const lines = [];
   const say = (level) => (message, fields) => lines.push({ level, message, state: fields?.state });
   const log = { error: say("error"), warn: say("warn"), info: say("info"), debug: () => undefined };
-  const mode = process.argv[2];
-  const { status } = await KernelForm.open({ mode }, { tasks: new ProcessTasks(), log });
+  const { BLS12_381 } = await import(new URL("../../dist/src/engine/curves/bls12-381.js", import.meta.url).href);
+  const { BN254 } = await import(new URL("../../dist/src/engine/curves/bn254.js", import.meta.url).href);
+  const [, , mode, isBoth] = process.argv;
+  const pairings = isBoth === "both" ? [BN254, BLS12_381] : undefined;
+  const { status } = await KernelForm.open({ mode, pairings }, { tasks: new ProcessTasks(), log });
   const thread = new Worker(new URL(import.meta.url));
   const inThread = await new Promise((resolve, reject) => {
     thread.once("message", resolve);

@@ -8,7 +8,7 @@ import { v128 } from "../../src/engine/kernels/wasm/wasm-ops.js";
 import { PAIRING_PAGES } from "../../src/engine/kernels/pairing/pairing-memory.js";
 import { pairingPlanOf } from "../../src/engine/kernels/pairing/pairing-plan.js";
 import type { TwinBlocksOptions } from "../../src/engine/kernels/pairing/twin-blocks.js";
-import { TRIED_PAIRINGS } from "../../src/engine/kernels/wide/form-candidates.js";
+import { USUAL_PAIRINGS } from "../../src/engine/kernels/wide/form-candidates.js";
 import { newWideForms } from "../../src/engine/kernels/wide/wide-form.js";
 import type { WideForm, WideForms, WideKind } from "../../src/engine/kernels/wide/wide-form.js";
 import { buildWideModule } from "../../src/engine/kernels/wide/wide-module.js";
@@ -43,9 +43,9 @@ export const WIDE_PAIRING_KERNELS = [
   "gt_cyclotomic_square",
 ] as const;
 
-/** Returns what a server tries of a curve, in that order. */
-export function wideKernelsOf(curve: CurveParameters): string[] {
-  return [...WIDE_KERNELS, ...(TRIED_PAIRINGS.includes(curve) ? WIDE_PAIRING_KERNELS : [])];
+/** Returns what a server tries of a curve, in that order, where it tries these pairings. */
+export function wideKernelsOf(curve: CurveParameters, pairings = USUAL_PAIRINGS): string[] {
+  return [...WIDE_KERNELS, ...(pairings.includes(curve) ? WIDE_PAIRING_KERNELS : [])];
 }
 
 /** Returns a curve's kernels and pairing on four lanes, as they are on every machine that has fused multiply-add. */

@@ -1,6 +1,7 @@
 /** Decides whether this process takes the four-lane forms of kernels, and says why. */
 import { BLS12_381 } from "../../curves/bls12-381.js";
 import { BN254 } from "../../curves/bn254.js";
+import type { CurveParameters } from "../../curves/curve-parameters.js";
 import { hasFusedMultiplyAdd } from "../wasm/features.js";
 import type { RandomBelow } from "./trial-memory.js";
 import { tryWideForms } from "./try-form.js";
@@ -36,6 +37,8 @@ export interface FormHost {
 interface ChooseOptions {
   readonly mode: WideMode;
   readonly host: FormHost;
+  /** Curves whose pairing is tried; the usual ones unless given. */
+  readonly pairings?: readonly CurveParameters[] | undefined;
   readonly random: RandomBelow;
   /** Milliseconds, such as `performance.now`. */
   readonly now: () => number;

@@ -33,17 +33,17 @@ export interface CandidateModules {
   readonly pairing?: WidePairingModule;
 }
 
-/** Curves whose pairing is tried: that of BLS12-381 would take 0.6 to 0.9 s more at every start. */
-export const TRIED_PAIRINGS: readonly CurveParameters[] = [BN254];
+/** The curve of most provers, whose pairing is tried at every start; another one takes 0.6 to 0.9 s more. */
+export const USUAL_PAIRINGS: readonly CurveParameters[] = [BN254];
 
-/** Returns what is tried of a curve. */
+/** Returns what is tried of a curve, with its pairing or without. */
 export function formCandidates(
   curve: CurveParameters,
   random: RandomBelow,
-  modules: CandidateModules = {},
+  { modules = {}, hasPairing }: { readonly modules?: CandidateModules | undefined; readonly hasPairing: boolean },
 ): FormCandidate[] {
   const kernels = kernelCandidate(curve, random, modules.kernels);
-  return TRIED_PAIRINGS.includes(curve) ? [kernels, pairingCandidate(curve, random, modules.pairing)] : [kernels];
+  return hasPairing ? [kernels, pairingCandidate(curve, random, modules.pairing)] : [kernels];
 }
 
 /** Returns what a curve has for its sums and transforms. */

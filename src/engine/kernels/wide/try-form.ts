@@ -7,7 +7,7 @@
 import { setFlagsFromString } from "node:v8";
 import type { CurveParameters } from "../../curves/curve-parameters.js";
 import { hasFusedMultiplyAdd } from "../wasm/features.js";
-import { callOf, formCandidates, kernelCandidate } from "./form-candidates.js";
+import { callOf, formCandidates, kernelCandidate, USUAL_PAIRINGS } from "./form-candidates.js";
 import type { CandidateModules, FormCandidate } from "./form-candidates.js";
 import { optimise, speedup } from "./optimise-trials.js";
 import type { BothForms } from "./optimise-trials.js";
@@ -26,6 +26,8 @@ interface FormOptions {
 
 interface TryOptions extends FormOptions {
   readonly curves: readonly CurveParameters[];
+  /** Those of them whose pairing is tried as well; the usual ones unless given. */
+  readonly pairings?: readonly CurveParameters[] | undefined;
 }
 
 /** Kernels of a curve's sums and transforms by name. */
@@ -70,9 +72,11 @@ const SPEEDUP_MIN = 1.1;
  * curve take some 0.4 s, a pairing as long.
  */
 export function tryWideForms(options: TryOptions): FormFinding[] {
-  const { curves, random, now, modulesOf } = options;
+  const { curves, pairings = USUAL_PAIRINGS, random, now, modulesOf } = options;
   const wide = openOptimised(
-    curves.flatMap((curve) => formCandidates(curve, random, modulesOf?.(curve))),
+    curves.flatMap((curve) =>
+      formCandidates(curve, random, { modules: modulesOf?.(curve), hasPairing: pairings.includes(curve) }),
+    ),
     options,
   );
   // Loaded only now: kernels of two lanes must not be optimised while the flag is on.
