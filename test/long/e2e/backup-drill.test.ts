@@ -95,7 +95,15 @@ describe("the drill", () => {
     const root = folderOfTest("drill");
     const server = await start({ dataDir: join(root, "data") });
     const past = await populate(server);
-    const known = [...SERVER_KEY_FILES, "development-seal-phrase", "bootstrap-token", "store", "artifacts", "mail"];
+    const known = [
+      ...SERVER_KEY_FILES,
+      "development-seal-phrase",
+      "bootstrap-token",
+      "store",
+      "artifacts",
+      "mail",
+      "key-images",
+    ];
     // A new file of the data folder must be considered by the backup as well.
     expect(readdirSync(server.dataDir).filter((name) => !known.includes(name))).toEqual([]);
     await command("backup", `--to=${join(root, "backup")}`, `--data-dir=${server.dataDir}`);

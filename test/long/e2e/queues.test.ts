@@ -1,4 +1,6 @@
 /** What one owner's work may do to another's, over HTTP: the queue of proofs, and circuits that never end. */
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { eventually } from "../../support/eventually.js";
 import { provisioned, startServer, type Api, type TestServer } from "../../support/server.js";
@@ -31,6 +33,11 @@ describe("the queue of proofs", () => {
     const [id, othersId] = await Promise.all(
       [one, other].map(async ({ api }) => await provisioned(api, circuit(MAY_LOOP))),
     );
+    // Threads that open the keys ahead of the proofs have other tasks until then: their images are written after it.
+    await eventually(() => {
+      const names = readdirSync(join(server.dataDir, "key-images"));
+      expect(names.filter((name) => name.endsWith(".mark"))).toHaveLength(2);
+    });
     const clients = new AbortController();
     const refused: { status: number; code: unknown; retryAfterSec: number }[] = [];
     const calls = Array.from({ length: 12 }, async () => {
