@@ -199,8 +199,13 @@ async function openVault(
 
 /** The pairings that are worth a trial: the usual one, and that of BLS12-381 where there are provers over it. */
 function pairingsInUse(store: Store): readonly CurveParameters[] {
-  const provers = new ProverRepository({ store }).someOfAll(PROVERS_LOOKED_AT);
-  return provers.some(({ curve }) => curve === BLS12_381.name) ? [BN254, BLS12_381] : [BN254];
+  try {
+    const provers = new ProverRepository({ store }).someOfAll(PROVERS_LOOKED_AT);
+    return provers.some(({ curve }) => curve === BLS12_381.name) ? [BN254, BLS12_381] : [BN254];
+  } catch {
+    // A damaged record is told to whoever asks for it, and is no reason not to start.
+    return [BN254];
+  }
 }
 
 /** The threads that compute, after what they compute with was chosen. */

@@ -13,15 +13,16 @@ export interface ProverOutcomesDependencies {
   readonly onEnded: (outcome: ProverOutcome, prover: EndedProver) => void;
 }
 
-const OUTCOMES: ReadonlyMap<string, ProverOutcome["outcome"]> = new Map([
-  ["privacy.prover.setup.complete", "provisioned"],
-  ["privacy.prover.setup.failed", "failed"],
-]);
+/** The owner is undefined for an event that is for others. */
 interface EndedProver {
   readonly owner: Subject | undefined;
   readonly id: string;
 }
 
+const OUTCOMES: ReadonlyMap<string, ProverOutcome["outcome"]> = new Map([
+  ["privacy.prover.setup.complete", "provisioned"],
+  ["privacy.prover.setup.failed", "failed"],
+]);
 /** What the provers' events say, among other things. */
 type SetupPayload = { readonly prover_id: string; readonly proving_scheme: string };
 

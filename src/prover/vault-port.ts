@@ -15,6 +15,13 @@ interface VaultKey {
   readonly keyId: string;
 }
 
+/** Where a value of the server's own belongs. */
+interface ValuePlace {
+  /** UUID of what the value is about, which is no secret of the vault. */
+  readonly id: string;
+  readonly type: string;
+}
+
 export interface ProverVault {
   /** Resolves once the vault is unsealed; rejects with the signal's reason. */
   untilUnsealed(signal: AbortSignal): Promise<void>;
@@ -47,6 +54,14 @@ export interface ProverVault {
    * @throws AppError `not_found` when the secret or its vault was deleted
    */
   readSecret(owner: Subject, vaultId: string, secretId: string, asker: string): Promise<string>;
+  /**
+   * Seals a value that only the server makes, for a place in a vault; returns its envelope. Nobody who may use the
+   * vault can make one: a caller's secrets have other ids.
+   * @throws AppError `not_found` when the vault was deleted
+   */
+  sealValue(owner: Subject, vaultId: string, place: ValuePlace, value: string): Promise<string>;
+  /** Opens the envelope of a value. @throws AppError `not_found` as `sealValue`; an error for any other envelope */
+  openValue(owner: Subject, vaultId: string, place: ValuePlace, envelope: string): Promise<string>;
   /**
    * Encrypts a note; returns base64.
    * @param context must be the same to decrypt
@@ -108,6 +123,10 @@ export function proverVault(vault: VaultService): ProverVault {
       return { secretId: secret.id, commit };
     },
     readSecret: async (owner, vaultId, secretId, asker) => await vault.retrieveSecret(owner, vaultId, secretId, asker),
+    sealValue: async (owner, vaultId, { id, type }, value) =>
+      await vault.sealValue(owner, vaultId, { secretId: id, name: "", type }, value),
+    openValue: async (owner, vaultId, { id, type }, envelope) =>
+      await vault.openValue(owner, vaultId, { secretId: id, name: "", type }, envelope),
     encrypt: async (owner, { vaultId, keyId }, plaintext, context) =>
       Buffer.from(await vault.encrypt({ owner, vaultId, keyId }, plaintext, context)).toString("base64"),
     decrypt: async (owner, { vaultId, keyId }, ciphertext, context) =>

@@ -7,7 +7,7 @@ import type { StoreCommit } from "../platform/store/store.js";
 import { mergeCommits, type Page } from "../platform/store/tables.js";
 import { isOver } from "./keys/planned-deletions.js";
 import { utf8Bytes } from "./keys/validation.js";
-import type { VaultTasks } from "./protocol.js";
+import type { SecretReference, VaultTasks } from "./protocol.js";
 import { secretJson } from "./record-views.js";
 import type { VaultRepository } from "./repository.js";
 import type { VaultReference } from "./protocol.js";
@@ -91,6 +91,26 @@ export class Secrets {
       envelope,
     };
     return { secret: secretJson(record), commit: mergeCommits(pin, this.#repository.secretInsertion(record)) };
+  }
+
+  /**
+   * Seals a value of the server's own, whose envelope the caller keeps. It opens at the same place alone, and secrets
+   * have ids that nobody chooses: so nobody else can have a value sealed for a place with an id from elsewhere.
+   * @throws `not_found`
+   */
+  async sealValue(owner: Subject, vaultId: string, secret: SecretReference, value: string): Promise<string> {
+    const { reference: vault } = this.#vaults.find(owner, vaultId);
+    const message = { vault, secret, value: utf8Bytes(value, "value") };
+    return (await this.#seal.run("seal_secret", message, secret.secretId)).envelope;
+  }
+
+  /**
+   * Opens what `sealValue` has sealed for this place.
+   * @throws `not_found`, and an error for any other envelope
+   */
+  async openValue(owner: Subject, vaultId: string, secret: SecretReference, envelope: string): Promise<string> {
+    const { reference: vault } = this.#vaults.find(owner, vaultId);
+    return await this.#open({ vault, secret, envelope }, secret.secretId);
   }
 
   /** Stores a secret. Throws as `prepare` does. */

@@ -197,6 +197,16 @@ export class VaultService {
 
   // Secrets: secrets.ts
 
+  /** See Secrets.sealValue. */
+  async sealValue(...place: Parameters<Secrets["sealValue"]>): Promise<string> {
+    return await this.#secrets.sealValue(...place);
+  }
+
+  /** See Secrets.openValue. */
+  async openValue(...place: Parameters<Secrets["openValue"]>): Promise<string> {
+    return await this.#secrets.openValue(...place);
+  }
+
   /** See Secrets.list. */
   listSecrets(owner: Subject, vaultId: string, query: Page & SecretFilters): Listed<SecretJson> {
     return this.#secrets.list(owner, vaultId, query);

@@ -1,26 +1,33 @@
 /**
- * What a prover's vault knows of the image of its open key (compute/key-images.ts): the hash of the image's file,
- * sealed with the key that the prover's notes are encrypted with. Access to the disk alone is therefore not enough to
- * have proofs made with another key, as it is not for the key's own file (provisioning/key-pins.ts).
+ * What a prover's vault knows of the image of its open key (compute/keys/key-images.ts): the hash of the image's file,
+ * sealed for a place that no caller's secret has. Neither access to the disk nor the right to use the vault is
+ * therefore enough to have proofs made with another key, as it is not for the key's own file
+ * (provisioning/key-pins.ts).
  */
 import { parseSubject, formatSubject, type Subject } from "../../platform/auth/principal.js";
 import type { Log } from "../../platform/log.js";
 import type { KeyImagePin } from "../compute/compute.js";
-import type { KeyImages, MarkedKey } from "../compute/keys/key-images.js";
+import type { KeyImages } from "../compute/keys/key-images.js";
 import type { StoredProver } from "../repository.js";
 import type { ProverVault } from "../vault-port.js";
 
 interface KeyImageMarksDependencies {
   readonly images: Pick<KeyImages, "recent" | "readMark" | "writeMark">;
-  readonly vault: Pick<ProverVault, "encrypt" | "decrypt">;
+  readonly vault: Pick<ProverVault, "sealValue" | "openValue">;
   readonly log: Log;
 }
 
 /** A mark as it is stored. */
 interface Mark {
   readonly owner: string;
-  /** Base64. */
+  /** Envelope of a `SealedImage`. */
   readonly sealed: string;
+}
+
+/** SHA-256 of the key's file and of the image's. */
+interface SealedImage {
+  readonly key: string;
+  readonly image: string;
 }
 
 /** A prover that has had its key open. */
@@ -48,21 +55,16 @@ export class KeyImageMarks {
     };
   }
 
-  /** Returns provers whose keys have images, those of the most recently used keys first; one for each key. */
-  async *recent(): AsyncIterable<MarkedProver> {
-    for (const marked of this.#with.images.recent()) {
-      const found = await this.#firstOf(marked);
-      if (found !== undefined) yield found;
+  /** Returns the provers of each key that has an image, those of the most recently used key first. */
+  async *recent(): AsyncIterable<readonly MarkedProver[]> {
+    for (const { sha256, proverIds } of this.#with.images.recent()) {
+      const provers: MarkedProver[] = [];
+      for (const id of proverIds) {
+        const owner = parseSubject((await this.#read(sha256, id))?.owner);
+        if (owner !== undefined) provers.push({ owner, id });
+      }
+      yield provers;
     }
-  }
-
-  async #firstOf({ sha256, proverIds }: MarkedKey): Promise<MarkedProver | undefined> {
-    for (const id of proverIds) {
-      const mark = await this.#read(sha256, id);
-      const owner = mark === undefined ? undefined : parseSubject(mark.owner);
-      if (owner !== undefined) return { owner, id };
-    }
-    return undefined;
   }
 
   /** Undefined for a mark that is missing or not the vault's: then the key is opened from its file. */
@@ -70,8 +72,9 @@ export class KeyImageMarks {
     const mark = await this.#read(key, prover.id);
     if (mark === undefined) return undefined;
     try {
-      const opened = await this.#with.vault.decrypt(...placeOf(prover), mark.sealed, contextOf(prover, key));
-      return Buffer.from(opened).toString("utf8");
+      const opened = await this.#with.vault.openValue(...placeOf(prover), mark.sealed);
+      const known = JSON.parse(opened) as SealedImage;
+      return known.key === key ? known.image : undefined;
     } catch (error) {
       this.#with.log.debug("the mark of a key's image was not opened", () => ({ prover_id: prover.id, error }));
       return undefined;
@@ -79,7 +82,8 @@ export class KeyImageMarks {
   }
 
   async #keep(prover: StoredProver, key: string, sha256: string): Promise<void> {
-    const sealed = await this.#with.vault.encrypt(...placeOf(prover), Buffer.from(sha256), contextOf(prover, key));
+    const known: SealedImage = { key, image: sha256 };
+    const sealed = await this.#with.vault.sealValue(...placeOf(prover), JSON.stringify(known));
     const mark: Mark = { owner: formatSubject(prover.build.owner), sealed };
     await this.#with.images.writeMark(key, prover.id, JSON.stringify(mark));
   }
@@ -96,10 +100,10 @@ export class KeyImageMarks {
   }
 }
 
-function placeOf({ vault_id, build }: StoredProver): [Subject, { readonly vaultId: string; readonly keyId: string }] {
-  return [build.owner, { vaultId: vault_id, keyId: build.note_key_id }];
-}
-
-function contextOf({ id }: StoredProver, key: string): string {
-  return `pv/v1/key-image:${id}:${key}`;
+function placeOf({
+  id,
+  vault_id,
+  build,
+}: StoredProver): [Subject, string, { readonly id: string; readonly type: string }] {
+  return [build.owner, vault_id, { id, type: "prover_key_image" }];
 }

@@ -10,7 +10,7 @@ import { isVerifierOnly } from "../imports/import-files.js";
 import { pinnedProver, type PinnedProverDependencies } from "./pinned-prover.js";
 import type { ProverRepository, StoredProver } from "../repository.js";
 import type { ProverVault } from "../vault-port.js";
-import type { KeyImageMarks } from "./key-image-marks.js";
+import type { KeyImageMarks, MarkedProver } from "./key-image-marks.js";
 
 interface KeyWarmingDependencies extends PinnedProverDependencies {
   readonly repository: Pick<ProverRepository, "find" | "someOfAll">;
@@ -19,12 +19,6 @@ interface KeyWarmingDependencies extends PinnedProverDependencies {
   /** Tells which keys were in use; without it a start opens any. */
   readonly keyImages?: KeyImageMarks | undefined;
   readonly log: Log;
-}
-
-/** A prover by its names. */
-interface NamedProver {
-  readonly owner: Subject;
-  readonly id: string;
 }
 
 /** Provers that wait, newly provisioned ones: beyond that the first proof opens the key. */
@@ -36,7 +30,7 @@ const ANY_MAX = 64;
 
 export class KeyWarming {
   readonly #with: KeyWarmingDependencies;
-  readonly #waiting: NamedProver[] = [];
+  readonly #waiting: MarkedProver[] = [];
   readonly #stop = new AbortController();
   #isRunning = false;
 
@@ -82,29 +76,33 @@ export class KeyWarming {
   async #warmUsed(): Promise<number> {
     let opened = 0;
     let misses = 0;
-    const seen = new Set<string>();
-    for await (const prover of this.#candidates()) {
+    for await (const provers of this.#candidates()) {
       if (misses >= MISSES_MAX || this.#stop.signal.aborted) break;
-      if (seen.has(prover.id)) continue;
-      seen.add(prover.id);
-      if (await this.#warm(prover)) opened += 1;
+      if (await this.#warmOne(provers)) opened += 1;
       else misses += 1;
     }
     return opened;
   }
 
-  async *#candidates(): AsyncIterable<NamedProver> {
+  /** Opens the key of the first of the provers that has it still. */
+  async #warmOne(provers: readonly MarkedProver[]): Promise<boolean> {
+    for (const prover of provers) if (await this.#warm(prover)) return true;
+    return false;
+  }
+
+  /** The provers of each key. */
+  async *#candidates(): AsyncIterable<readonly MarkedProver[]> {
     const { keyImages, repository } = this.#with;
     let isAny = false;
-    for await (const prover of keyImages?.recent() ?? []) {
+    for await (const provers of keyImages?.recent() ?? []) {
       isAny = true;
-      yield prover;
+      yield provers;
     }
-    if (!isAny) for (const { id, build } of repository.someOfAll(ANY_MAX)) yield { owner: build.owner, id };
+    if (!isAny) for (const { id, build } of repository.someOfAll(ANY_MAX)) yield [{ owner: build.owner, id }];
   }
 
   /** Returns whether the key is open. What stands in the way is told to the first proof, if it still does then. */
-  async #warm({ owner, id }: NamedProver): Promise<boolean> {
+  async #warm({ owner, id }: MarkedProver): Promise<boolean> {
     const prover = this.#with.repository.find(owner, id)?.value;
     if (prover === undefined || prover.status !== "provisioned" || isVerifierOnly(prover)) return false;
     try {

@@ -1,4 +1,5 @@
 /** Keys that are open before their first proof, with the server's own threads, a real vault and real images. */
+import { createHash } from "node:crypto";
 import { readFileSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
@@ -187,6 +188,27 @@ describe("after a start", () => {
       expect(next.compute.tasks.filter((task) => task === "open_key")).toHaveLength(1);
       await expect.poll(() => ["", spoilt].includes(markText())).toBe(false);
     }
+  });
+
+  it("an image from another hand is not read, whatever its prover's owner has the vault seal for it", async () => {
+    const folder = folderOfTest("key-warming");
+    const first = await start(folder);
+    const { id, vault_id } = await provision(first.test.provers, OWNER);
+    await prove(first, id);
+    await imageKept(folder);
+    const key = keyOf(first, id);
+    const image = join(folder, "key-images", `${key}.image`);
+    const mark = join(folder, "key-images", `${key}.${id}.mark`);
+    writeFileSync(image, readFileSync(image).fill(0, 70_000, 70_064));
+    const value = JSON.stringify({ key, image: createHash("sha256").update(readFileSync(image)).digest("hex") });
+    const secret = { name: "", type: "prover_key_image", value };
+    const { commit } = await first.test.vault.vault.prepareSecret(OWNER, vault_id, secret);
+    const sealed = commit.puts?.map((put) => (put.value as { envelope?: string }).envelope).find(Boolean);
+    expect(sealed).toMatch(/./);
+    writeFileSync(mark, JSON.stringify({ ...(JSON.parse(readFileSync(mark, "utf8")) as object), sealed }));
+    const next = await start(folder);
+    await prove(next, id);
+    expect(next.compute.tasks[0]).toBe("open_key");
   });
 
   it("the one that was used last comes first, where memory is for one alone", async () => {
