@@ -8,8 +8,9 @@ import { groupFailure } from "../src/platform/cluster/log/commit-failures.js";
 import { databaseAddress } from "../src/platform/cluster/database-address.js";
 import { foldLog } from "../src/platform/cluster/log/fold-log.js";
 import { joinCluster, programSchemaVersion } from "../src/platform/cluster/join-cluster.js";
-import { LogDatabase } from "../src/platform/cluster/log/log-database.js";
+import { DatabaseUnreachable, LogDatabase } from "../src/platform/cluster/log/log-database.js";
 import { logKeyOf, type RowBody } from "../src/platform/cluster/log/log-row.js";
+import { isPassing } from "../src/platform/cluster/reach-database.js";
 import { auditKeyOf } from "../src/platform/cluster/replica-secrets.js";
 import { Replica } from "../src/platform/cluster/replica.js";
 import { AppError } from "../src/platform/errors.js";
@@ -197,7 +198,9 @@ function report(told: Omit<WriterReport, "state">): void {
 }
 
 function startFailureOf(error: unknown): WriteFailure {
-  if (error instanceof AppError && error.code === "conflict") return { code: "start_refused", message: error.message };
+  const isHopeless = error instanceof DatabaseUnreachable && error.cause !== undefined && !isPassing(error.cause);
+  if (isHopeless || (error instanceof AppError && error.code === "conflict"))
+    return { code: "start_refused", message: error.message };
   return groupFailure(error, { isUnknown: false }).failure;
 }
 

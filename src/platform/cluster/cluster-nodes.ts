@@ -12,6 +12,7 @@ import { StoreConflict, type StoreKey } from "../store/store.js";
 import type { NodeStore } from "./cluster-store.js";
 import type { DatabaseAddress } from "./database-address.js";
 import { Heartbeat, type Beat, type NodeSign, type NodeSigns } from "./heartbeat.js";
+import { whenReachable } from "./reach-database.js";
 import { DUTY_TABLE, MEMBER_TABLE, dutyKey, memberKey, type DutyRecord, type MemberRecord } from "./member-records.js";
 
 export interface ClusterNodesOptions {
@@ -188,7 +189,7 @@ export class ClusterNodes implements Nodes {
     // The folder's lock says that an earlier process of this node has ended.
     const own = members.filter(({ value }) => value.node === node).map(({ key }) => key);
     const started_at = isoTimestamp(this.#clock.nowMs());
-    await this.#beat();
+    await whenReachable(() => this.#beat(), { log: this.#log });
     await this.#store.commit({
       deletes: own,
       puts: [{ key: memberKey(this.incarnation), value: { node, name, role, started_at, settings: { ...settings } } }],

@@ -27,11 +27,14 @@ import { decodeKey } from "../store/keys.js";
 import type { StoreKey } from "../store/store.js";
 import type { ClusterMembership } from "../store/writer-protocol.js";
 import { discardUnfinishedJoin, programSchemaVersion } from "./join-cluster.js";
+import { whenReachable } from "./reach-database.js";
 
 type WithDefaults = "giveUpMs" | "foldMs" | "incarnation";
 
 export interface OpenNodeOptions extends Omit<OpenStoreOptions, "migrations"> {
   readonly cluster: Omit<ClusterMembership, WithDefaults> & Partial<Pick<ClusterMembership, WithDefaults>>;
+  /** For how long the start waits for a database that is away, in milliseconds. 60 s unless given. */
+  readonly waitMs?: number;
 }
 
 /** About the length of a planned failover of a managed database; requests end later by their own deadlines. */
@@ -121,10 +124,11 @@ export class NodeStore extends LmdbStore {
 }
 
 /**
- * Opens the replica of a folder, which joins the cluster when it is empty, and reads the log to its end.
+ * Opens the replica of a folder, which joins the cluster when it is empty, and reads the log to its end. Waits for a
+ * database that is away.
  * @throws conflict when another server uses the folder, or it, the database or the program belongs to something else
  * @throws data_corrupt when the replica is damaged, or differs from the log
- * @throws store_unreachable
+ * @throws store_unreachable when the database stays away
  */
 export async function openNodeStore(options: OpenNodeOptions, dependencies: OpenStoreDependencies): Promise<NodeStore> {
   const lock = lockFolder(options.path);
@@ -141,9 +145,16 @@ export async function openNodeStore(options: OpenNodeOptions, dependencies: Open
     prepareReplica(environment);
     const cluster = { giveUpMs: GIVE_UP_MS, foldMs: FOLD_MS, incarnation: newId(), ...options.cluster };
     const queue = { ...queueOptionsOf(options), workerPath: workerPath("cluster-writer.worker"), cluster };
-    const store = new NodeStore(queue, { ...dependencies, environment, release });
-    await store.start();
-    return store;
+    const parts = { ...dependencies, environment, release };
+    return await whenReachable(
+      async () => {
+        // A store that did not start has ended its thread, and is not closed: the environment serves the next one.
+        const store = new NodeStore(queue, parts);
+        await store.start();
+        return store;
+      },
+      { log: dependencies.log, ...(options.waitMs === undefined ? {} : { waitMs: options.waitMs }) },
+    );
   } catch (error) {
     await environment?.close();
     release();

@@ -19,12 +19,41 @@ const SESSION = `SELECT set_config('statement_timeout', '30s', false), set_confi
       ELSE current_setting('synchronous_commit') END, false),
   pg_is_in_recovery() AS is_standby`;
 
-/** SQLSTATE of a server that takes no writes. */
+/** SQLSTATE of a server that takes no writes: it has become a standby, and another one takes them now. */
 export const READ_ONLY = "25006";
+
+/** Returns a sentence on why there is no connection. Of what pg says its code alone, which quotes nothing. */
+export function whyUnreachable(error: unknown): string {
+  const { code } = error as { readonly code?: unknown };
+  const why = typeof code === "string" ? ` (${MEANINGS[code] ?? code})` : "";
+  return `the cluster's database cannot be reached${why}`;
+}
 
 interface ConnectOptions {
   readonly answerMsMax?: number;
   readonly isPipelined?: boolean;
+}
+
+/** What is plain to operators of some codes. */
+const MEANINGS: Readonly<Record<string, string>> = {
+  "28P01": "it refuses the user or the password",
+  "28000": "it refuses the user",
+  "3D000": "it has no database of that name",
+  "53300": "it has too many connections",
+  "57P03": "it is starting or stopping",
+  [READ_ONLY]: "its server is a standby",
+};
+
+/** A failure with which the database has answered a statement, and not done it: the connection stands. */
+export interface Refusal {
+  /** SQLSTATE. */
+  readonly code: string;
+}
+
+/** Whether a failure of pg is a refusal; all others end the connection. */
+export function isRefusal(error: unknown): error is Refusal {
+  const { code, severity } = error as { readonly code?: unknown; readonly severity?: unknown };
+  return severity === "ERROR" && typeof code === "string" && code !== READ_ONLY;
 }
 
 /**

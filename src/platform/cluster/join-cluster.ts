@@ -11,8 +11,8 @@ import { decodeRecord, encodeRecord } from "../store/record.js";
 import { FIRST_SCHEMA_VERSION, MIGRATIONS } from "../store/migrations.js";
 import { HEAD_COLUMNS, headOf, sumsOf, type LogHead, type SqlRow } from "./log/cluster-schema.js";
 import type { DatabaseAddress } from "./database-address.js";
-import { connectDatabase } from "./database-client.js";
-import { DatabaseUnreachable } from "./log/log-database.js";
+import { connectDatabase, whyUnreachable } from "./database-client.js";
+import { DatabaseRefused, DatabaseUnreachable, databaseFailure } from "./log/log-database.js";
 import { ROW_FORMAT, rowDamaged, startMac } from "./log/log-row.js";
 import type { Replica } from "./replica.js";
 
@@ -28,6 +28,7 @@ export interface JoinParts {
 const RECORDS_PAGE = 5_000;
 /** Stands while a folder is being filled: what it has then is thrown away by the next start. */
 const JOINING_KEY = Buffer.of(RESERVED_KEY_BYTE, 0x03);
+const NEXT_RECORDS = `SELECT key, value FROM pw_record WHERE key > $1 ORDER BY key LIMIT ${String(RECORDS_PAGE)}`;
 const NO_TABLE = "42P01";
 
 /**
@@ -43,14 +44,14 @@ export async function joinCluster({ environment, replica, address, logKey, isMig
       message: "the folder holds the store of a single server: a node of a cluster starts with an empty one",
     });
   const client = await connectDatabase(address).catch((cause: unknown) => {
-    throw new DatabaseUnreachable("the cluster's database cannot be reached", { cause });
+    throw new DatabaseUnreachable(whyUnreachable(cause), { cause });
   });
   try {
-    await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+    await ask(client, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
     const head = await headOfCluster(client);
     requireKnownVersion(head, { isMigrating: isMigrating === true });
     await fill(client, { environment, replica, logKey }, head);
-    await client.query("COMMIT");
+    await ask(client, "COMMIT");
   } finally {
     client.end().catch(() => undefined);
   }
@@ -68,13 +69,10 @@ export function programSchemaVersion(): number {
 }
 
 async function headOfCluster(client: pg.Client): Promise<LogHead> {
-  const { rows } = await client
-    .query<SqlRow>(`SELECT ${HEAD_COLUMNS} FROM pw_head WHERE id = 1`)
-    .catch((error: unknown) => {
-      if ((error as { readonly code?: unknown }).code === NO_TABLE) return { rows: [] };
-      throw error;
-    });
-  const [row] = rows;
+  const [row] = await ask(client, `SELECT ${HEAD_COLUMNS} FROM pw_head WHERE id = 1`).catch((error: unknown) => {
+    if (error instanceof DatabaseRefused && error.code === NO_TABLE) return [];
+    throw error;
+  });
   if (row === undefined)
     throw new AppError("conflict", { message: "the database has no cluster: make one in it first" });
   return headOf(row);
@@ -102,8 +100,7 @@ async function fill(
   { environment, replica, logKey }: Pick<JoinParts, "environment" | "replica" | "logKey">,
   { cluster }: LogHead,
 ): Promise<void> {
-  const { rows } = await client.query<SqlRow>("SELECT g, version, count, tag_sum, mac FROM pw_fold WHERE id = 1");
-  const [fold] = rows;
+  const [fold] = await ask(client, "SELECT g, version, count, tag_sum, mac FROM pw_fold WHERE id = 1");
   if (fold === undefined) throw rowDamaged();
   const end = { version: Number(fold["version"]), ...sumsOf(fold) };
   const place = { cluster, g: Number(fold["g"]), mac: fold["mac"] as Buffer };
@@ -132,10 +129,7 @@ async function copyRecords(
   let sum = 0n;
   let last: Buffer = Buffer.alloc(0);
   for (;;) {
-    const { rows } = await client.query<{ key: Buffer; value: Buffer }>(
-      `SELECT key, value FROM pw_record WHERE key > $1 ORDER BY key LIMIT ${String(RECORDS_PAGE)}`,
-      [last],
-    );
+    const rows = await ask<{ key: Buffer; value: Buffer }>(client, NEXT_RECORDS, [last]);
     transact(environment, () => {
       for (const { key, value } of rows) {
         if ((key[0] ?? RESERVED_KEY_BYTE) === RESERVED_KEY_BYTE) throw rowDamaged();
@@ -146,5 +140,18 @@ async function copyRecords(
     count += rows.length;
     last = rows.at(-1)?.key ?? last;
     if (rows.length < RECORDS_PAGE) return { count, tagSum: BigInt.asUintN(64, sum) };
+  }
+}
+
+/** Throws DatabaseRefused, DatabaseUnreachable. */
+async function ask<Row extends pg.QueryResultRow = SqlRow>(
+  client: pg.Client,
+  text: string,
+  values: unknown[] = [],
+): Promise<Row[]> {
+  try {
+    return (await client.query<Row>(text, values)).rows;
+  } catch (error) {
+    throw databaseFailure(error);
   }
 }

@@ -8,7 +8,7 @@ import type pg from "pg";
 import { AppError } from "../../errors.js";
 import type { SqlRow } from "../log/cluster-schema.js";
 import type { DatabaseAddress } from "../database-address.js";
-import { connectDatabase } from "../database-client.js";
+import { connectDatabase, isRefusal } from "../database-client.js";
 
 /** Files that are sent or read at once; each piece takes one connection for as long as it is on its way. */
 const CONNECTIONS_MAX = 4;
@@ -18,8 +18,6 @@ const IDLE_MS = 30_000;
 const GIVE_UP_MS = 10_000;
 const RETRY_MS = 250;
 const DISK_FULL = "53100";
-/** SQLSTATE of a server that has become a standby: another one takes writes now. */
-const READ_ONLY = "25006";
 /** Serialisation, deadlock, a lock or a statement that took too long: the next try may pass. */
 const PASSING: ReadonlySet<unknown> = new Set(["40001", "40P01", "55P03", "57014"]);
 
@@ -109,12 +107,6 @@ export class DatabaseConnections {
 
 function end(client: pg.Client): void {
   client.end().catch(() => undefined);
-}
-
-/** Whether the database has answered, so that the connection stands. */
-function isRefusal(error: unknown): boolean {
-  const { code, severity } = error as { readonly code?: unknown; readonly severity?: unknown };
-  return severity === "ERROR" && code !== READ_ONLY;
 }
 
 function failureOf(error: unknown): AppError {

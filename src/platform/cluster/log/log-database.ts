@@ -7,7 +7,7 @@ import { assert } from "../../errors.js";
 import { HEAD_COLUMNS, ROW_COLUMNS, headOf, rowOf, sumText, type LogHead, type SqlRow } from "./cluster-schema.js";
 import type { DatabaseAddress } from "../database-address.js";
 import type { LogRow } from "./log-row.js";
-import { READ_ONLY, connectDatabase } from "../database-client.js";
+import { connectDatabase, isRefusal, whyUnreachable } from "../database-client.js";
 
 /** Rows that are read at a time. */
 export const ROWS_PAGE = 64;
@@ -50,6 +50,15 @@ export class DatabaseRefused extends Error {
     super(`the cluster's database refused a statement (SQLSTATE ${code})`, { cause });
     this.code = code;
   }
+}
+
+/** Returns what a failure of pg within a connection means. */
+export function databaseFailure(error: unknown): DatabaseRefused | DatabaseUnreachable {
+  return isRefusal(error) ? new DatabaseRefused(error.code, error) : broke(error);
+}
+
+function broke(cause?: unknown): DatabaseUnreachable {
+  return new DatabaseUnreachable("the connection to the cluster's database broke", { cause });
 }
 
 /** What a row continues. */
@@ -184,9 +193,7 @@ export class LogDatabase {
 
   async #open(): Promise<pg.Client> {
     const client = await connectDatabase(this.#address, { isPipelined: true }).catch((cause: unknown) => {
-      const { code } = cause as { readonly code?: unknown };
-      const why = typeof code === "string" ? ` (${code === READ_ONLY ? "its server is a standby" : code})` : "";
-      throw new DatabaseUnreachable(`the cluster's database cannot be reached${why}`, { cause });
+      throw new DatabaseUnreachable(whyUnreachable(cause), { cause });
     });
     const drop = (): void => {
       if (this.#client === client) this.#client = undefined;
@@ -212,18 +219,18 @@ export class LogDatabase {
   /** @param name of a statement that is asked again and again */
   async #query(text: string, values: unknown[] = [], name?: string): Promise<SqlRow[]> {
     const client = this.#client;
-    if (client === undefined) throw new DatabaseUnreachable("the connection to the cluster's database broke");
+    if (client === undefined) throw broke();
     try {
       const named = name === undefined || !this.#areNamed ? {} : { name: `pw_${name}` };
       return (await client.query<SqlRow>({ ...named, text, values })).rows;
     } catch (error) {
-      const { code, severity } = error as { readonly code?: unknown; readonly severity?: unknown };
-      if (typeof code === "string" && NO_STATEMENT.has(code)) this.#areNamed = false;
-      // With ERROR the statement was rolled back and the connection stands; all else ends the connection.
-      if (severity === "ERROR" && typeof code === "string" && code !== READ_ONLY && this.#client === client)
-        throw new DatabaseRefused(code, error);
+      const failure = databaseFailure(error);
+      const isRefused = failure instanceof DatabaseRefused;
+      if (isRefused && NO_STATEMENT.has(failure.code)) this.#areNamed = false;
+      // With a refusal the statement was rolled back and the connection stands; all else ends the connection.
+      if (isRefused && this.#client === client) throw failure;
       this.disconnect();
-      throw new DatabaseUnreachable("the connection to the cluster's database broke", { cause: error });
+      throw isRefused ? broke(error) : failure;
     }
   }
 }
