@@ -85,6 +85,13 @@ describe("what no waiting mends", () => {
   });
 
   it.each([
+    ["without a host", "postgres:///proofwright", "lacks its host, user or database"],
+    ["with a missing file", "postgres://one@host/db?sslrootcert=/nowhere", "sslrootcert cannot be read: /nowhere"],
+  ])("ends the start before it begins: a URL %s", async (_what, url, why) => {
+    await expect(start(url)).rejects.toThrow(why);
+  });
+
+  it.each([
     [
       "a certificate that is not trusted",
       Object.assign(new Error("self-signed"), { code: "SELF_SIGNED_CERT_IN_CHAIN" }),

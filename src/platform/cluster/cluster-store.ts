@@ -26,6 +26,7 @@ import { discardTorn, isTorn, markUnsynced, mayGoUnsynced, settleUnsynced } from
 import { decodeKey } from "../store/keys.js";
 import type { StoreKey } from "../store/store.js";
 import type { ClusterMembership } from "../store/writer-protocol.js";
+import { databaseAddress } from "./database-address.js";
 import { discardUnfinishedJoin, programSchemaVersion } from "./join-cluster.js";
 import { whenReachable } from "./reach-database.js";
 
@@ -126,11 +127,14 @@ export class NodeStore extends LmdbStore {
 /**
  * Opens the replica of a folder, which joins the cluster when it is empty, and reads the log to its end. Waits for a
  * database that is away.
+ * @throws invalid_request when the database's URL is none
  * @throws conflict when another server uses the folder, or it, the database or the program belongs to something else
  * @throws data_corrupt when the replica is damaged, or differs from the log
  * @throws store_unreachable when the database stays away
  */
 export async function openNodeStore(options: OpenNodeOptions, dependencies: OpenStoreDependencies): Promise<NodeStore> {
+  // Before anything is touched: on the writer's thread it would look like the end of that thread.
+  databaseAddress(options.cluster.databaseUrl);
   const lock = lockFolder(options.path);
   const release = (): void => {
     try {
