@@ -74,9 +74,12 @@ function removeAbandoned(path: string, folder: string): void {
   const holder = readHolder(path);
   if (holder === undefined) return;
   if (isAlive(path, holder)) {
-    const where = holder.host === hostname() ? "" : ` on host ${holder.host}`;
+    const isHere = holder.host === hostname();
+    const where = isHere ? "" : ` on host ${holder.host}`;
+    // A container that was killed leaves its lock to the next one, which has another name.
+    const then = isHere ? "" : `, or wait ${ABANDONED_MS / 1000} s if it was killed`;
     throw new AppError("conflict", {
-      message: `the data folder ${folder} is in use by process ${holder.pid}${where}; stop that process first`,
+      message: `the data folder ${folder} is in use by process ${holder.pid}${where}; stop that process first${then}`,
     });
   }
   // Of several starting servers only one can move the file. If it is not the file that was examined, it is put back.
