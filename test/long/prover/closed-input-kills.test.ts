@@ -9,7 +9,7 @@ import { CompactEncrypt, importJWK } from "jose";
 import { afterAll, expect, it } from "vitest";
 import { auditLines } from "../../../src/platform/audit/audit-log.js";
 import { openStoreReader } from "../../../src/platform/store/lmdb/lmdb-store.js";
-import { ApiError } from "../../../src/sdk/errors.js";
+import { askUntilKilled } from "../../support/kill-while-asking.js";
 import { seededRandom } from "../../support/seeded.js";
 import { provisioned, startServer, type Api, type TestServer } from "../../support/server.js";
 import { newFolder } from "../../support/temporary-folder.js";
@@ -17,7 +17,7 @@ import { newFolder } from "../../support/temporary-folder.js";
 const ROUNDS = 6;
 const REQUESTS_A_ROUND = 24;
 /** About what a server needs for all requests of a round. */
-const KILL_AFTER_MS = 800;
+const KILL_WITHIN_MS = 800;
 const FIELD_ORDER = 21888242871839275222246405745257275088548364400416034343698204186575808495617n;
 /** Without it the issuer would be the address, and tokens would end with the first server. */
 const ENV = { PROOFWRIGHT_ISSUER: "https://closed.example.com", PROOFWRIGHT_MODE: "development" };
@@ -76,21 +76,17 @@ async function requests(api: Api, prover: string, vault: string, keys: readonly 
   return list;
 }
 
-/** Asks for proofs, half of them as jobs, until the server is gone. */
-async function askUntilKilled(api: Api, prover: string, list: readonly Asked[], answered: Answered): Promise<void> {
-  for (const [index, asked] of list.entries()) {
-    answered.asked.push(asked);
-    const isJob = index % 2 === 1;
-    const headers: { readonly Prefer?: string } = isJob ? { Prefer: "respond-async" } : {};
-    try {
-      const { id } = (await api.prove({ params: { id: prover }, body: asked.body, headers })).body;
-      (isJob ? answered.jobs : answered.proofs).push(id);
-    } catch (error) {
-      // A refusal of the running server would be a fault; a connection that broke is the kill.
-      if (error instanceof ApiError) throw error;
-      return;
-    }
-  }
+/** Asks for a proof, every second time as a job. */
+async function askForProof(
+  api: Api,
+  prover: string,
+  { asked, isJob }: { readonly asked: Asked; readonly isJob: boolean },
+  answered: Answered,
+): Promise<void> {
+  answered.asked.push(asked);
+  const headers: { readonly Prefer?: string } = isJob ? { Prefer: "respond-async" } : {};
+  const { id } = (await api.prove({ params: { id: prover }, body: asked.body, headers })).body;
+  (isJob ? answered.jobs : answered.proofs).push(id);
 }
 
 function expectNoInputs(dataDir: string, message: string): void {
@@ -142,11 +138,11 @@ it(`keeps what it answered over ${String(ROUNDS)} kills, records each use, and w
     const answered: Answered = { asked: [], proofs: [], jobs: [] };
     for (let round = 0; round < ROUNDS; round += 1) {
       const list = await requests(server.as(token), prover, vault, keys);
-      const killed = new Promise<void>((resolve) => {
-        setTimeout(resolve, random.below(KILL_AFTER_MS));
-      }).then(async () => await server.end("SIGKILL"));
-      await askUntilKilled(server.as(token), prover, list, answered);
-      await killed;
+      const api = server.as(token);
+      const asks = list.map((asked, index) => ({ asked, isJob: index % 2 === 1 }));
+      await askUntilKilled(server, asks, async (one) => await askForProof(api, prover, one, answered), {
+        ...{ random, withinMs: KILL_WITHIN_MS, afterFirstAnswer: round % 2 === 0 },
+      });
       printed += server.output();
       expectNoInputs(dataDir, seed);
       server = await startServer({ dataDir, env: ENV });

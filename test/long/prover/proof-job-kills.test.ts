@@ -2,7 +2,7 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
-import { ApiError } from "../../../src/sdk/errors.js";
+import { askUntilKilled } from "../../support/kill-while-asking.js";
 import { seededRandom } from "../../support/seeded.js";
 import { provisioned, startServer, type Api, type TestServer } from "../../support/server.js";
 import { newFolder } from "../../support/temporary-folder.js";
@@ -10,7 +10,7 @@ import { newFolder } from "../../support/temporary-folder.js";
 const ROUNDS = 8;
 const JOBS_A_ROUND = 24;
 /** About what a server needs for all jobs of a round. */
-const KILL_AFTER_MS = 600;
+const KILL_WITHIN_MS = 600;
 /** Without it the issuer would be the address, and tokens would end with the first server. */
 const ENV = { PROOFWRIGHT_ISSUER: "https://jobs.example.com", PROOFWRIGHT_MODE: "development" };
 
@@ -19,22 +19,12 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Asks for jobs until the server is gone; returns the ids that were answered. */
-async function askUntilKilled(api: Api, prover: string, round: number): Promise<string[]> {
-  const ids: string[] = [];
-  for (let index = 0; index < JOBS_A_ROUND; index += 1) {
-    const x = BigInt(round * JOBS_A_ROUND + index + 1);
-    const body = { witness: { X: String(x), Y: String(x ** 3n + x + 5n) }, receipt: index % 3 === 0 };
-    try {
-      const headers = { Prefer: "respond-async" };
-      ids.push((await api.prove({ params: { id: prover }, body, headers })).body.id);
-    } catch (error) {
-      // A refusal of the running server would be a fault; a connection that broke is the kill.
-      if (error instanceof ApiError) throw error;
-      break;
-    }
-  }
-  return ids;
+/** Asks for one job; the id of an answer goes to `accepted`. */
+async function askForJob(api: Api, prover: string, index: number, accepted: string[]): Promise<void> {
+  const x = BigInt(index + 1);
+  const body = { witness: { X: String(x), Y: String(x ** 3n + x + 5n) }, receipt: index % 3 === 0 };
+  const headers = { Prefer: "respond-async" };
+  accepted.push((await api.prove({ params: { id: prover }, body, headers })).body.id);
 }
 
 /** Waits for the jobs that have not ended: those too whose answers never came. */
@@ -55,11 +45,11 @@ it(`makes every accepted job over ${String(ROUNDS)} kills, and keeps each proof 
     });
     const accepted: string[] = [];
     for (let round = 0; round < ROUNDS; round += 1) {
-      const killed = new Promise<void>((resolve) => {
-        setTimeout(resolve, random.below(KILL_AFTER_MS));
-      }).then(async () => await server.end("SIGKILL"));
-      accepted.push(...(await askUntilKilled(server.as(token), prover, round)));
-      await killed;
+      const api = server.as(token);
+      const jobs = Array.from({ length: JOBS_A_ROUND }, (_, index) => round * JOBS_A_ROUND + index);
+      await askUntilKilled(server, jobs, async (index) => await askForJob(api, prover, index, accepted), {
+        ...{ random, withinMs: KILL_WITHIN_MS, afterFirstAnswer: round % 2 === 0 },
+      });
       server = await startServer({ dataDir, env: ENV });
     }
     const api = server.as(token);
