@@ -27,6 +27,7 @@ const SUBJECTS: Readonly<Record<string, () => Promise<{ readonly subject: BenchS
   kernels: async () => await import("./subjects/kernels.js"),
   wide: async () => await import("./subjects/wide.js"),
   store: async () => await import("./subjects/store.js"),
+  tables: async () => await import("./subjects/tables.js"),
   trees: async () => await import("./subjects/trees.js"),
   http: async () => await import("./subjects/http.js"),
   identity: async () => await import("./subjects/identity.js"),

@@ -309,6 +309,7 @@ function createProvers(
     budgetBytes,
     workspaces: config.prove_threads + SPARE_WORKSPACES,
     largeWorkspaces: config.prove_threads,
+    tableBytesMax: config.key_tables_mb * MIB,
   };
   const memory = new MemoryBudget({ bytes: config.memory_mb * MIB });
   const allowances = allowancesOf(config);

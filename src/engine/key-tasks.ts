@@ -12,6 +12,8 @@ import type { ComputeTasks, OpenKey, OpenKeyMessage, TaskResult } from "./protoc
 
 /** Opening a key that is in memory takes a millisecond, and a thread rarely alternates between many. */
 const OPEN_KEYS_MAX = 4;
+/** How long a proof waits at most for a thread that writes tables. */
+const TABLES_WITHIN_MS = 20;
 
 /**
  * The keys that this thread has opened, by the id of the opening. An entry keeps the key's memory alive, which belongs
@@ -31,15 +33,25 @@ export function proverOf(system: ProofSystemName, openKey: OpenKey): KernelProve
 }
 
 /** Runs the task `open_key`. */
-export function openKey({ system: name, provingKey, ...places }: OpenKeyMessage): TaskResult<SharedKey> {
+export function openKey({ system: name, provingKey, ...room }: OpenKeyMessage): TaskResult<SharedKey> {
   const system = proofSystem(name);
   const key = system.readProvingKey(new Uint8Array(provingKey.bytes));
   try {
-    return { ok: true, value: openWithRoom(places, (given) => system.openKey(key, given)) };
+    return { ok: true, value: openWithRoom(room, (given) => system.openKey(key, given)) };
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     return { ok: false, code: "internal_error", message: error.message };
   }
+}
+
+/** Runs the task `write_key_tables`. */
+export function writeTables({
+  system: name,
+  openKey: { key },
+  from,
+}: ComputeTasks["write_key_tables"]["message"]): TaskResult<ComputeTasks["write_key_tables"]["value"]> {
+  const next = proofSystem(name).writeTables?.(key, from, TABLES_WITHIN_MS);
+  return { ok: true, value: { next: next ?? null } };
 }
 
 /** Runs the task `write_key_image`; what the disk refuses is a problem of the image. */

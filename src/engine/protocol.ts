@@ -124,7 +124,13 @@ export interface OpenKeyPlaces {
   readonly helpers?: number;
 }
 
-export interface OpenKeyMessage extends OpenKeyPlaces {
+/** Room in the memory of an open key: for threads, and for tables that make proofs shorter where a scheme has them. */
+export interface OpenKeyRoom extends OpenKeyPlaces {
+  /** Bytes of tables at most; none by default. */
+  readonly tableBytesMax?: number;
+}
+
+export interface OpenKeyMessage extends OpenKeyRoom {
   readonly system: ProofSystemName;
   readonly provingKey: SharedBytes;
 }
@@ -284,6 +290,11 @@ export interface ComputeTasks {
   };
   /** Fails only where no memory can hold the key. */
   readonly open_key: { readonly message: OpenKeyMessage; readonly value: SharedKey };
+  /** Writes a part of the tables that a key has room for, and tells where to go on; null when all is written. */
+  readonly write_key_tables: {
+    readonly message: Pick<HelpMessage, "system" | "openKey"> & { readonly from: number };
+    readonly value: { readonly next: number | null };
+  };
   /** Writes a new file, which stays in part where the disk refuses. */
   readonly write_key_image: {
     readonly message: KeyImageMessage & { readonly openKey: OpenKey };

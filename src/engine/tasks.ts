@@ -13,7 +13,7 @@ import { computeFromRuns, computeWitness } from "./circuit/witness.js";
 import { withoutUnknownNames } from "./closed/nameless-problems.js";
 import { openClosedInputs } from "./closed/open-inputs.js";
 import { checkWitness, publicSignalsOf } from "./groth16/prove.js";
-import { openKey, proverOf, readImage, writeImage } from "./key-tasks.js";
+import { openKey, proverOf, readImage, writeImage, writeTables } from "./key-tasks.js";
 import { discardWideForms, isWideOn, onTwoLanes } from "./kernels/wide/wide-form.js";
 import { appendNotes } from "./merkle/note-tree.js";
 import { insertNullifiers, proveNotes } from "./merkle/tree-tasks.js";
@@ -58,6 +58,8 @@ export async function runComputeTask(
       return { ok: true, value: { done: true } };
     case "open_key":
       return openKey(request.message);
+    case "write_key_tables":
+      return writeTables(request.message);
     case "write_key_image":
       return writeImage(request.message);
     case "read_key_image":

@@ -70,6 +70,7 @@ export const SETTING_GROUPS: readonly { readonly title: string; readonly names: 
       "prove_queue",
       "key_memory_mb",
       "key_image_mb",
+      "key_tables_mb",
       "memory_mb",
       "kernels",
       "wide",

@@ -207,6 +207,15 @@ export const SETTINGS = {
     description:
       "disk for opened proving keys beside the keys themselves, which a start reads in a third of the time in which it would make them; the least recently used ones go first, and 0 keeps none",
   }),
+  key_tables_mb: setting({
+    env: "PROOFWRIGHT_KEY_TABLES_MB",
+    flag: "key-tables-mb",
+    schema: Type.Integer({ minimum: 0, maximum: 4096 }),
+    default: 64,
+    unit: "MiB",
+    description:
+      "memory of each open Groth16 key, at most, for multiples of its points, which take a tenth off the proofs of circuits of up to some 16,000 constraints and more off the smallest; they are made after the first proof, and 0 makes none",
+  }),
   memory_mb: setting({
     env: "PROOFWRIGHT_MEMORY_MB",
     flag: "memory-mb",

@@ -232,7 +232,7 @@ class RangeChecker {
     arena.scoped(() => {
       const { pointBytes } = this.#kernels[group];
       const msm = new Msm(this.#kernels, group, arena);
-      const lists = takeMsmLists(this.#kernels, group, arena, input.count);
+      const lists = takeMsmLists(this.#kernels, group, arena, { count: input.count });
       msm.prepare({ ...input, indices: 0 }, lists);
       for (let part = 0; part < msm.partCount(lists); part += 1) msm.runPart(lists, part);
       const sum = arena.take(pointBytes);

@@ -15,6 +15,7 @@ import { ProvingKeyFormatError, readProvingKey, type Groth16ProvingKey } from ".
 import { checkGroth16Key } from "../groth16/stored-key.js";
 import { verifyGroth16Batch } from "../groth16/verify-batch.js";
 import { prepareWith, verifyGroth16, type PreparedVerifyingKey } from "../groth16/verify.js";
+import { writeKeyTables } from "../kernels/groth16/key-tables.js";
 import type { ResidentKey } from "../kernels/groth16/resident-key.js";
 import { ResidentProver } from "../kernels/groth16/resident-prover.js";
 import { makeKeyResident, proveResident } from "../kernels/groth16/resident-proving.js";
@@ -60,6 +61,7 @@ export function groth16System(curve: CurveParameters): Groth16System {
       return key;
     },
     openKey: makeKeyResident,
+    writeTables: writeKeyTables,
     openProver: (key) => {
       const prover = new ResidentProver(key);
       const blinding = () => ({ r: randomNonZero(curve.r), s: randomNonZero(curve.r) });

@@ -9,6 +9,7 @@ import type { R1csHeader } from "../circuit/r1cs.js";
 import type { CurveName } from "../curves/curve-parameters.js";
 import { PROOF_SYSTEMS } from "./names.js";
 import type { ProofSystemName } from "./names.js";
+import type { OpenKeyRoom } from "../protocol.js";
 
 /** What the memory follows from. */
 export interface CircuitCounts {
@@ -36,6 +37,18 @@ export interface MemoryNeeds {
   /** One thread's workspace of an open key, and what a thread takes that only helps. */
   readonly workspace: number;
   readonly helper: number;
+  /** What tables of multiples of its points take. */
+  readonly tables: TableNeeds;
+}
+
+/** Bytes, all 0 where a scheme has no tables. */
+interface TableNeeds {
+  /** All that pay. */
+  readonly multiples: number;
+  /** For the thread that writes them. */
+  readonly scratch: number;
+  /** What each workspace, and each thread that only helps, takes more with them. */
+  readonly place: number;
 }
 
 /** Bytes by curve: points and elements as the kernels keep them, and coordinates as files do. */
@@ -58,6 +71,13 @@ const CURVE_BYTES: Readonly<Record<CurveName, CurveBytes>> = {
 const SUM_LISTS = 66;
 /** Scratch of it for each point: its word, and a share in the slices of large buckets. */
 const SUM_SCRATCH = 5;
+/** Tables: multiples of each point, at most, and the points of a sum that has some (kernels/msm/window-plan.ts). */
+const LEVELS = 8;
+const LEVELLED_POINTS = 16_384;
+const LEVELLED_WIRE_SECTIONS_G1 = 3;
+const EXTRA_POINTS = 2;
+const NO_TABLES: TableNeeds = { multiples: 0, scratch: 0, place: 0 };
+const TABLE_SCRATCH = 2 * 1024 ** 2;
 /** Single values and alignment. */
 const SPARE = 4 * MIB;
 /** A Node process with the code and ffjavascript's program; and a thread of a setup with the generators' tables. */
@@ -201,12 +221,14 @@ export function referenceStringNeeds(
   return { bytes: PROCESS + setupThreads() + points * SCALAR + 3 * file + sums, file };
 }
 
-/** Returns the bytes of an open key with some workspaces, and threads that only help. */
+/** Returns the bytes of an open key with some workspaces, threads that only help, and tables. */
 export function openKeyBytes(
-  { key, sections, workspace, helper }: MemoryNeeds,
-  { workspaces, helpers = 0 }: { readonly workspaces: number; readonly helpers?: number },
+  { key, sections, workspace, helper, tables }: MemoryNeeds,
+  { workspaces, helpers = 0, tableBytesMax = 0 }: OpenKeyRoom,
 ): number {
-  return key + sections + workspaces * workspace + helpers * helper;
+  const { multiples, scratch, place } = tableBytesMax === 0 ? NO_TABLES : tables;
+  const tableBytes = Math.min(multiples, tableBytesMax) + scratch;
+  return key + sections + tableBytes + workspaces * (workspace + place) + helpers * (helper + place);
 }
 
 interface Sized {
@@ -243,7 +265,20 @@ function groth16Needs({ counts, bytes, rows }: Sized): Needs {
     sections: 0,
     workspace,
     helper,
+    tables: tableNeeds(wires, rows, bytes),
   };
+}
+
+/** Of each sum that is short enough, with what the header adds to the wires. */
+function tableNeeds(wires: number, rows: number, { g1, g2 }: CurveBytes): TableNeeds {
+  const [wirePoints, rowPoints] = [wires, rows].map((count) =>
+    count > LEVELLED_POINTS ? 0 : count + EXTRA_POINTS,
+  ) as [number, number];
+  if (wirePoints + rowPoints === 0) return NO_TABLES;
+  const multiples = (LEVELS - 1) * (wirePoints * (LEVELLED_WIRE_SECTIONS_G1 * g1 + g2) + rowPoints * g1);
+  const sources = 4 * (wirePoints * (LEVELLED_WIRE_SECTIONS_G1 + 1) + rowPoints);
+  const place = LEVELS * (sources + SUM_SCRATCH * Math.max(wirePoints, rowPoints));
+  return { multiples, scratch: TABLE_SCRATCH, place };
 }
 
 function plonkNeeds({ counts, bytes, rows }: Sized): Needs {
@@ -266,7 +301,7 @@ function plonkNeeds({ counts, bytes, rows }: Sized): Needs {
   return {
     setup: read + commit,
     gates: read + key + sections + workspace,
-    ...{ keyFile, key, sections, workspace, helper },
+    ...{ keyFile, key, sections, workspace, helper, tables: NO_TABLES },
   };
 }
 
@@ -286,5 +321,5 @@ function fflonkNeeds({ counts, rows }: Sized): Needs {
   const points = 2 * FFLONK_POWERS * CURVE_BYTES.BN254.fq * rows;
   const read = PROCESS + 2 * counts.r1csBytes + points + 2 * keyFile + 200 * rows;
   const setup = read + key + workspace;
-  return { setup, gates: setup, keyFile, key, sections: 0, workspace, helper: workspace };
+  return { setup, gates: setup, keyFile, key, sections: 0, workspace, helper: workspace, tables: NO_TABLES };
 }

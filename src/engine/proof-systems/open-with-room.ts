@@ -1,11 +1,12 @@
 /** Opening a key that may be too large for one memory together with a workspace for each thread. */
-import type { OpenKeyPlaces } from "../protocol.js";
+import type { OpenKeyPlaces, OpenKeyRoom } from "../protocol.js";
 
 /**
- * Returns the places to try in turn: all workspaces, half as many each time, then one with threads that only help it,
- * and at last one alone.
+ * Returns the room to try in turn: all workspaces with the tables, then without, half as many each time, then one with
+ * threads that only help it, and at last one alone.
  */
-export function placesToTry({ workspaces }: Pick<OpenKeyPlaces, "workspaces">): OpenKeyPlaces[] {
+export function roomToTry({ workspaces, tableBytesMax = 0 }: Omit<OpenKeyRoom, "helpers">): OpenKeyRoom[] {
+  if (tableBytesMax > 0) return [{ workspaces, tableBytesMax }, ...roomToTry({ workspaces })];
   const halves = (from: number, least: number): number[] =>
     from < least ? [] : [from, ...halves(Math.floor(from / 2), least)];
   return [
@@ -16,17 +17,19 @@ export function placesToTry({ workspaces }: Pick<OpenKeyPlaces, "workspaces">): 
 }
 
 /**
- * Opens a key with as many places as there is memory for.
- * @param open throws RangeError where a memory cannot hold the key with these places
+ * Opens a key with as much of the wanted room as there is memory for.
+ * @param open throws RangeError where a memory cannot hold the key with this room
  * @throws RangeError when it does not even suffice for one workspace
  */
-export function openWithRoom<Opened>(wanted: OpenKeyPlaces, open: (places: OpenKeyPlaces) => Opened): Opened {
-  const [, ...fewer] = placesToTry(wanted);
-  const tries = wanted.workspaces > 1 ? [wanted, ...fewer] : helpersToTry(wanted);
+export function openWithRoom<Opened>(wanted: OpenKeyRoom, open: (room: OpenKeyRoom) => Opened): Opened {
+  const { tableBytesMax = 0, ...places } = wanted;
+  const [, ...fewer] = roomToTry(places);
+  const withoutTables = places.workspaces > 1 ? [places, ...fewer] : helpersToTry(places);
+  const tries = tableBytesMax > 0 ? [wanted, ...withoutTables] : withoutTables;
   let failure: unknown;
-  for (const places of tries) {
+  for (const room of tries) {
     try {
-      return open(places);
+      return open(room);
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
       failure = error;

@@ -15,7 +15,7 @@ import type { FixedBaseExecutor } from "../groth16/fixed-base-work.js";
 import type { PowersOfTau } from "../powers-of-tau/lagrange-points.js";
 import type { PointRowExecutor, PointRowOptions } from "../powers-of-tau/point-row-work.js";
 import type { SharedKey } from "../kernels/threads/shared-key.js";
-import type { OpenKeyPlaces, PairingBackend, SnarkjsProof, SolidityArguments } from "../protocol.js";
+import type { OpenKeyRoom, PairingBackend, SnarkjsProof, SolidityArguments } from "../protocol.js";
 import type { StructuredReferenceString } from "./reference-string.js";
 
 /** What makes and checks keys, proves and verifies. */
@@ -57,9 +57,14 @@ export interface ProofSystem<
   readProvingKey(bytes: Uint8Array): ProvingKey;
   /**
    * Puts a key into memory that threads share, in the form of the kernels.
-   * @throws RangeError when a memory cannot hold the key with these places
+   * @throws RangeError when a memory cannot hold the key with this room
    */
-  openKey(key: ProvingKey, places: OpenKeyPlaces): Opened;
+  openKey(key: ProvingKey, room: OpenKeyRoom): Opened;
+  /**
+   * Writes a part of the tables that an open key has room for, while others may prove with it; absent where there are
+   * none. Takes and returns where to go on, undefined when all is written.
+   */
+  writeTables?(opened: Opened, from: number, withinMs: number): number | undefined;
   /** Opens a key on the calling thread; about a millisecond. */
   openProver(opened: Opened): KernelProver<Proof>;
   /** Proves with fresh blinding and without an open key, where possible on other arithmetic than `openKey`. */

@@ -13,7 +13,7 @@ import { takeWorkspace } from "../../../src/engine/kernels/threads/workspaces.js
 import { wasmHost } from "../../../src/engine/kernels/wasm/wasm-host.js";
 import type { ProofSystemName } from "../../../src/engine/proof-systems/names.js";
 import { proofSystem } from "../../../src/engine/proof-systems/table.js";
-import type { OpenKeyPlaces } from "../../../src/engine/protocol.js";
+import type { OpenKeyRoom } from "../../../src/engine/protocol.js";
 import { cubicFixture } from "../../support/groth16-fixtures.js";
 import { KERNEL_KINDS } from "../../support/kernels.js";
 import { folderOfTest } from "../../support/temporary-folder.js";
@@ -49,7 +49,7 @@ function vector(name: ProofSystemName, extension: "key" | "json"): Buffer {
   return readFileSync(new URL(`../../vectors/open-keys/${file}`, import.meta.url));
 }
 
-function open(name: ProofSystemName, places: OpenKeyPlaces = { workspaces: 2 }): SharedKey {
+function open(name: ProofSystemName, places: OpenKeyRoom = { workspaces: 2 }): SharedKey {
   const system = proofSystem(name);
   return system.openKey(system.readProvingKey(vector(name, "key")), places);
 }

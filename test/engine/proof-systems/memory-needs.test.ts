@@ -5,6 +5,7 @@ import { curveNamed } from "../../../src/engine/curves/curves.js";
 import { zkeyBytes } from "../../../src/engine/fflonk/fflonk-zkey-layout.js";
 import { sectionBytes } from "../../../src/engine/groth16/zkey-layout.js";
 import { fflonkKeyBytes } from "../../../src/engine/kernels/fflonk/build-fflonk-key.js";
+import { chooseTables } from "../../../src/engine/kernels/groth16/key-tables.js";
 import { groth16KeyBytes } from "../../../src/engine/kernels/groth16/build-resident-key.js";
 import { plonkKeyBytes } from "../../../src/engine/kernels/plonk/build-plonk-key.js";
 import { sizingKernels } from "../../../src/engine/kernels/threads/key-memory.js";
@@ -73,6 +74,34 @@ describe.each(KERNEL_KINDS)("the memory of a key on %s kernels", (preferred) => 
         real.key + real.workspace,
       );
     }
+  });
+
+  it.each(["BN254", "BLS12_381"] as const)("has room for Groth16's tables on %s", (name) => {
+    const kernels = sizingKernels({ curve: curveNamed(name), preferred });
+    for (const domainPower of [3, 10, 14, 15, 17])
+      for (const [tableBytesMax, sparse] of [
+        [2 ** 18, 1],
+        [2 ** 26, 1],
+        [2 ** 30, 1],
+        // A circuit whose sums have few points.
+        [2 ** 30, 8],
+      ] as const) {
+        const counts = countsOf(domainPower);
+        const points = Math.floor(2 ** domainPower / sparse);
+        const none = domainPower > 14;
+        const sections = none
+          ? { a: 0, b1: 0, b2: 0, c: 0, h: 0 }
+          : { a: points, b1: points, b2: points, c: points, h: 2 ** domainPower };
+        const tables = chooseTables(kernels, sections, tableBytesMax);
+        const bytes = { wireCount: counts.wireCount, domainPower, termCount: counts.termCount, g1Bytes: 0, g2Bytes: 0 };
+        const [without, real] = [undefined, tables].map((room) => groth16KeyBytes(kernels, { ...bytes, tables: room }));
+        const needs = memoryNeeds(`groth16/${name}`, counts);
+        const told = (helpers: number, room: number): number =>
+          openKeyBytes(needs, { workspaces: 1, helpers, tableBytesMax: room });
+        expect(told(0, tableBytesMax) - told(0, 0)).toBeGreaterThanOrEqual(real!.key - without!.key);
+        expect(needs.workspace + needs.tables.place).toBeGreaterThanOrEqual(real!.workspace);
+        expect(needs.helper + needs.tables.place).toBeGreaterThanOrEqual(real!.helper ?? 0);
+      }
   });
 
   it.each(["BN254", "BLS12_381"] as const)("is what PLONK's is on %s, whole and in sections", (name) => {

@@ -13,7 +13,7 @@ import { KeyImages, type KeyImagesOptions } from "../../../src/prover/compute/ke
 import { recordedLog } from "../../support/silent-log.js";
 import { folderOfTest } from "../../support/temporary-folder.js";
 
-const PLACES = { workspaces: 1 };
+const ROOM = { workspaces: 1 };
 const PROVER = "0b9e5a0e-7c1c-4b0a-9a53-2b8a6e0f2a11";
 const log = recordedLog();
 const pools = {
@@ -25,7 +25,7 @@ const system = proofSystem("groth16/BN254");
 const stored = readFileSync(new URL("../../vectors/open-keys/groth16-bn254.key", import.meta.url));
 
 function openKey(): SharedKey {
-  return system.openKey(system.readProvingKey(stored), PLACES);
+  return system.openKey(system.readProvingKey(stored), ROOM);
 }
 
 /** A pin in memory. */
@@ -52,11 +52,11 @@ function named(digit: string): string {
 }
 
 async function keep(images: KeyImages, digit: string, pin: KeyImagePin = new MemoryPin()): Promise<void> {
-  await images.keep({ sha256: named(digit), pin, places: PLACES }, { id: digit, key: openKey() });
+  await images.keep({ sha256: named(digit), pin, room: ROOM }, { id: digit, key: openKey() });
 }
 
 async function read(images: KeyImages, digit: string, pin: KeyImagePin): Promise<SharedKey | undefined> {
-  return await images.read({ sha256: named(digit), pin, places: PLACES }, {});
+  return await images.read({ sha256: named(digit), pin, room: ROOM }, {});
 }
 
 describe("an image", () => {
@@ -83,15 +83,15 @@ describe("an image", () => {
 
   it("is removed when it is not the one that is known, or of other places or another version", async () => {
     const folder = folderOfTest("key-images");
-    for (const spoil of ["content", "places", "version"] as const) {
+    for (const spoil of ["content", "room", "tables", "version"] as const) {
       const images = await openFolder(folder);
       const pin = new MemoryPin();
       await keep(images, "a", pin);
       const path = join(folder, `${named("a")}.image`);
       if (spoil === "content") writeFileSync(path, Buffer.concat([readFileSync(path), Buffer.from("x")]));
       const reading = spoil === "version" ? await openFolder(folder, { version: "1.2.4" }) : images;
-      const places = spoil === "places" ? { workspaces: 2 } : PLACES;
-      expect(await reading.read({ sha256: named("a"), pin, places }, {})).toBeUndefined();
+      const room = spoil === "room" ? { workspaces: 2 } : spoil === "tables" ? { ...ROOM, tableBytesMax: 1 } : ROOM;
+      expect(await reading.read({ sha256: named("a"), pin, room }, {})).toBeUndefined();
       expect(readdirSync(folder)).toEqual([]);
     }
   });

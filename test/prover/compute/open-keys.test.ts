@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { openKeyBytes, storedKeyNeeds } from "../../../src/engine/proof-systems/memory-needs.js";
 import { openWithRoom } from "../../../src/engine/proof-systems/open-with-room.js";
-import type { OpenKey, OpenKeyPlaces } from "../../../src/engine/protocol.js";
+import type { OpenKey, OpenKeyRoom } from "../../../src/engine/protocol.js";
 import { MemoryBudget } from "../../../src/platform/concurrency/memory-budget.js";
 import { AppError } from "../../../src/platform/errors.js";
 import type { KeyImages } from "../../../src/prover/compute/keys/key-images.js";
@@ -224,7 +224,7 @@ describe("opening with the room there is", () => {
     const tried: number[] = [];
     const holding =
       (max: number) =>
-      ({ workspaces, helpers = 0 }: OpenKeyPlaces) => {
+      ({ workspaces, helpers = 0 }: OpenKeyRoom) => {
         // A helper takes a tenth of a workspace.
         tried.push(workspaces + helpers / 10);
         if (workspaces + helpers / 10 > max) throw new RangeError("the key does not fit");
@@ -235,6 +235,17 @@ describe("opening with the room there is", () => {
     tried.length = 0;
     expect(openWithRoom({ workspaces: 8 }, holding(1.2))).toBe(1);
     expect(tried).toEqual([8, 4, 2, 1.7, 1.3, 1.1]);
+    const rooms: OpenKeyRoom[] = [];
+    const holdingNoTables = (room: OpenKeyRoom): number => {
+      rooms.push(room);
+      if (room.tableBytesMax !== undefined) throw new RangeError("the tables do not fit");
+      return room.workspaces;
+    };
+    for (const wanted of [{ workspaces: 8 }, { workspaces: 1, helpers: 2 }]) {
+      rooms.length = 0;
+      expect(openWithRoom({ ...wanted, tableBytesMax: 5 }, holdingNoTables)).toBe(wanted.workspaces);
+      expect(rooms).toEqual([{ ...wanted, tableBytesMax: 5 }, wanted]);
+    }
     expect(() => openWithRoom({ workspaces: 8 }, holding(0))).toThrow(RangeError);
     expect(() =>
       openWithRoom({ workspaces: 8 }, () => {

@@ -83,7 +83,7 @@ export function layOutFflonk(kernels: Kernels, counts: Counts, start: number): F
   const vector = (): number => arena.take(vectorBytes(kernels, counts.domainPower));
   const polynomial = (name: keyof typeof COMMITMENT_SIZES): number =>
     arena.take(COMMITMENT_SIZES[name] * size * elementBytes);
-  const shared = takeMsmLists(kernels, "g1", arena, COMMITMENT_SIZES.c2 * size);
+  const shared = takeMsmLists(kernels, "g1", arena, { count: COMMITMENT_SIZES.c2 * size });
   const lists = COMMITMENTS.map((name) => [name, { ...shared, header: arena.take(MSM_HEADER_BYTES) }] as const);
   return {
     scalars: arena.take(counts.wireCount * bytes),

@@ -7,12 +7,15 @@ import { vectorBytes, writeCosetScale, writeDomainTables } from "../ntt/domain.j
 import type { CurveParameters } from "../../curves/curve-parameters.js";
 import { rootOfUnity } from "../../curves/curve-parameters.js";
 import { inverse } from "../../field/prime-field.js";
+import { LEVELLED_POINTS_MAX, ONE_LEVEL } from "../msm/window-plan.js";
 import { CoefficientDictionary } from "./coefficient-dictionary.js";
+import { NO_LEVELS, chooseTables } from "./key-tables.js";
+import type { TablesRoom } from "./key-tables.js";
 import { proveWorkspaceBytes } from "./proof-steps.js";
 import { EXTRA_SCALARS } from "./resident-key.js";
-import type { PointSection, ResidentKey, RowSection } from "./resident-key.js";
+import type { PointSection, ResidentKey, RowSection, SectionName } from "./resident-key.js";
 import { TERM_BYTES } from "../ntt/quotient.js";
-import { makeKeyMemory } from "../threads/key-memory.js";
+import { makeKeyMemory, sizingKernels } from "../threads/key-memory.js";
 import type { KeyBytes, KeyMemoryOptions } from "../threads/key-memory.js";
 import type { Kernels } from "../kernels.js";
 
@@ -54,11 +57,13 @@ const CHUNK_POINTS = 4096;
 export function buildResidentKey(source: KeySource, options: Omit<KeyMemoryOptions, "curve">): ResidentKey {
   const { curve } = source;
   const numbered = numberCoefficients(source.coefficients);
-  const { kernels, arenas, ...places } = makeKeyMemory({ ...options, curve }, (sizing) =>
-    groth16KeyBytes(sizing, { ...countsOf(source), distinctCount: numbered.dictionary.size }),
+  const sizing = sizingKernels({ ...options, curve });
+  const tables = chooseTables(sizing, pointCounts(sizing, source), options.tableBytesMax ?? 0);
+  const { kernels, arenas, ...places } = makeKeyMemory({ ...options, curve }, () =>
+    groth16KeyBytes(sizing, { ...countsOf(source), distinctCount: numbered.dictionary.size, tables }),
   );
   const built = new KeyBuilder(kernels, arenas.key, arenas.scratch).build(
-    { ...source, numbered },
+    { ...source, numbered, tables },
     places.workspaces.length + places.helperPlaces.length,
   );
   return { memory: kernels.memory, kind: kernels.kind, curve: curve.name, ...places, ...built };
@@ -74,23 +79,30 @@ interface KeyCounts {
   /** Of the points in a zkey, in each group. */
   readonly g1Bytes: number;
   readonly g2Bytes: number;
+  /** Multiples of the points; none unless given. */
+  readonly tables?: TablesRoom | undefined;
 }
 
 /** Returns the bytes of a key, and of each of its places: all memory that proofs take. */
 export function groth16KeyBytes(kernels: Kernels, counts: KeyCounts): KeyBytes {
   const { fq, fr, g1, g2 } = kernels;
-  const { termCount, distinctCount = termCount, g1Bytes, g2Bytes } = counts;
+  const { termCount, distinctCount = termCount, g1Bytes, g2Bytes, tables: multiples } = counts;
   const points = (g1Bytes / (2 * fq.bytes)) * (g1.pointBytes + 4) + (g2Bytes / (4 * fq.bytes)) * (g2.pointBytes + 4);
   const rows = 2 ** counts.domainPower;
   // Rows may be padded by one term each.
   const matrices = (termCount + 2 * rows) * TERM_BYTES + 2 * (rows + 1) * 4 + (distinctCount + 1) * fr.elementBytes;
   const tables = 2 * vectorBytes(kernels, counts.domainPower);
-  return { key: Math.ceil(points + matrices + tables) + SPARE_BYTES, ...proveWorkspaceBytes(kernels, counts) };
+  const tableBytes = multiples === undefined ? 0 : multiples.bytes + multiples.scratchBytes;
+  return {
+    key: Math.ceil(points + tableBytes + matrices + tables) + SPARE_BYTES,
+    ...proveWorkspaceBytes(kernels, counts),
+  };
 }
 
 /** The coefficients as numbers, so that there is room for the different ones alone. */
 interface NumberedSource extends KeySource {
   readonly numbered: { readonly dictionary: CoefficientDictionary; readonly numbers: Uint32Array };
+  readonly tables: TablesRoom | undefined;
 }
 
 function numberCoefficients(entries: Uint8Array): NumberedSource["numbered"] {
@@ -112,6 +124,26 @@ function countsOf(source: KeySource): KeyCounts {
   };
 }
 
+/**
+ * Returns how many points each section will have, those that the header adds among them; none where it has too many
+ * scalars for tables, whose lists would be long for a few points.
+ */
+function pointCounts({ fq }: Kernels, source: KeySource): Record<SectionName, number> {
+  const [g1, g2] = [2 * fq.bytes, 4 * fq.bytes];
+  const finite = (bytes: number, ...parts: readonly Uint8Array[]): number => {
+    const scalarCount = parts.reduce((sum, part) => sum + part.length / bytes, 0);
+    if (scalarCount > LEVELLED_POINTS_MAX) return 0;
+    return parts.reduce((sum, part) => sum + countFinite(part, bytes), 0);
+  };
+  return {
+    a: finite(g1, source.aPoints, source.alphaG1, source.deltaG1),
+    b1: finite(g1, source.b1Points, source.betaG1, source.deltaG1),
+    b2: finite(g2, source.b2Points, source.betaG2, source.deltaG2),
+    c: finite(g1, source.cPoints),
+    h: finite(g1, source.hPoints),
+  };
+}
+
 type Built = Omit<ResidentKey, "memory" | "kind" | "curve" | "workspaces" | "helperPlaces" | "keyBytes">;
 
 class KeyBuilder {
@@ -127,31 +159,7 @@ class KeyBuilder {
 
   build(source: NumberedSource, placeCount: number): Built {
     const { wireCount, publicCount, domainPower } = source;
-    const extra = (name: keyof typeof EXTRA_SCALARS): number => wireCount + EXTRA_SCALARS[name];
-    const wires = (count: number, first = 0): number[] => Array.from({ length: count }, (_, i) => first + i);
-    const domainSize = 2 ** domainPower;
-    const a = this.#pointSection(
-      "g1",
-      [source.aPoints, source.alphaG1, source.deltaG1],
-      [...wires(wireCount), extra("one"), extra("r")],
-    );
-    const b1 = this.#pointSection(
-      "g1",
-      [source.b1Points, source.betaG1, source.deltaG1],
-      [...wires(wireCount), extra("one"), extra("s")],
-    );
-    const b2 = this.#pointSection(
-      "g2",
-      [source.b2Points, source.betaG2, source.deltaG2],
-      [...wires(wireCount), extra("one"), extra("s")],
-    );
-    const c = this.#pointSection("g1", [source.cPoints], wires(wireCount - publicCount - 1, publicCount + 1));
-    // The inverse transform gives value i at place n - i.
-    const h = this.#pointSection(
-      "g1",
-      [source.hPoints],
-      wires(domainSize).map((i) => (domainSize - i) % domainSize),
-    );
+    const sections = this.#pointSections(source);
     const deltaG1 = this.#pointSection("g1", [source.deltaG1], [0]).points;
     const { rowsA, rowsB, coefficients } = this.#rowSections(source);
     const domainTables = this.#arena.take(vectorBytes(this.#kernels, domainPower));
@@ -168,11 +176,7 @@ class KeyBuilder {
       wireCount,
       publicCount,
       domainPower,
-      a,
-      b1,
-      b2,
-      c,
-      h,
+      ...sections,
       deltaG1,
       rowsA,
       rowsB,
@@ -180,18 +184,85 @@ class KeyBuilder {
       domainTables,
       cosetScale,
       workspaceFlags,
+      ...this.#takeTables(source.tables),
     };
   }
 
+  /** Converts all points, with room for their multiples. */
+  #pointSections(source: NumberedSource): Pick<ResidentKey, SectionName> {
+    const { wireCount, publicCount, domainPower } = source;
+    const { levels } = source.tables ?? { levels: NO_LEVELS };
+    const extra = (name: keyof typeof EXTRA_SCALARS): number => wireCount + EXTRA_SCALARS[name];
+    const wires = (count: number, first = 0): number[] => Array.from({ length: count }, (_, i) => first + i);
+    const domainSize = 2 ** domainPower;
+    const a = this.#pointSection(
+      "g1",
+      [source.aPoints, source.alphaG1, source.deltaG1],
+      [...wires(wireCount), extra("one"), extra("r")],
+      levels.a,
+    );
+    const b1 = this.#pointSection(
+      "g1",
+      [source.b1Points, source.betaG1, source.deltaG1],
+      [...wires(wireCount), extra("one"), extra("s")],
+      levels.b1,
+    );
+    const b2 = this.#pointSection(
+      "g2",
+      [source.b2Points, source.betaG2, source.deltaG2],
+      [...wires(wireCount), extra("one"), extra("s")],
+      levels.b2,
+    );
+    const c = this.#pointSection("g1", [source.cPoints], wires(wireCount - publicCount - 1, publicCount + 1), levels.c);
+    // The inverse transform gives value i at place n - i.
+    const h = this.#pointSection(
+      "g1",
+      [source.hPoints],
+      wires(domainSize).map((i) => (domainSize - i) % domainSize),
+      levels.h,
+    );
+    return { a, b1, b2, c, h };
+  }
+
+  /** Takes what the tables need beside the room behind the points. */
+  #takeTables(room: TablesRoom | undefined): Pick<ResidentKey, "tables"> {
+    if (room === undefined) return {};
+    const state = this.#arena.take(4);
+    this.#kernels.words(state, 1).fill(0);
+    const start = this.#arena.take(room.scratchBytes);
+    return { tables: { state, levels: room.levels, scratch: { start, end: start + room.scratchBytes } } };
+  }
+
   /** Converts the finite points of the parts, one after the other; `indices` names the scalar of each. */
-  #pointSection(group: "g1" | "g2", parts: readonly Uint8Array[], indices: readonly number[]): PointSection {
+  #pointSection(
+    group: "g1" | "g2",
+    parts: readonly Uint8Array[],
+    indices: readonly number[],
+    levels = ONE_LEVEL,
+  ): PointSection {
     const rawBytes = (group === "g1" ? 2 : 4) * this.#kernels.fq.bytes;
     const total = parts.reduce((sum, part) => sum + part.length / rawBytes, 0);
     if (total !== indices.length) throw new RangeError("a section of the key has a wrong length");
     const { pointBytes } = this.#kernels[group];
     const count = parts.reduce((sum, part) => sum + countFinite(part, rawBytes), 0);
-    const points = this.#arena.take(Math.max(1, count) * pointBytes);
+    const points = this.#arena.take(Math.max(1, count * levels.count) * pointBytes);
     const used = new Uint32Array(count);
+    this.#convertPoints(group, parts, indices, { points, used });
+    if (used.every((index, i) => index === i)) return { points, indices: 0, count };
+    const address = this.#arena.take(4 * count);
+    this.#kernels.words(address, count).set(used);
+    return { points, indices: address, count };
+  }
+
+  /** Writes the finite points of the parts to an address, and the number of each one's scalar to `used`. */
+  #convertPoints(
+    group: "g1" | "g2",
+    parts: readonly Uint8Array[],
+    indices: readonly number[],
+    { points, used }: { readonly points: number; readonly used: Uint32Array },
+  ): void {
+    const rawBytes = (group === "g1" ? 2 : 4) * this.#kernels.fq.bytes;
+    const { pointBytes } = this.#kernels[group];
     this.#scratch.scoped(() => {
       const raw = this.#scratch.take(CHUNK_POINTS * rawBytes);
       const bytes = this.#kernels.bytes(raw, CHUNK_POINTS * rawBytes);
@@ -220,10 +291,6 @@ class KeyBuilder {
       }
       convert();
     });
-    if (used.every((index, i) => index === i)) return { points, indices: 0, count };
-    const address = this.#arena.take(4 * count);
-    this.#kernels.words(address, count).set(used);
-    return { points, indices: address, count };
   }
 
   #rowSections(source: NumberedSource): { rowsA: RowSection; rowsB: RowSection; coefficients: number } {

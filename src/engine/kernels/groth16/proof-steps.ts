@@ -9,13 +9,15 @@ import { Msm } from "../msm/msm.js";
 import { msmListBytes, msmScratchBytes, takeMsmLists } from "../msm/msm-lists.js";
 import type { Kernels } from "../kernels.js";
 import type { MsmLists } from "../msm/msm-lists.js";
+import { NO_LEVELS, hasTables } from "./key-tables.js";
 import { EXTRA_SCALAR_COUNT } from "./resident-key.js";
-import type { PointSection, ResidentKey } from "./resident-key.js";
+import type { PointSection, ResidentKey, SectionLevels } from "./resident-key.js";
 import type { TeamStep } from "../threads/thread-team.js";
 
 interface Counts {
   readonly wireCount: number;
   readonly domainPower: number;
+  readonly tables?: { readonly levels: SectionLevels } | undefined;
 }
 
 /** Addresses in the leader's workspace. */
@@ -47,9 +49,11 @@ export function proveWorkspaceBytes(
   counts: Counts,
 ): { readonly workspace: number; readonly helper: number } {
   const [wires, size] = [counts.wireCount + EXTRA_SCALAR_COUNT, 2 ** counts.domainPower];
+  const { a, b1, b2, c, h } = counts.tables?.levels ?? NO_LEVELS;
   const scratch = Math.max(
-    msmScratchBytes(kernels, "g1", Math.max(wires, size)),
-    msmScratchBytes(kernels, "g2", wires),
+    msmScratchBytes(kernels, "g1", size, h),
+    ...[a, b1, c].map((levels) => msmScratchBytes(kernels, "g1", wires, levels)),
+    msmScratchBytes(kernels, "g2", wires, b2),
   );
   return { workspace: layOut(kernels, counts, 0).scratch + scratch, helper: scratch };
 }
@@ -63,16 +67,17 @@ export function layOut(kernels: Kernels, counts: Counts, start: number): ProofLa
   const quotient = arena.take(size * fr.bytes);
   const vector = vectorBytes(kernels, counts.domainPower);
   const quotientBytes = align(counts.wireCount * fr.elementBytes) + 3 * align(vector);
-  const shared = arena.take(Math.max(quotientBytes, msmListBytes(kernels, "g1", size)));
+  const levels = counts.tables?.levels ?? NO_LEVELS;
+  const shared = arena.take(Math.max(quotientBytes, msmListBytes(kernels, "g1", size, levels.h)));
   const inner = new Arena(shared, Number.MAX_SAFE_INTEGER);
   const elements = inner.take(counts.wireCount * fr.elementBytes);
   const vectors = [inner.take(vector), inner.take(vector), inner.take(vector)] as const;
   const lists = {
-    a: takeMsmLists(kernels, "g1", arena, wires),
-    b1: takeMsmLists(kernels, "g1", arena, wires),
-    b2: takeMsmLists(kernels, "g2", arena, wires),
-    c: takeMsmLists(kernels, "g1", arena, wires),
-    h: takeMsmLists(kernels, "g1", new Arena(shared, Number.MAX_SAFE_INTEGER), size),
+    a: takeMsmLists(kernels, "g1", arena, { count: wires, levels: levels.a }),
+    b1: takeMsmLists(kernels, "g1", arena, { count: wires, levels: levels.b1 }),
+    b2: takeMsmLists(kernels, "g2", arena, { count: wires, levels: levels.b2 }),
+    c: takeMsmLists(kernels, "g1", arena, { count: wires, levels: levels.c }),
+    h: takeMsmLists(kernels, "g1", new Arena(shared, Number.MAX_SAFE_INTEGER), { count: size, levels: levels.h }),
   };
   return { scalars, quotient, elements, vectors, lists, scratch: arena.take(0) };
 }
@@ -97,7 +102,7 @@ export function proofSteps(kernels: Kernels, key: ResidentKey, layout: ProofLayo
       after,
       count: () => 1,
       run: () => {
-        msm.prepare({ ...section, scalars }, lists);
+        msm.prepare({ ...section, scalars, hasLevels: hasTables(key) }, lists);
       },
     });
     steps.push({

@@ -7,11 +7,17 @@
  * This file says where everything lies.
  */
 import type { CurveName } from "../../curves/curve-parameters.js";
+import type { PointLevels } from "../msm/window-plan.js";
 import type { SharedKey } from "../threads/shared-key.js";
+
+export type SectionName = "a" | "b1" | "b2" | "c" | "h";
+
+/** The levels of each section's points. */
+export type SectionLevels = Readonly<Record<SectionName, PointLevels>>;
 
 /** Points of one multi-scalar multiplication. */
 export interface PointSection {
-  /** Address of `count` affine points. */
+  /** Address of `count` affine points, with room for their multiples behind them where the key has tables. */
   readonly points: number;
   /** Address of the number of each point's scalar, 32 bits each, or 0 when point i belongs to scalar i. */
   readonly indices: number;
@@ -42,6 +48,14 @@ export interface ResidentKey extends SharedKey {
   readonly coefficients: number;
   readonly domainTables: number;
   readonly cosetScale: number;
+  readonly tables?: ResidentTables;
+}
+
+/** Room for multiples of the points, which proofs use once they are there (key-tables.ts). */
+interface ResidentTables extends NonNullable<SharedKey["tables"]> {
+  readonly levels: SectionLevels;
+  /** For the thread that writes them. */
+  readonly scratch: { readonly start: number; readonly end: number };
 }
 
 /**

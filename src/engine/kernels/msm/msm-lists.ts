@@ -4,15 +4,18 @@
  * order. The work itself is in msm.ts.
  */
 import { GROUP_ITEMS, treeRoomBytes } from "../point/point-tree.js";
-import { BATCH_ITEMS, cheapestPlan, windowPlans } from "./window-plan.js";
+import { BATCH_ITEMS, ONE_LEVEL, cheapestPlan, windowPlans } from "./window-plan.js";
+import type { PointLevels, WindowPlan } from "./window-plan.js";
 import type { Arena } from "../wasm/arena.js";
 import type { Kernels } from "../kernels.js";
 
 /** Addresses of the lists. `Msm.prepare` writes them, every part reads them. */
 export interface MsmLists {
-  /** Number of kept scalars u32 || number of scalars that are one or minus one u32. */
+  /** Three words: kept scalars, scalars that are one or minus one, and 1 if the sum uses levels above the first. */
   readonly header: number;
-  /** Index of each kept scalar, and the word of its point. */
+  /** The levels of points that there is room for; a sum uses all or only the first, as its header says. */
+  readonly levels: PointLevels;
+  /** Index of each kept scalar, and the word of its point, level by level. */
   readonly kept: number;
   readonly sources: number;
   /** Words of the points whose scalar is one or minus one. */
@@ -35,27 +38,42 @@ const WINDOWS_MAX = 130;
 const FIXED_SCRATCH_BYTES = 1 << 20;
 
 /** Takes the lists of a sum of up to `count` points. */
-export function takeMsmLists(kernels: Kernels, group: "g1" | "g2", arena: Arena, count: number): MsmLists {
-  const [header, kept, sources, ones, digits, values] = listSizes(kernels, group, count).map((bytes) =>
+export function takeMsmLists(
+  kernels: Kernels,
+  group: "g1" | "g2",
+  arena: Arena,
+  { count, levels = ONE_LEVEL }: { readonly count: number; readonly levels?: PointLevels },
+): MsmLists {
+  const [header, kept, sources, ones, digits, values] = listSizes(kernels, group, count, levels).map((bytes) =>
     arena.take(bytes),
   ) as [number, number, number, number, number, number];
-  return { header, kept, sources, ones, digits, values };
+  return { header, levels, kept, sources, ones, digits, values };
 }
 
 /** Returns the bytes of the lists, with alignment. */
-export function msmListBytes(kernels: Kernels, group: "g1" | "g2", count: number): number {
-  const sizes = listSizes(kernels, group, count);
+export function msmListBytes(
+  kernels: Kernels,
+  group: "g1" | "g2",
+  count: number,
+  levels: PointLevels = ONE_LEVEL,
+): number {
+  const sizes = listSizes(kernels, group, count, levels);
   return sizes.reduce((sum, bytes) => sum + bytes, 64 * sizes.length);
 }
 
 /** Returns the bytes of scratch that a thread needs while it works on a part. */
-export function msmScratchBytes(kernels: Kernels, group: "g1" | "g2", count: number): number {
+export function msmScratchBytes(
+  kernels: Kernels,
+  group: "g1" | "g2",
+  count: number,
+  levels: PointLevels = ONE_LEVEL,
+): number {
   const layout = kernels[group];
-  const items = Math.max(BATCH_ITEMS, count);
+  const items = Math.max(BATCH_ITEMS, count * levels.count);
   return (
     treeRoomBytes(layout, items) +
     4 * items +
-    bucketsMax(kernels, count) * (layout.pointBytes + layout.projectiveBytes + 16) +
+    bucketsMax(kernels, count, levels) * (layout.pointBytes + layout.projectiveBytes + 16) +
     FIXED_SCRATCH_BYTES
   );
 }
@@ -66,17 +84,22 @@ export function msmWorkspaceBytes(kernels: Kernels, group: "g1" | "g2", count: n
 }
 
 /** Bound of the buckets of all trees that exist at the same time; fewer scalars take no wider windows. */
-function bucketsMax(kernels: Kernels, count: number): number {
-  const { windowBits } = cheapestPlan(windowPlans(kernels.curve.r), Math.max(1, count));
-  return TREES_AT_ONCE << (Math.max(windowBits, BATCHED_WINDOW_BITS) - 1);
+function bucketsMax(kernels: Kernels, count: number, levels: PointLevels): number {
+  const widest = Math.max(...bestPlans(kernels, count, levels).map(({ windowBits }) => windowBits));
+  return TREES_AT_ONCE << (Math.max(widest, BATCHED_WINDOW_BITS) - 1);
 }
 
-function listSizes(kernels: Kernels, group: "g1" | "g2", count: number): number[] {
+/** The plans of the full count with the first level alone and with all: fewer scalars may take either way. */
+function bestPlans({ curve }: Kernels, count: number, levels: PointLevels): WindowPlan[] {
+  return [ONE_LEVEL, levels].map((each) => cheapestPlan(windowPlans(curve.r, each), Math.max(1, count)));
+}
+
+function listSizes(kernels: Kernels, group: "g1" | "g2", count: number, levels: PointLevels): number[] {
   const words = 4 * Math.max(1, count);
-  const { windows } = cheapestPlan(windowPlans(kernels.curve.r), Math.max(1, count));
+  const windows = Math.max(...bestPlans(kernels, count, levels).map((plan) => plan.windows));
   // Fewer scalars may mean narrower windows, and so more digits than the full count has: half as many again covers
   // every step.
   const digits = 3 * count * windows;
   const values = (WINDOWS_MAX + Math.ceil(count / ONES_PER_PART)) * kernels[group].projectiveBytes;
-  return [8, words, words, words, digits, values];
+  return [12, words, words * levels.count, words, digits, values];
 }

@@ -3,6 +3,8 @@
  * Buckets are summed by trees of batched affine additions, so that equal, opposite and infinite points, and scalars of
  * any distribution, take no longer than random ones.
  *
+ * Where the points' multiples stand beside them (window-plan.ts), several windows share a set of buckets.
+ *
  * The sum over weighted buckets, sum of d * B_d, is folded: with d = hi * 2^b + lo it is 2^b * sum(hi * row_hi) +
  * sum(lo * column_lo), and rows and columns are again plain sums for the same trees.
  */
@@ -10,7 +12,7 @@ import { recodeScratchBytes } from "./buckets.js";
 import { ONES_PER_PART, takeMsmLists } from "./msm-lists.js";
 import { LIST_ENTRY_BYTES } from "../point/batch-layout.js";
 import { GROUP_ITEMS, PointTrees } from "../point/point-tree.js";
-import { BATCH_ITEMS, TAIL_SIZE, cheapestPlan, windowPlans } from "./window-plan.js";
+import { BATCH_ITEMS, ONE_LEVEL, TAIL_SIZE, cheapestPlan, windowPlans } from "./window-plan.js";
 import { scratchBytesFor } from "../wasm/scratch-bytes.js";
 import type { Arena } from "../wasm/arena.js";
 import type { GroupLayout } from "../kernel-module.js";
@@ -20,13 +22,15 @@ import type { PointTree } from "../point/point-tree.js";
 import type { WindowPlan } from "./window-plan.js";
 
 interface MsmInput {
-  /** Address of the points, `layout.pointBytes` apart. */
+  /** Address of the points, `layout.pointBytes` apart, level by level. */
   readonly points: number;
   /** Address of the scalars: little-endian integers below the order, `frBytes` each. */
   readonly scalars: number;
   /** Address of 32-bit scalar indices, one per point; 0 when scalar i belongs to point i. */
   readonly indices: number;
   readonly count: number;
+  /** Whether the multiples that the lists have room for are written. */
+  readonly hasLevels?: boolean;
 }
 
 /** How a prepared sum is cut into parts; every thread computes it from the header of the lists. */
@@ -34,8 +38,9 @@ interface Parts {
   readonly plan: WindowPlan | undefined;
   readonly keptCount: number;
   readonly onesCount: number;
-  readonly windowsPerPart: number;
-  readonly windowParts: number;
+  /** Sets of buckets that are summed together. */
+  readonly setsPerPart: number;
+  readonly setParts: number;
   readonly onesParts: number;
 }
 
@@ -48,7 +53,6 @@ export class Msm {
   readonly #group: "g1" | "g2";
   readonly #layout: GroupLayout;
   readonly #arena: Arena;
-  readonly #plans: readonly WindowPlan[];
   readonly #trees: PointTrees;
 
   constructor(kernels: Kernels, group: "g1" | "g2", arena: Arena) {
@@ -56,14 +60,13 @@ export class Msm {
     this.#group = group;
     this.#layout = kernels[group];
     this.#arena = arena;
-    this.#plans = windowPlans(kernels.curve.r);
     this.#trees = new PointTrees(kernels, group, arena);
   }
 
   /** Writes the affine sum (infinity as a marked point) to `target`. For its cost see bench/subjects/kernels.ts. */
   run(input: MsmInput, target: number): void {
     this.#arena.scoped(() => {
-      const lists = takeMsmLists(this.#kernels, this.#group, this.#arena, input.count);
+      const lists = takeMsmLists(this.#kernels, this.#group, this.#arena, { count: input.count });
       this.prepare(input, lists);
       const parts = this.partCount(lists);
       for (let part = 0; part < parts; part += 1) this.runPart(lists, part);
@@ -72,7 +75,7 @@ export class Msm {
   }
 
   /** Sorts the scalars and writes their digits. After it, the parts may run in any order and on any threads. */
-  prepare({ scalars, indices, points, count }: MsmInput, lists: MsmLists): void {
+  prepare({ scalars, indices, points, count, hasLevels = false }: MsmInput, lists: MsmLists): void {
     const kernels = this.#kernels;
     const arena = this.#arena;
     const layout = this.#layout;
@@ -87,9 +90,10 @@ export class Msm {
       lists.sources,
       lists.ones,
     );
-    kernels.words(lists.header, 2).set([keptCount, onesCount]);
+    kernels.words(lists.header, 3).set([keptCount, onesCount, Number(hasLevels)]);
     const { plan } = this.#partsOf(lists);
     if (plan === undefined) return;
+    this.#writeSources(lists, { keptCount, levels: plan.levels, levelBytes: count * layout.pointBytes });
     arena.scoped(() => {
       const offset = arena.take(kernels.fr.bytes + 8);
       kernels.writeInteger(offset, plan.offset, kernels.fr.bytes + 8);
@@ -109,15 +113,15 @@ export class Msm {
 
   /** Returns the number of parts of a prepared sum. */
   partCount(lists: MsmLists): number {
-    const { windowParts, onesParts } = this.#partsOf(lists);
-    return windowParts + onesParts;
+    const { setParts, onesParts } = this.#partsOf(lists);
+    return setParts + onesParts;
   }
 
   /** Computes one part into the lists' values. */
   runPart(lists: MsmLists, part: number): void {
     const parts = this.#partsOf(lists);
-    if (part < parts.windowParts) this.#sumWindows(lists, parts, part * parts.windowsPerPart);
-    else this.#sumOnes(lists, parts, part - parts.windowParts);
+    if (part < parts.setParts) this.#sumSets(lists, parts, part * parts.setsPerPart);
+    else this.#sumOnes(lists, parts, part - parts.setParts);
   }
 
   /** Adds up the parts, when all are done, and writes the affine sum to `target`. */
@@ -130,13 +134,13 @@ export class Msm {
     arena.scoped(() => {
       const sum = arena.take(layout.projectiveBytes);
       kernels.call(`${group}_to_projective`, sum, kernels.infinity[group]);
-      const windows = plan?.windows ?? 0;
-      for (let w = windows - 1; w >= 0; w -= 1) {
+      const sets = plan?.sets ?? 0;
+      for (let set = sets - 1; set >= 0; set -= 1) {
         this.#double(sum, plan?.windowBits ?? 0);
-        kernels.call(`${group}_add_points`, sum, sum, this.#valueAt(lists, w));
+        kernels.call(`${group}_add_points`, sum, sum, this.#valueAt(lists, set));
       }
       for (let i = 0; i < onesParts; i += 1)
-        kernels.call(`${group}_add_points`, sum, sum, this.#valueAt(lists, windows + i));
+        kernels.call(`${group}_add_points`, sum, sum, this.#valueAt(lists, sets + i));
       kernels.call(`${group}_to_affine`, target, sum, arena.take(layout.affineScratchBytes));
     });
   }
@@ -162,19 +166,22 @@ export class Msm {
   }
 
   #partsOf(lists: MsmLists): Parts {
-    const [keptCount = 0, onesCount = 0] = this.#kernels.words(lists.header, 2);
+    const [keptCount = 0, onesCount = 0, hasLevels] = this.#kernels.words(lists.header, 3);
     const onesParts = Math.ceil(onesCount / ONES_PER_PART);
-    if (keptCount === 0) return { plan: undefined, keptCount, onesCount, windowsPerPart: 1, windowParts: 0, onesParts };
-    const plan = cheapestPlan(this.#plans, keptCount);
-    const windowsPerPart = Math.min(plan.windows, Math.max(1, Math.floor(BATCH_ITEMS / keptCount)));
-    return {
-      plan,
-      keptCount,
-      onesCount,
-      windowsPerPart,
-      windowParts: Math.ceil(plan.windows / windowsPerPart),
-      onesParts,
-    };
+    if (keptCount === 0) return { plan: undefined, keptCount, onesCount, setsPerPart: 1, setParts: 0, onesParts };
+    const plans = windowPlans(this.#kernels.curve.r, hasLevels === 1 ? lists.levels : ONE_LEVEL);
+    const plan = cheapestPlan(plans, keptCount);
+    const setsPerPart = Math.min(plan.sets, Math.max(1, Math.floor(BATCH_ITEMS / (keptCount * plan.levels))));
+    return { plan, keptCount, onesCount, setsPerPart, setParts: Math.ceil(plan.sets / setsPerPart), onesParts };
+  }
+
+  /** Writes the words of the kept points' higher levels behind those of the first. */
+  #writeSources(
+    { sources }: MsmLists,
+    { keptCount, levels, levelBytes }: { keptCount: number; levels: number; levelBytes: number },
+  ): void {
+    const words = this.#kernels.words(sources, keptCount * levels);
+    for (let at = keptCount; at < words.length; at += 1) words[at] = (words[at - keptCount] ?? 0) + levelBytes;
   }
 
   #valueAt(lists: MsmLists, index: number): number {
@@ -192,7 +199,7 @@ export class Msm {
     const first = run * ONES_PER_PART;
     const count = Math.min(ONES_PER_PART, parts.onesCount - first);
     arena.scoped(() => {
-      const sum = this.#valueAt(lists, (parts.plan?.windows ?? 0) + run);
+      const sum = this.#valueAt(lists, (parts.plan?.sets ?? 0) + run);
       kernels.call(`${this.#group}_to_projective`, sum, kernels.infinity[this.#group]);
       const bucketCount = Math.ceil(count / GROUP_ITEMS);
       const tree = this.#trees.create(bucketCount, lists.ones + 4 * first);
@@ -206,23 +213,16 @@ export class Msm {
     });
   }
 
-  /** Sums the windows of one part, all together, so that small sums fill their batches too. */
-  #sumWindows(lists: MsmLists, parts: Parts, first: number): void {
-    const { plan, keptCount: count, windowsPerPart } = parts;
+  /** Sums the sets of one part, all together, so that small sums fill their batches too. */
+  #sumSets(lists: MsmLists, parts: Parts, first: number): void {
+    const { plan, keptCount: count, setsPerPart } = parts;
     if (plan === undefined) return;
     const arena = this.#arena;
-    const batch = Math.min(windowsPerPart, plan.windows - first);
-    const buckets = 1 << (plan.windowBits - 1);
+    const batch = Math.min(setsPerPart, plan.sets - first);
     arena.scoped(() => {
-      const items = arena.take(4 * count * batch);
-      const tree = this.#trees.create(buckets * batch, items);
-      this.#fillBuckets(tree, {
-        digits: lists.digits + 2 * count * first,
-        sources: lists.sources,
-        count,
-        batch,
-        buckets,
-      });
+      const items = arena.take(4 * count * plan.levels * batch);
+      const tree = this.#trees.create((1 << (plan.windowBits - 1)) * batch, items);
+      this.#fillBuckets(tree, lists, { plan, count, first, batch });
       this.#weightedSums(
         tree,
         Array.from({ length: batch }, (_, w) => this.#valueAt(lists, first + w)),
@@ -230,28 +230,29 @@ export class Msm {
     });
   }
 
+  /** Puts the points of each set's windows into its buckets, with the points of the window's level. */
   #fillBuckets(
     tree: PointTree,
-    source: { digits: number; sources: number; count: number; batch: number; buckets: number },
+    lists: MsmLists,
+    { plan, count, first, batch }: { plan: WindowPlan; count: number; first: number; batch: number },
   ): void {
     const kernels = this.#kernels;
     const arena = this.#arena;
-    const { count, batch, buckets } = source;
+    const setBytes = 4 * (tree.size / batch);
+    const windows = Array.from({ length: batch }, (_, i) => i).flatMap((i) =>
+      Array.from({ length: plan.levels }, (_, level) => ({ i, level, window: level * plan.sets + first + i })).filter(
+        ({ window }) => window < plan.windows,
+      ),
+    );
     arena.scoped(() => {
       tree.counts.fill(0);
-      for (let w = 0; w < batch; w += 1)
-        kernels.call("count_digits", tree.countsAddress + 4 * w * buckets, source.digits + 2 * count * w, count);
-      const cursorsAddress = arena.take(4 * tree.size);
-      kernels.call("start_buckets", tree.countsAddress, tree.startsAddress, cursorsAddress, tree.size);
-      for (let w = 0; w < batch; w += 1) {
-        kernels.call(
-          "scatter",
-          tree.items,
-          cursorsAddress + 4 * w * buckets,
-          source.digits + 2 * count * w,
-          source.sources,
-          count,
-        );
+      for (const { i, window } of windows)
+        kernels.call("count_digits", tree.countsAddress + i * setBytes, lists.digits + 2 * count * window, count);
+      const cursors = arena.take(4 * tree.size);
+      kernels.call("start_buckets", tree.countsAddress, tree.startsAddress, cursors, tree.size);
+      for (const { i, level, window } of windows) {
+        const [digits, sources] = [lists.digits + 2 * count * window, lists.sources + 4 * count * level];
+        kernels.call("scatter", tree.items, cursors + i * setBytes, digits, sources, count);
       }
     });
   }

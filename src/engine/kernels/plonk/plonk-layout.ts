@@ -95,7 +95,7 @@ export function layOutPlonk(kernels: Kernels, counts: Counts, start: number): Pl
   const vector = (): number => arena.take(vectorBytes(kernels, counts.domainPower));
   const sum = (): number => arena.take(size * bytes);
   const values = { a: vector(), b: vector(), c: vector(), z: vector() };
-  const shared = Array.from({ length: SUMS_TOGETHER }, () => takeMsmLists(kernels, "g1", arena, size));
+  const shared = Array.from({ length: SUMS_TOGETHER }, () => takeMsmLists(kernels, "g1", arena, { count: size }));
   const lists = COMMITMENTS.map((name, i) => {
     const [first] = shared;
     const own = shared[SHARED_LISTS[name]] ?? first;

@@ -19,6 +19,8 @@ export interface KeyPlaces {
 export interface KeyMemoryOptions extends KeyPlaces {
   readonly curve: AnyCurve;
   readonly preferred?: KernelKind;
+  /** Memory for multiples of the key's points, which make sums shorter; none unless given. */
+  readonly tableBytesMax?: number;
   /** The largest memory that may be made; 4 GiB, all that 32-bit addresses reach, unless given. */
   readonly memoryBytesMax?: number;
 }

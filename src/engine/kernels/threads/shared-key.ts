@@ -15,4 +15,6 @@ export interface SharedKey {
   readonly keyBytes: number;
   /** Bytes that lie outside of the memory. */
   readonly sectionBytes?: number;
+  /** Room for tables that proofs do without until they are written; the address of a 32-bit word that says so. */
+  readonly tables?: { readonly state: number };
 }

@@ -13,7 +13,7 @@
 import { mkdir, readFile, readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { KEY_IMAGE_VERSION } from "../../../engine/key-images/key-image.js";
-import type { OpenKey, OpenKeyPlaces } from "../../../engine/protocol.js";
+import type { OpenKey, OpenKeyRoom } from "../../../engine/protocol.js";
 import type { SharedKey } from "../../../engine/kernels/threads/shared-key.js";
 import { newId } from "../../../platform/ids.js";
 import type { Log } from "../../../platform/log.js";
@@ -55,7 +55,7 @@ interface ImageOf {
   /** Of the key's file. */
   readonly sha256: string;
   readonly pin: KeyImagePin;
-  readonly places: OpenKeyPlaces;
+  readonly room: OpenKeyRoom;
 }
 
 const IMAGE = /^([0-9a-f]{64})\.image$/;
@@ -96,11 +96,11 @@ export class KeyImages {
    * server can use; a wrong one is removed.
    * @throws as `ComputePools.run`
    */
-  async read({ sha256, pin, places }: ImageOf, call: RunOptions): Promise<SharedKey | undefined> {
+  async read({ sha256, pin, room }: ImageOf, call: RunOptions): Promise<SharedKey | undefined> {
     if (!this.#images.has(sha256)) return undefined;
     const known = await pin.find();
     if (known === undefined) return undefined;
-    const message = { path: this.#pathOf(sha256), form: this.#form(places), sha256: known };
+    const message = { path: this.#pathOf(sha256), form: this.#form(room), sha256: known };
     const read = await this.#with.pools.run("prove", "read_key_image", message, call);
     if (!read.ok) return undefined;
     if ("key" in read.value) return read.value.key;
@@ -113,13 +113,13 @@ export class KeyImages {
   }
 
   /** Writes the image of a key that was just opened, where there is disk for it. Never rejects. */
-  async keep({ sha256, pin, places }: ImageOf, openKey: OpenKey): Promise<void> {
+  async keep({ sha256, pin, room }: ImageOf, openKey: OpenKey): Promise<void> {
     if (this.#writing.has(sha256)) return;
     this.#writing.add(sha256);
     const part = join(this.#options.folder, `${newId()}.part`);
     try {
       if (!(await this.#makeRoom(openKey.key.keyBytes + (openKey.key.sectionBytes ?? 0), sha256))) return;
-      const message = { path: part, form: this.#form(places), openKey };
+      const message = { path: part, form: this.#form(room), openKey };
       const written = await this.#with.pools.run("prove", "write_key_image", message);
       if (!written.ok || "problem" in written.value) {
         const state = written.ok && "problem" in written.value ? written.value.problem : "failed";
@@ -209,8 +209,9 @@ export class KeyImages {
   }
 
   /** What the content of an image means. */
-  #form({ workspaces, helpers = 0 }: OpenKeyPlaces): string {
-    return `${String(KEY_IMAGE_VERSION)} ${this.#options.version} ${String(workspaces)}+${String(helpers)}`;
+  #form({ workspaces, helpers = 0, tableBytesMax = 0 }: OpenKeyRoom): string {
+    const room = [workspaces, helpers, tableBytesMax].map(String).join("+");
+    return `${String(KEY_IMAGE_VERSION)} ${this.#options.version} ${room}`;
   }
 
   #pathOf(sha256: string): string {

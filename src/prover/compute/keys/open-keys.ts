@@ -13,12 +13,13 @@ import type { Log } from "../../../platform/log.js";
 import { announceDroppedKey } from "../../../engine/process/dropped-keys.js";
 import { openKeyBytes, storedKeyNeeds } from "../../../engine/proof-systems/memory-needs.js";
 import type { MemoryNeeds } from "../../../engine/proof-systems/memory-needs.js";
-import { placesToTry } from "../../../engine/proof-systems/open-with-room.js";
+import { roomToTry } from "../../../engine/proof-systems/open-with-room.js";
 import type { SharedKey } from "../../../engine/kernels/threads/shared-key.js";
-import type { OpenKey, OpenKeyPlaces, ProveMessage, SharedBytes } from "../../../engine/protocol.js";
+import type { OpenKey, OpenKeyRoom, ProveMessage, SharedBytes } from "../../../engine/protocol.js";
 import type { RunOptions } from "../../../platform/pool/thread-pool.js";
 import type { StoredProvingKey } from "../compute.js";
 import type { ComputePools } from "../compute-pools.js";
+import { KeyFinish, type HoldKey } from "./key-finish.js";
 import type { KeyImages } from "./key-images.js";
 import { waitOf } from "./key-places.js";
 
@@ -29,6 +30,8 @@ export interface OpenKeysOptions {
   readonly workspaces: number;
   /** The same with a key whose workspaces are large; as many as threads prove. Default: as `workspaces`. */
   readonly largeWorkspaces?: number;
+  /** Memory of a key for tables that make its proofs shorter; none unless given. */
+  readonly tableBytesMax?: number;
 }
 
 interface OpenKeysDependencies {
@@ -44,15 +47,15 @@ interface OpenKeysDependencies {
 interface Held {
   readonly openKey: OpenKey;
   readonly share: MemoryShare | undefined;
-  /** Writes the key's image, where there was none to read. Never rejects. */
-  image?: (() => Promise<void>) | undefined;
+  /** What is left to do for the key after its first proof, which does not wait for it. */
+  finish?: KeyFinish | undefined;
   users: number;
   isKept: boolean;
 }
 
 /** Room that a key was given before it is opened. */
 interface TakenMemory {
-  readonly places: OpenKeyPlaces;
+  readonly room: OpenKeyRoom;
   readonly share: MemoryShare | undefined;
 }
 
@@ -128,7 +131,7 @@ export class OpenKeys {
       try {
         return await this.#hold(held, async () => await work(held.openKey));
       } finally {
-        this.#writeImage(held);
+        this.#finish(held);
       }
     }
   }
@@ -160,17 +163,25 @@ export class OpenKeys {
     }
   }
 
-  /** Writes the image of a key that was made, once: after its first use, which has waited long enough. */
-  #writeImage(held: Held): void {
-    const { image } = held;
-    held.image = undefined;
-    if (image !== undefined && this.#held.has(held.openKey.id)) void this.#hold(held, image);
+  /** Does what is left for the key; where the pool is full, goes on after the next proof. */
+  #finish(held: Held): void {
+    const { finish, openKey } = held;
+    if (finish === undefined) return;
+    held.finish = undefined;
+    const whileHeld: HoldKey = async (work) => {
+      if (!this.#held.has(openKey.id)) return false;
+      await this.#hold(held, work);
+      return true;
+    };
+    void finish.run(whileHeld).then((isDone) => {
+      if (!isDone) held.finish = finish;
+    });
   }
 
   #hasRoom(file: KeyFile): boolean {
     const { memory } = this.#with;
-    const { needs, places } = this.#roomOf(file);
-    const bytes = openKeyBytes(needs, places);
+    const { needs, room } = this.#roomOf(file);
+    const bytes = openKeyBytes(needs, room);
     if (this.#open.calculatedSize + bytes > this.#options.budgetBytes) return false;
     return memory === undefined || (memory.wanting === 0 && memory.taken + bytes <= memory.bytes);
   }
@@ -243,16 +254,15 @@ export class OpenKeys {
   async #openNow(file: KeyFile, call: OpenCall): Promise<Held | undefined> {
     try {
       const taken = this.#takeMemory(file, call);
-      const room = taken instanceof Promise ? await taken : taken;
-      const { share } = room;
+      const { share, room } = taken instanceof Promise ? await taken : taken;
       try {
-        const { key, isMade } = await this.#readOrMake(file, room.places, call);
+        const { key, isMade } = await this.#readOrMake(file, room, call);
         const openKey = { id: newId(), key };
         // From here on the key is anyone's who proves with it.
         share?.endTurn();
         share?.shrink(bytesOf(openKey));
-        const image = isMade ? this.#imageWriter(file, openKey, room.places) : {};
-        return { openKey, share, ...image, users: 0, isKept: false };
+        const finish = isMade ? { finish: new KeyFinish({ file, openKey, room }, this.#with) } : {};
+        return { openKey, share, ...finish, users: 0, isKept: false };
       } catch (error) {
         share?.release();
         throw error;
@@ -271,18 +281,18 @@ export class OpenKeys {
   /** Reads the key's image, or makes the key from its file. */
   async #readOrMake(
     { system, provingKey }: KeyFile,
-    places: OpenKeyPlaces,
+    room: OpenKeyRoom,
     call: OpenCall,
   ): Promise<{ readonly key: SharedKey; readonly isMade: boolean }> {
     const { sha256, pin } = provingKey;
-    const read = pin === undefined ? undefined : await this.#with.images?.read({ sha256, pin, places }, call);
+    const read = pin === undefined ? undefined : await this.#with.images?.read({ sha256, pin, room }, call);
     if (read !== undefined) return { key: read, isMade: false };
     const bytes = await provingKey.read();
-    return { key: await this.#make({ system, provingKey: bytes, ...places }, call), isMade: true };
+    return { key: await this.#make({ system, provingKey: bytes, ...room }, call), isMade: true };
   }
 
   async #make(
-    message: OpenKeyPlaces & { readonly system: KeyFile["system"]; readonly provingKey: SharedBytes },
+    message: OpenKeyRoom & { readonly system: KeyFile["system"]; readonly provingKey: SharedBytes },
     call: OpenCall,
   ): Promise<SharedKey> {
     const opened = await this.#with.pools.run("prove", "open_key", message, call);
@@ -291,47 +301,40 @@ export class OpenKeys {
     throw new Error(opened.message);
   }
 
-  #imageWriter({ provingKey: { sha256, pin } }: KeyFile, openKey: OpenKey, places: OpenKeyPlaces): Pick<Held, "image"> {
-    const { images } = this.#with;
-    if (images === undefined || pin === undefined) return {};
-    return {
-      image: async () => {
-        await images.keep({ sha256, pin, places }, openKey);
-      },
-    };
-  }
-
   /** Waits for the memory of the key with as many places as there can be; where there is no limit, nothing waits. */
   #takeMemory(file: KeyFile, call: OpenCall): TakenMemory | Promise<TakenMemory> {
     const { memory } = this.#with;
-    const { needs, places } = this.#roomOf(file);
-    if (memory === undefined) return { places, share: undefined };
-    return this.#waitForMemory(memory, { needs, places }, call);
+    const { needs, room } = this.#roomOf(file);
+    if (memory === undefined) return { room, share: undefined };
+    return this.#waitForMemory(memory, { needs, room }, call);
   }
 
-  /** What the key takes, with as many places as there can be. */
-  #roomOf({ system, provingKey, circuit }: KeyFile): { readonly needs: MemoryNeeds; readonly places: OpenKeyPlaces } {
+  /** What the key takes, with as much room as there can be. */
+  #roomOf({ system, provingKey, circuit }: KeyFile): { readonly needs: MemoryNeeds; readonly room: OpenKeyRoom } {
     const { memory } = this.#with;
-    const { workspaces, largeWorkspaces = workspaces } = this.#options;
+    const { workspaces, largeWorkspaces = workspaces, tableBytesMax = 0 } = this.#options;
     const needs = storedKeyNeeds(system, circuit, { keyBytes: provingKey.byteLength });
-    const places = { workspaces: needs.workspace < LARGE_WORKSPACE_BYTES ? workspaces : largeWorkspaces };
-    return { needs, places: memory === undefined ? places : fittingPlaces(needs, places, memory.bytes) };
+    const wanted = {
+      workspaces: needs.workspace < LARGE_WORKSPACE_BYTES ? workspaces : largeWorkspaces,
+      ...(tableBytesMax > 0 && needs.tables.multiples > 0 ? { tableBytesMax } : {}),
+    };
+    return { needs, room: memory === undefined ? wanted : fittingRoom(needs, wanted, memory.bytes) };
   }
 
   async #waitForMemory(
     memory: MemoryBudget,
-    { needs, places }: { readonly needs: MemoryNeeds; readonly places: OpenKeyPlaces },
+    { needs, room }: { readonly needs: MemoryNeeds; readonly room: OpenKeyRoom },
     call: OpenCall,
   ): Promise<TakenMemory> {
     const wait = waitOf(call, () => RETRY_AFTER_SEC);
     try {
       const share = await memory.take({
-        bytes: openKeyBytes(needs, places),
+        bytes: openKeyBytes(needs, room),
         what: "proving with this circuit's key",
         owner: call.owner,
         signal: wait.signal,
       });
-      return { places, share };
+      return { room, share };
     } finally {
       wait.end();
     }
@@ -357,9 +360,9 @@ export class OpenKeys {
   }
 }
 
-/** Returns as many places as the whole memory has room for; one alone where there is not even that. */
-function fittingPlaces(needs: MemoryNeeds, wanted: OpenKeyPlaces, bytes: number): OpenKeyPlaces {
-  return placesToTry(wanted).find((places) => openKeyBytes(needs, places) <= bytes) ?? { workspaces: 1 };
+/** Returns as much room as the whole memory has; one workspace alone where there is not even that. */
+function fittingRoom(needs: MemoryNeeds, wanted: OpenKeyRoom, bytes: number): OpenKeyRoom {
+  return roomToTry(wanted).find((room) => openKeyBytes(needs, room) <= bytes) ?? { workspaces: 1 };
 }
 
 function bytesOf({ key }: OpenKey): number {

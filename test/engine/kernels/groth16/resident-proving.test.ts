@@ -8,6 +8,7 @@ import { readProvingKey } from "../../../../src/engine/groth16/proving-key.js";
 import { setupGroth16 } from "../../../../src/engine/groth16/setup.js";
 import { loadPairing } from "../../../../src/engine/groth16/pairing-backend.js";
 import { prepareWith, verifyGroth16 } from "../../../../src/engine/groth16/verify.js";
+import { hasTables, writeKeyTables } from "../../../../src/engine/kernels/groth16/key-tables.js";
 import { ResidentProver } from "../../../../src/engine/kernels/groth16/resident-prover.js";
 import { makeKeyResident, proveResident } from "../../../../src/engine/kernels/groth16/resident-proving.js";
 import { chainFixture, cubicFixture, spoilWitness } from "../../../support/groth16-fixtures.js";
@@ -39,6 +40,38 @@ describe.each(KERNEL_KINDS)("Groth16 on the kernels, %s, seed " + String(random.
     }
     const spoiled = proveResident(prover, spoilWitness(fixture.witness, key.wireCount - 1), blinding());
     expect(verifyGroth16(prepared, spoiled, fixture.publicSignals)).toBe(false);
+  });
+
+  it.each([
+    ["cubic", cubicFixture(3n)],
+    ["1,000 constraints", chainFixture(1000)],
+  ])("makes the same proof before, while and after its tables are written, for %s", async (_name, fixture) => {
+    const { zkey } = await setupGroth16(fixture.r1cs);
+    const key = readProvingKey(zkey);
+    const factors = blinding();
+    const expected = proveResident(
+      new ResidentProver(makeKeyResident(key, { workspaces: 1, preferred: kind })),
+      ...([fixture.witness, factors] as const),
+    );
+    const resident = makeKeyResident(key, { workspaces: 1, preferred: kind, tableBytesMax: 64 * 2 ** 20 });
+    const prover = new ResidentProver(resident);
+    for (let next: number | undefined = 0, steps = 0; next !== undefined; steps += 1) {
+      expect([hasTables(resident), proveResident(prover, fixture.witness, factors)]).toEqual([false, expected]);
+      next = writeKeyTables(resident, next, steps === 0 ? 0 : Infinity);
+    }
+    expect([hasTables(resident), proveResident(prover, fixture.witness, factors)]).toEqual([true, expected]);
+    expect(writeKeyTables(resident)).toBeUndefined();
+  });
+
+  it("takes tables as far as their memory reaches", async () => {
+    const key = readProvingKey((await setupGroth16(chainFixture(1000).r1cs)).zkey);
+    const none = makeKeyResident(key, { workspaces: 1, preferred: kind });
+    expect([none.tables, hasTables(none), writeKeyTables(none)]).toEqual([undefined, false, undefined]);
+    for (const tableBytesMax of [1, 2 ** 18, 2 ** 20]) {
+      const { tables, keyBytes } = makeKeyResident(key, { workspaces: 1, preferred: kind, tableBytesMax });
+      expect(tables === undefined).toBe(tableBytesMax === 1);
+      expect(keyBytes - none.keyBytes).toBeLessThanOrEqual(tables === undefined ? 0 : tableBytesMax + 2 * 2 ** 20);
+    }
   });
 
   it("wipes the witness and the blinding factors, and gives its workspace back, also after an error", async () => {
