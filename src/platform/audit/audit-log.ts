@@ -56,8 +56,14 @@ const NAME_LABEL = "pv/v1/audit-name";
 const NAME_HASH_BYTES = 16;
 /** One failure may be temporary; after three in a row the vault must reveal nothing more. */
 const FAILURES_MAX = 3;
-/** The store is busy or is closing: nothing was revealed, and a later attempt may succeed. */
-const TEMPORARY_CODES: ReadonlySet<string> = new Set(["overloaded", "shutting_down", "store_unreachable"]);
+/**
+ * The store is busy, is closing, or lost its database while it wrote: nothing was revealed, and a later attempt may
+ * succeed.
+ */
+const TEMPORARY_CODES: ReadonlySet<string> = new Set([
+  ...["overloaded", "shutting_down"],
+  ...["store_unreachable", "outcome_unknown"],
+]);
 /** Name of the key file in the data folder. */
 export const AUDIT_KEY_FILE = "audit-key";
 

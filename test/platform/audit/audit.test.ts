@@ -24,6 +24,7 @@ let folder: string;
 let store: DurableStore;
 let audit: Audit;
 let failing: ((commit: StoreCommit) => boolean) | undefined;
+let failure: ConstructorParameters<typeof AppError>;
 let sealed: number;
 
 const open = async (key: Uint8Array): Promise<void> => {
@@ -36,7 +37,7 @@ const open = async (key: Uint8Array): Promise<void> => {
       await store.close();
     },
     commit: async (commit) => {
-      if (failing?.(commit) === true) throw new AppError("storage_full", { message: "full" });
+      if (failing?.(commit) === true) throw new AppError(...failure);
       await store.commit(commit);
     },
   };
@@ -56,6 +57,7 @@ const open = async (key: Uint8Array): Promise<void> => {
 beforeEach(async () => {
   folder = newFolder("audit");
   failing = undefined;
+  failure = ["storage_full", { message: "full" }];
   sealed = 0;
   await open(KEY);
 });
@@ -251,6 +253,17 @@ describe("a log that cannot be written", () => {
       expect(await call({ id: "encrypt" }, () => ({ status: 200 }))).toEqual({ status: 200 });
     await expect.poll(() => sealed).toBe(1);
   });
+
+  it.each(["overloaded", "store_unreachable", "outcome_unknown"] as const)(
+    "refuses requests and seals nothing while the store answers %s",
+    async (code) => {
+      failing = (commit) => (commit.appends ?? []).length > 0;
+      failure = [code, { message: "later" }];
+      for (let i = 0; i < 5; i += 1)
+        await expect(call({ id: "createUnsealerKey" }, () => ({ status: 201 }))).rejects.toMatchObject({ code });
+      expect(sealed).toBe(0);
+    },
+  );
 
   it("resets the count of failures once a record is written", async () => {
     for (const fails of [true, true, false, true, true]) {

@@ -45,8 +45,11 @@ export function aheadFault(g: number, last: number): AppError {
 function judge(error: unknown): GroupFailure {
   if (error instanceof DatabaseRefused) {
     if (error.code === DISK_FULL) return lasting("storage_full", "the disk of the cluster's database is full");
-    const failure = lasting("storage_failed", `${error.message}; nothing was written`);
-    return { ...failure, isLasting: !PASSING.has(error.code) };
+    const message = `${error.message}; nothing was written`;
+    // What other nodes' commits or a standby hold up for too long is no fault of the storage.
+    if (PASSING.has(error.code))
+      return { isLasting: false, isFatal: false, failure: { code: "store_unreachable", message } };
+    return lasting("storage_failed", message);
   }
   if (error === undefined || error instanceof DatabaseUnreachable) {
     const message = error?.message ?? "other nodes of the cluster wrote first, for too long";
