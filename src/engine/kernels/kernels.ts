@@ -16,7 +16,8 @@
  *   points are on their curve (point-survey); point-tree sums many lists of points with them.
  * - msm/: multi-scalar multiplication (msm.ts), multiples of one point (fixed-base.ts), of many points by one number
  *   (scale-points.ts, eisenstein-digits.ts; point/point-multiples.ts emits it), and the bookkeeping that the first two
- *   need (buckets emits it, window-plan chooses the window, msm-lists lays out the memory).
+ *   need (buckets emits it, window-plan chooses the window, msm-lists lays out the memory, point-levels writes
+ *   multiples that windows share).
  * - ntt/: number-theoretic transforms (domain.ts; ntt.ts emits the layers) and the two ends of Groth16's quotient
  *   (quotient.ts emits them).
  * - wide/: the four-lane form of some kernels. wide-module.ts and wide-pairing-module.ts emit it from the same source,
@@ -24,8 +25,9 @@
  *   compute-surely.ts is for what nobody checks after it.
  * - threads/: one piece of work spread over threads (thread-team), the memory of a key (key-memory) and the
  *   workspaces in it that threads take (workspaces).
- * - groth16/: the prover. A key in memory (resident-key, build-resident-key), the steps of a proof (proof-steps), the
- *   thread that leads or helps (resident-prover), and the way in and out for the engine's types (resident-proving).
+ * - groth16/: the prover. A key in memory (resident-key, build-resident-key) with multiples of its points (key-tables),
+ *   the steps of a proof (proof-steps), the thread that leads or helps (resident-prover), and the way in and out for the
+ *   engine's types (resident-proving).
  * - plonk/: the prover of PLONK (files named plonk-*, build-plonk-key: key, workspace, steps, quotient, openings), and
  *   what FFLONK shares with it: a circuit in memory (resident-circuit, circuit-tables) and outside of it (sections),
  *   the columns and the cosets (columns, coset-values), scalars and points by name (scalar-memory, named-memory), the
