@@ -63,7 +63,7 @@ async function compare(name: string, samples: number, report: Report): Promise<v
     const made = `${(moreBytes / MIB).toFixed(1)} MB more, made in ${madeMs.toFixed(0)} ms`;
     report({
       ...{ subject: "tables", id: "prove", circuit: name, unit: "ms" },
-      peer: hasTables(resident) ? "with tables" : "without",
+      peer: hasTables(resident) ? "proofwright, with tables" : "without tables",
       ...summarize(ms),
       note: hasTables(resident) ? made : `key of ${(resident.keyBytes / MIB).toFixed(1)} MB`,
     });

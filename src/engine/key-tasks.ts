@@ -12,7 +12,7 @@ import type { ComputeTasks, OpenKey, OpenKeyMessage, TaskResult } from "./protoc
 
 /** Opening a key that is in memory takes a millisecond, and a thread rarely alternates between many. */
 const OPEN_KEYS_MAX = 4;
-/** How long a proof waits at most for a thread that writes tables. */
+/** After which a thread that writes tables begins no further step, so that a proof does not wait for long. */
 const TABLES_WITHIN_MS = 20;
 
 /**

@@ -4,7 +4,7 @@
  */
 import { BLINDING_ROWS, EVALUATIONS, Z_BLINDING_COUNT } from "../../fflonk/fflonk-values.js";
 import type { Kernels } from "../kernels.js";
-import { msmScratchBytes, takeMsmLists } from "../msm/msm-lists.js";
+import { MSM_HEADER_BYTES, msmScratchBytes, takeMsmLists } from "../msm/msm-lists.js";
 import type { MsmLists } from "../msm/msm-lists.js";
 import { vectorBytes } from "../ntt/domain.js";
 import { COLUMNS } from "../plonk/columns.js";
@@ -19,7 +19,6 @@ interface Counts {
 
 /** Vectors that a thread keeps in its scratch while it computes a quotient on one coset. */
 const COSET_SCRATCH_VECTORS = 6;
-const MSM_HEADER_BYTES = 8;
 const SPARE_BYTES = 65_536;
 
 /** Scalars that blind the columns, two rows each, and behind them those of z. */

@@ -27,8 +27,8 @@ export interface TablesRoom {
   readonly scratchBytes: number;
 }
 
-/** States of the word that says whether a key's tables may be used. */
-const STATE = { unfinished: 0, written: 1 } as const;
+/** What the word of a key's tables is once they may be used; 0 before. */
+const WRITTEN = 1;
 
 /**
  * Returns the room of a key whose sections have so many points; undefined where no table pays, or none has room.
@@ -53,7 +53,7 @@ export function chooseTables(
 
 /** Whether a key's tables are written. */
 export function hasTables({ memory, tables }: Pick<ResidentKey, "memory" | "tables">): boolean {
-  return tables !== undefined && Atomics.load(stateOf(memory, tables.state), 0) === STATE.written;
+  return tables !== undefined && Atomics.load(stateOf(memory, tables.state), 0) === WRITTEN;
 }
 
 /**
@@ -79,7 +79,7 @@ export function writeKeyTables(key: ResidentKey, from = 0, withinMs = Infinity):
     if (performance.now() - started > withinMs) return i;
     writeLevel(kernels, group, work, scratch);
   }
-  Atomics.store(stateOf(memory, tables.state), 0, STATE.written);
+  Atomics.store(stateOf(memory, tables.state), 0, WRITTEN);
   return undefined;
 }
 

@@ -26,6 +26,8 @@ export interface MsmLists {
   readonly values: number;
 }
 
+/** Of the header, for sums that share all lists but this one. */
+export const MSM_HEADER_BYTES = 3 * Uint32Array.BYTES_PER_ELEMENT;
 /** Points with scalar one or minus one that make a part: some ten milliseconds of work. */
 export const ONES_PER_PART = 4 * GROUP_ITEMS;
 /** Trees of this many windows exist at the same time: one and the two that fold it. */
@@ -101,5 +103,5 @@ function listSizes(kernels: Kernels, group: "g1" | "g2", count: number, levels: 
   // every step.
   const digits = 3 * count * windows;
   const values = (WINDOWS_MAX + Math.ceil(count / ONES_PER_PART)) * kernels[group].projectiveBytes;
-  return [12, words, words * levels.count, words, digits, values];
+  return [MSM_HEADER_BYTES, words, words * levels.count, words, digits, values];
 }

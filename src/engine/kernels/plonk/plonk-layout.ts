@@ -3,7 +3,7 @@
  * Every thread computes the layout from the key's counts.
  */
 import type { Kernels } from "../kernels.js";
-import { msmScratchBytes, takeMsmLists } from "../msm/msm-lists.js";
+import { MSM_HEADER_BYTES, msmScratchBytes, takeMsmLists } from "../msm/msm-lists.js";
 import type { MsmLists } from "../msm/msm-lists.js";
 import { vectorBytes } from "../ntt/domain.js";
 import { Arena, align } from "../wasm/arena.js";
@@ -33,7 +33,6 @@ const SHARED_LISTS: Readonly<Record<Commitment, number>> = {
   ...{ a: 0, b: 1, c: 2, z: 0 },
   ...{ t1: 0, t2: 1, t3: 2, wXi: 0, wXiOmega: 1 },
 };
-const MSM_HEADER_BYTES = 8;
 
 export const CHALLENGES = ["beta", "gamma", "alpha", "xi", "v"] as const;
 export type Challenge = (typeof CHALLENGES)[number];
