@@ -175,7 +175,12 @@ describe("the folder", () => {
     for (const digit of ["a", "b"]) await keep(images, digit);
     await images.writeMark(named("a"), PROVER, "text");
     mkdirSync(join(folder, "other"));
-    for (const name of ["unfinished.part", `${named("c")}.${PROVER}.mark`, "a note"])
+    for (const name of [
+      "unfinished.part",
+      `${named("a")}.${PROVER}.mark.unfinished.tmp`,
+      `${named("c")}.${PROVER}.mark`,
+      "a note",
+    ])
       writeFileSync(join(folder, name), "");
     const next = await openFolder(folder);
     await next.retain(new Set([named("b")]));

@@ -7,14 +7,16 @@
  *   <folder>/<SHA-256 of the key's file>.image
  *   <folder>/<SHA-256>.<id of a prover>.mark   what that prover's vault has sealed of the image (key-image-marks.ts)
  *   <folder>/<uuid>.part                       an image being written
+ *   <folder>/<mark>.<uuid>.tmp                 a mark being written
  *
  * The time of an image is when its key was last used, to some minutes.
  */
-import { mkdir, readFile, readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { mkdir, readFile, readdir, rename, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { KEY_IMAGE_VERSION } from "../../../engine/key-images/key-image.js";
 import type { OpenKey, OpenKeyRoom } from "../../../engine/protocol.js";
 import type { SharedKey } from "../../../engine/kernels/threads/shared-key.js";
+import { replacePrivateFile } from "../../../platform/files/private-file.js";
 import { newId } from "../../../platform/ids.js";
 import type { Log } from "../../../platform/log.js";
 import type { RunOptions } from "../../../platform/pool/thread-pool.js";
@@ -60,7 +62,7 @@ interface ImageOf {
 
 const IMAGE = /^([0-9a-f]{64})\.image$/;
 const MARK = /^([0-9a-f]{64})\.([0-9a-f-]{36})\.mark$/;
-const PART = /\.part$/;
+const UNFINISHED = /\.(?:part|tmp)$/;
 /** The times decide in which order keys are opened at a start, and which image goes first. */
 const USED_EVERY_MS = 600_000;
 
@@ -155,7 +157,7 @@ export class KeyImages {
 
   /** Stores what a prover writes of the image. @throws what the file system throws */
   async writeMark(sha256: string, proverId: string, text: string): Promise<void> {
-    await writeFile(this.#markOf(sha256, proverId), text, { mode: 0o600 });
+    await replacePrivateFile(this.#markOf(sha256, proverId), Buffer.from(text));
     this.#images.get(sha256)?.proverIds.add(proverId);
   }
 
@@ -177,7 +179,7 @@ export class KeyImages {
     const { folder } = this.#options;
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const names = await readdir(folder);
-    for (const name of names.filter((each) => PART.test(each))) await rm(join(folder, name), { force: true });
+    for (const name of names.filter((each) => UNFINISHED.test(each))) await rm(join(folder, name), { force: true });
     for (const name of names) {
       const [, sha256] = IMAGE.exec(name) ?? [];
       if (sha256 === undefined) continue;
