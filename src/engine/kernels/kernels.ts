@@ -26,8 +26,8 @@
  * - threads/: one piece of work spread over threads (thread-team), the memory of a key (key-memory) and the
  *   workspaces in it that threads take (workspaces).
  * - groth16/: the prover. A key in memory (resident-key, build-resident-key) with multiples of its points (key-tables),
- *   the steps of a proof (proof-steps), the thread that leads or helps (resident-prover), and the way in and out for the
- *   engine's types (resident-proving).
+ *   the steps of a proof (proof-steps), the thread that leads or helps (resident-prover), and the way in and out for
+ *   the engine's types (resident-proving).
  * - plonk/: the prover of PLONK (files named plonk-*, build-plonk-key: key, workspace, steps, quotient, openings), and
  *   what FFLONK shares with it: a circuit in memory (resident-circuit, circuit-tables) and outside of it (sections),
  *   the columns and the cosets (columns, coset-values), scalars and points by name (scalar-memory, named-memory), the
