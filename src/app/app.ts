@@ -127,23 +127,26 @@ function proverOutcomes({ events, provers, metrics }: AppParts): ProverOutcomes 
 }
 
 /**
- * Begins what only one node does, here or when its turn comes. Resolves when it has begun, or is another node's.
+ * Has one node send the messages of webhooks, this one or when its turn comes. Resolves when it has begun, or is
+ * another node's.
  * @throws what it throws at the start; later the server ends with it
  */
-async function duty(
-  { nodes, log, onFatal }: Pick<AppParts, "nodes" | "log" | "onFatal">,
-  name: string,
-  begin: () => Promise<void>,
-): Promise<void> {
+async function startWebhooks({ nodes, log, webhooks, leaving, onFatal }: AppParts): Promise<void> {
   let isStarting = true;
   let begun: Promise<void> | undefined;
-  nodes.take(name, () => {
-    begun = begin();
+  const begin = (): void => {
+    // The duty can come to a node that is about to leave, which gives it free then.
+    if (leaving.isBegun) return;
+    begun = webhooks.start();
     if (isStarting) return;
     begun.catch((error: unknown) => {
-      log.error("a duty of the cluster could not be begun", { duty: name, error });
-      onFatal(`the duty ${name} could not be begun`);
+      log.error("the webhooks of the cluster could not be begun here", { error });
+      onFatal("the webhooks of the cluster could not be begun");
     });
+  };
+  nodes.take("webhooks", begin, async () => {
+    await begun?.catch(() => undefined);
+    await webhooks.stop();
   });
   isStarting = false;
   await begun;
@@ -202,7 +205,7 @@ function runnable(parts: AppParts): Pick<App, "start" | "stop"> {
       await parts.jobs.start();
       if (!isWorker) {
         parts.chain.start();
-        await duty(parts, "webhooks", () => parts.webhooks.start());
+        await startWebhooks(parts);
       }
       if (parts.provers.hasProvers()) void warm(parts);
       return metricsAt === undefined

@@ -123,6 +123,7 @@ interface ChainParts {
 export function createChain(options: ChainOptions, dependencies: ChainDependencies): Chain {
   const parts = createParts(options, dependencies);
   const { networks, transactions, contracts, contractEvents, connectors } = parts;
+  const duty = chainDuty(parts);
   let isStopped = false;
   for (const use of usesOf(parts)) networks.service.onDeletion(use);
   return {
@@ -131,14 +132,16 @@ export function createChain(options: ChainOptions, dependencies: ChainDependenci
     figures: () => ({ nodes: networks.nodeFigures(), openTransactions: transactions.openCount() }),
     start: () => {
       networks.start();
-      dependencies.nodes.take(CHAIN_DUTY, () => {
-        // The duty can come to a node that is about to leave, which gives it free then.
-        if (isStopped) return;
-        networks.publish();
-        transactions.start();
-        contractEvents.start();
-        connectors.start();
-      });
+      dependencies.nodes.take(
+        CHAIN_DUTY,
+        () => {
+          // The duty can come to a node that is about to leave, which gives it free then.
+          if (!isStopped) duty.begin();
+        },
+        async () => {
+          await duty.end();
+        },
+      );
     },
     wake: () => {
       transactions.wake();
@@ -159,6 +162,26 @@ export function createChain(options: ChainOptions, dependencies: ChainDependenci
       await parts.oracles.purge(owner);
       await parts.bridges.purge(owner);
       await networks.service.purge(owner);
+    },
+  };
+}
+
+/** What one node does for all, which another node may take over. */
+function chainDuty({ networks, transactions, contractEvents, connectors }: ChainParts): {
+  readonly begin: () => void;
+  readonly end: () => Promise<void>;
+} {
+  let endPublishing = (): void => undefined;
+  return {
+    begin: () => {
+      endPublishing = networks.publish();
+      transactions.start();
+      contractEvents.start();
+      connectors.start();
+    },
+    end: async () => {
+      endPublishing();
+      await Promise.all([contractEvents.stop(), connectors.end(), transactions.end()]);
     },
   };
 }

@@ -77,18 +77,34 @@ const ROUND_MS = 60_000;
 /** One node carries out the planned deletions of all. */
 const DELETIONS_DUTY = "planned-deletions";
 
-/** Returns a round of planned deletions, which nothing does on nodes that have not the duty. Never rejects. */
-function sweepOf(
-  deletions: PlannedDeletions,
-  { nodes, log }: { readonly nodes: Nodes; readonly log: Log },
-): () => Promise<void> {
-  return async () => {
+/** Rounds of planned deletions, in which nothing is done on nodes that have not the duty. */
+interface Sweeps {
+  take(): void;
+  /** Never rejects. */
+  run(): Promise<void>;
+}
+
+function sweepsOf(deletions: PlannedDeletions, { nodes, log }: { readonly nodes: Nodes; readonly log: Log }): Sweeps {
+  let running: Promise<void> | undefined;
+  const sweep = async (): Promise<void> => {
     if (!nodes.has(DELETIONS_DUTY)) return;
     try {
       await deletions.sweep();
     } catch {
       log.warn("planned deletions are delayed: the store accepts no write");
     }
+  };
+  return {
+    take: () => {
+      const begin = (): void => undefined;
+      nodes.take(DELETIONS_DUTY, begin, async () => {
+        await running;
+      });
+    },
+    run: async () => {
+      running = sweep();
+      await running;
+    },
   };
 }
 
@@ -134,10 +150,10 @@ export async function createVault(options: VaultOptions, dependencies: VaultDepe
   const attempts = new SealAttempts({ clock });
   const service = new VaultService({ repository, seal, attempts, clock, turnOf });
   let rounds: NodeJS.Timeout | undefined;
-  const sweep = sweepOf(deletions, { nodes, log });
+  const sweeps = sweepsOf(deletions, { nodes, log });
   const round = async (): Promise<void> => {
     if (seal.automaticFailure?.mayPass === true) await seal.unsealAutomatically();
-    await sweep();
+    await sweeps.run();
   };
   return {
     service,
@@ -145,8 +161,8 @@ export async function createVault(options: VaultOptions, dependencies: VaultDepe
     lifecycleHandlers: lifecycleHandlers({ lifecycle, deletions }),
     start: async () => {
       const state = await seal.unsealAutomatically();
-      nodes.take(DELETIONS_DUTY, () => undefined);
-      await sweep();
+      sweeps.take();
+      await sweeps.run();
       rounds = setInterval(() => {
         void round();
       }, ROUND_MS);

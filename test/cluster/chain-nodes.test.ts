@@ -207,3 +207,56 @@ describe("the next node that sends", () => {
     expect((await minedNonces(cluster.anvil, account.address)).map(({ nonce }) => nonce)).toEqual(upTo(15));
   });
 });
+
+describe("a node whose vault is sealed", () => {
+  const isHeldBy = async (node: ChainNode): Promise<void> => {
+    await eventually(() => {
+      expect(node.nodes.has("chain")).toBe(true);
+    }, TIMEOUT);
+  };
+
+  it("leaves the sending to one that is unsealed, with what is open, and takes it again later", async () => {
+    const [first, second] = await sendingAndOther();
+    const { id: accountId, address } = await cluster.account(first);
+    await second.store.confirm();
+    await cluster.anvil.request("evm_setAutomine", false);
+    const [sent = ""] = await submit(first, accountId, 1);
+    await first.until(sent, isSent);
+    await first.seal();
+    const waiting = await submit(second, accountId, 3);
+    await isHeldBy(second);
+    expect(first.nodes.has("chain")).toBe(false);
+    for (const id of waiting) await second.until(id, isSent);
+    // Asked of the node that has left the sending: the other does it.
+    const { attempts } = await first.transactions.requests.bump(cluster.owner, sent, {});
+    expect(attempts.map(({ kind }) => kind)).toEqual(["first", "bump"]);
+    await cluster.anvil.request("evm_mine");
+    for (const id of [sent, ...waiting]) await first.until(id, isMined);
+
+    await first.unseal();
+    await second.seal();
+    await isHeldBy(first);
+    const [last = ""] = await submit(second, accountId, 1);
+    await second.until(last, isSent);
+    await cluster.anvil.request("evm_setAutomine", true);
+    await cluster.anvil.request("evm_mine");
+    await second.until(last, isMined);
+    expect((await minedNonces(cluster.anvil, address)).map(({ nonce }) => nonce)).toEqual(upTo(5));
+  });
+
+  it("keeps the sending while no node is unsealed, so that what was sent is followed", async () => {
+    const [first, second] = await sendingAndOther();
+    const { id: accountId } = await cluster.account(first);
+    await cluster.anvil.request("evm_setAutomine", false);
+    const [sent = ""] = await submit(first, accountId, 1);
+    await first.until(sent, isSent);
+    await second.seal();
+    await eventually(() => {
+      expect(first.nodes.members().map(({ seal }) => seal)).toContain("fault_sealed");
+    }, TIMEOUT);
+    await first.seal();
+    await cluster.anvil.request("evm_mine");
+    await second.until(sent, isMined);
+    expect([first.nodes.has("chain"), second.nodes.has("chain")]).toEqual([true, false]);
+  });
+});

@@ -1,6 +1,8 @@
 /** Nodes of a cluster on a real PostgreSQL that send transactions to a real chain: some here, some in processes. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { randomBytes, randomUUID } from "node:crypto";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -15,6 +17,7 @@ import { databaseAddress } from "../../src/platform/cluster/database-address.js"
 import { initCluster } from "../../src/platform/cluster/init-cluster.js";
 import { notFound } from "../../src/platform/errors.js";
 import { createVault, type Vault } from "../../src/vault/create-vault.js";
+import { DEVELOPMENT_PHRASE_FILE } from "../../src/vault/seal/providers/development.js";
 import { SpoiledRpc } from "../chain/transactions/support.js";
 import { startAnvil, type Anvil } from "./anvil.js";
 import { eventually } from "./eventually.js";
@@ -55,8 +58,11 @@ export interface ChainNode {
   readonly store: NodeStore;
   readonly nodes: ClusterNodes;
   readonly transactions: Transactions;
-  /** Has this node send transactions as soon as no other does. */
+  /** Has this node send transactions as soon as no other does that could sign them. */
   take(): void;
+  /** Seals its vault by a fault, which no other node hears of. */
+  seal(): Promise<void>;
+  unseal(): Promise<void>;
   /** Reads a transaction as a strict request does. */
   get(id: string): Promise<TransactionJson>;
   /** Waits until this node says of the transaction what is claimed. */
@@ -110,6 +116,7 @@ export class ChainCluster {
       { ...{ store, nodes, clock: systemClock, log } },
     );
     await vault.start();
+    nodes.reportSeal(() => vault.service.state());
     const parts: Stoppable[] = [];
     let isLeft = false;
     const leave = async (): Promise<void> => {
@@ -145,9 +152,23 @@ export class ChainCluster {
     return {
       ...{ store, nodes, transactions, leave, get },
       take: () => {
-        nodes.take("chain", () => {
-          transactions.start();
-        });
+        nodes.take(
+          "chain",
+          () => {
+            transactions.start();
+          },
+          async () => {
+            await transactions.end();
+          },
+        );
+      },
+      seal: async () => {
+        await vault.sealByFault("the test says so");
+      },
+      unseal: async () => {
+        const phrase = readFileSync(join(this.#sealFolder, DEVELOPMENT_PHRASE_FILE), "utf8").trim();
+        await vault.service.unseal(this.owner, Buffer.from(JSON.stringify({ key: phrase })));
+        transactions.wake();
       },
       until: async (id, claim) =>
         await eventually(async () => {

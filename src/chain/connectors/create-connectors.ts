@@ -66,6 +66,8 @@ export interface Connectors {
   readonly handlers: HandlersFor<typeof connectorRoutes>;
   /** Starts the rounds of probes. */
   start(): void;
+  /** Leaves the rounds to another node; resolves when the present one has ended. `start` may follow. */
+  end(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -119,6 +121,9 @@ export function createConnectors(options: ConnectorsOptions, dependencies: Conne
     handlers: connectorHandlers({ ...dependencies, connectors: service, entities, deletions, containers, tokens }),
     start: () => {
       reachability.start();
+    },
+    end: async () => {
+      await reachability.endRounds();
     },
     stop: async () => {
       await reachability.stop();

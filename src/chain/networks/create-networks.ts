@@ -52,8 +52,8 @@ export interface NetworksPart {
   readonly nodeFigures: RpcPool["figures"];
   /** Starts to ask the networks in use for their status. */
   start(): void;
-  /** Publishes from now on what is asked, also of networks that other nodes use. */
-  publish(): void;
+  /** Publishes from now on what is asked, also of networks that other nodes use. Returns a function that ends it. */
+  publish(): () => void;
   stop(): Promise<void>;
 }
 
@@ -96,12 +96,11 @@ export function createNetworks(options: NetworksOptions, dependencies: NetworksD
     start: () => {
       status.start();
     },
-    publish: () => {
+    publish: () =>
       uses.listen((owner, id) => {
         const record = service.used(owner, id);
         if (record !== undefined) status.watch(record);
-      });
-    },
+      }),
     stop: async () => {
       await status.stop();
     },

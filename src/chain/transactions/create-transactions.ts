@@ -74,6 +74,8 @@ export interface Transactions {
    * added, and on one of several nodes only.
    */
   start(): void;
+  /** Leaves the sending to another node; resolves when nothing is under way. `start` may follow. */
+  end(): Promise<void>;
   /** Goes on with what waited for the vault; to be called when the vault is unsealed. */
   wake(): void;
   stop(): Promise<void>;
@@ -133,12 +135,11 @@ export function createTransactions(options: TransactionsOptions, dependencies: T
     start: () => {
       sending.begin();
     },
+    end: () => sending.end(),
     wake: () => {
       queues.wake();
     },
-    stop: async () => {
-      await sending.stop();
-    },
+    stop: () => sending.stop(),
     purge: async (owner) => {
       await service.purge(owner);
       await accounts.purge(owner);

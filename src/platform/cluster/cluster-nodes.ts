@@ -13,7 +13,8 @@ import type { NodeStore } from "./cluster-store.js";
 import type { DatabaseAddress } from "./database-address.js";
 import { Heartbeat, type Beat, type NodeSign, type NodeSigns } from "./heartbeat.js";
 import { whenReachable } from "./reach-database.js";
-import { DUTY_TABLE, MEMBER_TABLE, dutyKey, memberKey, type DutyRecord, type MemberRecord } from "./member-records.js";
+import { Duties } from "./duties.js";
+import { DUTY_TABLE, MEMBER_TABLE, memberKey, type MemberRecord } from "./member-records.js";
 
 export interface ClusterNodesOptions {
   readonly address: DatabaseAddress;
@@ -37,6 +38,8 @@ export interface ClusterNodesDependencies {
 const BEAT_MS = 2_000;
 /** A node without a sign for so long is given up, as another one sees it whose own signs were answered meanwhile. */
 const DEAD_MS = 15_000;
+/** What a node said of its vault longer ago may not be so any more. */
+const SILENT_SEC_MAX = 6;
 /** A clock that is wrong by more is told to the operator, and by more than that makes the node not ready. */
 const CLOCK_WARN_MS = 250;
 const CLOCK_WRONG_MS = 2_000;
@@ -48,10 +51,7 @@ export class ClusterNodes implements Nodes {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #heartbeat: Heartbeat;
-  /** Duties that this node would have, and what begins with them. */
-  readonly #wanted = new Map<string, () => void>();
-  readonly #duties = new Set<string>();
-  readonly #taking = new Set<string>();
+  readonly #duties: Duties;
   readonly #endListeners = new Set<() => void>();
   /** The last sign of each other process that was heard of with the last own one. */
   #signs: ReadonlyMap<string, NodeSign> = new Map();
@@ -72,12 +72,18 @@ export class ClusterNodes implements Nodes {
     this.#clock = clock;
     this.#log = log;
     this.#heartbeat = new Heartbeat(options.address);
+    this.#duties = new Duties(options.incarnation, {
+      store,
+      log,
+      isAlive: (incarnation) => this.isAlive(incarnation),
+      standsAside: () => this.#standsAside(),
+    });
     store.onChange(MEMBER_TABLE, (keys) => {
       this.#recount();
       if (keys.some((key) => this.#store.get(key) === undefined)) this.#ended();
     });
     store.onChange(DUTY_TABLE, () => {
-      this.#takeAll();
+      void this.#duties.settle();
     });
   }
 
@@ -143,10 +149,8 @@ export class ClusterNodes implements Nodes {
   }
 
   /** See Nodes. */
-  take(duty: string, begin: () => void): void {
-    if (this.#options.role === "worker") return;
-    this.#wanted.set(duty, begin);
-    void this.#take(duty);
+  take(duty: string, begin: () => void, end?: () => Promise<void>): void {
+    if (this.#options.role === "server") this.#duties.take(duty, begin, end);
   }
 
   /** See Nodes. */
@@ -172,7 +176,7 @@ export class ClusterNodes implements Nodes {
     this.#isStopped = true;
     clearTimeout(this.#timer);
     await this.#store
-      .commit({ deletes: [memberKey(this.incarnation), ...[...this.#duties].map(dutyKey)], urgent: true })
+      .commit({ deletes: [memberKey(this.incarnation), ...this.#duties.stop()], urgent: true })
       .catch((error: unknown) => {
         this.#log.warn("the cluster could not be told that this node ends; the others wait until it seems dead", {
           error,
@@ -223,7 +227,8 @@ export class ClusterNodes implements Nodes {
       this.#log.debug("a sign of life could not be given", () => ({ error }));
       return;
     }
-    this.#takeAll();
+    // Not waited for: the work of a duty that is given up may take longer to end than signs may be apart.
+    void this.#duties.settle();
   }
 
   async #beat(): Promise<Beat> {
@@ -244,7 +249,7 @@ export class ClusterNodes implements Nodes {
   #ownSigns(): NodeSigns {
     const { node, name, role } = this.#options;
     const said = { incarnation: this.incarnation, node, name, role, build: serverVersion() };
-    return { ...said, duties: [...this.#duties], seal: this.#sealOf(), g: this.#store.position };
+    return { ...said, duties: this.#duties.held, seal: this.#sealOf(), g: this.#store.position };
   }
 
   async #giveUpTheDead({ signs }: Beat): Promise<void> {
@@ -279,36 +284,17 @@ export class ClusterNodes implements Nodes {
   #ended(): void {
     this.#recount();
     for (const listener of this.#endListeners) listener();
-    this.#takeAll();
+    void this.#duties.settle();
   }
 
-  #takeAll(): void {
-    for (const duty of this.#wanted.keys()) void this.#take(duty);
-  }
-
-  /** Takes a duty that is free; what fails is tried again after the next sign of life. */
-  async #take(duty: string): Promise<void> {
-    if (this.#isStopped || this.#duties.has(duty) || this.#taking.has(duty)) return;
-    const key = dutyKey(duty);
-    const held = this.#store.get<DutyRecord>(key);
-    if (held !== undefined && this.isAlive(held.value.incarnation)) return;
-    this.#taking.add(duty);
-    try {
-      const ended = held === undefined ? [] : [{ key: memberKey(held.value.incarnation), version: "absent" as const }];
-      await this.#store.commit({
-        checks: [{ key, version: held?.version ?? "absent" }, ...ended],
-        puts: [{ key, value: { incarnation: this.incarnation } }],
-        urgent: true,
-      });
-    } catch (error) {
-      if (!(error instanceof StoreConflict)) this.#log.debug("a duty could not be taken now", () => ({ duty, error }));
-      return;
-    } finally {
-      this.#taking.delete(duty);
-    }
-    this.#duties.add(duty);
-    this.#log.info("this node has a duty now", { duty });
-    this.#wanted.get(duty)?.();
+  /** Whether the vault of another server is unsealed, as its last sign says, and that of this one is not. */
+  #standsAside(): boolean {
+    const seal = this.#sealOf();
+    if (seal === "" || seal === "unsealed") return false;
+    return this.others().some(({ incarnation }) => {
+      const sign = this.#signs.get(incarnation);
+      return sign?.role === "server" && sign.seal === "unsealed" && sign.silentSec < SILENT_SEC_MAX;
+    });
   }
 }
 

@@ -29,8 +29,11 @@ export interface Nodes {
    * Takes a duty that only one node may have, as soon as no living node has it, and calls `begin` then. This node keeps
    * it until its process ends: nothing that it commits after it was given up for dead is accepted, so that the next
    * holder need not look out for it.
+   * @param end given for work that needs an unsealed vault: such a duty this node gives up while its vault is sealed
+   *   and another node's is not. Ends the work and resolves when nothing of it is under way, also when it had ended
+   *   before; `begin` may be called again afterwards
    */
-  take(duty: string, begin: () => void): void;
+  take(duty: string, begin: () => void, end?: () => Promise<void>): void;
   /** Whether this node has the duty. */
   has(duty: string): boolean;
   /** A number that grows with the commits of other nodes that can be read here. */

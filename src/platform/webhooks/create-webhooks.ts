@@ -37,6 +37,7 @@ export interface WebhookParts {
   wake(): void;
   /** Resolves when all present events were queued and all attempts that are due were made. */
   idle(): Promise<void>;
+  /** Ends both; resolves when nothing is under way. `start` may follow, after another node did it. */
   stop(): Promise<void>;
   /** Deletes everything of an owner; to be called before its vaults are deleted. */
   purge(owner: Subject): Promise<void>;

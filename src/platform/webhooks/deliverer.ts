@@ -54,7 +54,7 @@ export class Deliverer {
   readonly #with: DelivererDependencies;
   /** Deliveries that are being sent, each with its webhook and owner. */
   readonly #running = new Map<string, { readonly names: readonly string[]; readonly settled: Promise<void> }>();
-  readonly #stopping = new AbortController();
+  #stopping = new AbortController();
   #timer: NodeJS.Timeout | undefined;
   /** Whose delivery began last; the next turn begins behind. */
   #lastOwner = "";
@@ -67,14 +67,15 @@ export class Deliverer {
 
   /** Sends what is due, now and from now on. */
   start(): void {
+    if (this.#stopping.signal.aborted) this.#stopping = new AbortController();
     this.#timer = setInterval(() => this.wake(), TICK_MS).unref();
     this.wake();
   }
 
-  /** Ends the running attempts, which are made again after the next start, and resolves then. */
+  /** Ends the running attempts, which are made again after the next start, here or elsewhere, and resolves then. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
-    this.#stopping.abort(new AppError("shutting_down", { message: "the server is stopping" }));
+    this.#stopping.abort(new AppError("shutting_down", { message: "this server delivers no messages any more" }));
     await this.idle();
   }
 
@@ -194,7 +195,7 @@ export class Deliverer {
         });
       return code === "vault_sealed";
     }
-    const outcome = await this.#send(webhook, record.value, keys);
+    const outcome = await this.#sendOrRelease(webhook, record, keys);
     const ended = await this.#record(record.value, outcome);
     if (ended !== undefined) await this.#disableFailing(webhook, ended, outcome.attempt);
     return false;
@@ -233,6 +234,16 @@ export class Deliverer {
   #isPresent({ owner, id, secret }: WebhookRow): boolean {
     const present = this.#with.records.webhooks.get([owner.kind, owner.id, id])?.value;
     return present?.secret.secret_id === secret.secret_id;
+  }
+
+  /** Sends a leased delivery. One that is cut off because this server stops is due again at once. */
+  async #sendOrRelease(webhook: WebhookRow, record: StoreRecord<DeliveryRow>, keys: SigningSecrets): Promise<Outcome> {
+    try {
+      return await this.#send(webhook, record.value, keys);
+    } catch (error) {
+      if (this.#stopping.signal.aborted) await this.#release(record);
+      throw error;
+    }
   }
 
   async #send(webhook: WebhookRow, { id, payload }: DeliveryRow, keys: SigningSecrets): Promise<Outcome> {

@@ -56,6 +56,7 @@ export class EventFeed {
   /** Passes on what happened since the last stop, and everything from then on. */
   async start(): Promise<void> {
     const { store, events, log } = this.#with;
+    this.#isStopped = false;
     const cursor = store.get<number>(CURSOR);
     // A restored backup may know fewer events than the number says.
     this.#passed = Math.min(cursor?.value ?? events.head(), events.head());
@@ -66,7 +67,7 @@ export class EventFeed {
     this.wake();
   }
 
-  /** Stops; resolves when nothing is being written. */
+  /** Stops; resolves when nothing is being written. `start` may follow, after another node had the feed. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#timer);

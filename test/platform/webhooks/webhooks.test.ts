@@ -13,6 +13,7 @@ import { createWebhooks, type WebhookParts } from "../../../src/platform/webhook
 import { TRIES_MAX } from "../../../src/platform/webhooks/delivery-schedule.js";
 import { signatureHeaders } from "../../../src/platform/webhooks/signature.js";
 import type { SigningSecrets, TellOwner } from "../../../src/platform/webhooks/webhook-secrets.js";
+import { eventually } from "../../support/eventually.js";
 import { recordedLog } from "../../support/silent-log.js";
 import { openTestVault, PHRASE, type TestVault } from "../../vault/support.js";
 
@@ -29,7 +30,8 @@ const HOUR_MS = 3_600_000;
 let receiver: Server;
 let url: string;
 let received: Received[];
-let answer: { status: number; headers?: Record<string, string> };
+/** Undefined: none comes. */
+let answer: { status: number; headers?: Record<string, string> } | undefined;
 let vault: TestVault;
 let store: Store & AppendFeed;
 let log: ReturnType<typeof recordedLog>;
@@ -48,7 +50,7 @@ beforeAll(async () => {
     request.on("data", (text: string) => (body += text));
     request.on("end", () => {
       received.push({ headers: request.headers, body, path: request.url ?? "" });
-      response.writeHead(answer.status, answer.headers).end();
+      if (answer !== undefined) response.writeHead(answer.status, answer.headers).end();
     });
   });
   await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
@@ -165,6 +167,23 @@ describe("a message", () => {
     await hooks.idle();
     expect(types()).toEqual(["prover.provisioned"]);
     expect(deliveries(id)).toMatchObject([{ state: "delivered", attempts: [{ status: 204, error: null }] }]);
+  });
+
+  it("is due at once where an attempt was cut off, for the next node or this one again", async () => {
+    const { id } = await hooks.service.create(owner, { url });
+    answer = undefined;
+    await publish("privacy.prover.setup.complete");
+    await eventually(() => {
+      expect(received).toHaveLength(1);
+    });
+    await hooks.stop();
+    expect(deliveries(id)).toMatchObject([{ state: "pending", attempts: [] }]);
+    answer = { status: 204 };
+    await hooks.start();
+    await hooks.idle();
+    expect(types()).toEqual(["prover.provisioned", "prover.provisioned"]);
+    expect(received[1]?.headers["webhook-id"]).toBe(received[0]?.headers["webhook-id"]);
+    expect(deliveries(id)).toMatchObject([{ state: "delivered", attempts: [{ status: 204 }] }]);
   });
 
   it("waits while the vault is sealed", async () => {

@@ -48,8 +48,9 @@ export class Reachability {
   readonly #options: Required<ReachabilityOptions>;
   readonly #dependencies: ReachabilityDependencies;
   readonly #running = new Map<string, Promise<Probe>>();
+  /** Ends the probes, when the server stops. */
   readonly #abort = new AbortController();
-  #rounds: Promise<void> | undefined;
+  #rounds: { readonly abort: AbortController; readonly ended: Promise<void> } | undefined;
 
   constructor(options: ReachabilityOptions, dependencies: ReachabilityDependencies) {
     this.#options = { intervalMs: options.intervalMs ?? INTERVAL_MS };
@@ -58,13 +59,22 @@ export class Reachability {
 
   /** Starts the rounds. */
   start(): void {
-    this.#rounds ??= this.#run();
+    if (this.#rounds !== undefined) return;
+    const abort = new AbortController();
+    this.#rounds = { abort, ended: this.#run(abort.signal) };
+  }
+
+  /** Leaves the rounds to another node; resolves when the present one has ended. `start` may follow. */
+  async endRounds(): Promise<void> {
+    this.#rounds?.abort.abort(new Error("another node probes the connectors"));
+    await this.#rounds?.ended;
+    this.#rounds = undefined;
   }
 
   /** Ends the rounds and waits for the probes under way. */
   async stop(): Promise<void> {
     this.#abort.abort(new Error("the server is stopping"));
-    await this.#rounds;
+    await this.endRounds();
     await Promise.allSettled(this.#running.values());
   }
 
@@ -158,8 +168,7 @@ export class Reachability {
     return probe;
   }
 
-  async #run(): Promise<void> {
-    const { signal } = this.#abort;
+  async #run(signal: AbortSignal): Promise<void> {
     for (;;) {
       try {
         await pause(jittered(this.#options.intervalMs), undefined, { signal, ref: false });

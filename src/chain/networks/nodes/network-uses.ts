@@ -56,14 +56,17 @@ export class NetworkUses {
       });
   }
 
-  /** Calls the listener with the networks that were used lately, and from now on with those that other nodes use. */
-  listen(listener: (owner: Subject | null, networkId: string) => void): void {
+  /**
+   * Calls the listener with the networks that were used lately, and from now on with those that other nodes use.
+   * Returns a function that ends it.
+   */
+  listen(listener: (owner: Subject | null, networkId: string) => void): () => void {
     const { store, nodes } = this.#dependencies;
     this.#tell(
       store.range([TABLE]).map(({ key }) => key),
       listener,
     );
-    nodes.onChange(TABLE, (keys) => {
+    return nodes.onChange(TABLE, (keys) => {
       this.#tell(keys, listener);
     });
   }

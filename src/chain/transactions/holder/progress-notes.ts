@@ -39,6 +39,7 @@ export class ProgressNotes {
   /** Begins to store, and first deletes what the node before had stored. */
   begin(): void {
     const { store } = this.#dependencies;
+    this.#noted.clear();
     for (const table of [HEAD_TABLE, FAULT_TABLE])
       for (const { key } of store.range([table])) this.#noted.set(nameOf(key), { key, text: "" });
     this.#timer = setInterval(() => {

@@ -21,6 +21,8 @@ export interface SendingRequestsDependencies {
 
 export class SendingRequests {
   readonly #dependencies: SendingRequestsDependencies;
+  /** What this node does itself. */
+  readonly #running = new Set<Promise<unknown>>();
 
   constructor(dependencies: SendingRequestsDependencies) {
     this.#dependencies = dependencies;
@@ -29,7 +31,7 @@ export class SendingRequests {
   /** As `Replacements.bump`, and as `AskedWishes.ask` on another node. */
   async bump(owner: Subject, idOrRef: string, input: BumpTransactionInput): Promise<TransactionJson> {
     const { service, replacements, queues, wishes } = this.#dependencies;
-    if (queues.isStarted) return await replacements.bump(owner, idOrRef, input);
+    if (queues.isStarted) return await this.#doing(replacements.bump(owner, idOrRef, input));
     const { id } = service.find(owner, idOrRef).value;
     await wishes.ask(owner, { kind: "bump", transaction_id: id, input });
     return service.get(owner, id);
@@ -38,7 +40,7 @@ export class SendingRequests {
   /** As `Replacements.cancel`, and as `AskedWishes.ask` on another node. */
   async cancel(owner: Subject, idOrRef: string): Promise<TransactionJson> {
     const { service, replacements, queues, wishes } = this.#dependencies;
-    if (queues.isStarted) return await replacements.cancel(owner, idOrRef);
+    if (queues.isStarted) return await this.#doing(replacements.cancel(owner, idOrRef));
     const { id } = service.find(owner, idOrRef).value;
     await wishes.ask(owner, { kind: "cancel", transaction_id: id });
     return service.get(owner, id);
@@ -47,7 +49,7 @@ export class SendingRequests {
   /** As `SelfSigned.broadcast`, and as `AskedWishes.ask` on another node. */
   async broadcast(owner: Subject, input: BroadcastTransactionInput): Promise<TransactionJson> {
     const { service, selfSigned, queues, wishes } = this.#dependencies;
-    if (queues.isStarted) return await selfSigned.broadcast(owner, input);
+    if (queues.isStarted) return await this.#doing(selfSigned.broadcast(owner, input));
     // What is no transaction need not be told to another node.
     selfSigned.check(owner, input);
     return service.get(owner, await wishes.ask(owner, { kind: "broadcast", input }));
@@ -65,6 +67,19 @@ export class SendingRequests {
         return;
       case "broadcast":
         await selfSigned.broadcast(owner, wish.input, id);
+    }
+  }
+  /** Resolves when what callers have asked of this node itself has ended. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#running);
+  }
+
+  async #doing<T>(work: Promise<T>): Promise<T> {
+    this.#running.add(work);
+    try {
+      return await work;
+    } finally {
+      this.#running.delete(work);
     }
   }
 }

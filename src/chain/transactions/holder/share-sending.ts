@@ -28,6 +28,9 @@ export interface SharedSending {
   readonly requests: SendingRequests;
   /** Makes this node the one that sends, unless it was stopped: the duty can come to a node that is about to leave. */
   begin(): void;
+  /** Leaves the sending to another node; resolves when nothing is under way. `begin` may follow. */
+  end(): Promise<void>;
+  /** As `end`, for good. */
   stop(): Promise<void>;
 }
 
@@ -51,6 +54,9 @@ export function shareSending(dependencies: SharedSendingDependencies): SharedSen
   });
   const notes = new ProgressNotes({ store, nodes, queues, log });
   let isStopped = false;
+  const end = async (): Promise<void> => {
+    await Promise.all([queues.stop(), carriedOut.stop(), requests.settled(), notes.stop()]);
+  };
   return {
     requests,
     begin: () => {
@@ -59,11 +65,10 @@ export function shareSending(dependencies: SharedSendingDependencies): SharedSen
       carriedOut.begin();
       notes.begin();
     },
+    end,
     stop: async () => {
       isStopped = true;
-      await carriedOut.stop();
-      await notes.stop();
-      await queues.stop();
+      await end();
     },
   };
 }

@@ -1,8 +1,10 @@
 /**
  * The nonce queues of all accounts and the watches of all networks: made from the open transactions of the store at
- * start, and as transactions come. Of several nodes on one store, one has them; the queues of the others never start.
+ * each start, and as transactions come. Of several nodes on one store, one has them at a time; a node that starts again
+ * after others had them keeps nothing of its earlier turn.
  */
 import type { Clock } from "../../../platform/clock.js";
+import { assert } from "../../../platform/errors.js";
 import { newId } from "../../../platform/ids.js";
 import type { Log } from "../../../platform/log.js";
 import type { StoreKey } from "../../../platform/store/store.js";
@@ -32,6 +34,15 @@ export interface NonceQueuesDependencies {
   readonly log: Log;
 }
 
+/** What is made anew whenever this node begins to send: what is left of an earlier turn stays ended. */
+interface Turn {
+  readonly context: NonceQueueContext;
+  readonly receipts: ReceiptReader;
+  readonly ended: EndedWatch;
+  readonly stop: AbortController;
+  readonly timer: NodeJS.Timeout;
+}
+
 const TICK_MS = 250;
 /** Queues that are kept although they are empty, for the floor of nonces that they remember. */
 const IDLE_QUEUES_MAX = 10_000;
@@ -40,9 +51,7 @@ const FILLER_GAS = "50000";
 export class NonceQueues {
   readonly #options: TransactionWatchOptions;
   readonly #dependencies: NonceQueuesDependencies;
-  readonly #context: NonceQueueContext;
   readonly #inclusions: Inclusions;
-  readonly #receipts: ReceiptReader;
   /**
    * By chain, address and owner: on a network of its own, any owner may submit bytes that another's account signed, and
    * its node may say anything of them.
@@ -52,44 +61,12 @@ export class NonceQueues {
   readonly #open = new Map<string, { readonly queued: QueuedTransaction; readonly queue: NonceQueue }>();
   /** By the network's id. */
   readonly #watches = new Map<string, TransactionWatch>();
-  readonly #ended: EndedWatch;
-  readonly #stop = new AbortController();
-  #timer: NodeJS.Timeout | undefined;
-  #isStarted = false;
+  #turn: Turn | undefined;
 
   constructor(options: TransactionWatchOptions, dependencies: NonceQueuesDependencies) {
     this.#options = options;
     this.#dependencies = dependencies;
-    const { writer, fees, signing, networks, log, clock } = dependencies;
-    this.#context = {
-      writer,
-      fees,
-      signing,
-      networks,
-      log,
-      patienceMs: options.patienceMs,
-      resendMs: options.resendMs,
-      rpcOptions: { signal: this.#stop.signal },
-      nowMs: () => clock.monotonicMs(),
-      isStopped: () => this.#stop.signal.aborted,
-      watch: (queued) => {
-        this.#watchOf(queued).add(queued);
-      },
-      unwatch: (queued) => {
-        this.#watches.get(queued.networkId)?.remove(queued);
-      },
-      forget: (queued) => {
-        this.forget(queued);
-      },
-      takeUpHolder: (account, nonce) => this.#takeUpHolder(account, nonce),
-      takeUpSigned: ({ owner, id }) => {
-        const record = writer.find(owner, id)?.value;
-        if (record?.state === "signed") this.#takeUpSigned(record);
-      },
-      fillGap: async (template, nonce) => {
-        await this.#fillGap(template, nonce);
-      },
-    };
+    const { writer } = dependencies;
     this.#inclusions = new Inclusions({
       writer,
       queueOf: (queued) => this.#open.get(queued.id)?.queue,
@@ -97,41 +74,34 @@ export class NonceQueues {
         this.forget(queued);
       },
     });
-    this.#receipts = new ReceiptReader({
-      nowMs: this.#context.nowMs,
-      rpcOptions: this.#context.rpcOptions,
-      onUnreadable: (hash, code) => {
-        log.warn("the receipt of a transaction cannot be read now", { path: hash, code });
-      },
-    });
-    this.#ended = this.#endedWatch();
     writer.onEnded(() => {
-      this.#ended.wake();
+      this.#turn?.ended.wake();
     });
   }
 
   /** Takes up what was open when the server ended: the same bytes are sent again, in the order of nonces. */
   start(): void {
-    this.#isStarted = true;
+    assert(!this.isStarted, "the queues stop before they start again");
+    for (const map of [this.#queues, this.#open, this.#watches]) map.clear();
+    const turn = this.#newTurn();
+    this.#turn = turn;
     const signed = new Map<NonceQueue, QueuedTransaction[]>();
     for (const record of this.#dependencies.repository.open()) {
       const { queued, queue } = this.#restore(record);
       if (queued.state.phase === "signed") signed.set(queue, [...(signed.get(queue) ?? []), queued]);
     }
     for (const [queue, transactions] of signed) queue.resend(transactions);
-    this.#timer = setInterval(() => {
-      for (const queue of this.#queues.values()) if (!queue.isEmpty) queue.tick();
-    }, TICK_MS);
-    this.#timer.unref();
-    this.#ended.wake();
+    turn.ended.wake();
   }
 
   /** Begins nothing any more; resolves when what was under way has ended. */
   async stop(): Promise<void> {
-    clearInterval(this.#timer);
-    this.#stop.abort(new Error("the server is stopping"));
+    const turn = this.#turn;
+    if (turn === undefined) return;
+    clearInterval(turn.timer);
+    turn.stop.abort(new Error("this server sends no transactions any more"));
     await Promise.all([
-      this.#ended.stop(),
+      turn.ended.stop(),
       ...[...this.#watches.values()].map(async (watch) => {
         await watch.settled();
       }),
@@ -141,14 +111,14 @@ export class NonceQueues {
     ]);
   }
 
-  /** Whether this node sends transactions. Before, its queues are empty. */
+  /** Whether this node sends transactions. Before, its queues are empty; afterwards they are what they were. */
   get isStarted(): boolean {
-    return this.#isStarted;
+    return this.#turn?.stop.signal.aborted === false;
   }
 
   /** Takes a stored transaction that waits for its nonce, unless another node does, or it came with the start. */
   add(record: TransactionRecord): void {
-    if (!this.#isStarted || this.#open.has(record.id)) return;
+    if (!this.isStarted || this.#open.has(record.id)) return;
     const { queued, queue } = this.#queue(record, { isRestored: false });
     queue.add(queued);
   }
@@ -159,7 +129,7 @@ export class NonceQueues {
    * @param keys of records that were changed
    */
   takeUp(keys: readonly StoreKey[]): void {
-    if (!this.#isStarted || this.#context.isStopped()) return;
+    if (!this.isStarted) return;
     for (const key of keys) {
       const record = this.#dependencies.repository.at(key)?.value;
       if (record === undefined) this.drop(String(key.at(-1)));
@@ -184,7 +154,7 @@ export class NonceQueues {
     if (present !== undefined) return present;
     const { queued, queue } = this.#queue(record, { isRestored: false });
     queue.adopt(queued);
-    this.#context.watch(queued);
+    this.#watchOf(queued).add(queued);
     return { queue, queued };
   }
 
@@ -196,7 +166,7 @@ export class NonceQueues {
     if (this.#queues.size >= IDLE_QUEUES_MAX) {
       for (const [other, queue] of this.#queues) if (queue.isEmpty) this.#queues.delete(other);
     }
-    const queue = new NonceQueue(from, this.#context);
+    const queue = new NonceQueue(from, this.#requireTurn().context);
     this.#queues.set(name, queue);
     return queue;
   }
@@ -218,9 +188,9 @@ export class NonceQueues {
     return this.#open.get(id)?.queued.state;
   }
 
-  /** Transactions whose end is not known yet. */
+  /** Transactions whose end is not known yet; none where another node sends. */
   get openCount(): number {
-    return this.#open.size;
+    return this.isStarted ? this.#open.size : 0;
   }
 
   /** Returns the number of the newest block of a network that was seen; undefined when none was. */
@@ -262,7 +232,7 @@ export class NonceQueues {
     else {
       // The nonce of one that ended and that a block had later may be another's by now.
       if (!isReopened(record)) queue.adopt(queued);
-      this.#context.watch(queued);
+      this.#watchOf(queued).add(queued);
     }
     return { queued, queue };
   }
@@ -299,22 +269,65 @@ export class NonceQueues {
   /** Follows a transaction that ended, as far as was known, and that a block has; it holds no nonce any more. */
   #follow(record: TransactionRecord): void {
     const { queued } = this.#queue(record, { isRestored: true });
-    this.#context.watch(queued);
+    this.#watchOf(queued).add(queued);
   }
 
-  #endedWatch(): EndedWatch {
+  #requireTurn(): Turn {
+    assert(this.#turn !== undefined, "only a node that sends, or did, has queues");
+    return this.#turn;
+  }
+
+  #newTurn(): Turn {
+    const { log } = this.#dependencies;
+    const stop = new AbortController();
+    const context = this.#newContext(stop.signal);
+    const receipts = new ReceiptReader({
+      nowMs: context.nowMs,
+      rpcOptions: context.rpcOptions,
+      onUnreadable: (hash, code) => {
+        log.warn("the receipt of a transaction cannot be read now", { path: hash, code });
+      },
+    });
+    const timer = setInterval(() => {
+      for (const queue of this.#queues.values()) if (!queue.isEmpty) queue.tick();
+    }, TICK_MS).unref();
+    return { context, receipts, ended: this.#endedWatch(context, receipts), stop, timer };
+  }
+
+  #newContext(signal: AbortSignal): NonceQueueContext {
+    const { writer, fees, signing, networks, log, clock } = this.#dependencies;
+    const { patienceMs, resendMs } = this.#options;
+    return {
+      ...{ writer, fees, signing, networks, log, patienceMs, resendMs },
+      rpcOptions: { signal },
+      nowMs: () => clock.monotonicMs(),
+      isStopped: () => signal.aborted,
+      watch: (queued) => {
+        this.#watchOf(queued).add(queued);
+      },
+      unwatch: (queued) => {
+        this.#watches.get(queued.networkId)?.remove(queued);
+      },
+      forget: (queued) => {
+        this.forget(queued);
+      },
+      takeUpHolder: (account, nonce) => this.#takeUpHolder(account, nonce),
+      takeUpSigned: ({ owner, id }) => {
+        const record = writer.find(owner, id)?.value;
+        if (record?.state === "signed") this.#takeUpSigned(record);
+      },
+      fillGap: async (template, nonce) => {
+        await this.#fillGap(template, nonce);
+      },
+    };
+  }
+
+  #endedWatch({ rpcOptions, isStopped }: NonceQueueContext, receipts: ReceiptReader): EndedWatch {
     const { repository, writer, networks, log, clock } = this.#dependencies;
-    const { rpcOptions, isStopped } = this.#context;
     return new EndedWatch(
       { pauseMs: this.#options.patienceMs },
       {
-        repository,
-        writer,
-        networks,
-        receipts: this.#receipts,
-        rpcOptions,
-        clock,
-        isStopped,
+        ...{ repository, writer, networks, receipts, rpcOptions, clock, isStopped },
         onFound: (record) => {
           log.warn("a transaction that was refused is in a block all the same; its record follows", {
             path: record.id,
@@ -332,15 +345,13 @@ export class NonceQueues {
     const present = this.#watches.get(networkId);
     if (present !== undefined) return present;
     const { networks, log, onHead } = this.#dependencies;
+    const { context, receipts } = this.#requireTurn();
+    const { nowMs, rpcOptions, isStopped } = context;
     const watch = new TransactionWatch(this.#options, {
+      ...{ receipts, log, nowMs, rpcOptions, isStopped },
       network: () => networks.find(owner, networkId),
       queueOf: ({ id }) => this.#open.get(id)?.queue,
       inclusions: this.#inclusions,
-      receipts: this.#receipts,
-      log,
-      nowMs: this.#context.nowMs,
-      rpcOptions: this.#context.rpcOptions,
-      isStopped: this.#context.isStopped,
       onHead: () => {
         onHead(networkId);
       },
