@@ -5,6 +5,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { ClusterWriter, GROUP_COMMITS_MAX, type WriteOutcome } from "../src/platform/cluster/log/cluster-writer.js";
 import { groupFailure } from "../src/platform/cluster/log/commit-failures.js";
+import { distrust } from "../src/platform/cluster/distrusted-replica.js";
 import { databaseAddress } from "../src/platform/cluster/database-address.js";
 import { foldLog } from "../src/platform/cluster/log/fold-log.js";
 import { joinCluster, programSchemaVersion } from "../src/platform/cluster/join-cluster.js";
@@ -73,7 +74,7 @@ try {
       ...{ logKey, node: cluster.node, incarnation: cluster.incarnation, giveUpMs: cluster.giveUpMs },
       schemaVersion: programSchemaVersion(),
     },
-    { replica, database, reader, onForeign: noteForeign },
+    { replica, database, reader, onForeign: noteForeign, onSpent: (reason) => distrust(options.path, reason) },
   );
   // What was committed before the start is read before the first answer.
   await writer.confirm();

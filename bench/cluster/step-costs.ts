@@ -239,7 +239,7 @@ async function member(
   const [database, reader] = [new LogDatabase(address), new LogDatabase(address)];
   const writer = new ClusterWriter(
     { logKey, node: randomUUID(), incarnation: randomUUID(), giveUpMs: 60_000, schemaVersion },
-    { replica, database, reader, onForeign: () => undefined },
+    { replica, database, reader, onForeign: () => undefined, onSpent: () => undefined },
   );
   await writer.confirm();
   const end = async (): Promise<void> => {

@@ -165,7 +165,7 @@ export async function serverKey({ secretOf }: Pick<Platform, "secretOf">, name: 
 }
 
 async function openVault(
-  { config, dataDir, audit, auditUnwritable, jobs, work, nodes, clock, log }: Platform,
+  { config, dataDir, audit, auditUnwritable, jobs, work, nodes, membership, clock, log }: Platform,
   { unsealed, turnOf }: { readonly unsealed: Signal; readonly turnOf: (owner: string) => string },
 ): Promise<Vault> {
   const makesOwnKey = makesOwnSealKey(config);
@@ -187,6 +187,7 @@ async function openVault(
           work.vaultIs(action === "unsealed");
           jobs.giveBack();
         }
+        if (action === "fault_sealed") void membership?.leaveIfDamaged();
         const outcome = code === undefined ? { outcome: "ok" as const } : { outcome: "refused" as const, code };
         await audit.trail.append({ action: `seal.${action}`, ...outcome });
       },

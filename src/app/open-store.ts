@@ -34,6 +34,11 @@ export interface Membership {
   isReady(): boolean;
   /** Resolves when this node has everything that any node had committed at the call. @throws store_unreachable */
   readonly confirm: () => Promise<void>;
+  /**
+   * Ends the process where this node's replica is damaged: the next start copies it anew. To be called when records
+   * cannot be trusted. Never rejects.
+   */
+  leaveIfDamaged(): Promise<void>;
   /** Tells the other nodes from now on what state the vault of this one is in. */
   reportSeal(sealOf: () => string): void;
   /** What the node knows of itself and of the others. */
@@ -138,6 +143,7 @@ function membershipOf(
   { store, nodes }: { readonly store: NodeStore; readonly nodes: ClusterNodes },
 ): Membership {
   return {
+    leaveIfDamaged: () => store.leaveIfDamaged(),
     freshness: nodeFreshness({ reads: config.reads }, { store }),
     isReady: () => isRecent(store) && nodes.isClockRight,
     confirm: () => store.confirm(),

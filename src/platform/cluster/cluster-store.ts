@@ -24,11 +24,13 @@ import {
 import { scrubStoreNow } from "../store/lmdb/lmdb-scrub.js";
 import { discardTorn, isTorn, markUnsynced, mayGoUnsynced, settleUnsynced } from "../store/lmdb/unsynced-folder.js";
 import { decodeKey } from "../store/keys.js";
-import type { StoreKey } from "../store/store.js";
+import type { RangeOptions, StoreKey, StoreRecord, StoreValue } from "../store/store.js";
 import type { ClusterMembership } from "../store/writer-protocol.js";
 import { databaseAddress } from "./database-address.js";
+import { distrust, distrustedBecause, setAside } from "./distrusted-replica.js";
 import { discardUnfinishedJoin, programSchemaVersion } from "./join-cluster.js";
 import { whenReachable } from "./reach-database.js";
+import { ReplicaSpent } from "./replica.js";
 
 type WithDefaults = "giveUpMs" | "foldMs" | "incarnation";
 
@@ -51,6 +53,34 @@ export class NodeStore extends LmdbStore {
   readonly #watchers = new Map<string, Set<(keys: readonly StoreKey[]) => void>>();
   /** Those that ask in one turn of the event loop are answered by one look at the log. */
   #confirming: Promise<void> | undefined;
+  readonly #path: string;
+  #checking: Promise<void> | undefined;
+
+  constructor(...[options, dependencies]: ConstructorParameters<typeof LmdbStore>) {
+    super(options, dependencies);
+    this.#path = options.path;
+  }
+
+  /** See Store. */
+  override get<T = StoreValue>(key: StoreKey): StoreRecord<T> | undefined {
+    return this.#noticing(() => super.get<T>(key));
+  }
+
+  /** See Store. */
+  override range<T = StoreValue>(prefix: StoreKey, options?: RangeOptions): StoreRecord<T>[] {
+    return this.#noticing(() => super.range<T>(prefix, options));
+  }
+
+  /**
+   * Ends this node's service where its replica is damaged: the next start copies the state anew. To be called when
+   * something could not be read that should be sound. Never rejects.
+   */
+  async leaveIfDamaged(): Promise<void> {
+    this.#checking ??= this.#check().finally(() => {
+      this.#checking = undefined;
+    });
+    await this.#checking;
+  }
 
   /**
    * Resolves when this node has everything that any node had committed at the call: a read after it is strict.
@@ -105,6 +135,25 @@ export class NodeStore extends LmdbStore {
     for (const [table, changed] of byTable) for (const listener of this.#watchers.get(table) ?? []) listener(changed);
   }
 
+  #noticing<R>(read: () => R): R {
+    try {
+      return read();
+    } catch (error) {
+      if (error instanceof AppError && error.code === "data_corrupt") void this.leaveIfDamaged();
+      throw error;
+    }
+  }
+
+  async #check(): Promise<void> {
+    // Ends without a report when the store is closed meanwhile.
+    const report = await this.integrityReport().catch(() => undefined);
+    const [damage] = report?.damages ?? [];
+    if (damage === undefined) return;
+    const spent = new ReplicaSpent(`it is damaged (${damage.reason})`);
+    distrust(this.#path, spent.reason);
+    this.fatal(spent);
+  }
+
   async #confirmOnce(): Promise<void> {
     // The log is asked after the turn, so that it is asked after the last of those that wait for the answer.
     await new Promise((resolve) => setImmediate(resolve));
@@ -129,7 +178,7 @@ export class NodeStore extends LmdbStore {
  * database that is away.
  * @throws invalid_request when the database's URL is none
  * @throws conflict when another server uses the folder, or it, the database or the program belongs to something else
- * @throws data_corrupt when the replica is damaged, or differs from the log
+ * @throws data_corrupt when the replica has what the log has not; a damaged one is copied anew
  * @throws store_unreachable when the database stays away
  */
 export async function openNodeStore(options: OpenNodeOptions, dependencies: OpenStoreDependencies): Promise<NodeStore> {
@@ -143,13 +192,30 @@ export async function openNodeStore(options: OpenNodeOptions, dependencies: Open
       lock.release();
     }
   };
-  let environment: Environment | undefined;
   try {
-    environment = openReplica(options.path, dependencies.log);
-    prepareReplica(environment);
+    try {
+      return await startStore(options, { ...dependencies, release });
+    } catch (error) {
+      // What the start itself has found to be unusable is copied anew at once.
+      if (distrustedBecause(options.path) === undefined) throw error;
+      return await startStore(options, { ...dependencies, release });
+    }
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+async function startStore(
+  options: OpenNodeOptions,
+  dependencies: OpenStoreDependencies & { readonly release: () => void },
+): Promise<NodeStore> {
+  const environment = openReplica(options.path, dependencies.log);
+  try {
+    prepareReplica(environment, options.path);
     const cluster = { giveUpMs: GIVE_UP_MS, foldMs: FOLD_MS, incarnation: newId(), ...options.cluster };
     const queue = { ...queueOptionsOf(options), workerPath: workerPath("cluster-writer.worker"), cluster };
-    const parts = { ...dependencies, environment, release };
+    const parts = { ...dependencies, environment };
     return await whenReachable(
       async () => {
         // A store that did not start has ended its thread, and is not closed: the environment serves the next one.
@@ -160,14 +226,18 @@ export async function openNodeStore(options: OpenNodeOptions, dependencies: Open
       { log: dependencies.log, ...(options.waitMs === undefined ? {} : { waitMs: options.waitMs }) },
     );
   } catch (error) {
-    await environment?.close();
-    release();
+    await environment.close();
     throw error;
   }
 }
 
-/** Opens the data file of a replica, or an empty one where the machine has ended while it was written. */
+/** Opens the data file of a replica, or an empty one where that one cannot be used any more. */
 function openReplica(path: string, log: Log): Environment {
+  const reason = distrustedBecause(path);
+  if (reason !== undefined) {
+    const aside = setAside(path);
+    log.warn(`this node's replica is copied anew: ${reason}; it was set aside, and may be deleted`, { path: aside });
+  }
   if (isTorn(path)) {
     log.warn("the machine ended while this node's replica was not on its disk as a whole: it is copied anew");
     discardTorn(path);
@@ -177,8 +247,18 @@ function openReplica(path: string, log: Log): Environment {
   return openEnvironment(path, { isUnsynced });
 }
 
-/** A replica is never migrated nor repaired alone: it is thrown away and made anew. */
-function prepareReplica(environment: Environment): void {
+/** A replica is never migrated nor repaired alone: a damaged one is set aside and made anew. */
+function prepareReplica(environment: Environment, path: string): void {
+  try {
+    requireUsable(environment);
+  } catch (error) {
+    if (error instanceof AppError && error.code === "data_corrupt")
+      distrust(path, error instanceof ReplicaSpent ? error.reason : error.message);
+    throw error;
+  }
+}
+
+function requireUsable(environment: Environment): void {
   discardUnfinishedJoin(environment);
   const meta = readMeta(environment);
   if (meta === undefined) {
@@ -193,8 +273,5 @@ function prepareReplica(environment: Environment): void {
       message: "a newer program wrote this node's replica: upgrade this node, or start it with an empty folder",
     });
   const [damage] = scrubStoreNow(environment).damages;
-  if (damage !== undefined)
-    throw new AppError("data_corrupt", {
-      message: `this node's replica is damaged (${damage.reason}): start the node with an empty folder`,
-    });
+  if (damage !== undefined) throw new ReplicaSpent(`it is damaged (${damage.reason})`);
 }

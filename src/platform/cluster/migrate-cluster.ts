@@ -73,7 +73,7 @@ export async function migrateCluster({
     const [node, incarnation] = [randomUUID(), randomUUID()];
     const reader = new ClusterWriter(
       { logKey, node, incarnation, schemaVersion, giveUpMs: 0 },
-      { replica, database, reader: database, onForeign: () => undefined },
+      { replica, database, reader: database, onForeign: () => undefined, onSpent: () => undefined },
     );
     await reader.confirm();
     const rows = new MigratedRows(environment, { replica, logKey, node, incarnation });

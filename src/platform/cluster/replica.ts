@@ -94,7 +94,7 @@ export class Replica {
 
   /**
    * Applies the next row, whose code was checked, and returns what it did.
-   * @throws data_corrupt when the state would not be the one that the row's writer had: nothing is applied
+   * @throws ReplicaSpent when the state would not be the one that the row's writer had: nothing is applied
    */
   apply(row: LogRow, cluster: string): RowBody {
     return this.applyBody(row, decodeBody(row.body), cluster);
@@ -107,7 +107,8 @@ export class Replica {
       for (const change of body.changes) this.#applyChange(meta, change);
       meta.tag_sum = BigInt.asUintN(64, meta.tag_sum);
       meta.sequence = row.version;
-      if (meta.count !== row.count || meta.tag_sum !== row.tagSum) throw diverged(row.g);
+      if (meta.count !== row.count || meta.tag_sum !== row.tagSum)
+        throw new ReplicaSpent(`its records are not those of the cluster's log at row ${String(row.g)}`);
       writeMeta(this.#environment, meta);
       this.writePlace({ cluster, g: row.g, mac: row.mac });
     });
@@ -148,7 +149,20 @@ export class Replica {
   }
 }
 
-/** Returns the error of a replica that cannot have the state of the log: it must be thrown away and join anew. */
+/** A replica with which its node cannot go on, and of which the cluster has everything (distrusted-replica.ts). */
+export class ReplicaSpent extends AppError {
+  /** Why, as a clause. */
+  readonly reason: string;
+
+  constructor(reason: string) {
+    super("data_corrupt", {
+      message: `this node's replica cannot be used any more (${reason}): the node's next start copies the cluster's state anew`,
+    });
+    this.reason = reason;
+  }
+}
+
+/** Returns the error of a replica that cannot have the state of the log: people have to see why. */
 export function diverged(g: number): AppError {
   return new AppError("data_corrupt", {
     message: `this node's replica differs from the cluster's log at row ${String(g)}: stop the node, keep its folder for inspection, and start it with an empty one`,

@@ -16,7 +16,7 @@ import { aheadFault, groupFailure, placeFault } from "./commit-failures.js";
 import { DatabaseRefused, ROWS_PAGE, type LogDatabase } from "./log-database.js";
 import { ROW_FORMAT, nextRow, rowDamaged, rowMac, type LogRow, type RowBody } from "./log-row.js";
 import { memberKey } from "../member-records.js";
-import { diverged, type EvaluatedGroup, type Replica, type ReplicaPlace } from "../replica.js";
+import { diverged, ReplicaSpent, type EvaluatedGroup, type Replica, type ReplicaPlace } from "../replica.js";
 
 export type WriteOutcome = WriteFailure | undefined;
 
@@ -37,6 +37,8 @@ export interface ClusterWriterDependencies {
   readonly database: LogDatabase;
   /** A second connection, which is opened when this node waits for others. */
   readonly reader: LogDatabase;
+  /** Called before this node stops to write because its replica cannot be used any more. */
+  readonly onSpent: (reason: string) => void;
   /** Called after each row of another node, when it can be read. */
   readonly onForeign: (body: RowBody) => void;
 }
@@ -63,6 +65,7 @@ export class ClusterWriter {
   readonly #database: LogDatabase;
   readonly #reader: LogDatabase;
   readonly #onForeign: (body: RowBody) => void;
+  readonly #onSpent: (reason: string) => void;
   readonly #incarnation: string;
   #place: ReplicaPlace;
   #epoch = 0;
@@ -77,7 +80,8 @@ export class ClusterWriter {
   #state: WriterState = "ready";
   #fault: string | undefined;
 
-  constructor(options: ClusterWriterOptions, { replica, database, reader, onForeign }: ClusterWriterDependencies) {
+  constructor(options: ClusterWriterOptions, dependencies: ClusterWriterDependencies) {
+    const { replica, database, reader, onForeign, onSpent } = dependencies;
     const place = replica.place();
     assert(place !== undefined, "a node writes after it has joined");
     this.#options = options;
@@ -87,6 +91,7 @@ export class ClusterWriter {
     this.#database = database;
     this.#reader = reader;
     this.#onForeign = onForeign;
+    this.#onSpent = onSpent;
     this.#place = place;
   }
 
@@ -352,7 +357,7 @@ export class ClusterWriter {
   /** Returns why a group fails for good; undefined when it may be tried again. */
   #lastingFailure(error: unknown, group: PendingGroup): WriteFailure | undefined {
     const { isLasting, isFatal, failure } = groupFailure(error, { isUnknown: group.sent !== undefined });
-    if (isFatal) this.#fail(failure);
+    if (isFatal) this.#failBy(error, failure);
     return isLasting ? failure : undefined;
   }
 
@@ -362,9 +367,14 @@ export class ClusterWriter {
       return await read();
     } catch (error) {
       const { isFatal, failure } = groupFailure(error, { isUnknown: false });
-      if (isFatal) this.#fail(failure);
+      if (isFatal) this.#failBy(error, failure);
       throw error;
     }
+  }
+
+  #failBy(error: unknown, failure: WriteFailure): void {
+    if (error instanceof ReplicaSpent) this.#onSpent(error.reason);
+    this.#fail(failure);
   }
 
   #fail(failure: WriteFailure): void {

@@ -2,6 +2,7 @@
 import { AppError } from "../../errors.js";
 import { reasonOf } from "../../store/lmdb/lmdb-environment.js";
 import type { WriteFailure } from "../../store/writer-protocol.js";
+import { ReplicaSpent } from "../replica.js";
 import { DatabaseRefused, DatabaseUnreachable } from "./log-database.js";
 
 export interface GroupFailure {
@@ -29,10 +30,8 @@ export function groupFailure(error: unknown, { isUnknown }: { readonly isUnknown
 }
 
 /** Returns the error of a node that was away for longer than the log is kept. */
-export function placeFault(g: number): AppError {
-  return new AppError("data_corrupt", {
-    message: `the cluster's log does not go on from this node's row ${String(g)}, as it was away for too long: start the node with an empty folder`,
-  });
+export function placeFault(g: number): ReplicaSpent {
+  return new ReplicaSpent(`the cluster's log does not go on from its row ${String(g)}: it was away for too long`);
 }
 
 /** Returns the error of a node that has what the database has not. */

@@ -344,7 +344,7 @@ export class LmdbStore extends LmdbReader implements DurableStore {
         this.changedElsewhere(keys);
       },
       onFatal: (error) => {
-        this.#fatal(error);
+        this.fatal(error);
       },
     });
   }
@@ -394,14 +394,15 @@ export class LmdbStore extends LmdbReader implements DurableStore {
   async #verifyWhileServing(): Promise<void> {
     try {
       const report = await this.integrityReport();
-      if (!report.sound) this.#fatal(damaged(report.damages[0]?.reason ?? "unknown damage"));
+      if (!report.sound) this.fatal(damaged(report.damages[0]?.reason ?? "unknown damage"));
     } catch (error) {
       // Closing the store ends the check; any other error is damage.
-      if (this.#closing === undefined) this.#fatal(damaged(error instanceof Error ? error.message : "the walk failed"));
+      if (this.#closing === undefined) this.fatal(damaged(error instanceof Error ? error.message : "the walk failed"));
     }
   }
 
-  #fatal(error: AppError): void {
+  /** Tells, once, that the store can no longer keep its promises. */
+  protected fatal(error: AppError): void {
     if (this.#isFatal) return;
     this.#isFatal = true;
     this.#dependencies.log.error("store failed", { code: error.code });
