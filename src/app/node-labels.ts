@@ -1,9 +1,11 @@
 /** Which jobs a node of a cluster takes, by the labels of its settings. */
+import { CONNECTOR_JOBS } from "../chain/connectors/provisioning/connector-jobs.js";
 import type { Config } from "../platform/config.js";
 import type { NodeRole } from "../platform/nodes/nodes.js";
 import { StartError } from "../platform/start-error.js";
 import { ANALYSIS_JOB } from "../prover/analysis/analysis-jobs.js";
 import { END_JOB } from "../prover/ceremonies/create-ceremonies.js";
+import { DEPLOY_JOB } from "../prover/on-chain/verifier-queue.js";
 import { PROOF_JOB_KIND } from "../prover/proof-jobs/proof-jobs.js";
 import { PROVISION_JOB, PROVISION_LARGE_JOB } from "../prover/provisioning/provisioning-jobs.js";
 import { CHECK_JOB } from "../prover/reference-strings/create-reference-strings.js";
@@ -15,13 +17,16 @@ const LABELS: ReadonlyMap<string, Label> = new Map([
   ...[PROVISION_JOB, PROVISION_LARGE_JOB, ANALYSIS_JOB, CHECK_JOB, END_JOB].map((kind) => [kind, "compile"] as const),
 ]);
 
+/** Jobs of any node with requests that wait for secrets of their owners, or for keys. */
+const WITH_VAULT: ReadonlySet<string> = new Set([DEPLOY_JOB, ...CONNECTOR_JOBS]);
+
 /** What a node does of the jobs that all nodes see. */
 export interface NodeWork {
   /** Whether jobs of a kind are run here now. */
   readonly takes: (kind: string) => boolean;
   /**
-   * Says whether the vault of this node is unsealed. Proofs and keys wait for that in any case; on a sealed node of a
-   * cluster they would wait for it alone, while others could make them.
+   * Says whether the vault of this node is unsealed. Proofs, keys, connectors and verifiers wait for that in any case;
+   * on a sealed node of a cluster they would wait for it alone, while others could make them.
    */
   readonly vaultIs: (isUnsealed: boolean) => void;
 }
@@ -35,16 +40,17 @@ export function nodeWork(
   role: NodeRole,
 ): NodeWork {
   const own = new Set(labels.split(","));
-  let canCompute = database === undefined;
+  let hasVault = database === undefined;
   if (database === undefined && !(own.has("prove") && own.has("compile")))
     throw new StartError("PROOFWRIGHT_LABELS is for nodes of a cluster: a single server has to do all of its work.");
   return {
     takes: (kind) => {
       const label = LABELS.get(kind);
-      return label === undefined ? role === "server" : own.has(label) && canCompute;
+      const isOwn = label === undefined ? role === "server" : own.has(label);
+      return isOwn && (hasVault || (label === undefined && !WITH_VAULT.has(kind)));
     },
     vaultIs: (isUnsealed) => {
-      canCompute = database === undefined || isUnsealed;
+      hasVault = database === undefined || isUnsealed;
     },
   };
 }

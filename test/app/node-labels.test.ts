@@ -4,7 +4,7 @@ import { PROOF_JOB_KIND } from "../../src/prover/proof-jobs/proof-jobs.js";
 import { PROVISION_JOB } from "../../src/prover/provisioning/provisioning-jobs.js";
 
 const NODE = { database_url: "postgres://proofwright@localhost/proofwright" };
-const KINDS = [PROOF_JOB_KIND, PROVISION_JOB, "deploy_verifier"];
+const KINDS = [PROOF_JOB_KIND, PROVISION_JOB, "contract_build"];
 
 describe("the labels of a node", () => {
   it.each([
@@ -26,6 +26,16 @@ describe("the labels of a node", () => {
     expect(KINDS.map(work.takes)).toEqual([true, true, true]);
     work.vaultIs(false);
     expect(KINDS.map(work.takes)).toEqual([false, false, true]);
+  });
+
+  it("leave what needs secrets of owners to the nodes of a cluster whose vault is unsealed", () => {
+    const kinds = ["deploy_verifier", "provision_connector", "deprovision_connector"];
+    const node = nodeWork({ ...NODE, labels: "none" }, "server");
+    expect(kinds.map(node.takes)).toEqual([false, false, false]);
+    node.vaultIs(true);
+    expect(kinds.map(node.takes)).toEqual([true, true, true]);
+    const single = nodeWork({ database_url: undefined, labels: "prove,compile" }, "server");
+    expect(kinds.map(single.takes)).toEqual([true, true, true]);
   });
 
   it("are all of them on a single server, which has nobody else", () => {

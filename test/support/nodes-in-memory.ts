@@ -10,8 +10,16 @@ export class NodesInMemory {
   readonly store = new MemoryStore();
   readonly dead = new Set<string>();
   readonly #listeners = new Map<string, { table: string; listener: (keys: readonly StoreKey[]) => void }[]>();
+  readonly #endListeners = new Map<string, (() => void)[]>();
   /** The node that has every duty. */
   holder: string | undefined;
+
+  /** Gives a node up for dead, which the others are told. */
+  end(name: string): void {
+    this.dead.add(name);
+    for (const [other, listeners] of this.#endListeners)
+      if (other !== name) for (const listener of listeners) listener();
+  }
 
   /** Returns a node's view of the store and of the others. */
   node(name: string): { readonly store: MemoryStore; readonly nodes: Nodes } {
@@ -36,6 +44,10 @@ export class NodesInMemory {
       serving: 2,
       has: () => this.holder === name,
       isAlive: (other) => !dead.has(other),
+      onEnded: (listener) => {
+        this.#endListeners.set(name, [...(this.#endListeners.get(name) ?? []), listener]);
+        return () => undefined;
+      },
       onChange: (table, listener) => {
         this.#listeners.set(name, [...(this.#listeners.get(name) ?? []), { table, listener }]);
         return () => undefined;

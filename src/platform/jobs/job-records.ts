@@ -82,9 +82,12 @@ export class JobRecords {
     return await this.update(record, change, commit);
   }
 
-  /** Commits a change of a job, with another commit if given, and tells the listeners. Throws StoreConflict. */
+  /**
+   * Commits a change of a job, with another commit if given, and tells the listeners. A change ends the pause after a
+   * failure unless it begins another. Throws StoreConflict.
+   */
   async update(record: StoreRecord<Job>, change: Partial<Job>, commit: StoreCommit = {}): Promise<Job> {
-    const next: Job = { ...record.value, ...change, updated_at: isoTimestamp(this.#clock.nowMs()) };
+    const next: Job = { ...withoutPause(record.value), ...change, updated_at: isoTimestamp(this.#clock.nowMs()) };
     await this.#store.commit(mergeCommits(this.#table.updateCommit(record, next), commit));
     this.notify({ job: next });
     return next;
@@ -109,11 +112,33 @@ export class JobRecords {
     return record === undefined ? {} : this.#table.deleteCommit(record);
   }
 
+  /** Deletes a job as it was read, with another commit if given. Throws StoreConflict. */
+  async deleteRecord(record: StoreRecord<Job>, commit: StoreCommit = {}): Promise<void> {
+    await this.#store.commit(mergeCommits(this.#table.deleteCommit(record), commit));
+  }
+
   /** Deletes a job; a missing one is fine. */
   async delete(id: string): Promise<void> {
     await retryOnConflict(async () => {
       const record = this.get(id);
-      if (record !== undefined) await this.#store.commit(this.#table.deleteCommit(record));
+      if (record !== undefined) await this.deleteRecord(record);
+    });
+  }
+
+  /**
+   * Asks the node that runs a job to end it. Returns false where no other living node runs it: it is deleted then.
+   */
+  async askToEnd(id: string): Promise<boolean> {
+    return await retryOnConflict(async () => {
+      const record = this.get(id);
+      if (record === undefined) return false;
+      const isElsewhere = record.value.state === "running" && !this.isLeased(record.value);
+      if (isElsewhere && this.#isHeld(record.value)) {
+        if (record.value.is_cancelled !== true) await this.update(record, { is_cancelled: true });
+        return true;
+      }
+      await this.deleteRecord(record);
+      return false;
     });
   }
 
@@ -123,6 +148,10 @@ export class JobRecords {
       await retryOnConflict(async () => {
         const record = this.get(value.id);
         if (record?.value.state !== "running" || this.#isHeld(record.value)) return;
+        if (record.value.is_cancelled === true) {
+          await this.deleteRecord(record, commit);
+          return;
+        }
         const { attempt, cut_offs } = record.value;
         const change = { state: "queued", boot_id: null, attempt: attempt - 1, cut_offs: cut_offs + 1 } as const;
         await this.update(record, change, commit);
@@ -180,4 +209,8 @@ export class JobRecords {
       }
     }
   }
+}
+
+function withoutPause({ not_before: _over, ...job }: Job): Job {
+  return job;
 }

@@ -2,7 +2,7 @@
  * One run of one job: takes the lease, calls the runner, and records the outcome. A run that is aborted leaves the job
  * queued.
  */
-import type { Clock } from "../clock.js";
+import { isoTimestamp, type Clock } from "../clock.js";
 import { AppError, assert } from "../errors.js";
 import type { Log } from "../log.js";
 import { mergeCommits } from "../store/commits.js";
@@ -36,6 +36,11 @@ export interface JobRunDependencies {
 export const ATTEMPTS_MAX = 3;
 /** More restarts than an operator makes during one step, and few enough to end a loop of crashes within minutes. */
 export const CUT_OFFS_MAX = 20;
+
+/** Returns the longest pause before a retry. */
+export function longestPauseMs({ retryDelayMs }: JobRunOptions): number {
+  return retryDelayMs * 2 ** (ATTEMPTS_MAX - 2);
+}
 
 export class JobRun {
   readonly #id: string;
@@ -172,8 +177,13 @@ export class JobRun {
     }
   }
 
-  async #settleOnce(record: StoreRecord<Job>, thrown: { error: unknown } | undefined): Promise<JobState> {
+  async #settleOnce(record: StoreRecord<Job>, thrown: { error: unknown } | undefined): Promise<JobState | "gone"> {
     const job = record.value;
+    if (job.is_cancelled === true) {
+      // Whoever cancelled it on another node waits for this.
+      await this.#records.deleteRecord(record, this.#urgency);
+      return "gone";
+    }
     if (this.#abort.signal.aborted) {
       // An abort is no failure of the job, so the attempt does not count. A runner that returned may have stopped
       // early, and repeating its work is safe.
@@ -193,8 +203,10 @@ export class JobRun {
       error,
     });
     if (job.attempt >= ATTEMPTS_MAX) return this.#fail(record, faultOf(error));
-    const requeued = await this.#records.update(record, { state: "queued", boot_id: null }, this.#urgency);
-    this.#with.delay(this.#options.retryDelayMs * 2 ** (job.attempt - 1));
+    const pauseMs = this.#options.retryDelayMs * 2 ** (job.attempt - 1);
+    // In the record, for the nodes that could begin it at once.
+    const not_before = isoTimestamp(this.#with.clock.nowMs() + pauseMs);
+    const requeued = await this.#records.update(record, { state: "queued", boot_id: null, not_before }, this.#urgency);
     return requeued.state;
   }
 

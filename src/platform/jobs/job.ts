@@ -41,6 +41,10 @@ export interface Job {
   readonly updated_at: string;
   /** When another kind's runner handed it over; absent where none did. */
   readonly moved_at?: string;
+  /** When it may be tried again after a failure, ISO 8601; absent where it need not wait. */
+  readonly not_before?: string;
+  /** True once it was cancelled by another node than the one that runs it, which ends the run and deletes it. */
+  readonly is_cancelled?: true;
   readonly error: JobFault | null;
 }
 

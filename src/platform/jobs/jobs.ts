@@ -13,7 +13,8 @@ import type { Log } from "../log.js";
 import type { StoreCommit } from "../store/store.js";
 import type { LaneFigures } from "../pool/lane.js";
 import { JobRecords, type JobEvent, type JobRecordsDependencies } from "./job-records.js";
-import { codeOf, JobRun, type JobRunOptions } from "./job-run.js";
+import { CancelledRuns } from "./cancelled-runs.js";
+import { codeOf, JobRun, longestPauseMs, type JobRunOptions } from "./job-run.js";
 import { JobLine, type NextJob } from "./job-line.js";
 import type { JobRunner } from "./job-runner.js";
 import type { Job, NewJob } from "./job.js";
@@ -26,6 +27,9 @@ export interface JobsOptions extends JobRunOptions {
 const DEFAULT_OPTIONS: JobsOptions = { retryDelayMs: 1_000, settleDelayMs: 1_000, takes: () => true };
 /** Pause of a job whose state could not be recorded, so that a fault of the program does not repeat without pause. */
 const FAULT_DELAY_MS = 60_000;
+
+/** Within the time that a request has. */
+const CANCEL_WAIT_MS = 10_000;
 
 interface RunningJob extends NextJob {
   readonly kind: string;
@@ -49,6 +53,10 @@ export class Jobs {
   readonly #running = new Map<string, RunningJob>();
   /** Jobs that wait for their next attempt, with the timers that end the wait. */
   readonly #delayed = new Map<string, NodeJS.Timeout>();
+  /** The `not_before` of jobs whose pause was timed here, so that it is timed once, whatever the clocks do. */
+  readonly #waitedFor = new Map<string, string>();
+  readonly #cancelled: CancelledRuns;
+  #takingUp: NodeJS.Timeout | undefined;
   #isStarted = false;
   #stopping: Promise<void> | undefined;
 
@@ -57,6 +65,7 @@ export class Jobs {
     this.#clock = dependencies.clock;
     this.#log = dependencies.log;
     this.#records = new JobRecords(dependencies);
+    this.#cancelled = new CancelledRuns({ waitMs: CANCEL_WAIT_MS }, { records: this.#records });
   }
 
   /** Returns a new job and the commit that queues it, to be merged into the caller's. Call `wake` after the commit. */
@@ -131,12 +140,26 @@ export class Jobs {
   /** Another node has queued, begun or ended a job. */
   #changedElsewhere(id: string, job: Job | undefined): void {
     if (job?.state === "queued") {
-      this.announce(job);
+      if (!this.#pauses(job)) this.announce(job);
       return;
     }
     // It is another node's to run, or nobody's any more.
+    this.#waitedFor.delete(id);
     for (const { line } of this.#kinds.values()) line.remove(id);
-    if (job === undefined) this.#running.get(id)?.run.abort("the job was cancelled");
+    if (job === undefined || job.is_cancelled === true) this.#running.get(id)?.run.abort("the job was cancelled");
+    this.#cancelled.notice();
+  }
+
+  /** Whether a queued job waits for its next attempt, which is timed then, also where another node has failed it. */
+  #pauses({ id, not_before: notBefore }: Job): boolean {
+    if (this.#delayed.has(id)) return true;
+    if (notBefore === undefined || this.#waitedFor.get(id) === notBefore) return false;
+    // No longer than the longest pause: the clock of the node that wrote it may be ahead.
+    const restMs = Math.min(Date.parse(notBefore) - this.#clock.nowMs(), longestPauseMs(this.#options));
+    if (!(restMs > 0)) return false;
+    this.#delay(id, restMs);
+    this.#waitedFor.set(id, notBefore);
+    return true;
   }
 
   /** Queues the jobs of nodes that have ended; all nodes try, and each job is queued once. */
@@ -148,7 +171,10 @@ export class Jobs {
       }
     } catch (error) {
       this.#log.warn("jobs of a node that has ended could not be queued again yet", { ...codeOf(error), error });
+      clearTimeout(this.#takingUp);
+      this.#takingUp = setTimeout(() => void this.#takeUpOthers(), this.#options.settleDelayMs).unref();
     }
+    this.#cancelled.notice();
     this.wake();
   }
 
@@ -162,7 +188,7 @@ export class Jobs {
       if (!line.isKnown) {
         // Jobs that are being leased are still queued.
         const queued = this.#records.queued(kind);
-        line.refresh(queued.filter(({ id }) => !this.#running.has(id) && !this.#delayed.has(id)));
+        line.refresh(queued.filter((job) => !this.#running.has(job.id) && !this.#pauses(job)));
       }
       while (isTaken && line.hasRoom) {
         const next = line.next();
@@ -179,14 +205,22 @@ export class Jobs {
     );
   }
 
-  /** Aborts a job if it runs, and deletes it. For a subject that is being deleted. */
+  /**
+   * Aborts a job if it runs, here or on another node, and deletes it. Resolves when its run has ended; after ten
+   * seconds also where another node has not said so, which commits nothing for it any more. For a subject that is being
+   * deleted.
+   */
   async cancel(id: string): Promise<void> {
     const running = this.#running.get(id);
-    running?.run.abort("the job was cancelled");
     this.#endDelay(id);
     for (const { line } of this.#kinds.values()) line.remove(id);
+    if (running === undefined) {
+      await this.#cancelled.cancel(id);
+      return;
+    }
+    running.run.abort("the job was cancelled");
     await this.#records.delete(id);
-    await running?.settled;
+    await running.settled;
   }
 
   /** Aborts the running jobs that are not taken here any more, so that others run them. */
@@ -202,6 +236,7 @@ export class Jobs {
   }
 
   async #stop(): Promise<void> {
+    clearTimeout(this.#takingUp);
     for (const id of this.#delayed.keys()) this.#endDelay(id);
     for (const { line } of this.#kinds.values()) line.stop();
     const running = [...this.#running.values()];
@@ -220,6 +255,7 @@ export class Jobs {
   }
 
   #launch({ id, owner }: NextJob, kind: string, runner: JobRunner): void {
+    this.#waitedFor.delete(id);
     const run = new JobRun(id, this.#options, {
       records: this.#records,
       runner,

@@ -20,7 +20,8 @@ interface VerifierQueueDependencies {
   readonly clock: Clock;
 }
 
-const KIND = "deploy_verifier";
+/** The kind of jobs that deploy verifiers. */
+export const DEPLOY_JOB = "deploy_verifier";
 /** They wait for nodes and blocks nearly all of the time. */
 const CONCURRENCY = 16;
 /** How long an owner may have more than its share of them while another's waits; only waiting is lost. */
@@ -36,7 +37,7 @@ export class VerifierQueue {
   /** Sets what runs the jobs; before they are started. */
   register(deployments: VerifierDeployments, turnOf: (subject: Subject) => string): void {
     const { jobs, watch } = this.#with;
-    jobs.register(KIND, {
+    jobs.register(DEPLOY_JOB, {
       concurrency: CONCURRENCY,
       ownerOf: (job) => turnOf(keyOf(job).owner),
       giveWayMs: GIVE_WAY_MS,
@@ -51,7 +52,7 @@ export class VerifierQueue {
       onFailed: (job, fault) => deployments.failure(keyOf(job), fault),
     });
     jobs.subscribe(({ job, progress }) => {
-      if (job.kind !== KIND || progress !== undefined) return;
+      if (job.kind !== DEPLOY_JOB || progress !== undefined) return;
       const { id, prover_id } = keyOf(job);
       watch.notify(id);
       watch.notify(prover_id);
@@ -76,7 +77,7 @@ export class VerifierQueue {
   /** Prepares the job that works on a verifier. Call `wake` after the commit. */
   prepare({ owner, prover_id, id }: VerifierKey): StoreCommit {
     return this.#with.jobs.enqueueCommit({
-      kind: KIND,
+      kind: DEPLOY_JOB,
       subject_key: subjectKey({ owner, prover_id, id }),
       phase: "begin",
       input: { owner: { ...owner }, prover_id, id },
@@ -109,7 +110,7 @@ export class VerifierQueue {
 }
 
 function subjectKey({ owner, prover_id, id }: VerifierKey): StoreKey {
-  return [KIND, owner.kind, owner.id, prover_id, id];
+  return [DEPLOY_JOB, owner.kind, owner.id, prover_id, id];
 }
 
 /** The input is what `prepare` queued. */

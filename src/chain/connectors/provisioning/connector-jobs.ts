@@ -6,7 +6,9 @@ import type { Jobs } from "../../../platform/jobs/jobs.js";
 import type { StoreCommit } from "../../../platform/store/store.js";
 import type { ConnectorLease, Provisioning } from "./provisioning.js";
 
-type ConnectorJobKind = "provision_connector" | "deprovision_connector";
+/** The kinds of jobs about connectors. */
+export const CONNECTOR_JOBS = ["provision_connector", "deprovision_connector"] as const;
+type ConnectorJobKind = (typeof CONNECTOR_JOBS)[number];
 
 /** Provisioning waits for peers and providers and takes no processor time. */
 const JOBS_AT_ONCE = 8;

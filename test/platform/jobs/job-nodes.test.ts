@@ -1,0 +1,180 @@
+/** Jobs of several nodes over one store: what each must know of what another has begun, failed or cancelled. */
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { AppError } from "../../../src/platform/errors.js";
+import type { JobRunner } from "../../../src/platform/jobs/job-runner.js";
+import type { Job } from "../../../src/platform/jobs/job.js";
+import { Jobs } from "../../../src/platform/jobs/jobs.js";
+import { untilAborted } from "../../support/aborted.js";
+import { eventually } from "../../support/eventually.js";
+import { NodesInMemory } from "../../support/nodes-in-memory.js";
+import { recordedLog } from "../../support/silent-log.js";
+
+const HOUR_MS = 3_600_000;
+
+let cluster: NodesInMemory;
+let nowMs: number;
+const opened: Jobs[] = [];
+beforeEach(() => {
+  cluster = new NodesInMemory();
+  nowMs = Date.UTC(2026, 0, 1);
+});
+afterEach(async () => {
+  for (const jobs of opened.splice(0)) await jobs.stop();
+});
+
+/** A node whose jobs of the kind `work` are run by this. */
+async function node(name: string, runner: JobRunner, retryDelayMs = HOUR_MS): Promise<Jobs> {
+  const jobs = new Jobs(
+    { retryDelayMs, settleDelayMs: 1 },
+    { ...cluster.node(name), log: recordedLog(), clock: { nowMs: () => nowMs, monotonicMs: () => nowMs } },
+  );
+  opened.push(jobs);
+  jobs.register("work", runner);
+  await jobs.start();
+  return jobs;
+}
+
+async function enqueue(jobs: Jobs): Promise<string> {
+  const { job, commit } = jobs.enqueueCommit({ kind: "work", subject_key: ["s"], phase: "begin" });
+  await cluster.store.commit(commit);
+  jobs.wake();
+  return job.id;
+}
+
+async function reach(jobs: Jobs, id: string, claim: (job: Job | undefined) => boolean): Promise<void> {
+  await eventually(() => {
+    expect(claim(jobs.get(id)), JSON.stringify(jobs.get(id))).toBe(true);
+  });
+}
+
+/** Runs until it is aborted, and ends when it is let. */
+function stubborn(): { readonly runner: JobRunner; readonly begun: () => number; readonly let: () => void } {
+  let begun = 0;
+  let end = (): void => undefined;
+  const mayEnd = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const run: JobRunner["run"] = async (_job, { signal }) => {
+    begun += 1;
+    await untilAborted(signal).catch(() => undefined);
+    await mayEnd;
+  };
+  return { runner: { run }, begun: () => begun, let: end };
+}
+
+describe.each([false, true])("a job that failed on one node, of a kind that is announced: %s", (isAnnounced) => {
+  it("pauses on all nodes, also on those that start meanwhile, and is tried again after it", async () => {
+    const attempts: string[] = [];
+    const runnerOf = (name: string, fails: boolean): JobRunner => ({
+      isAnnounced,
+      run: async () => {
+        attempts.push(name);
+        await Promise.resolve();
+        if (fails) throw new Error("fails");
+      },
+    });
+    const first = await node("a", runnerOf("a", true));
+    const second = await node("b", runnerOf("b", true));
+    const id = await enqueue(first);
+    first.announce(...[first.get(id)].filter((job) => job !== undefined));
+    await reach(second, id, (job) => job?.not_before !== undefined);
+    expect(second.get(id)).toMatchObject({ state: "queued", attempt: 1, not_before: "2026-01-01T01:00:00.000Z" });
+    const third = await node("c", runnerOf("c", false));
+    for (const jobs of [first, second, third]) jobs.wake();
+    await enqueueAndEnd(third);
+    expect(attempts.map((name) => name === "c")).toEqual([false, true]);
+    nowMs += HOUR_MS;
+    const fourth = await node("d", runnerOf("d", false));
+    await reach(fourth, id, (job) => job?.state === "done");
+    expect(fourth.get(id)).not.toHaveProperty("not_before");
+    expect(attempts.at(-1)).toBe("d");
+  });
+
+  /** Another job of the same line, which is run at once: nothing else was. */
+  async function enqueueAndEnd(jobs: Jobs): Promise<void> {
+    for (const other of opened) if (other !== jobs) await other.stop();
+    const id = await enqueue(jobs);
+    const job = jobs.get(id);
+    if (job !== undefined) jobs.announce(job);
+    await reach(jobs, id, (ended) => ended?.state === "done");
+  }
+});
+
+it("a pause is no longer than the longest, however far ahead the clock of the node was that began it", async () => {
+  const jobs = await node("a", { run: async () => await Promise.reject(new Error("fails")) }, 1);
+  const id = await enqueue(jobs);
+  await reach(jobs, id, (job) => job?.state === "failed");
+  const behind = nowMs;
+  nowMs += HOUR_MS;
+  let runs = 0;
+  const ahead = await node("b", {
+    run: async () => {
+      runs += 1;
+      await Promise.resolve();
+      if (runs === 1) throw new Error("fails");
+    },
+  });
+  await jobs.stop();
+  const other = await enqueue(ahead);
+  await reach(ahead, other, (job) => job?.not_before !== undefined);
+  await ahead.stop();
+  nowMs = behind;
+  const late = await node("c", { run: async () => await Promise.resolve() }, 1);
+  await reach(late, other, (job) => job?.state === "done");
+});
+
+describe("a job that another node runs", () => {
+  it("is cancelled when that node's run has ended, and not before", async () => {
+    const holding = stubborn();
+    const holder = await node("a", holding.runner);
+    const other = await node("b", { run: async () => await Promise.resolve() });
+    const id = await enqueue(holder);
+    await reach(other, id, (job) => job?.state === "running");
+    let isCancelled = false;
+    const cancelled = Promise.all([other.cancel(id), other.cancel(id)]).then(() => {
+      isCancelled = true;
+    });
+    await reach(holder, id, (job) => job?.is_cancelled === true);
+    // Turns enough for an answer that did not wait.
+    for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    expect(isCancelled).toBe(false);
+    holding.let();
+    await cancelled;
+    expect(other.get(id)).toBeUndefined();
+    expect(holding.begun()).toBe(1);
+  });
+
+  it("is cancelled when that node ends, and run by nobody else", async () => {
+    const holding = stubborn();
+    const holder = await node("a", holding.runner);
+    const other = stubborn();
+    const second = await node("b", other.runner);
+    const id = await enqueue(holder);
+    await reach(second, id, (job) => job?.state === "running");
+    const cancelled = second.cancel(id);
+    await reach(second, id, (job) => job?.is_cancelled === true);
+    cluster.end("a");
+    await cancelled;
+    expect(second.get(id)).toBeUndefined();
+    expect(other.begun()).toBe(0);
+    holding.let();
+  });
+
+  it("is taken up when that node has ended, although the store took no writes then", async () => {
+    const holding = stubborn();
+    const holder = await node("a", holding.runner);
+    const second = await node("b", { run: async () => await Promise.resolve() });
+    const id = await enqueue(holder);
+    await reach(second, id, (job) => job?.state === "running");
+    const commit = cluster.store.commit.bind(cluster.store);
+    let refused = 0;
+    cluster.store.commit = async (change) => {
+      if ((refused += 1) < 5) throw new AppError("store_unreachable", { message: "away" });
+      await commit(change);
+    };
+    cluster.end("a");
+    await reach(second, id, (job) => job?.state === "done");
+    expect(refused).toBeGreaterThanOrEqual(5);
+    holding.let();
+  });
+});
