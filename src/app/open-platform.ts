@@ -63,7 +63,7 @@ export async function openPlatform(
       streamsPerSubjectMax: config.event_streams_per_subject,
       streamsPerTokenMax: config.event_streams_per_token,
     },
-    { store, clock, log, nodes },
+    { store, clock, log, nodes, ...(opened.membership === undefined ? {} : { confirm: opened.membership.confirm }) },
   );
   const artifacts = await openArtifacts(join(dataDir, "artifacts"), await openFiles(config));
   await artifacts.removeTemporaries();

@@ -20,6 +20,11 @@ export interface EventBusOptions extends EventLogOptions {
   readonly streamsPerTokenMax: number;
 }
 
+export interface EventBusDependencies extends EventLogDependencies {
+  /** Brings this node to where any other stands; absent in a single server. */
+  readonly confirm?: () => Promise<void>;
+}
+
 export interface ListenRequest {
   /** Filters as texts; undefined for everything that the principal may see. */
   readonly subjects: readonly string[] | undefined;
@@ -39,9 +44,9 @@ export class EventBus implements Events {
   readonly #options: EventBusOptions;
   readonly #log: EventLog;
   readonly #hub: EventHub;
-  readonly #dependencies: EventLogDependencies;
+  readonly #dependencies: EventBusDependencies;
 
-  constructor(options: EventBusOptions, dependencies: EventLogDependencies) {
+  constructor(options: EventBusOptions, dependencies: EventBusDependencies) {
     this.#options = options;
     this.#dependencies = dependencies;
     this.#log = new EventLog(options, dependencies);
@@ -78,6 +83,16 @@ export class EventBus implements Events {
   async stop(): Promise<void> {
     this.#hub.stop();
     await this.#log.stop();
+  }
+
+  /** Whether an event that a reader has may be one that other nodes have and this one has not read yet. */
+  mayBeElsewhere(eventId: number): boolean {
+    return this.#dependencies.confirm !== undefined && eventId > this.#log.head();
+  }
+
+  /** Resolves when this node has every event that any node had at the call. @throws store_unreachable */
+  async catchUp(): Promise<void> {
+    await this.#dependencies.confirm?.();
   }
 
   /**

@@ -37,6 +37,8 @@ export class EventHub implements SubscriptionHub {
   readonly #withinQuota = new Map<string, number>();
   /** Subscriptions that have something to read from the log, in the order of their turns. */
   readonly #replaying = new Set<Subscription>();
+  /** Those whose readers have events that other nodes passed on and this one has not yet. */
+  readonly #ahead = new Set<Subscription>();
   #lastPassedOn = 0;
   #turn: NodeJS.Immediate | undefined;
   #timers: NodeJS.Timeout[] = [];
@@ -118,17 +120,19 @@ export class EventHub implements SubscriptionHub {
   /** Sends what the subscription missed from the log, then what its group receives. */
   resume(subscription: Subscription): void {
     if (!this.#subscriptions.has(subscription)) return;
-    if (subscription.position >= this.#lastPassedOn) {
+    this.#ahead.delete(subscription);
+    if (subscription.position === this.#lastPassedOn) {
       this.#goLive(subscription);
       return;
     }
-    this.#replaying.add(subscription);
+    (subscription.position < this.#lastPassedOn ? this.#replaying : this.#ahead).add(subscription);
     this.#wake();
   }
 
   /** Sends nothing more to the subscription until it resumes. */
   hold(subscription: Subscription): void {
     this.#replaying.delete(subscription);
+    this.#ahead.delete(subscription);
     if (!subscription.isLive) return;
     subscription.isLive = false;
     const { group, sink } = subscription;
@@ -163,6 +167,8 @@ export class EventHub implements SubscriptionHub {
   #work(): void {
     try {
       const isBusy = this.#passOn();
+      for (const subscription of [...this.#ahead])
+        if (subscription.position <= this.#lastPassedOn) this.resume(subscription);
       const [next] = this.#replaying;
       if (next !== undefined) this.#replay(next);
       if (isBusy || this.#replaying.size > 0) this.#wake();
