@@ -24,6 +24,8 @@ const WINDOW_MS = 60 * 60 * 1000;
 /** Requests under one key that may wait for each other. */
 const REQUESTS_WAITING_MAX = 64;
 
+const CONTENDED_RETRY_SEC = 1;
+
 export interface HourlyLimitDependencies {
   readonly store: Store;
   readonly clock: Clock;
@@ -75,20 +77,27 @@ export class HourlyLimit {
   async count(hash: string): Promise<void> {
     if (this.#perHourMax === Infinity) return;
     await this.#turns.run(hash, () =>
-      retryOnConflict(async () => {
-        const now = this.#clock.nowMs();
-        const counter = this.#counters.read(this.#kind, hash);
-        const windowEndsMs = counter.value.count === 0 ? now + WINDOW_MS : counter.value.forget_at_ms;
-        if (counter.value.count >= this.#perHourMax) {
-          const waitMs = Math.min(windowEndsMs - now, WINDOW_MS);
-          throw new AppError("too_many_requests", { message: this.#message, retryAfterSec: Math.ceil(waitMs / 1000) });
-        }
-        await this.#store.commit(
-          replaceCounter(counter, { ...counter.value, count: counter.value.count + 1, forget_at_ms: windowEndsMs }),
-        );
+      retryOnConflict(async () => await this.#countOnce(hash), {
+        // Other nodes count requests under the key as fast as they can be counted.
+        exhausted: () => this.#tooMany(CONTENDED_RETRY_SEC),
       }),
     );
     await this.#counters.sweep();
+  }
+
+  async #countOnce(hash: string): Promise<void> {
+    const now = this.#clock.nowMs();
+    const counter = this.#counters.read(this.#kind, hash);
+    const windowEndsMs = counter.value.count === 0 ? now + WINDOW_MS : counter.value.forget_at_ms;
+    if (counter.value.count >= this.#perHourMax)
+      throw this.#tooMany(Math.ceil(Math.min(windowEndsMs - now, WINDOW_MS) / 1000));
+    await this.#store.commit(
+      replaceCounter(counter, { ...counter.value, count: counter.value.count + 1, forget_at_ms: windowEndsMs }),
+    );
+  }
+
+  #tooMany(retryAfterSec: number): AppError {
+    return new AppError("too_many_requests", { message: this.#message, retryAfterSec });
   }
 }
 

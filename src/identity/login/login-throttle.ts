@@ -101,11 +101,14 @@ export class LoginThrottle {
    */
   async #writeReservation(place: Omit<LoginReservation, "isUrgent">): Promise<boolean> {
     let urgent: boolean | undefined;
-    await retryOnConflict(async () => {
-      const commit = this.#reserveCommit(place);
-      urgent ??= this.#takeUrgent();
-      await this.#store.commit({ ...commit, urgent });
-    });
+    await retryOnConflict(
+      async () => {
+        const commit = this.#reserveCommit(place);
+        urgent ??= this.#takeUrgent();
+        await this.#store.commit({ ...commit, urgent });
+      },
+      { exhausted: contended },
+    );
     return urgent === true;
   }
 
@@ -160,7 +163,9 @@ export class LoginThrottle {
    * each address.
    */
   async settle<R>(reservation: LoginReservation, attempt: () => Promise<R>): Promise<R> {
-    return this.#turns.run(reservation.addressKey, () => retryOnConflict(attempt), { mayExceedLimit: true });
+    return this.#turns.run(reservation.addressKey, () => retryOnConflict(attempt, { exhausted: contended }), {
+      mayExceedLimit: true,
+    });
   }
 
   /**
@@ -239,6 +244,11 @@ export function waitAfter(failures: number, failuresMax: number): number {
 /** Never more than the longest wait, even if the wall clock was set back. */
 function remaining(untilMs: number, nowMs: number): number {
   return Math.min(Math.max(0, untilMs - nowMs), WAIT_MAX_MS);
+}
+
+/** Other nodes change the counters of the address as fast as they can be changed. */
+function contended(): AppError {
+  return tooMany(BUSY_RETRY_SEC);
 }
 
 function tooMany(retryAfterSec: number): AppError {

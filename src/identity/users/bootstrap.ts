@@ -9,8 +9,8 @@ import type { Subject } from "../../platform/auth/principal.js";
 import type { Clock } from "../../platform/clock.js";
 import { AppError } from "../../platform/errors.js";
 import { replacePrivateFile } from "../../platform/files/private-file.js";
-import type { Store, StoreCommit } from "../../platform/store/store.js";
-import { mergeCommits } from "../../platform/store/tables.js";
+import type { Store, StoreCommit, StoreKey } from "../../platform/store/store.js";
+import { mergeCommits, retryOnConflict } from "../../platform/store/tables.js";
 import { ExpiringRecords, type Expiring } from "../expiring-records.js";
 import type { IdentityRepository } from "../repository.js";
 import type { Sessions } from "../tokens/sessions.js";
@@ -26,6 +26,8 @@ export interface BootstrapDependencies {
 }
 
 const LIFE_MS = 60 * 60 * 1000;
+/** One record of the last offer, so that of nodes that start at once one makes a token. */
+const OFFER_KEY: StoreKey = ["bootstrap_offer"];
 const PAGE = { page: 1, rpp: 1 };
 
 export class Bootstrap {
@@ -44,13 +46,23 @@ export class Bootstrap {
    */
   async offer(path: string, { isAlone = true }: { readonly isAlone?: boolean } = {}): Promise<boolean> {
     const { store, repository, clock } = this.#dependencies;
-    if (repository.listUsers(PAGE).total > 0) return false;
-    if (!isAlone && this.#isOffered()) return false;
-    const token = createOpaqueToken("bootstrap");
-    await store.commit({
-      ...this.#bootstrapTokens.insertCommit(token.hash, { expires_at_ms: clock.nowMs() + LIFE_MS }),
-      deletePrefixes: [["bootstrap_token"]],
+    let isFirst = isAlone;
+    const token = await retryOnConflict(async () => {
+      if (repository.listUsers(PAGE).total > 0 || (!isFirst && this.#isOffered())) return undefined;
+      const expires_at_ms = clock.nowMs() + LIFE_MS;
+      const made = createOpaqueToken("bootstrap");
+      const offer = store.get(OFFER_KEY);
+      isFirst = false;
+      await store.commit(
+        mergeCommits(this.#bootstrapTokens.insertCommit(made.hash, { expires_at_ms }), {
+          checks: [{ key: OFFER_KEY, version: offer?.version ?? "absent" }],
+          puts: [{ key: OFFER_KEY, value: { expires_at_ms } }],
+          deletePrefixes: [["bootstrap_token"]],
+        }),
+      );
+      return made;
     });
+    if (token === undefined) return false;
     await replacePrivateFile(path, Buffer.from(`${token.text}\n`, "utf8"));
     return true;
   }

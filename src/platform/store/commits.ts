@@ -48,11 +48,12 @@ export function mergeCommits(...commits: readonly StoreCommit[]): StoreCommit {
 /**
  * Repeats `attempt` (read, decide, commit) while its commit fails with a conflict. Rethrows any other error at once.
  * On a node of a cluster it tries more often, and from the second conflict on waits for a moment of chance before it.
- * @throws conflict when the last attempt fails with a conflict too
+ * @param options.exhausted makes what is thrown when the last attempt fails with a conflict too
+ * @throws conflict then, unless `exhausted` is given
  */
 export async function retryOnConflict<R>(
   attempt: () => Promise<R>,
-  options: { readonly attemptsMax?: number } = {},
+  options: { readonly attemptsMax?: number; readonly exhausted?: () => AppError } = {},
 ): Promise<R> {
   const attemptsMax = options.attemptsMax ?? ATTEMPTS_MAX;
   for (let attempts = 1; ; attempts += 1) {
@@ -60,15 +61,15 @@ export async function retryOnConflict<R>(
       return await attempt();
     } catch (error) {
       if (!(error instanceof StoreConflict)) throw error;
-      if (attempts >= (error.isShared ? SHARED_FACTOR * attemptsMax : attemptsMax)) {
-        throw new AppError("conflict", {
-          message: "the record is being changed by other requests; try again",
-          cause: error,
-        });
-      }
+      if (attempts >= (error.isShared ? SHARED_FACTOR * attemptsMax : attemptsMax))
+        throw options.exhausted?.() ?? contended(error);
       if (error.isShared && attempts > 1) await delay(JITTER_MS_MAX * Math.random());
     }
   }
+}
+
+function contended(cause: StoreConflict): AppError {
+  return new AppError("conflict", { message: "the record is being changed by other requests; try again", cause });
 }
 
 function nameOf(key: StoreKey): string {

@@ -1,5 +1,5 @@
 /** The first administrator: by the token in the private file, and in no other way. */
-import { readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ADMINISTRATOR_PERMISSIONS, NEW_USER_PERMISSIONS } from "../../../src/platform/auth/permissions.js";
@@ -36,6 +36,18 @@ describe("the first administrator", () => {
       "401 unauthorized",
     );
     expect(await bootstrap.offer(path)).toBe(false);
+  });
+
+  it("gets one token from the nodes of a cluster that start at once", async () => {
+    const { bootstrap } = harness.identity.services;
+    const folder = folderOfTest("bootstrap");
+    const paths = ["a", "b", "c"].map((name) => join(folder, name));
+    const offered = await Promise.all(paths.map(async (path) => await bootstrap.offer(path, { isAlone: false })));
+    expect(offered.filter(Boolean)).toHaveLength(1);
+    expect(paths.map((path) => existsSync(path))).toEqual(offered);
+    const token = readFileSync(paths[offered.indexOf(true)] ?? "", "utf8").trim();
+    const body = { email: "root@example.com", first_name: "R", last_name: "T", password: PASSWORD };
+    expect((await harness.as(token).createUser({ body })).body.permissions).toBe(ADMINISTRATOR_PERMISSIONS);
   });
 
   it("is not the first to sign up, and the token expires after an hour", async () => {
