@@ -72,8 +72,8 @@ function sealHandlers(
       return { status: 204 };
     },
     seal: async ({ principal, body }) => {
-      await vault.seal(principal.subject, body);
-      return { status: 204 };
+      const waitingFor = await vault.seal(principal.subject, body);
+      return waitingFor.length === 0 ? { status: 204 } : { status: 202, body: { waiting_for: [...waitingFor] } };
     },
     getSealStatus: () => ({ status: 200, body: vault.sealStatus() }),
   };

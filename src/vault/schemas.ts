@@ -163,6 +163,8 @@ export const SealKeyBody = closed(
   },
   { description: "`{}` where the seal provider holds the key itself" },
 );
+export const SealedHere = closed({ waiting_for: Type.Array(Type.String(), { description: "Names of nodes." }) });
+
 export const SealStatus = closed({ sealed: Type.Boolean(), provider: Type.String(), initialised: Type.Boolean() });
 
 export type VaultFilters = Static<typeof VaultListQuery>;

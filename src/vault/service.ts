@@ -102,8 +102,8 @@ export class VaultService {
   }
 
   /** See SealOperations.seal. */
-  async seal(subject: Subject, body: Uint8Array): Promise<void> {
-    await this.#sealOperations.seal(subject, body);
+  async seal(subject: Subject, body: Uint8Array): Promise<readonly string[]> {
+    return await this.#sealOperations.seal(subject, body);
   }
 
   /** See SealOperations.createUnsealerKey. */

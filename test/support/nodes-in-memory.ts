@@ -10,6 +10,7 @@ export class NodesInMemory {
   readonly store = new MemoryStore();
   readonly dead = new Set<string>();
   readonly #listeners = new Map<string, { table: string; listener: (keys: readonly StoreKey[]) => void }[]>();
+  readonly #names = new Set<string>();
   readonly #endListeners = new Map<string, (() => void)[]>();
   /** The node that has every duty. */
   holder: string | undefined;
@@ -24,6 +25,7 @@ export class NodesInMemory {
   /** Returns a node's view of the store and of the others. */
   node(name: string): { readonly store: MemoryStore; readonly nodes: Nodes } {
     const { store, dead } = this;
+    this.#names.add(name);
     const commit: MemoryStore["commit"] = async (change) => {
       if (dead.has(name)) throw new AppError("conflict", { message: "given up" });
       await store.commit(change);
@@ -43,6 +45,10 @@ export class NodesInMemory {
       count: 2,
       serving: 2,
       has: () => this.holder === name,
+      others: () => {
+        const alive = [...this.#names].filter((other) => other !== name && !dead.has(other));
+        return alive.map((incarnation) => ({ incarnation, name: incarnation }));
+      },
       isAlive: (other) => !dead.has(other),
       onEnded: (listener) => {
         this.#endListeners.set(name, [...(this.#endListeners.get(name) ?? []), listener]);

@@ -211,9 +211,9 @@ function headerParameters(route: RouteSpec): JsonObject[] {
           },
         ]
       : []),
-    ...(answersOf(route)[202] === undefined && route.waits !== true
-      ? []
-      : [{ name: "Prefer", in: "header", required: false, description: preferText(route), schema: text }]),
+    ...((route.waits ?? answersOf(route)[202] !== undefined)
+      ? [{ name: "Prefer", in: "header", required: false, description: preferText(route), schema: text }]
+      : []),
   ];
 }
 
@@ -335,7 +335,7 @@ function successHeaders(route: RouteSpec, status: number, spec: ResponseSpec): J
   return headers(
     ...(isList(route, spec) ? (["X-Total-Results-Count"] as const) : []),
     ...(route.list === true ? (["Link"] as const) : []),
-    ...(status === 201 || status === 202 ? (["Location"] as const) : []),
+    ...(status === 201 || (status === 202 && route.waits !== false) ? (["Location"] as const) : []),
     ...(spec.file === undefined && spec.fixed === undefined ? [] : (["ETag"] as const)),
     ...(status === 503 ? (["Retry-After"] as const) : []),
   );

@@ -156,8 +156,11 @@ export interface RouteSpec {
    * `responses`, so that callers who do not ask for it have no other answer to expect.
    */
   readonly respondsAsync?: ResponseSpec;
-  /** Heeds `Prefer: wait=N` though it never answers 202: it reads what changes by itself. */
-  readonly waits?: true;
+  /**
+   * Heeds `Prefer: wait=N` though it never answers 202: it reads what changes by itself. False: does not, though it may
+   * answer 202, and has no record that `Location` could name.
+   */
+  readonly waits?: boolean;
   /** Failures of this route beyond those that every route may answer. */
   readonly errors?: readonly ErrorCode[];
   /** A body, and the first answer of `responses` to it on a new server; a test compares both with a real server. */

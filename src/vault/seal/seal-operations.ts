@@ -46,15 +46,13 @@ export class SealOperations {
   /**
    * Seals with `{"key": phrase}`, or with `{}` where the provider has the key.
    * @param body overwritten
+   * @returns the names of other nodes that have not said that they are sealed
    * @throws too_many_requests after ten wrong keys a minute, and as VaultSeal.seal does
    */
-  async seal(subject: Subject, body: Uint8Array): Promise<void> {
-    if (this.#isWithoutKey(body)) {
-      await this.#seal.sealByPermission();
-      return;
-    }
+  async seal(subject: Subject, body: Uint8Array): Promise<readonly string[]> {
+    if (this.#isWithoutKey(body)) return await this.#seal.sealByPermission();
     const phrase = readSealKey(body);
-    await this.#attempts.attempt(formatSubject(subject), async () => await this.#seal.seal(phrase));
+    return await this.#attempts.attempt(formatSubject(subject), async () => await this.#seal.seal(phrase));
   }
 
   /**

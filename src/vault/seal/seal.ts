@@ -44,8 +44,11 @@ export interface SealDependencies {
    * sealed.
    */
   readonly onChange?: (change: SealChange) => Promise<void>;
-  /** Called after a request has sealed: has other nodes of the cluster seal as well. */
-  readonly sealOthers?: () => Promise<void>;
+  /**
+   * Called after a request has sealed: has other nodes of the cluster seal as well. Returns the names of those that
+   * have not said that they are.
+   */
+  readonly sealOthers?: () => Promise<readonly string[]>;
 }
 
 /** `unsealed`, `sealed` by a request, `fault_sealed` by the service itself, or a provider that could not unseal. */
@@ -63,7 +66,7 @@ export class VaultSeal {
   readonly #log: Log;
   readonly #onUnsealed: (() => void) | undefined;
   readonly #onChange: (change: SealChange) => Promise<void>;
-  readonly #sealOthers: () => Promise<void>;
+  readonly #sealOthers: () => Promise<readonly string[]>;
   readonly #sentinel: SealSentinel;
   readonly #tasks: RunningTasks;
   readonly #automatic: AutomaticUnsealing;
@@ -82,7 +85,7 @@ export class VaultSeal {
     this.#log = log;
     this.#onUnsealed = onUnsealed;
     this.#onChange = onChange ?? (() => Promise.resolve());
-    this.#sealOthers = sealOthers ?? (() => Promise.resolve());
+    this.#sealOthers = sealOthers ?? (() => Promise.resolve([]));
     this.#sentinel = new SealSentinel(dependencies);
     this.#tasks = new RunningTasks(dependencies);
     this.#corruptRecords = new CorruptRecords(dependencies);
@@ -235,25 +238,28 @@ export class VaultSeal {
     }
   }
 
-  /** Seals with a phrase, which is wiped. Throws as `unseal` does; sealing a sealed vault changes nothing. */
-  async seal(phrase: Uint8Array): Promise<void> {
+  /**
+   * Seals with a phrase, which is wiped; sealing a sealed vault changes nothing. Returns the names of other nodes that
+   * have not said that they are sealed. Throws as `unseal` does.
+   */
+  async seal(phrase: Uint8Array): Promise<readonly string[]> {
     await this.#changeWith(phrase, async (shared) => {
       await this.#checkPhrase(shared);
       if (this.#state === "unsealed") await this.#close("sealed");
     });
-    await this.#sealOthers();
+    return await this.#sealOthers();
   }
 
   /**
    * Seals without a phrase, where the provider holds the key. The vault stays sealed until a request unseals it or
-   * the server starts again. Throws `vault_not_configured`.
+   * the server starts again. Returns as `seal` does. Throws `vault_not_configured`.
    */
-  async sealByPermission(): Promise<void> {
+  async sealByPermission(): Promise<readonly string[]> {
     this.#requireConfigured();
     await this.#change(async () => {
       if (this.#state === "unsealed") await this.#close("sealed");
     });
-    await this.#sealOthers();
+    return await this.#sealOthers();
   }
 
   /** Seals at once because another node was told to. Never rejects. */
