@@ -54,7 +54,10 @@ export async function openPlatform(
   const opened = await openServerStore(config, dataDir, { log, clock, role, onFatal });
   const { store, nodes, auditKey: key } = opened;
   const auditUnwritable = new Signal();
-  const audit = await createAudit({ key }, { store, clock, log, onUnwritable: () => void auditUnwritable.emit() });
+  const audit = await createAudit(
+    { key, node: opened.membership?.name },
+    { store, clock, log, onUnwritable: () => void auditUnwritable.emit() },
+  );
   const events = new EventBus(
     {
       eventsMax: config.events_max,

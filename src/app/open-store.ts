@@ -29,6 +29,8 @@ import { openStore, type DurableStore } from "../platform/store/lmdb/lmdb-store.
 
 /** What a node of a cluster has and a single server has not. */
 export interface Membership {
+  /** Name of this node, for operators. */
+  readonly name: string;
   readonly freshness: Freshness;
   /** Whether the node stands near enough to the end of the log, and its clock near enough to the database's. */
   isReady(): boolean;
@@ -113,7 +115,7 @@ async function openNode(
         address: databaseAddress(databaseUrl),
         node,
         incarnation,
-        name: config.node_name ?? hostname(),
+        name: nodeName(config),
         role,
         settings: sharedSettings(config, role),
       },
@@ -138,11 +140,16 @@ async function warnOfLosses(address: DatabaseAddress, log: Log): Promise<void> {
   );
 }
 
+function nodeName(config: Config): string {
+  return config.node_name ?? hostname();
+}
+
 function membershipOf(
   config: Config,
   { store, nodes }: { readonly store: NodeStore; readonly nodes: ClusterNodes },
 ): Membership {
   return {
+    name: nodeName(config),
     leaveIfDamaged: () => store.leaveIfDamaged(),
     freshness: nodeFreshness({ reads: config.reads }, { store }),
     isReady: () => isRecent(store) && nodes.isClockRight,
@@ -174,6 +181,7 @@ function sharedSettings(config: Config, role: NodeRole): Record<string, string> 
     PROOFWRIGHT_SIGNING_ALGORITHM: config.signing_algorithm,
     PROOFWRIGHT_EVENTS_MAX: String(config.events_max),
     PROOFWRIGHT_EVENTS_DAYS: String(config.events_days),
+    PROOFWRIGHT_EVENT_CONFIRMATIONS: String(config.event_confirmations),
     PROOFWRIGHT_ARTIFACTS_URL: config.artifacts_url ?? "",
   };
 }

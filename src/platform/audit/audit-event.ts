@@ -30,7 +30,11 @@ export type AuditEvent = {
 };
 
 /** An event as it is stored and returned, with its time in ISO 8601. */
-export type StoredAuditEvent = AuditEvent & { readonly at: string };
+export type StoredAuditEvent = AuditEvent & {
+  readonly at: string;
+  /** Name of the node of a cluster that recorded it; absent where a single server did. */
+  readonly node?: string;
+};
 
 export const AUDIT_CHAIN = "audit";
 export const AUDIT_SUBJECT_INDEX = "audit#subject";

@@ -33,6 +33,8 @@ export interface AuditPort {
 export interface AuditLogOptions {
   /** 32 bytes, the same with which the store was opened (`chainKey`). */
   readonly key: Uint8Array;
+  /** Name of this node of a cluster, which its records have. */
+  readonly node?: string | undefined;
 }
 
 export interface AuditLogDependencies {
@@ -81,12 +83,14 @@ export async function openAuditKey(dataDir: string): Promise<Uint8Array> {
 export class AuditLog implements AuditPort {
   readonly #key: Uint8Array;
   readonly #nameKey: Buffer;
+  readonly #origin: Pick<StoredAuditEvent, "node">;
   readonly #dependencies: AuditLogDependencies;
   #failures = 0;
 
   constructor(options: AuditLogOptions, dependencies: AuditLogDependencies) {
     this.#key = options.key;
     this.#nameKey = createHmac("sha256", options.key).update(NAME_LABEL).digest();
+    this.#origin = options.node === undefined ? {} : { node: options.node };
     this.#dependencies = dependencies;
   }
 
@@ -110,9 +114,13 @@ export class AuditLog implements AuditPort {
     return this.#dependencies.store.get<ChainHead>(chainHeadKey(AUDIT_CHAIN))?.value;
   }
 
-  /** See AuditPort. Adds the time. */
+  /** See AuditPort. Adds the time, and the node of a cluster. */
   record(event: AuditEvent): StoreCommit {
-    const stored: StoredAuditEvent = { at: isoTimestamp(this.#dependencies.clock.nowMs()), ...event };
+    const stored: StoredAuditEvent = {
+      at: isoTimestamp(this.#dependencies.clock.nowMs()),
+      ...event,
+      ...this.#origin,
+    };
     const indexes: StoreKey[] = event.subject === undefined ? [] : [[AUDIT_SUBJECT_INDEX, event.subject]];
     return { appends: [{ chain: AUDIT_CHAIN, value: stored, indexes }] };
   }

@@ -25,6 +25,7 @@ export const AuditEntry = closed({
   ),
   count: Type.Optional(Type.Integer({ description: "items of a batch" })),
   detail: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  node: Type.Optional(Type.String({ description: "name of the node of a cluster that recorded it" })),
 });
 
 const AuditQuery = closed({

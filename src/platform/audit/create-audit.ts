@@ -2,7 +2,7 @@
 import type { Clock } from "../clock.js";
 import type { Log } from "../log.js";
 import type { Store } from "../store/store.js";
-import { AuditLog } from "./audit-log.js";
+import { AuditLog, type AuditLogOptions } from "./audit-log.js";
 import { AuditTrail } from "./audit-trail.js";
 import { AuditRefusals } from "./refusals.js";
 
@@ -34,10 +34,7 @@ const IDENTITY_HOUSEKEEPING: ReadonlySet<string> = new Set([
 ]);
 
 /** Creates the parts and records the start, before any other event. */
-export async function createAudit(
-  options: { readonly key: Uint8Array },
-  dependencies: CreateAuditDependencies,
-): Promise<Audit> {
+export async function createAudit(options: AuditLogOptions, dependencies: CreateAuditDependencies): Promise<Audit> {
   const log = new AuditLog(options, dependencies);
   const trail = new AuditTrail({ audit: log, log: dependencies.log });
   await log.start();

@@ -214,6 +214,24 @@ describe("records", () => {
     expect(events().map(({ action }) => action)).toEqual(["createKey", "service.commit", "createSecret"]);
   });
 
+  it("name the node of a cluster that wrote them, and none of a single server", async () => {
+    const parts = { store, clock: systemClock, log, onUnwritable: () => undefined };
+    const [first, second] = [
+      await createAudit({ key: KEY, node: "first" }, parts),
+      await createAudit({ key: KEY, node: "second" }, parts),
+    ];
+    await first.log.append({ action: "a", outcome: "ok" });
+    await second.log.append({ action: "b", outcome: "ok" });
+    await audit.log.append({ action: "c", outcome: "ok" });
+    const { entries } = audit.log.list({ page: 1, rpp: 3 });
+    expect(entries.map(({ action, node }) => [action, node])).toEqual([
+      ["c", undefined],
+      ["b", "second"],
+      ["a", "first"],
+    ]);
+    expect(verifyAudit(store, [KEY])).toMatchObject({ sound: true });
+  });
+
   it("are in order under parallel requests, each with its own scope", async () => {
     await Promise.all(
       Array.from({ length: 100 }, async (_, index) => await call({ id: `op${String(index)}` }, putKey)),
