@@ -103,6 +103,22 @@ describe("nodes of one cluster", () => {
     expect(await sumsOf(one)).toEqual(await sumsOf(other));
   });
 
+  it("let a strict read wait for what is made of a change", async () => {
+    const cluster = await newCluster();
+    const [one, other] = [await join(cluster), await join(cluster)];
+    let made = 0;
+    other.onChange("key", async ([key]) => {
+      // Turns enough for an answer that did not wait.
+      for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+      made = other.get<number>(key ?? [])?.value ?? 0;
+    });
+    for (let round = 1; round <= 10; round += 1) {
+      await one.commit({ puts: [{ key: ["key", "signing"], value: round }] });
+      await other.confirm();
+      expect(made).toBe(round);
+    }
+  });
+
   it("follow each other by themselves, and tell who reads a log", async () => {
     const cluster = await newCluster();
     const [one, other] = [await join(cluster), await join(cluster)];

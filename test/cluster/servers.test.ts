@@ -184,6 +184,7 @@ describe("three nodes", () => {
     for (const [setting, value] of [
       ["PROOFWRIGHT_ISSUER", "https://another.test"],
       ["PROOFWRIGHT_EVENTS_DAYS", "3"],
+      ["PROOFWRIGHT_EVENT_CONFIRMATIONS", "6"],
       ["PROOFWRIGHT_DOCKER_HOST", "tcp://engine.test:2375"],
       ["PROOFWRIGHT_DOCKER_HOST", "unix:///var/run/docker.sock"],
     ] as const)

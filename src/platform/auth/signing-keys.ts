@@ -188,7 +188,7 @@ export class SigningKeys implements VerificationKeys {
     this.#watch = setInterval(() => {
       void this.reload();
     }, WATCH_EVERY_MS).unref();
-    this.#stopListening = this.#file.onChange(() => void this.reload());
+    this.#stopListening = this.#file.onChange(() => this.reload());
   }
 
   /** Ends `startWatching`. */

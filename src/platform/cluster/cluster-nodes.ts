@@ -167,7 +167,7 @@ export class ClusterNodes implements Nodes {
   }
 
   /** See Nodes. */
-  onChange(table: string, listener: (keys: readonly StoreKey[]) => void): () => void {
+  onChange(table: string, listener: (keys: readonly StoreKey[]) => void | Promise<void>): () => void {
     return this.#store.onChange(table, listener);
   }
 

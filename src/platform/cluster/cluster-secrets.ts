@@ -78,9 +78,9 @@ export function clusterSecret(name: string, { store, clusterKey }: ClusterSecret
     replace: (content) => store.commit({ puts: [put(content)] }),
     version: () => Promise.resolve(store.get(key)?.version),
     onChange: (listener) =>
-      store.onChange(CLUSTER_SECRET_TABLE, (keys) => {
-        if (keys.some((changed) => changed[1] === name)) listener();
-      }),
+      store.onChange(CLUSTER_SECRET_TABLE, (keys) =>
+        keys.some((changed) => changed[1] === name) ? listener() : undefined,
+      ),
   };
 }
 

@@ -50,7 +50,9 @@ const CONFIRM_MS_MAX = 5_000;
 
 /** The store of a node. */
 export class NodeStore extends LmdbStore {
-  readonly #watchers = new Map<string, Set<(keys: readonly StoreKey[]) => void>>();
+  readonly #watchers = new Map<string, Set<(keys: readonly StoreKey[]) => void | Promise<void>>>();
+  /** What listeners still do about changes that can be read: a strict read waits for it. */
+  readonly #following = new Set<Promise<void>>();
   /** Those that ask in one turn of the event loop are answered by one look at the log. */
   #confirming: Promise<void> | undefined;
   readonly #path: string;
@@ -108,9 +110,9 @@ export class NodeStore extends LmdbStore {
 
   /**
    * Calls the listener after changes of a table by other nodes can be read, with the keys that were put or deleted.
-   * Returns a function that ends it.
+   * Strict reads wait for the promise that it returns, which must not wait for one. Returns a function that ends it.
    */
-  onChange(table: string, listener: (keys: readonly StoreKey[]) => void): () => void {
+  onChange(table: string, listener: (keys: readonly StoreKey[]) => void | Promise<void>): () => void {
     const listeners = this.#watchers.get(table) ?? new Set();
     if (listeners.size === 0) this.queue.watch(table);
     this.#watchers.set(table, listeners.add(listener));
@@ -132,7 +134,14 @@ export class NodeStore extends LmdbStore {
       const table = String(key[0]);
       byTable.set(table, [...(byTable.get(table) ?? []), key]);
     }
-    for (const [table, changed] of byTable) for (const listener of this.#watchers.get(table) ?? []) listener(changed);
+    for (const [table, changed] of byTable)
+      for (const listener of this.#watchers.get(table) ?? []) this.#follow(listener(changed));
+  }
+
+  #follow(work: void | Promise<void>): void {
+    if (work === undefined) return;
+    const following = work.finally(() => this.#following.delete(following));
+    this.#following.add(following);
   }
 
   #noticing<R>(read: () => R): R {
@@ -166,7 +175,10 @@ export class NodeStore extends LmdbStore {
       }, CONFIRM_MS_MAX);
     });
     try {
-      await Promise.race([this.queue.confirm(), late]);
+      const confirmed = this.queue.confirm().then(async () => {
+        await Promise.all(this.#following);
+      });
+      await Promise.race([confirmed, late]);
     } finally {
       clearTimeout(timer);
     }

@@ -18,8 +18,11 @@ export interface SecretFile {
   replace(content: Uint8Array): Promise<void>;
   /** Returns a number that differs after each change; undefined when there is no content. */
   version(): Promise<number | undefined>;
-  /** Calls the listener after another process has changed it, where that is told. Returns a function that ends it. */
-  onChange(listener: () => void): () => void;
+  /**
+   * Calls the listener after another process has changed it, where that is told; reads that must see it wait for
+   * what it returns, which never rejects. Returns a function that ends it.
+   */
+  onChange(listener: () => void | Promise<void>): () => void;
 }
 
 const SECRET_KEY_BYTES = 32;

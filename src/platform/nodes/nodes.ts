@@ -42,7 +42,7 @@ export interface Nodes {
   onEnded(listener: () => void): () => void;
   /**
    * Calls the listener after changes of a table by other nodes can be read, with the keys that were put or deleted.
-   * Returns a function that ends it.
+   * Strict reads wait for the promise that it returns, which never rejects. Returns a function that ends it.
    */
-  onChange(table: string, listener: (keys: readonly StoreKey[]) => void): () => void;
+  onChange(table: string, listener: (keys: readonly StoreKey[]) => void | Promise<void>): () => void;
 }
