@@ -70,9 +70,10 @@ export class StoredIdempotency implements IdempotencyStore {
       });
       return undefined;
     } catch (error) {
-      if (error instanceof StoreConflict) throw inProgress();
-      this.#running.delete(key.join("\0"));
-      throw error;
+      const isOfThisNode = this.#store.get<IdempotencyRecord>(key)?.value.holder === holder;
+      // Another request of this node may have claimed it at the same moment, and runs.
+      if (!(error instanceof StoreConflict && isOfThisNode)) this.#running.delete(key.join("\0"));
+      throw error instanceof StoreConflict ? inProgress() : error;
     }
   }
 

@@ -4,6 +4,7 @@ import type { Clock } from "../../../../src/platform/clock.js";
 import { AppError } from "../../../../src/platform/errors.js";
 import { StoredIdempotency } from "../../../../src/platform/http/limits/idempotency-store.js";
 import { runOnce, type IdempotencyClaim } from "../../../../src/platform/http/limits/idempotency.js";
+import { NodesInMemory } from "../../../support/nodes-in-memory.js";
 import { MemoryStore } from "../../../support/memory-store.js";
 import { JSON_HEADERS, errorOf, startFront } from "../support.js";
 
@@ -83,6 +84,32 @@ describe("idempotency keys over the store", () => {
     const idempotency = new StoredIdempotency({ store: new MemoryStore(), clock: heldClock() });
     const both = await Promise.allSettled([idempotency.claim(claim), idempotency.claim(claim)]);
     expect(both.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+  });
+
+  it("knows of a first request on another node whether it still runs", async () => {
+    const cluster = new NodesInMemory();
+    const clock = heldClock();
+    const [first, second] = ["a", "b"].map((name) => new StoredIdempotency({ ...cluster.node(name), clock })) as [
+      StoredIdempotency,
+      StoredIdempotency,
+    ];
+    const both = await Promise.allSettled([first.claim(claim), second.claim(claim)]);
+    expect(both.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
+    const refusal = (words: string): object => ({
+      code: "idempotency_in_progress",
+      message: expect.stringContaining(words) as string,
+    });
+    await expect(second.claim(claim)).rejects.toMatchObject(refusal("still running"));
+    cluster.end("a");
+    await expect(second.claim(claim)).rejects.toMatchObject(refusal("not known"));
+
+    const other = { ...claim, key: "other" };
+    const third = new StoredIdempotency({ ...cluster.node("c"), clock });
+    const answer = await runOnce(third, other, () => reply);
+    expect(await runOnce(second, other, () => ({ ...reply, status: 500 }))).toMatchObject({
+      status: answer.status,
+      body: answer.body,
+    });
   });
 
   it("frees the key of a request that failed, or whose answer is bytes or too long", async () => {
