@@ -1,7 +1,7 @@
 /** How long a killed node's duties lie: a process that has one is ended by SIGKILL, and another node waits for it. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { ClusterNodes } from "../../src/platform/cluster/cluster-nodes.js";
+import { ClusterNodes } from "../../src/platform/cluster/members/cluster-nodes.js";
 import { openNodeStore } from "../../src/platform/cluster/cluster-store.js";
 import { databaseAddress } from "../../src/platform/cluster/database-address.js";
 import { systemClock } from "../../src/platform/clock.js";

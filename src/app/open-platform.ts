@@ -45,14 +45,14 @@ export interface Platform extends AppDependencies, Omit<OpenedStore, "auditKey">
  */
 export async function openPlatform(
   config: Config,
-  { log, clock, providers, role = "server" }: AppDependencies,
+  { log, clock: machineClock, providers, role = "server" }: AppDependencies,
   onFatal: (reason: string) => void,
 ): Promise<Platform> {
   const dataDir = resolve(config.data_dir);
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   refuseUnfinishedRestore(dataDir);
-  const opened = await openServerStore(config, dataDir, { log, clock, role, onFatal });
-  const { store, nodes, auditKey: key } = opened;
+  const opened = await openServerStore(config, dataDir, { log, clock: machineClock, role, onFatal });
+  const { store, nodes, clock, auditKey: key } = opened;
   const auditUnwritable = new Signal();
   const audit = await createAudit(
     { key, node: opened.membership?.name },

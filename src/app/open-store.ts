@@ -8,13 +8,13 @@ import { openAuditKey } from "../platform/audit/audit-log.js";
 import { DockerEngine } from "../chain/connectors/providers/docker-engine.js";
 import type { Clock } from "../platform/clock.js";
 import { readClusterKey } from "../platform/cluster/cluster-key.js";
-import { ClusterNodes } from "../platform/cluster/cluster-nodes.js";
+import { ClusterNodes } from "../platform/cluster/members/cluster-nodes.js";
 import { AUDIT_SECRET, clusterSecret } from "../platform/cluster/cluster-secrets.js";
 import { openNodeStore, type NodeStore } from "../platform/cluster/cluster-store.js";
 import { databaseAddress, type DatabaseAddress } from "../platform/cluster/database-address.js";
 import { waitsForStandbys } from "../platform/cluster/replication.js";
 import { nodeFreshness, isRecent } from "../platform/cluster/node-freshness.js";
-import { openNodeId } from "../platform/cluster/node-id.js";
+import { openNodeId } from "../platform/cluster/members/node-id.js";
 import type { Config } from "../platform/config.js";
 import { bootId } from "../platform/files/boot-id.js";
 import { secretFile, type SecretFile } from "../platform/files/secret-file.js";
@@ -53,6 +53,8 @@ export interface OpenedStore {
   readonly store: DurableStore;
   readonly auditKey: Uint8Array;
   readonly nodes: Nodes;
+  /** The time: that of the machine, or the one that the nodes of a cluster have in common. */
+  readonly clock: Clock;
   /** Returns a secret of the server by the name that its file has in the data folder of a single server. */
   readonly secretOf: (name: string) => SecretFile;
   /** Undefined in a single server. */
@@ -77,7 +79,11 @@ export async function openServerStore(config: Config, dataDir: string, parts: Op
     : await openNode(config, config.database_url, dataDir, parts);
 }
 
-async function openSingle(config: Config, dataDir: string, { log, onFatal }: OpenStoreParts): Promise<OpenedStore> {
+async function openSingle(
+  config: Config,
+  dataDir: string,
+  { log, clock, onFatal }: OpenStoreParts,
+): Promise<OpenedStore> {
   const path = join(dataDir, "store");
   const auditKey = await openAuditKey(dataDir);
   const store = await openStore(
@@ -85,7 +91,7 @@ async function openSingle(config: Config, dataDir: string, { log, onFatal }: Ope
     { log, onFatal: ({ message }) => onFatal(message) },
   );
   const secretOf = (name: string): SecretFile => secretFile(join(dataDir, name));
-  return { store, auditKey, nodes: soloNodes(), secretOf, membership: undefined };
+  return { store, auditKey, nodes: soloNodes(), clock, secretOf, membership: undefined };
 }
 
 async function openNode(
@@ -125,7 +131,8 @@ async function openNode(
     const auditKey = await secretOf(AUDIT_SECRET).read();
     if (auditKey === undefined) throw new StartError("the cluster has no key of its audit log; make it anew.");
     if (!config.database_replicated) await warnOfLosses(databaseAddress(databaseUrl), log);
-    return { store, auditKey, nodes, secretOf, membership: membershipOf(config, { store, nodes }) };
+    const membership = membershipOf(config, { store, nodes });
+    return { store, auditKey, nodes, clock: nodes.clock, secretOf, membership };
   } catch (error) {
     await store.close();
     throw error;

@@ -5,7 +5,7 @@ import { openNodeStore, type NodeStore } from "../../src/platform/cluster/cluste
 import { initCluster } from "../../src/platform/cluster/init-cluster.js";
 import { programSchemaVersion } from "../../src/platform/cluster/join-cluster.js";
 import { leaveCluster } from "../../src/platform/cluster/leave-cluster.js";
-import { memberKey } from "../../src/platform/cluster/member-records.js";
+import { memberKey } from "../../src/platform/cluster/members/member-records.js";
 import { migrateCluster } from "../../src/platform/cluster/migrate-cluster.js";
 import { openEnvironment, transact, writeMeta } from "../../src/platform/store/lmdb/lmdb-environment.js";
 import { storedMeta } from "../../src/platform/store/lmdb/lmdb-migrate.js";

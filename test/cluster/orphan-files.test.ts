@@ -2,7 +2,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/platform/clock.js";
-import { ClusterNodes } from "../../src/platform/cluster/cluster-nodes.js";
+import { ClusterNodes } from "../../src/platform/cluster/members/cluster-nodes.js";
 import { openNodeStore, type NodeStore } from "../../src/platform/cluster/cluster-store.js";
 import { databaseAddress } from "../../src/platform/cluster/database-address.js";
 import { openSharedFiles } from "../../src/platform/cluster/files/open-shared-files.js";

@@ -5,7 +5,7 @@ import { writeSync } from "node:fs";
 import { randomUUID } from "node:crypto";
 import { createTransactions } from "../../dist/src/chain/transactions/create-transactions.js";
 import { RpcRefusal } from "../../dist/src/chain/rpc/rpc.js";
-import { ClusterNodes } from "../../dist/src/platform/cluster/cluster-nodes.js";
+import { ClusterNodes } from "../../dist/src/platform/cluster/members/cluster-nodes.js";
 import { openNodeStore } from "../../dist/src/platform/cluster/cluster-store.js";
 import { databaseAddress } from "../../dist/src/platform/cluster/database-address.js";
 import { systemClock } from "../../dist/src/platform/clock.js";

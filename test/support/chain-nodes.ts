@@ -11,7 +11,7 @@ import type { TransactionNetwork } from "../../src/chain/transactions/transactio
 import type { TransactionJson } from "../../src/chain/transactions/transaction-schemas.js";
 import type { Subject } from "../../src/platform/auth/principal.js";
 import { systemClock, type Clock } from "../../src/platform/clock.js";
-import { ClusterNodes } from "../../src/platform/cluster/cluster-nodes.js";
+import { ClusterNodes } from "../../src/platform/cluster/members/cluster-nodes.js";
 import { openNodeStore, type NodeStore } from "../../src/platform/cluster/cluster-store.js";
 import { databaseAddress } from "../../src/platform/cluster/database-address.js";
 import { initCluster } from "../../src/platform/cluster/init-cluster.js";

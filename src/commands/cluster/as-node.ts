@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readClusterKey } from "../../platform/cluster/cluster-key.js";
-import { ClusterNodes } from "../../platform/cluster/cluster-nodes.js";
+import { ClusterNodes } from "../../platform/cluster/members/cluster-nodes.js";
 import { AUDIT_SECRET, clusterSecret } from "../../platform/cluster/cluster-secrets.js";
 import { openNodeStore, type NodeStore } from "../../platform/cluster/cluster-store.js";
 import { databaseAddress } from "../../platform/cluster/database-address.js";

@@ -17,7 +17,7 @@ import { scrubStoreNow } from "../store/lmdb/lmdb-scrub.js";
 import { refuseTorn, settleUnsynced } from "../store/lmdb/unsynced-folder.js";
 import { CLUSTER_SECRET_TABLE, openClusterSecret, type SealedSecret } from "./cluster-secrets.js";
 import { programSchemaVersion } from "./join-cluster.js";
-import { DUTY_TABLE, MEMBER_TABLE } from "./member-records.js";
+import { DUTY_TABLE, MEMBER_TABLE } from "./members/member-records.js";
 import { Replica } from "./replica.js";
 
 export interface LeaveClusterOptions {

@@ -27,7 +27,7 @@ import { joinCluster } from "./join-cluster.js";
 import { ClusterWriter } from "./log/cluster-writer.js";
 import { LogDatabase } from "./log/log-database.js";
 import { logKeyOf, nextRow, type LogRow } from "./log/log-row.js";
-import { MEMBER_TABLE } from "./member-records.js";
+import { MEMBER_TABLE } from "./members/member-records.js";
 import { Replica } from "./replica.js";
 
 export interface MigrateClusterOptions {

@@ -1,7 +1,7 @@
 /**
  * The processes that share one store, as the areas see them: which live, which of them does what only one may do, and
  * what the others have changed. A single server is the only one (solo-nodes.ts); the nodes of a cluster know each other
- * through their store (cluster/cluster-nodes.ts).
+ * through their store (cluster/members/cluster-nodes.ts).
  */
 import type { StoreKey } from "../store/store.js";
 

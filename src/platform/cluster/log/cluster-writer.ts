@@ -15,7 +15,7 @@ import { CatchUp } from "./catch-up.js";
 import { aheadFault, groupFailure, placeFault } from "./commit-failures.js";
 import { DatabaseRefused, ROWS_PAGE, type LogDatabase } from "./log-database.js";
 import { ROW_FORMAT, nextRow, rowDamaged, rowMac, type LogRow, type RowBody } from "./log-row.js";
-import { memberKey } from "../member-records.js";
+import { memberKey } from "../members/member-records.js";
 import { diverged, ReplicaSpent, type EvaluatedGroup, type Replica, type ReplicaPlace } from "../replica.js";
 
 export type WriteOutcome = WriteFailure | undefined;

@@ -3,16 +3,17 @@
  * its start, deleted at its end, or by another node that has had no sign of its life for long. Whoever was deleted
  * writes nothing any more (log/cluster-writer.ts), so that its duties and jobs can be taken without looking out for it.
  */
-import { isoTimestamp, type Clock } from "../clock.js";
-import { AppError } from "../errors.js";
-import type { Log } from "../log.js";
-import type { NodeRole, Nodes, OtherNode } from "../nodes/nodes.js";
-import { serverVersion } from "../service/server-version.js";
-import { StoreConflict, type StoreKey } from "../store/store.js";
-import type { NodeStore } from "./cluster-store.js";
-import type { DatabaseAddress } from "./database-address.js";
+import { isoTimestamp, type Clock } from "../../clock.js";
+import { AppError } from "../../errors.js";
+import type { Log } from "../../log.js";
+import type { NodeRole, Nodes, OtherNode } from "../../nodes/nodes.js";
+import { serverVersion } from "../../service/server-version.js";
+import { StoreConflict, type StoreKey } from "../../store/store.js";
+import type { NodeStore } from "../cluster-store.js";
+import type { DatabaseAddress } from "../database-address.js";
 import { Heartbeat, type Beat, type NodeSign, type NodeSigns } from "./heartbeat.js";
-import { whenReachable } from "./reach-database.js";
+import { whenReachable } from "../reach-database.js";
+import { CommonClock } from "./common-clock.js";
 import { Duties } from "./duties.js";
 import { DUTY_TABLE, MEMBER_TABLE, memberKey, type MemberRecord } from "./member-records.js";
 
@@ -48,7 +49,7 @@ export class ClusterNodes implements Nodes {
   readonly incarnation: string;
   readonly #options: ClusterNodesOptions;
   readonly #store: NodeStore;
-  readonly #clock: Clock;
+  readonly #clock: CommonClock;
   readonly #log: Log;
   readonly #heartbeat: Heartbeat;
   readonly #duties: Duties;
@@ -59,7 +60,6 @@ export class ClusterNodes implements Nodes {
   /** The last sign of each other process, and since when it has been the last. */
   readonly #seen = new Map<string, { readonly sign: string | undefined; readonly sinceMs: number }>();
   #timer: NodeJS.Timeout | undefined;
-  #clockAheadMs = 0;
   /** Read with every request, so that it is kept. */
   #count = 1;
   #serving = 1;
@@ -69,9 +69,9 @@ export class ClusterNodes implements Nodes {
     this.incarnation = options.incarnation;
     this.#options = options;
     this.#store = store;
-    this.#clock = clock;
+    this.#clock = new CommonClock(clock);
     this.#log = log;
-    this.#heartbeat = new Heartbeat(options.address);
+    this.#heartbeat = new Heartbeat(options.address, { clock: this.#clock });
     this.#duties = new Duties(options.incarnation, {
       store,
       log,
@@ -108,14 +108,19 @@ export class ClusterNodes implements Nodes {
     return this.#serving;
   }
 
+  /** The time that all nodes have in common. */
+  get clock(): Clock {
+    return this.#clock;
+  }
+
   /** Whether this machine's clock is near enough to the database's, which all nodes go by. */
   get isClockRight(): boolean {
-    return Math.abs(this.#clockAheadMs) <= CLOCK_WRONG_MS;
+    return Math.abs(this.#clock.aheadMs) <= CLOCK_WRONG_MS;
   }
 
   /** How far the database's clock is ahead of this machine's, in milliseconds. */
   get clockAheadMs(): number {
-    return this.#clockAheadMs;
+    return this.#clock.aheadMs;
   }
 
   /** Says what state the vault of this node is in, from now on. */
@@ -192,8 +197,8 @@ export class ClusterNodes implements Nodes {
       requireAlike(settings, value.settings, value.name);
     // The folder's lock says that an earlier process of this node has ended.
     const own = members.filter(({ value }) => value.node === node).map(({ key }) => key);
-    const started_at = isoTimestamp(this.#clock.nowMs());
     await whenReachable(() => this.#beat(), { log: this.#log });
+    const started_at = isoTimestamp(this.#clock.nowMs());
     await this.#store.commit({
       deletes: own,
       puts: [{ key: memberKey(this.incarnation), value: { node, name, role, started_at, settings: { ...settings } } }],
@@ -234,15 +239,13 @@ export class ClusterNodes implements Nodes {
   async #beat(): Promise<Beat> {
     const beat = await this.#heartbeat.beat(this.#ownSigns());
     this.#signs = beat.signs;
-    const wasWrong = Math.abs(this.#clockAheadMs) > CLOCK_WARN_MS;
-    this.#clockAheadMs = beat.clockAheadMs;
-    if (!wasWrong && Math.abs(beat.clockAheadMs) > CLOCK_WARN_MS)
-      this.#log.warn(
-        "this machine's clock differs from the database's by milliseconds; tokens and deadlines go by it",
-        {
-          count: Math.round(Math.abs(beat.clockAheadMs)),
-        },
-      );
+    const isWrong = (): boolean => Math.abs(this.#clock.aheadMs) > CLOCK_WARN_MS;
+    const wasWrong = isWrong();
+    this.#clock.observe(beat.clock);
+    if (!wasWrong && isWrong())
+      this.#log.warn("this machine's clock differs from the database's by milliseconds; the node goes by the latter", {
+        count: Math.round(Math.abs(this.#clock.aheadMs)),
+      });
     return beat;
   }
 

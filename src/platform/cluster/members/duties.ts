@@ -3,9 +3,9 @@
  * keeps a duty until its process ends; one that needs an unsealed vault it gives up while another node has that and
  * this one does not.
  */
-import type { Log } from "../log.js";
-import { StoreConflict, type StoreKey } from "../store/store.js";
-import type { NodeStore } from "./cluster-store.js";
+import type { Log } from "../../log.js";
+import { StoreConflict, type StoreKey } from "../../store/store.js";
+import type { NodeStore } from "../cluster-store.js";
 import { dutyKey, memberKey, type DutyRecord } from "./member-records.js";
 
 export interface DutiesDependencies {

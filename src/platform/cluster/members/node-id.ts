@@ -1,8 +1,8 @@
 /** The UUID of a node, which stays with its data folder through all its processes. */
 import { join } from "node:path";
-import { createPrivateFile, readPrivateFile } from "../files/private-file.js";
-import { isUuid, newId } from "../ids.js";
-import { StartError } from "../start-error.js";
+import { createPrivateFile, readPrivateFile } from "../../files/private-file.js";
+import { isUuid, newId } from "../../ids.js";
+import { StartError } from "../../start-error.js";
 
 export const NODE_ID_FILE = "node-id";
 

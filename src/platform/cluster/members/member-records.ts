@@ -3,8 +3,8 @@
  *   node / incarnation -> the process, from its start until it ends or is given up for dead
  *   duty / name        -> the incarnation that has it, for as long as that one's record is there
  */
-import type { NodeRole } from "../nodes/nodes.js";
-import type { StoreKey } from "../store/store.js";
+import type { NodeRole } from "../../nodes/nodes.js";
+import type { StoreKey } from "../../store/store.js";
 
 export const MEMBER_TABLE = "node";
 export const DUTY_TABLE = "duty";

@@ -3,10 +3,11 @@
  * says who else gave one, how late it is by the database's clock, and so how wrong this machine's clock is.
  */
 import type pg from "pg";
-import type { NodeRole } from "../nodes/nodes.js";
-import type { SqlRow } from "./log/cluster-schema.js";
-import type { DatabaseAddress } from "./database-address.js";
-import { connectDatabase } from "./database-client.js";
+import type { NodeRole } from "../../nodes/nodes.js";
+import type { SqlRow } from "../log/cluster-schema.js";
+import type { DatabaseAddress } from "../database-address.js";
+import type { ClockSample, CommonClock } from "./common-clock.js";
+import { connectDatabase } from "../database-client.js";
 
 /** What a node says of itself. */
 export interface NodeSigns {
@@ -34,8 +35,7 @@ export interface NodeSign extends NodeSigns {
 export interface Beat {
   /** The last sign of each process, by its incarnation; of this one, the sign before. */
   readonly signs: ReadonlyMap<string, NodeSign>;
-  /** How far the database's clock is ahead of this machine's, in milliseconds, as far as the way there tells. */
-  readonly clockAheadMs: number;
+  readonly clock: ClockSample;
 }
 
 /** A sign that takes longer was not given. */
@@ -52,10 +52,12 @@ const KEPT_HOURS = 1;
 
 export class Heartbeat {
   readonly #address: DatabaseAddress;
+  readonly #clock: Pick<CommonClock, "machineMs">;
   #client: pg.Client | undefined;
 
-  constructor(address: DatabaseAddress) {
+  constructor(address: DatabaseAddress, { clock }: { readonly clock: Pick<CommonClock, "machineMs"> }) {
     this.#address = address;
+    this.#clock = clock;
   }
 
   /** Gives a sign of life. @throws what pg throws; the next call connects anew */
@@ -63,16 +65,19 @@ export class Heartbeat {
     const client = this.#client ?? (await this.#connect());
     const { incarnation, node, name, role, build, duties, seal, g } = signs;
     try {
-      const sentMs = Date.now();
+      const sentMs = this.#clock.machineMs();
       const { rows } = await client.query<SqlRow>(BEAT, [
         ...[incarnation, node, name, role, build],
         ...[duties.join(" "), seal, g],
       ]);
-      const hereMs = (sentMs + Date.now()) / 2;
+      const answeredMs = this.#clock.machineMs();
       const given = rows.filter((row) => row["incarnation"] !== null).map(signOf);
       return {
         signs: new Map(given.map((sign) => [sign.incarnation, sign])),
-        clockAheadMs: Number(rows[0]?.["now"]) - hereMs,
+        clock: {
+          aheadMs: Number(rows[0]?.["now"]) - (sentMs + answeredMs) / 2,
+          roundTripMs: Math.max(0, answeredMs - sentMs),
+        },
       };
     } catch (error) {
       this.disconnect(client);
