@@ -9,6 +9,7 @@ import type { Nodes } from "../nodes/nodes.js";
 import { soloNodes } from "../nodes/solo-nodes.js";
 import { mergeCommits, retryOnConflict } from "../store/commits.js";
 import type { Store, StoreCommit, StoreRecord } from "../store/store.js";
+import { SharedProgress } from "./shared-progress.js";
 import { JOB_TABLE, jobTable, newJob, type Job, type JobTable, type NewJob } from "./job.js";
 
 export interface JobEvent {
@@ -37,12 +38,14 @@ export class JobRecords {
   readonly #table: JobTable;
   readonly #listeners = new Set<(event: JobEvent) => void>();
   readonly #nodes: Nodes;
+  readonly #progress: SharedProgress;
 
   constructor(dependencies: JobRecordsDependencies) {
     this.#store = dependencies.store;
     this.#clock = dependencies.clock;
     this.#log = dependencies.log;
     this.#nodes = dependencies.nodes ?? soloNodes();
+    this.#progress = new SharedProgress({ ...dependencies, nodes: this.#nodes });
     this.#table = jobTable(dependencies.store);
   }
 
@@ -79,7 +82,20 @@ export class JobRecords {
   /** Marks a queued job as running in this process, and counts the attempt. Throws StoreConflict. */
   async lease(record: StoreRecord<Job>, commit?: StoreCommit): Promise<Job> {
     const change = { state: "running", boot_id: this.#nodes.incarnation, attempt: record.value.attempt + 1 } as const;
-    return await this.update(record, change, commit);
+    const job = await this.update(record, change, commit);
+    this.#progress.begin(job.id);
+    return job;
+  }
+
+  /** Tells the listeners how much is done of the present step of a job that runs here, and other nodes now and then. */
+  progress(job: Job, share: number): void {
+    this.notify({ job, progress: share });
+    this.#progress.tell(job.id, share);
+  }
+
+  /** Notes that this process does not run a job any more. Never rejects. */
+  async left(id: string): Promise<void> {
+    await this.#progress.end(id);
   }
 
   /**
@@ -88,7 +104,9 @@ export class JobRecords {
    */
   async update(record: StoreRecord<Job>, change: Partial<Job>, commit: StoreCommit = {}): Promise<Job> {
     const next: Job = { ...withoutPause(record.value), ...change, updated_at: isoTimestamp(this.#clock.nowMs()) };
-    await this.#store.commit(mergeCommits(this.#table.updateCommit(record, next), commit));
+    const isStepOver = change.phase !== undefined || change.state !== undefined;
+    const ended = isStepOver ? this.#progress.stepEnd(next.id) : {};
+    await this.#store.commit(mergeCommits(this.#table.updateCommit(record, next), commit, ended));
     this.notify({ job: next });
     return next;
   }
@@ -99,7 +117,7 @@ export class JobRecords {
     const movedAt = isoTimestamp(this.#clock.nowMs());
     const change = { kind, state: "queued", boot_id: null, attempt: attempt - 1, cut_offs: 0 } as const;
     const next: Job = { ...record.value, ...change, updated_at: movedAt, moved_at: movedAt };
-    await this.#store.commit(this.#table.updateCommit(record, next));
+    await this.#store.commit(mergeCommits(this.#table.updateCommit(record, next), this.#progress.stepEnd(next.id)));
     this.notify({ job: next });
   }
 
@@ -109,7 +127,7 @@ export class JobRecords {
    */
   ending(id: string): StoreCommit {
     const record = this.get(id);
-    return record === undefined ? {} : this.#table.deleteCommit(record);
+    return record === undefined ? {} : mergeCommits(this.#table.deleteCommit(record), this.#progress.stepEnd(id));
   }
 
   /** Deletes a job as it was read, with another commit if given. Throws StoreConflict. */
@@ -167,7 +185,7 @@ export class JobRecords {
    * Calls the listener with each job that other nodes have changed, or with the id of one that they deleted; those who
    * listen to changes are told before it. And calls `onEnded` when a node has ended, whose jobs are to be queued again.
    */
-  followOthers(onChanged: (id: string, job: Job | undefined) => void, onEnded: () => void): void {
+  async followOthers(onChanged: (id: string, job: Job | undefined) => void, onEnded: () => void): Promise<void> {
     this.#nodes.onChange(JOB_TABLE, (keys) => {
       for (const key of keys) {
         const id = String(key[1]);
@@ -177,6 +195,17 @@ export class JobRecords {
       }
     });
     this.#nodes.onEnded(onEnded);
+    const runningOf = (id: string): Job | undefined => {
+      const job = this.get(id)?.value;
+      return job?.state === "running" ? job : undefined;
+    };
+    await this.#progress.follow(
+      (id, progress) => {
+        const job = runningOf(id);
+        if (job !== undefined) this.notify({ job, progress });
+      },
+      (id) => runningOf(id) !== undefined,
+    );
   }
 
   /** Deletes jobs that finished more than a day ago. */

@@ -78,7 +78,7 @@ export class JobRun {
     } catch (error) {
       thrown = { error };
     }
-    const state = await this.#settle(thrown);
+    const state = await this.#settle(thrown).finally(() => this.#records.left(this.#id));
     log.info("job settled", {
       job_id: this.#id,
       kind: leased.kind,
@@ -142,7 +142,7 @@ export class JobRun {
         return this.#records.ending(this.#id);
       },
       progress: (fraction) => {
-        this.#records.notify({ job: latest.job, progress: Math.min(1, Math.max(0, fraction)) });
+        this.#records.progress(latest.job, Math.min(1, Math.max(0, fraction)));
       },
     };
   }

@@ -128,7 +128,7 @@ export class Jobs {
       await this.#records.requeueCutOff(kind, { urgent: runner.isUrgent === true });
     await this.#records.prune();
     this.#isStarted = true;
-    this.#records.followOthers(
+    await this.#records.followOthers(
       (id, job) => {
         this.#changedElsewhere(id, job);
       },

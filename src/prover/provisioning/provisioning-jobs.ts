@@ -84,6 +84,9 @@ export function registerProvisioning(
   jobs.register(PROVISION_LARGE_JOB, runnerOf(PROVISION_LARGE_JOB));
   jobs.subscribe(({ job, progress: share }) => {
     if (job.kind !== PROVISION_JOB && job.kind !== PROVISION_LARGE_JOB) return;
+    const place = job.state === "running" ? placeOf(ownerOf(job), job.id) : undefined;
+    if (place === undefined) progress.end(job.id);
+    else progress.follow(job.id, job.phase, place);
     if (share === undefined) {
       watch.notify(job.id);
       // The store may be closing; the next start removes what stays.

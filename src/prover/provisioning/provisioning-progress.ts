@@ -1,9 +1,10 @@
 /**
  * How far provisioning has come, for people who wait: what the processes report, and between two reports an estimate by
- * the clock, so that it moves while a process cannot say anything. It never goes back. In memory, at the node that does
- * the work.
+ * the clock, so that it moves while a process cannot say anything. It never goes back. In memory; other nodes than the
+ * one that does the work hear of steps at once and of shares every few seconds.
  */
 import assert from "node:assert/strict";
+import { LRUCache } from "lru-cache";
 import type { Clock } from "../../platform/clock.js";
 import { progressOf, type ProvisioningPlace } from "./lifecycle.js";
 
@@ -22,6 +23,8 @@ interface Run {
   readonly beganAt: number;
   /** Progress at which it began, 0 to 1. */
   readonly from: number;
+  /** The name of the step, where it was told. */
+  phase?: string;
   step: Step;
 }
 
@@ -32,10 +35,12 @@ const SILENT_MS_MIN = 3_000;
 /** Before so much is done, an estimate of the rest would be a guess. */
 const DONE_MIN = 0.03;
 const STEPS_TOLD = 10_000;
+const RUNS_MAX = 10_000;
 
 export class ProvisioningProgress {
   readonly #clock: Pick<Clock, "monotonicMs">;
-  readonly #runs = new Map<string, Run>();
+  /** Of those that other nodes end, not every end is told. */
+  readonly #runs = new LRUCache<string, Run>({ max: RUNS_MAX });
 
   constructor(clock: Pick<Clock, "monotonicMs">) {
     this.#clock = clock;
@@ -45,6 +50,15 @@ export class ProvisioningProgress {
   begin(proverId: string, place: ProvisioningPlace): void {
     const now = this.#clock.monotonicMs();
     this.#runs.set(proverId, { beganAt: now, from: progressOf(place), step: newStep(now) });
+  }
+
+  /** Takes notice of the step of a run, which another process may do. */
+  follow(proverId: string, phase: string, place: ProvisioningPlace): void {
+    const run = this.#runs.get(proverId);
+    if (run === undefined) this.begin(proverId, place);
+    else if (run.phase !== undefined && run.phase !== phase) run.step = newStep(this.#clock.monotonicMs());
+    const followed = this.#runs.get(proverId);
+    if (followed !== undefined) followed.phase = phase;
   }
 
   /** Takes the share of the present step that is done, 0 to 1. */

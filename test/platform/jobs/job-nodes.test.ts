@@ -6,6 +6,7 @@ import type { Job } from "../../../src/platform/jobs/job.js";
 import { Jobs } from "../../../src/platform/jobs/jobs.js";
 import { untilAborted } from "../../support/aborted.js";
 import { eventually } from "../../support/eventually.js";
+import { MemoryStore } from "../../support/memory-store.js";
 import { NodesInMemory } from "../../support/nodes-in-memory.js";
 import { recordedLog } from "../../support/silent-log.js";
 
@@ -176,5 +177,85 @@ describe("a job that another node runs", () => {
     await reach(second, id, (job) => job?.state === "done");
     expect(refused).toBeGreaterThanOrEqual(5);
     holding.let();
+  });
+});
+
+describe("the progress of a job that another node runs", () => {
+  it("is told at most every five seconds, also to nodes that start later, and ends with the step", async () => {
+    const steps: (() => void)[] = [];
+    const runner: JobRunner = {
+      run: async (_job, context) => {
+        const next = (): Promise<void> => new Promise((resolve) => steps.push(resolve));
+        for (const share of [0.1, 0.2, 0.3]) {
+          await next();
+          context.progress(share);
+        }
+        await next();
+        await context.setPhase("end");
+        await next();
+      },
+    };
+    const step = async (passMs: number): Promise<void> => {
+      await eventually(() => {
+        expect(steps).toHaveLength(1);
+      });
+      nowMs += passMs;
+      steps.pop()?.();
+    };
+    const seen = new Map<string, unknown[]>();
+    const watched = async (name: string): Promise<Jobs> => {
+      const jobs = new Jobs(
+        {},
+        { ...cluster.node(name), log: recordedLog(), clock: { nowMs: () => nowMs, monotonicMs: () => nowMs } },
+      );
+      opened.push(jobs);
+      jobs.register("work", runner);
+      seen.set(name, []);
+      jobs.subscribe(({ job, progress }) => seen.get(name)?.push(progress ?? `${job.state} ${job.phase}`));
+      await jobs.start();
+      return jobs;
+    };
+    const holder = await watched("a");
+    const other = await watched("b");
+    const id = await enqueue(holder);
+    await step(1_000);
+    await step(4_000);
+    await eventually(() => {
+      expect(seen.get("b")).toEqual(["running begin", 0.2]);
+    });
+    const late = await watched("c");
+    expect(seen.get("c")).toEqual([0.2]);
+    await step(4_999);
+    await step(1);
+    await step(1);
+    for (const jobs of [other, late]) await reach(jobs, id, (job) => job?.state === "done");
+    expect(seen.get("a")).toEqual(["running begin", 0.1, 0.2, 0.3, "running end", "done end"]);
+    expect(seen.get("b")).toEqual(["running begin", 0.2, "running end", "done end"]);
+    expect(cluster.store.count(["job_progress"])).toBe(0);
+  });
+
+  it("is told by nobody where there is one node", async () => {
+    const store = new MemoryStore();
+    const jobs = new Jobs({}, { store, log: recordedLog(), clock: { nowMs: () => nowMs, monotonicMs: () => nowMs } });
+    opened.push(jobs);
+    const commits: unknown[] = [];
+    const commit = store.commit.bind(store);
+    store.commit = async (change) => {
+      commits.push(...(change.puts ?? []), ...(change.deletes ?? []));
+      await commit(change);
+    };
+    jobs.register("work", {
+      run: async (_job, context) => {
+        nowMs += 60_000;
+        context.progress(0.5);
+        await Promise.resolve();
+      },
+    });
+    await jobs.start();
+    const { job, commit: queue } = jobs.enqueueCommit({ kind: "work", subject_key: ["s"], phase: "begin" });
+    await store.commit(queue);
+    jobs.wake();
+    await reach(jobs, job.id, (ended) => ended?.state === "done");
+    expect(JSON.stringify(commits)).not.toContain("job_progress");
   });
 });

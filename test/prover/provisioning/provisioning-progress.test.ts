@@ -71,6 +71,22 @@ describe("progress of provisioning", () => {
     expect(remainingMs).toBeLessThan(1_000);
   });
 
+  it("follows a run of another process by its steps and the shares that are told", () => {
+    progress.follow(ID, "compile", COMPILING);
+    progress.report(ID, 0.5);
+    const half = progress.of(ID, COMPILING).progress;
+    expect(half).toBeGreaterThan(0);
+    progress.follow(ID, "compile", COMPILING);
+    expect(progress.of(ID, COMPILING).progress).toBeGreaterThanOrEqual(half);
+    nowMs += 10_000;
+    progress.follow(ID, "setup", MAKING_KEYS);
+    const { progress: next, remainingMs } = progress.of(ID, MAKING_KEYS);
+    expect(next).toBeGreaterThan(half);
+    expect(remainingMs).toBeGreaterThan(0);
+    progress.report(ID, 0.9);
+    expect(progress.of(ID, MAKING_KEYS).progress).toBeGreaterThan(next);
+  });
+
   it("says where a prover stands that this process does not work on, and nothing of the time", () => {
     expect(progress.of(ID, MAKING_KEYS)).toEqual({ progress: 0.62, remainingMs: null });
     progress.begin(ID, COMPILING);
