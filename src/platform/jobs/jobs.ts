@@ -92,7 +92,10 @@ export class Jobs {
 
   /** Adds a job to its line that was just queued, and starts it if there is room; for kinds that are announced. */
   announce(...queued: readonly Job[]): void {
-    for (const job of queued) this.#kinds.get(job.kind)?.line.announce(job);
+    for (const job of queued) {
+      const kind = this.#kinds.get(job.kind);
+      if (kind !== undefined && isFor(kind.runner, job)) kind.line.announce(job);
+    }
     this.wake();
   }
 
@@ -188,7 +191,7 @@ export class Jobs {
       if (!line.isKnown) {
         // Jobs that are being leased are still queued.
         const queued = this.#records.queued(kind);
-        line.refresh(queued.filter((job) => !this.#running.has(job.id) && !this.#pauses(job)));
+        line.refresh(queued.filter((job) => !this.#running.has(job.id) && !this.#pauses(job) && isFor(runner, job)));
       }
       while (isTaken && line.hasRoom) {
         const next = line.next();
@@ -302,4 +305,8 @@ export class Jobs {
     clearTimeout(this.#delayed.get(id));
     this.#delayed.delete(id);
   }
+}
+
+function isFor(runner: JobRunner, job: Job): boolean {
+  return runner.isFor?.(job) !== false;
 }

@@ -2,6 +2,7 @@
 import type { Clock } from "../../platform/clock.js";
 import { assert } from "../../platform/errors.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
+import type { Job } from "../../platform/jobs/job.js";
 import type { Jobs } from "../../platform/jobs/jobs.js";
 import type { Log } from "../../platform/log.js";
 import type { Artifacts } from "../../platform/store/artifacts.js";
@@ -52,9 +53,9 @@ export function createReferenceStrings(
   const uploads = new UploadedStrings({ fileBytesMax: options.uploadBytesMax }, { ...dependencies, queueCheck });
   const strings = new PublishedStrings(options, { ...dependencies, uploads });
   jobs.register(CHECK_JOB, {
+    isFor: (job) => strings.hasFile(fileOf(job)),
     run: async (job, context) => {
-      assert(typeof job.input === "string", "a check names its file");
-      await strings.check(job.input, {
+      await strings.check(fileOf(job), {
         signal: context.signal,
         onProgress: (share) => {
           context.progress(share);
@@ -62,7 +63,18 @@ export function createReferenceStrings(
       });
     },
   });
+  jobs.subscribe(({ job, progress }) => {
+    if (job.kind !== CHECK_JOB) return;
+    if (job.state !== "running") strings.follow(fileOf(job), undefined);
+    else if (progress !== undefined) strings.follow(fileOf(job), progress);
+  });
   return { strings, uploads, handlers: handlersOf({ strings, uploads, queueCheck }, dependencies) };
+}
+
+/** The input is what `queueCheck` queued. */
+function fileOf({ input }: Job): string {
+  assert(typeof input === "string", "a check names its file");
+  return input;
 }
 
 function handlersOf(

@@ -37,11 +37,29 @@ export type PowersRecord = {
   readonly file: string;
   /** Changes when the file does: size, time of change and number of the file. */
   readonly identity: string;
+  /** Identities of files of this name and content on other nodes. */
+  readonly also?: readonly string[];
   readonly checked_at: string;
 } & (
   | { readonly state: "checked"; readonly string: PublishedString }
-  | { readonly state: "refused"; readonly fault: PowersFault; readonly message: string }
+  | {
+      readonly state: "refused";
+      readonly fault: PowersFault;
+      readonly message: string;
+      /** Absent in records of earlier versions. */
+      readonly sha256?: string;
+    }
 );
+
+/** Returns the hash of the content that a record is about. */
+export function contentOf(record: PowersRecord): string | undefined {
+  return record.state === "checked" ? record.string.sha256 : record.sha256;
+}
+
+/** Whether a record is about a file: one that is as it was when it was checked, on any node. */
+export function isAbout({ identity, also = [] }: PowersRecord, found: string): boolean {
+  return identity === found || also.includes(found);
+}
 
 /** A file that an administrator uploads, or has uploaded; what its check found is in its `PowersRecord`. */
 export type PowersUpload = {

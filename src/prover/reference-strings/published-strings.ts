@@ -1,8 +1,11 @@
 /**
  * Published powers-of-tau files: found in the operator's folder or uploaded, checked in full the first time one is
  * wanted, and kept as a whole among the artifacts, so that their hash is the one that the ceremony has published.
- * Records and files are in the store; what is in memory is the progress of checks that this process runs.
+ * Records and files are in the store; what is in memory is the progress of checks. Each node of a cluster has a folder
+ * of its own: a file of the same name and content is checked once, whichever node does it.
  */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import type { CurveName } from "../../engine/curves/curve-parameters.js";
 import type { CheckPowersResult, CheckedPowers } from "../../engine/powers-of-tau/check-powers.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
@@ -14,7 +17,14 @@ import type { ArtifactReference, Artifacts } from "../../platform/store/artifact
 import type { Store, StoreCommit } from "../../platform/store/store.js";
 import { mergeCommits } from "../../platform/store/tables.js";
 import { findPowersFiles, readClaim, type ClaimedPowers, type FoundFile } from "./powers-folder.js";
-import type { PowersFault, PowersRecord, PowersRecords, PublishedString } from "./powers-records.js";
+import {
+  contentOf,
+  isAbout,
+  type PowersFault,
+  type PowersRecord,
+  type PowersRecords,
+  type PublishedString,
+} from "./powers-records.js";
 import type { ReferenceString, ReferenceStringDetails } from "./reference-string-schemas.js";
 import type { UploadedStrings } from "./uploaded-strings.js";
 
@@ -54,8 +64,15 @@ const LIMIT_FAULTS: Partial<Record<ProcessTaskFailure["code"], PowersFault>> = {
   output: "check_too_large",
 };
 
+/** Whether a file was refused for a limit: on another node, or another day, it may pass. */
+function isOfLimit(fault: PowersFault): boolean {
+  return Object.values(LIMIT_FAULTS).includes(fault);
+}
+
 /** More than any power. */
 const PLAIN_RANK = 64;
+/** More than a cluster has nodes. */
+const IDENTITIES_MAX = 128;
 /** Requests that may wait for the check of one file. */
 const WAITING_MAX = 1_000;
 
@@ -64,7 +81,7 @@ export class PublishedStrings {
   readonly #with: PublishedStringsDependencies;
   /** Checks run one after the other: each takes all cores. A second process may check the same file, to no harm. */
   readonly #checks = new KeyedMutex({ waitingMax: WAITING_MAX });
-  /** Share of each file's check that this process has done. */
+  /** Share of each file's check that is done, by this process or as another node has told. */
   readonly #progress = new Map<string, number>();
 
   constructor(options: { readonly folder: string | undefined }, dependencies: PublishedStringsDependencies) {
@@ -159,6 +176,18 @@ export class PublishedStrings {
     await uploads.remove(name, this.#with.forget(string));
   }
 
+  /** Whether a file is here to be checked: uploads are on all nodes, and a folder is one node's. */
+  hasFile(name: string): boolean {
+    if (this.#with.uploads.found().some(({ file }) => file === name)) return true;
+    return this.#folder !== undefined && existsSync(join(this.#folder, name));
+  }
+
+  /** Takes notice of a check that another node runs; undefined when it has ended. */
+  follow(name: string, share: number | undefined): void {
+    if (share === undefined) this.#progress.delete(name);
+    else this.#progress.set(name, share);
+  }
+
   /**
    * Checks a file, unless its present content was checked before.
    * @returns undefined when the file is gone
@@ -235,11 +264,18 @@ export class PublishedStrings {
   async #checkCopy(file: FoundFile, options: CheckOptions): Promise<PowersRecord> {
     const { artifacts } = this.#with;
     const copy = file.path === undefined ? file : await artifacts.put({ path: file.path });
+    const named = this.#with.records.find(file.file);
+    const isNamed = named !== undefined && contentOf(named) === copy.sha256;
     const same = this.#withHash(copy.sha256);
+    if (isNamed && named.state === "checked") return await this.#alsoAs(named, file);
     if (same?.state === "checked") return await this.#record(file, same.string);
     // An upload whose check is lost is checked again; there is no other copy of it.
     let isKept = file.path === undefined;
     try {
+      if (isNamed && named.state === "refused" && !isOfLimit(named.fault)) {
+        isKept = false;
+        return await this.#alsoAs(named, file);
+      }
       const outcome = await this.#with.check(await artifacts.resolve(copy.sha256), {
         ...options,
         onProgress: (share) => {
@@ -249,7 +285,7 @@ export class PublishedStrings {
       });
       const result = outcome.ok ? outcome.value : { ...limitRefusal(file, outcome, options), ok: false as const };
       if (!result.ok) {
-        const refused = await this.#refuse(file, result);
+        const refused = await this.#refuse(file, copy.sha256, result);
         isKept = false;
         return refused;
       }
@@ -263,15 +299,22 @@ export class PublishedStrings {
     }
   }
 
-  async #refuse(file: FoundFile, { fault, message }: Refusal): Promise<PowersRecord> {
+  /** Notes that the file of another node, or one that was put there again, has the content that was checked before. */
+  async #alsoAs(known: PowersRecord, { identity }: FoundFile): Promise<PowersRecord> {
+    const also = [...(known.also ?? []), identity].slice(-IDENTITIES_MAX);
+    await this.#with.store.commit(this.#with.records.put({ ...known, also }));
+    return { ...known, also };
+  }
+
+  async #refuse(file: FoundFile, sha256: string, { fault, message }: Refusal): Promise<PowersRecord> {
     this.#with.log.warn(`refused a powers-of-tau file: ${message}`, { path: file.path ?? file.file, code: fault });
-    const refused: PowersRecord = { ...this.#checked(file), state: "refused", fault, message };
+    const refused: PowersRecord = { ...this.#checked(file, sha256), state: "refused", fault, message, sha256 };
     await this.#with.store.commit(this.#with.records.put(refused));
     return refused;
   }
 
   async #record(file: FoundFile, string: PublishedString): Promise<PowersRecord> {
-    const record: PowersRecord = { ...this.#checked(file), state: "checked", string };
+    const record: PowersRecord = { ...this.#checked(file, string.sha256), state: "checked", string };
     await this.#with.store.commit(
       mergeCommits(this.#with.records.put(record), this.#with.keep(string, record.checked_at)),
     );
@@ -282,14 +325,20 @@ export class PublishedStrings {
     return record;
   }
 
-  #checked({ file, identity }: FoundFile): Pick<PowersRecord, "file" | "identity" | "checked_at"> {
-    return { file, identity, checked_at: isoTimestamp(this.#with.clock.nowMs()) };
+  #checked(
+    { file, identity }: FoundFile,
+    sha256: string,
+  ): Pick<PowersRecord, "file" | "identity" | "also" | "checked_at"> {
+    const earlier = this.#with.records.find(file);
+    const isSame = earlier !== undefined && contentOf(earlier) === sha256;
+    const also = isSame ? [...(earlier.also ?? []), earlier.identity].slice(-IDENTITIES_MAX) : [];
+    return { file, identity, also, checked_at: isoTimestamp(this.#with.clock.nowMs()) };
   }
 
   /** The record of the file's present content. */
   #recordOf({ file, identity }: FoundFile): PowersRecord | undefined {
     const record = this.#with.records.find(file);
-    return record?.identity === identity ? record : undefined;
+    return record !== undefined && isAbout(record, identity) ? record : undefined;
   }
 
   #withHash(sha256: string): PowersRecord | undefined {

@@ -124,6 +124,28 @@ it("a pause is no longer than the longest, however far ahead the clock of the no
   await reach(late, other, (job) => job?.state === "done");
 });
 
+it.each([false, true])("a job is run by a node that can, of a kind that is announced: %s", async (isAnnounced) => {
+  const ran: string[] = [];
+  const runnerOf = (name: string): JobRunner => ({
+    isAnnounced,
+    isFor: ({ input }) => input === name,
+    run: async () => {
+      ran.push(name);
+      await Promise.resolve();
+    },
+  });
+  const [first, second] = [await node("a", runnerOf("a")), await node("b", runnerOf("b"))];
+  const { store } = cluster.node("a");
+  for (const input of ["b", "nobody", "a"]) {
+    const { job, commit } = first.enqueueCommit({ kind: "work", subject_key: ["s"], phase: "begin", input });
+    await store.commit(commit);
+    first.announce(job);
+    if (input !== "nobody") await reach(second, job.id, (ended) => ended?.state === "done");
+  }
+  expect(ran).toEqual(["b", "a"]);
+  expect(first.figures()["work"]?.waiting).toBe(1);
+});
+
 describe("a job that another node runs", () => {
   it("is cancelled when that node's run has ended, and not before", async () => {
     const holding = stubborn();

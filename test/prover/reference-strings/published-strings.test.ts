@@ -48,27 +48,38 @@ afterAll(async () => {
 
 beforeEach(async () => {
   for (const old of folders.splice(0)) removeFolder(old);
-  folder = newFolder("ptau");
-  folders.push(folder);
+  folder = anotherFolder();
   [checks, used, failure] = [[], new Set(), undefined];
   const records = new PowersRecords({ store: test.store });
   for (const { file } of records.all()) await test.store.commit({ deletes: [["powers_of_tau", file]] });
-  strings = new PublishedStrings(
-    { folder },
+  strings = stringsOn(folder);
+});
+afterAll(() => removeFolder(folder));
+
+function anotherFolder(): string {
+  const made = newFolder("ptau");
+  folders.push(made);
+  return made;
+}
+
+/** The strings of a node with this folder. */
+function stringsOn(path: string): PublishedStrings {
+  return new PublishedStrings(
+    { folder: path },
     {
       store: test.store,
-      records,
+      records: new PowersRecords({ store: test.store }),
       artifacts: test.artifacts,
-      check: async (path) => {
-        checks.push(path);
+      check: async (file) => {
+        checks.push(file);
         await duringCheck?.();
-        if (failure !== undefined && (failure.of === undefined || path.endsWith(failure.of)))
+        if (failure !== undefined && (failure.of === undefined || file.endsWith(failure.of)))
           return { ok: false, code: failure.code, message: "the task ended without an answer" };
-        const file = openRangeFile(path);
+        const opened = openRangeFile(file);
         try {
-          return { ok: true, value: await checkPowersOfTau(file, loadKernelPairing()) };
+          return { ok: true, value: await checkPowersOfTau(opened, loadKernelPairing()) };
         } finally {
-          file.close();
+          opened.close();
         }
       },
       keep: ({ sha256 }) => ({ puts: [{ key: ["kept", sha256], value: true }] }),
@@ -79,8 +90,7 @@ beforeEach(async () => {
       log: recordedLog(),
     },
   );
-});
-afterAll(() => removeFolder(folder));
+}
 
 describe("published reference strings", () => {
   it("are found without being read, and checked when they are wanted, the smallest that fits first", async () => {
@@ -124,6 +134,51 @@ describe("published reference strings", () => {
     utimesSync(join(folder, "one.ptau"), 1, 1);
     expect(await strings.check("one.ptau")).toMatchObject({ state: "checked" });
     expect(checks).toHaveLength(1);
+  });
+
+  it("that several nodes have in folders of their own are checked once, and stay so on each", async () => {
+    const others = [anotherFolder(), anotherFolder()];
+    put("one.ptau", small);
+    for (const [at, other] of others.entries()) {
+      writeFileSync(join(other, "one.ptau"), small);
+      utimesSync(join(other, "one.ptau"), 1, 100 + at);
+    }
+    const nodes = [strings, ...others.map(stringsOn)];
+    for (const round of [1, 2])
+      for (const [at, node] of nodes.entries()) {
+        expect(await node.check("one.ptau"), `node ${String(at)}, round ${String(round)}`).toMatchObject({
+          state: "checked",
+          string: { sha256: hashOf(small) },
+        });
+      }
+    for (const node of [...nodes, ...others.map(stringsOn)])
+      expect(await node.list()).toMatchObject([{ file: "one.ptau", state: "checked", sha256: hashOf(small) }]);
+    expect(checks).toHaveLength(1);
+    expect(test.artifacts.has(hashOf(small))).toBe(true);
+    expect(nodes.map((node) => [node.hasFile("one.ptau"), node.hasFile("two.ptau")])).toEqual(
+      nodes.map(() => [true, false]),
+    );
+  });
+
+  it("that several nodes have and that are refused are refused once for what they are, and once on each for its limits", async () => {
+    const wrong = small.slice();
+    wrong.set([(wrong[200] ?? 0) ^ 1], 200);
+    const other = anotherFolder();
+    put("wrong.ptau", wrong);
+    writeFileSync(join(other, "wrong.ptau"), wrong);
+    put("slow.ptau", large);
+    writeFileSync(join(other, "slow.ptau"), large);
+    failure = { code: "deadline", of: hashOf(large) };
+    const nodes = [strings, stringsOn(other), strings, stringsOn(other)];
+    for (const node of nodes) expect(await node.take("BN254", 2)).toBeUndefined();
+    expect(checks.filter((path) => path.endsWith(hashOf(wrong)))).toHaveLength(1);
+    expect(checks.filter((path) => path.endsWith(hashOf(large)))).toHaveLength(2);
+    expect([test.artifacts.has(hashOf(wrong)), test.artifacts.has(hashOf(large))]).toEqual([false, false]);
+    // Put there again, a file is checked again: the limit may be another one.
+    failure = undefined;
+    utimesSync(join(other, "slow.ptau"), 1, 7);
+    expect(await stringsOn(other).take("BN254", 2)).toMatchObject({ sha256: hashOf(large) });
+    expect(await strings.list()).toMatchObject([{ state: "checked" }, { state: "refused" }]);
   });
 
   it("that are refused leave their name and fault, and no copy", async () => {
