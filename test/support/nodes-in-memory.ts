@@ -9,7 +9,10 @@ import { MemoryStore } from "./memory-store.js";
 export class NodesInMemory {
   readonly store = new MemoryStore();
   readonly dead = new Set<string>();
-  readonly #listeners = new Map<string, { table: string; listener: (keys: readonly StoreKey[]) => void }[]>();
+  readonly #listeners = new Map<
+    string,
+    { table: string; listener: (keys: readonly StoreKey[]) => void | Promise<void> }[]
+  >();
   readonly #names = new Set<string>();
   readonly #endListeners = new Map<string, (() => void)[]>();
   /** The node that has every duty. */
@@ -63,7 +66,11 @@ export class NodesInMemory {
   }
 }
 
-function tell(table: string, listener: (keys: readonly StoreKey[]) => void, keys: readonly StoreKey[]): void {
+function tell(
+  table: string,
+  listener: (keys: readonly StoreKey[]) => void | Promise<void>,
+  keys: readonly StoreKey[],
+): void {
   const own = keys.filter(([name]) => name === table);
-  if (own.length > 0) listener(own);
+  if (own.length > 0) void listener(own);
 }

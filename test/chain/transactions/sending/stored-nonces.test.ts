@@ -134,7 +134,7 @@ it.each(["created", "signed"] as const)(
       failures += 1;
       throw new AppError("outcome_unknown", { message: "the database has not said" });
     };
-    const listeners: ((keys: readonly StoreKey[]) => void)[] = [];
+    const listeners: ((keys: readonly StoreKey[]) => void | Promise<void>)[] = [];
     const unsure = new Proxy(store, {
       get: (target, member) => {
         const value: unknown = member === "commit" ? commit : Reflect.get(target, member, target);
@@ -156,7 +156,7 @@ it.each(["created", "signed"] as const)(
     });
     // As the log tells a node what it had written after all.
     for (const listener of listeners)
-      listener([[TRANSACTION_TABLE, owner.kind, owner.id, bench.transactions.service.get(owner, "mine").id]]);
+      void listener([[TRANSACTION_TABLE, owner.kind, owner.id, bench.transactions.service.get(owner, "mine").id]]);
     await bench.until("mine", ({ state: now }) => now === "confirmed");
     expect(failures).toBe(1);
     expect((await minedNonces(anvil, address)).map(({ nonce }) => nonce)).toEqual([0]);
