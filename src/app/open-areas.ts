@@ -293,11 +293,14 @@ interface ProverParts {
 }
 
 /** Who is asked for the keys of contributors; nobody where the setting is empty. */
-function githubIdentities(config: Config, clock: Platform["clock"]): GithubIdentities | undefined {
+function githubIdentities(
+  config: Config,
+  { clock, nodes }: Pick<Platform, "clock" | "nodes">,
+): GithubIdentities | undefined {
   if (config.github_url === "") return undefined;
   const { egressAllow, egressPorts } = egressRules(config);
   const egress = createEgressGuard({ allow: new AllowList(egressAllow), ports: egressPorts });
-  return new GithubIdentities({ url: config.github_url }, { egress, clock });
+  return new GithubIdentities({ url: config.github_url }, { egress, clock, nodes });
 }
 
 function createProvers(
@@ -346,7 +349,7 @@ function createProvers(
       ...(analyzer === undefined ? {} : { analyzer }),
       ...(providers === undefined ? {} : { providers }),
       ceremonyCompute: new ProcessCeremonies({ tasks, memory, log }),
-      github: githubIdentities(config, clock),
+      github: githubIdentities(config, { clock, nodes }),
       checkPowers: async (path, options) => await checkPowersInProcess(tasks, path, options),
       ...crossCheckParts(audit, tasks),
       ...{ requireTenant, turnOf },

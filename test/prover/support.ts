@@ -10,6 +10,7 @@ import { PERMISSIONS_MAX } from "../../src/platform/auth/permissions.js";
 import { systemClock, type Clock } from "../../src/platform/clock.js";
 import { newId } from "../../src/platform/ids.js";
 import { Jobs } from "../../src/platform/jobs/jobs.js";
+import type { Nodes } from "../../src/platform/nodes/nodes.js";
 import { eventCommit } from "../../src/platform/events/event-log.js";
 import { ResidentBytes } from "../../src/prover/compute/keys/resident-bytes.js";
 import { openArtifacts, type Artifacts } from "../../src/platform/store/artifacts.js";
@@ -89,6 +90,8 @@ export interface TestRegistryOptions {
   readonly verifierPatience?: { readonly nodePatienceMs: number; readonly followMs: number };
   /** Jobs are left alone until the test starts them. */
   readonly idle?: boolean;
+  /** No others by default. */
+  readonly nodes?: Nodes;
 }
 
 export const CUBIC = { identifier: "cubic", proving_scheme: "groth16", curve: "BN254" } as const;
@@ -124,6 +127,7 @@ export async function openTestRegistry(options: TestRegistryOptions = {}): Promi
     ceremonyCompute: options.ceremonyCompute ?? new LocalCeremonies(),
     github: options.github,
     ...(options.turnOf === undefined ? {} : { turnOf: options.turnOf }),
+    ...(options.nodes === undefined ? {} : { nodes: options.nodes }),
     ...(options.analyzer === undefined ? {} : { analyzer: options.analyzer }),
     ...(options.compileContract === undefined ? {} : { compileContract: options.compileContract }),
     ...(options.providers === undefined ? {} : { providers: options.providers }),

@@ -5,6 +5,7 @@ import { assert } from "../../platform/errors.js";
 import { JobFailure } from "../../platform/jobs/job-runner.js";
 import type { Job } from "../../platform/jobs/job.js";
 import type { Jobs } from "../../platform/jobs/jobs.js";
+import type { Nodes } from "../../platform/nodes/nodes.js";
 import type { StoreCommit } from "../../platform/store/store.js";
 import type { CeremonyCompute } from "../compute/ceremony-compute.js";
 import type { Provisioning } from "../provisioning/provisioning.js";
@@ -29,6 +30,8 @@ interface CreateCeremoniesDependencies extends Given {
   readonly records: CeremonyRecords;
   readonly repository: ProverRepository;
   readonly jobs: Jobs;
+  /** The nodes that share the store; without it there is no other. */
+  readonly nodes?: Nodes;
   readonly compute: CeremonyCompute;
   readonly provisioning: Pick<Provisioning, "run" | "failure">;
 }

@@ -7,6 +7,8 @@ import type { FileAnswer } from "../../platform/contract/route.js";
 import { AppError, notFound } from "../../platform/errors.js";
 import type { Events } from "../../platform/events/events.js";
 import { addressNetwork } from "../../platform/net/address-network.js";
+import type { Nodes } from "../../platform/nodes/nodes.js";
+import { shareOfLimit } from "../../platform/nodes/share-of-limit.js";
 import { newId } from "../../platform/ids.js";
 import type { Artifacts } from "../../platform/store/artifacts.js";
 import { mergeCommits, retryOnConflict } from "../../platform/store/commits.js";
@@ -36,6 +38,8 @@ interface ParticipantsDependencies {
   readonly contributions: Pick<Contributions, "received" | "keepOnly">;
   readonly events: Pick<Events, "commitOf">;
   readonly clock: Clock;
+  /** The nodes that share the joins of an address; without it there is no other. */
+  readonly nodes?: Pick<Nodes, "serving">;
 }
 
 /**
@@ -219,7 +223,7 @@ export class Participants {
     const count = known === undefined || nowMs - known.sinceMs >= HOUR_MS ? { sinceMs: nowMs, count: 0 } : known;
     count.count += 1;
     this.#joins.set(key, count);
-    if (count.count <= OPEN_JOINS_PER_HOUR) return;
+    if (count.count <= shareOfLimit(OPEN_JOINS_PER_HOUR, this.#with.nodes)) return;
     const retryAfterSec = Math.ceil((count.sinceMs + HOUR_MS - nowMs) / 1000);
     throw new AppError("too_many_requests", { message: "too many joins from this address", retryAfterSec });
   }

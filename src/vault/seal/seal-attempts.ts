@@ -1,6 +1,6 @@
 /**
- * Slows down guessing at the seal key: at most ten rejected keys per subject and minute. Holds no key and no hash of
- * one.
+ * Slows down guessing at the seal key: at most ten rejected keys per subject and minute, on each node of a cluster,
+ * which is unsealed by itself. Holds no key and no hash of one.
  */
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../../platform/clock.js";

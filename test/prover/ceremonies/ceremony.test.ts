@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readTranscriptDocument } from "../../../src/engine/groth16/ceremony/transcript-document.js";
 import { verifyCeremony } from "../../../src/engine/groth16/ceremony/verify-ceremony.js";
 import { rangeOfBytes } from "../../../src/engine/powers-of-tau/range-file.js";
+import { NodesInMemory } from "../../support/nodes-in-memory.js";
 import { never, principalOf } from "../support.js";
 import {
   BEACON_BODY,
@@ -120,6 +121,21 @@ describe("a ceremony", () => {
     expect(statuses).toEqual([...Array.from({ length: 10 }, () => 201), 429, 429]);
     ground.clock.advanceSec(3_601);
     expect((await ground.call("POST", `/ceremonies/${id}/join`, { body: { name: "later" } })).status).toBe(201);
+  });
+
+  it("limits them to a node's share where another node takes requests as well", async () => {
+    const shared = await CeremonyGround.open({ nodes: new NodesInMemory().node("one").nodes });
+    try {
+      const id = await shared.begin();
+      const statuses: number[] = [];
+      for (let i = 0; i < 6; i += 1)
+        statuses.push(
+          (await shared.call("POST", `/ceremonies/${id}/join`, { body: { name: `n${String(i)}` } })).status,
+        );
+      expect(statuses).toEqual([201, 201, 201, 201, 201, 429]);
+    } finally {
+      await shared.close();
+    }
   });
 
   it("is refused without what it needs", async () => {

@@ -8,6 +8,8 @@ import { readPublishedKeys, compareGithubKey } from "../../../engine/groth16/cer
 import type { Clock } from "../../../platform/clock.js";
 import { AppError } from "../../../platform/errors.js";
 import type { Egress, EgressAnswer } from "../../../platform/net/egress.js";
+import type { Nodes } from "../../../platform/nodes/nodes.js";
+import { shareOfLimit } from "../../../platform/nodes/share-of-limit.js";
 
 export interface GithubClaim {
   readonly github: string;
@@ -23,6 +25,8 @@ interface GithubIdentitiesOptions {
 interface GithubIdentitiesDependencies {
   readonly egress: Pick<Egress, "fetch">;
   readonly clock: Pick<Clock, "monotonicMs">;
+  /** The nodes that share the questions of a minute; without it there is no other. */
+  readonly nodes?: Pick<Nodes, "serving">;
 }
 
 interface Kept {
@@ -100,7 +104,8 @@ export class GithubIdentities {
     if (nowMs - this.#minute.sinceMs >= KEPT_MS) this.#minute = { sinceMs: nowMs, asks: 0, byContribution: new Map() };
     const { asks, byContribution } = this.#minute;
     const own = byContribution.get(contribution) ?? 0;
-    if (asks >= ASKS_PER_MINUTE || own >= ASKS_PER_CONTRIBUTION)
+    const { nodes } = this.#with;
+    if (asks >= shareOfLimit(ASKS_PER_MINUTE, nodes) || own >= shareOfLimit(ASKS_PER_CONTRIBUTION, nodes))
       throw new AppError("too_many_requests", {
         message: "too many GitHub accounts were named in a minute; sign again after a minute, or without a GitHub name",
       });

@@ -7,6 +7,7 @@ import { AllowList } from "../../../../src/platform/net/address-rules.js";
 import { createEgressGuard, type EgressGuard } from "../../../../src/platform/net/egress-guard.js";
 import { GithubIdentities } from "../../../../src/prover/ceremonies/statements/github-identities.js";
 import { HeldClock } from "../../../platform/auth/support.js";
+import { NodesInMemory } from "../../../support/nodes-in-memory.js";
 import { signBySsh } from "../../../support/ssh-statements.js";
 import { CeremonyGround } from "../support.js";
 
@@ -126,6 +127,24 @@ describe("the keys that GitHub publishes", () => {
     clock.advanceSec(60);
     await identities.requirePublished(claim("ada-l", { contribution: "c/0" }));
     expect(asked).toHaveLength(31);
+  });
+});
+
+describe("the keys that GitHub publishes, over two nodes", () => {
+  it("are asked for 30 names in a minute together", async () => {
+    const cluster = new NodesInMemory();
+    const [one, two] = ["one", "two"].map(
+      (name) => new GithubIdentities({ url }, { egress, clock: new HeldClock(), nodes: cluster.node(name).nodes }),
+    );
+    const codes: string[] = [];
+    for (let i = 0; i < 40; i += 1) {
+      const claim = { github: `n${String(i)}`, public_key: keyOf(own), contribution: `c/${String(i)}` };
+      const refused = await (i % 2 === 0 ? one : two)!.requirePublished(claim).catch((error: unknown) => error);
+      codes.push((refused as { readonly code: string }).code);
+    }
+    expect(codes.filter((code) => code === "statement_invalid")).toHaveLength(30);
+    expect(codes.slice(30)).toEqual(Array.from({ length: 10 }, () => "too_many_requests"));
+    expect(asked).toHaveLength(30);
   });
 });
 
