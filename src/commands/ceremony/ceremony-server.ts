@@ -60,6 +60,8 @@ const PART_BYTES = 16 * 1024 ** 2;
 /** A request is sent again so often when the connection or the server fails. */
 const ATTEMPTS = 6;
 const FIRST_PAUSE_MS = 500;
+/** So often the server may have no more than before: it was started anew, or parts reach another node of a cluster. */
+const SETBACKS_MAX = 8;
 const REQUEST_MS = 60_000;
 /** The answer to the last part comes after the check. */
 const UPLOAD_MS = 1_800_000;
@@ -150,21 +152,26 @@ export class CeremonyServer {
   /**
    * Uploads a contribution in parts, from its beginning: what came before was of another one. A part that did not come
    * through is sent again.
+   * @throws StartError when the server refuses it, cannot be reached, or keeps losing what has come
    */
   async upload(path: string, onProgress: (share: number) => void): Promise<TakenContribution> {
     const { size } = await stat(path);
     const file = await open(path, "r");
     try {
-      for (let from = 0; ;) {
+      for (let from = 0, setbacks = 0; setbacks <= SETBACKS_MAX;) {
         if (from >= size) throw new StartError("the server has the whole file and did not take it; start again.");
         const part = new Uint8Array(Math.min(PART_BYTES, size - from));
         await file.read(part, 0, part.length, from);
         const range = `bytes ${from}-${from + part.length - 1}/${size}`;
         const answer = await this.#sendPart(part, range);
         if ("hash" in answer) return answer;
+        if (answer.received <= from) setbacks += 1;
         from = answer.received;
         onProgress(from / size);
       }
+      throw new StartError(
+        "the server keeps losing what has come; a cluster's balancer has to send all parts to one node: tell its operator.",
+      );
     } finally {
       await file.close();
     }

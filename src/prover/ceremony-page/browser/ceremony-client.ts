@@ -29,6 +29,8 @@ export interface PageContribution {
 }
 
 const PART_BYTES = 8 * 1024 ** 2;
+/** So often the server may have no more than before: it was started anew, or parts reach another node of a cluster. */
+const SETBACKS_MAX = 8;
 const ERROR_CHARACTERS_MAX = 500;
 const REQUEST_MS = 60_000;
 /** The answer to the last part comes after the check, which may wait for others. */
@@ -105,13 +107,15 @@ export class CeremonyClient {
     bytes: number,
     onProgress: (share: number) => void,
   ): Promise<PageContribution> {
-    for (let from = 0; ;) {
+    for (let from = 0, setbacks = 0; setbacks <= SETBACKS_MAX;) {
       if (from >= bytes) throw new Error("the server has the whole key and did not take it: load the page again");
       const taken = await this.#sendPart(memory, { from, bytes });
       if ("hash" in taken) return taken;
+      if (taken.received <= from) setbacks += 1;
       from = taken.received;
       onProgress(from / bytes);
     }
+    throw new Error("the server keeps losing what has come: tell its operator");
   }
 
   async #sendPart(
