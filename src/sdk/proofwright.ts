@@ -161,7 +161,7 @@ function sealCalls(calls: Calls) {
     },
     /** Unseals the vaults with the 24 words. */
     unseal: (key: string, options?: CallOptions) => calls.json("POST /api/v1/unseal", { body: { key } }, options),
-    /** Seals the vaults with the 24 words. */
+    /** Seals the vaults with the 24 words. Returns which nodes have not said in time that they are sealed, if any. */
     seal: (key: string, options?: CallOptions) => calls.json("POST /api/v1/seal", { body: { key } }, options),
   };
 }

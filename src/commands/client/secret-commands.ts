@@ -55,12 +55,19 @@ export async function runUnseal(input: CommandInput): Promise<number> {
   return 0;
 }
 
-/** Seals the vaults. */
+/** Seals the vaults. Fails where nodes of a cluster have not said in time that they are sealed. */
 export async function runSeal(input: CommandInput): Promise<number> {
   const client = await signedIn(input.flags);
-  await client.seal.seal(await sealKeyFrom(input));
-  printResult(input.flags, { sealed: true }, () => ["The vaults are sealed."]);
-  return 0;
+  const answer = await client.seal.seal(await sealKeyFrom(input));
+  const waitingFor = answer?.waiting_for ?? [];
+  if (waitingFor.length === 0) {
+    printResult(input.flags, { sealed: true }, () => ["The vaults are sealed."]);
+    return 0;
+  }
+  printResult(input.flags, { sealed: true, waiting_for: waitingFor }, () => [
+    `This node is sealed, and these have not said so: ${waitingFor.join(", ")}. Each seals when it hears of it.`,
+  ]);
+  return 1;
 }
 
 /**
