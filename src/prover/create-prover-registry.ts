@@ -519,14 +519,14 @@ function createImports(
 
 function openReferenceStrings(
   { powersFolder, powersUploadBytesMax = POWERS_BYTES_MAX, makesDevelopmentStrings = true }: ProverRegistryOptions,
-  { store, artifacts, jobs, compute, clock, log, checkPowers }: ProverRegistryDependencies,
+  { store, nodes, artifacts, jobs, compute, clock, log, checkPowers }: ProverRegistryDependencies,
   parts: { readonly repository: ProverRepository; readonly powers: PowersRecords; readonly files: SourceFiles },
 ): Omit<ReturnType<typeof createReferenceStrings>, "strings"> & { readonly strings: ReferenceStrings } {
   const { repository, powers, files } = parts;
   const { strings: published, ...others } = createReferenceStrings(
     { folder: powersFolder, uploadBytesMax: powersUploadBytesMax },
     {
-      ...{ store, artifacts, jobs, clock, log, files, records: powers },
+      ...{ store, nodes, artifacts, jobs, clock, log, files, records: powers },
       check: checkPowers,
       forget: (string) => repository.deleteReferenceString(string),
       isUsed: (sha256) => repository.isArtifactUsed(sha256),

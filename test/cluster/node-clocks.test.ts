@@ -6,6 +6,7 @@ import { openNodeStore } from "../../src/platform/cluster/cluster-store.js";
 import { databaseAddress } from "../../src/platform/cluster/database-address.js";
 import { initCluster } from "../../src/platform/cluster/init-cluster.js";
 import { ClusterNodes } from "../../src/platform/cluster/members/cluster-nodes.js";
+import { eventually } from "../support/eventually.js";
 import { recordedLog } from "../support/silent-log.js";
 import { StoreGround } from "../support/store-ground.js";
 
@@ -36,8 +37,10 @@ it("go by the database's clock, and are not ready where they are wrong by second
       { store, clock, log },
     );
     joined.push(nodes);
-    // PostgreSQL runs on this machine; the way there and back takes a small part of a second.
-    expect(Math.abs(nodes.clock.nowMs() - systemClock.nowMs())).toBeLessThan(700);
+    // PostgreSQL runs on this machine: of some questions one is answered within a small part of a second.
+    await eventually(() => {
+      expect(Math.abs(nodes.clock.nowMs() - systemClock.nowMs())).toBeLessThan(300);
+    });
     expect(nodes.isClockRight).toBe(isReady);
     expect(log.lines.filter(({ message }) => message.includes("clock differs"))).toHaveLength(warnings);
   }

@@ -152,7 +152,7 @@ export class JobRecords {
       if (record === undefined) return false;
       const isElsewhere = record.value.state === "running" && !this.isLeased(record.value);
       if (isElsewhere && this.#isHeld(record.value)) {
-        if (record.value.is_cancelled !== true) await this.update(record, { is_cancelled: true });
+        if (record.value.is_cancelled !== true) await this.update(record, { is_cancelled: true }, { urgent: true });
         return true;
       }
       await this.deleteRecord(record);

@@ -216,6 +216,7 @@ export class Jobs {
   async cancel(id: string): Promise<void> {
     const running = this.#running.get(id);
     this.#endDelay(id);
+    this.#waitedFor.delete(id);
     for (const { line } of this.#kinds.values()) line.remove(id);
     if (running === undefined) {
       await this.#cancelled.cancel(id);

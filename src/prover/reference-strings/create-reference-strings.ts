@@ -3,8 +3,10 @@ import type { Clock } from "../../platform/clock.js";
 import { assert } from "../../platform/errors.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
 import type { Job } from "../../platform/jobs/job.js";
+import { JobFailure } from "../../platform/jobs/job-runner.js";
 import type { Jobs } from "../../platform/jobs/jobs.js";
 import type { Log } from "../../platform/log.js";
+import type { Nodes } from "../../platform/nodes/nodes.js";
 import type { Artifacts } from "../../platform/store/artifacts.js";
 import type { Store, StoreCommit } from "../../platform/store/store.js";
 import type { SourceFiles } from "../provisioning/source-files.js";
@@ -18,6 +20,8 @@ interface ReferenceStringsDependencies extends Pick<
   "check" | "forget" | "isUsed" | "keep"
 > {
   readonly store: Store;
+  /** The nodes that share the store; this one alone unless given. */
+  readonly nodes?: Pick<Nodes, "count"> | undefined;
   readonly records: PowersRecords;
   readonly artifacts: Artifacts;
   readonly files: Pick<SourceFiles, "holdFile" | "removeUnused">;
@@ -41,26 +45,33 @@ interface ReferenceStringsOptions {
 }
 
 export const CHECK_JOB = "check_powers_of_tau";
+/** A check for which no node has had the file for so long is ended by any. */
+const UNCLAIMED_MS_MAX = 3_600_000;
 
 /** Builds the part; call it before `jobs.start`. */
 export function createReferenceStrings(
   options: ReferenceStringsOptions,
   dependencies: ReferenceStringsDependencies,
 ): PublishedStringsPart {
-  const { jobs } = dependencies;
+  const { jobs, nodes, clock } = dependencies;
   const queueCheck = (file: string): StoreCommit =>
     jobs.enqueueCommit({ kind: CHECK_JOB, subject_key: ["powers_of_tau", file], phase: "check", input: file }).commit;
   const uploads = new UploadedStrings({ fileBytesMax: options.uploadBytesMax }, { ...dependencies, queueCheck });
   const strings = new PublishedStrings(options, { ...dependencies, uploads });
   jobs.register(CHECK_JOB, {
-    isFor: (job) => strings.hasFile(fileOf(job)),
+    isFor: (job) => {
+      const isAlone = nodes === undefined || nodes.count === 1;
+      return isAlone || strings.hasFile(fileOf(job)) || clock.nowMs() - Date.parse(job.created_at) > UNCLAIMED_MS_MAX;
+    },
     run: async (job, context) => {
-      await strings.check(fileOf(job), {
+      const record = await strings.check(fileOf(job), {
         signal: context.signal,
         onProgress: (share) => {
           context.progress(share);
         },
       });
+      if (record === undefined)
+        throw new JobFailure({ code: "not_found", message: "the file was deleted before its check" });
     },
   });
   jobs.subscribe(({ job, progress }) => {

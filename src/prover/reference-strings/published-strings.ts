@@ -81,8 +81,10 @@ export class PublishedStrings {
   readonly #with: PublishedStringsDependencies;
   /** Checks run one after the other: each takes all cores. A second process may check the same file, to no harm. */
   readonly #checks = new KeyedMutex({ waitingMax: WAITING_MAX });
-  /** Share of each file's check that is done, by this process or as another node has told. */
+  /** Share of each file's check that this process has done. */
   readonly #progress = new Map<string, number>();
+  /** The same of checks that jobs run, on whichever node. */
+  readonly #progressOfJobs = new Map<string, number>();
 
   constructor(options: { readonly folder: string | undefined }, dependencies: PublishedStringsDependencies) {
     this.#folder = options.folder;
@@ -161,7 +163,7 @@ export class PublishedStrings {
    */
   async deleteUpload(name: string): Promise<void> {
     const { records, uploads } = this.#with;
-    if (this.#progress.has(name)) throw new AppError("conflict", { message: "the file is being checked" });
+    if (this.#progressOf(name) !== undefined) throw new AppError("conflict", { message: "the file is being checked" });
     const record = records.findUpload(name) === undefined ? undefined : records.find(name);
     const string = record?.state === "checked" ? record.string : undefined;
     const isShared = records
@@ -182,10 +184,14 @@ export class PublishedStrings {
     return this.#folder !== undefined && existsSync(join(this.#folder, name));
   }
 
-  /** Takes notice of a check that another node runs; undefined when it has ended. */
+  /** Takes notice of a check that a job runs; undefined when it has ended. */
   follow(name: string, share: number | undefined): void {
-    if (share === undefined) this.#progress.delete(name);
-    else this.#progress.set(name, share);
+    if (share === undefined) this.#progressOfJobs.delete(name);
+    else this.#progressOfJobs.set(name, share);
+  }
+
+  #progressOf(name: string): number | undefined {
+    return this.#progress.get(name) ?? this.#progressOfJobs.get(name);
   }
 
   /**
@@ -346,7 +352,7 @@ export class PublishedStrings {
   }
 
   #onWire(file: string, bytes: number, record: PowersRecord | undefined): ReferenceString {
-    const progress = this.#progress.get(file);
+    const progress = this.#progressOf(file);
     const uploaded = this.#with.records.findUpload(file) !== undefined;
     const none = { sha256: null, curve: null, power: null, ceremony_power: null, prepared: null } as const;
     const common = {
