@@ -67,6 +67,27 @@ async function join(
   return { store, proxy };
 }
 
+describe("a strict read whose connection breaks", () => {
+  it("asks again over a new one, and sees what was committed", async () => {
+    const cluster = await newCluster();
+    const { store } = await join(cluster);
+    const { store: reader, proxy } = await join(cluster);
+    for (let round = 1; round <= 20; round += 1) {
+      await store.commit({ puts: [{ key: ["round"], value: round }] });
+      proxy.breaksAnswer = () => proxy.broken < round;
+      await reader.confirm();
+      expect(reader.get(["round"])?.value).toBe(round);
+    }
+    expect(proxy.broken).toBe(20);
+  });
+
+  it("fails when the database is away", async () => {
+    const { store, proxy } = await join(await newCluster());
+    proxy.breaksAnswer = () => true;
+    await expect(store.confirm()).rejects.toMatchObject({ code: "store_unreachable" });
+  });
+});
+
 describe("a connection that breaks", () => {
   it("after the database was asked: the commit is found in the log, and answered as done", async () => {
     const cluster = await newCluster();

@@ -13,7 +13,7 @@ import type { LogPlace, WriteFailure, WriterState } from "../../store/writer-pro
 import type { LogHead } from "./cluster-schema.js";
 import { CatchUp } from "./catch-up.js";
 import { aheadFault, groupFailure, placeFault } from "./commit-failures.js";
-import { DatabaseRefused, ROWS_PAGE, type LogDatabase } from "./log-database.js";
+import { DatabaseRefused, DatabaseUnreachable, ROWS_PAGE, type LogDatabase } from "./log-database.js";
 import { ROW_FORMAT, nextRow, rowDamaged, rowMac, type LogRow, type RowBody } from "./log-row.js";
 import { memberKey } from "../members/member-records.js";
 import { diverged, ReplicaSpent, type EvaluatedGroup, type Replica, type ReplicaPlace } from "../replica.js";
@@ -161,20 +161,31 @@ export class ClusterWriter {
    */
   async confirm(): Promise<number> {
     return await this.#guarded(async () => {
-      await this.#connect();
-      const askedAtMs = monotonicMs();
-      const last = await this.#database.lastNumber();
-      if (last < this.#place.g) throw aheadFault(this.#place.g, last);
-      while (this.#place.g < last)
-        if (this.#applyAll(await this.#database.rowsAfter(this.#place.g)).length === 0) throw placeFault(this.#place.g);
-      this.#confirmedAtMs = askedAtMs;
-      return last;
+      const wasConnected = this.#database.isConnected;
+      try {
+        return await this.#readToEnd();
+      } catch (error) {
+        // A connection that breaks, as when a pooler restarts, says nothing of the database; reading twice is harmless.
+        if (!wasConnected || !(error instanceof DatabaseUnreachable)) throw error;
+        return await this.#readToEnd();
+      }
     });
   }
 
   /** Has nothing written any more, for a reason that lies in this node. */
   fail(message: string): void {
     this.#fail({ code: "storage_failed", message });
+  }
+
+  async #readToEnd(): Promise<number> {
+    await this.#connect();
+    const askedAtMs = monotonicMs();
+    const last = await this.#database.lastNumber();
+    if (last < this.#place.g) throw aheadFault(this.#place.g, last);
+    while (this.#place.g < last)
+      if (this.#applyAll(await this.#database.rowsAfter(this.#place.g)).length === 0) throw placeFault(this.#place.g);
+    this.#confirmedAtMs = askedAtMs;
+    return last;
   }
 
   /** Decides on what this node has, and asks the database to take it as the next row. Undefined: the head had moved. */
