@@ -93,6 +93,9 @@ describe("the image", () => {
     expect(JSON.parse(all("CMD")[0]!)).toEqual(["server"]);
     const health = all("HEALTHCHECK")[0]!;
     expect(ROUTE_LIST.some(({ path, auth }) => health.includes(`'${path}'`) && auth === "public")).toBe(true);
+    // A worker answers on this port alone, and has it without a setting of its own.
+    expect(health).toContain("PROOFWRIGHT_METRICS_PORT");
+    expect(configOf({ ...imageEnv, ...OPERATOR })).toMatchObject({ metrics_port: 9464, metrics_host: "127.0.0.1" });
     const bases = stages().map(([from]) => /^node:(\d+)-bookworm(-slim)?( AS build)?$/.exec(from![1])![1]!);
     expect(new Set(bases).size).toBe(1);
     expect(manifest.engines.node).toContain(`^${bases[0]!}.`);
@@ -135,8 +138,9 @@ describe("the compose file", () => {
 });
 
 describe("the compose file of a cluster", () => {
-  const { services, volumes, networks } = parse(textOf("compose-cluster.yaml"), { merge: true }) as {
+  const { services, volumes, networks, configs } = parse(textOf("compose-cluster.yaml"), { merge: true }) as {
     readonly services: Readonly<Record<string, ComposeService>>;
+    readonly configs: Readonly<Record<string, { readonly content: string }>>;
     readonly volumes: Readonly<Record<string, unknown>>;
     readonly networks: { readonly default: { readonly ipam: { readonly config: readonly { subnet: string }[] } } };
   };
@@ -172,6 +176,12 @@ describe("the compose file of a cluster", () => {
     expect(mounts).toContain(`socket:${address.host}`);
     for (const { volumes: own } of nodes) expect(own).toContain(`socket:${address.host}`);
     expect(command).toContain("listen_addresses=");
+  });
+
+  it("keeps whoever has a token at one node, which gets all parts of an upload", () => {
+    expect(configs.balancer!.content).toMatch(
+      /reverse_proxy one:8080 two:8080 three:8080 \{\n\s+lb_policy header Authorization\n/,
+    );
   });
 
   it("writes the keys where the image's user may, and reads them there", () => {
