@@ -24,6 +24,7 @@ const SUBJECTS: Readonly<Record<string, () => Promise<{ readonly subject: BenchS
   ceremony: async () => await import("./subjects/ceremony.js"),
   provision: async () => await import("./subjects/provision.js"),
   first: async () => await import("./subjects/first.js"),
+  native: async () => await import("./subjects/native.js"),
   kernels: async () => await import("./subjects/kernels.js"),
   wide: async () => await import("./subjects/wide.js"),
   store: async () => await import("./subjects/store.js"),

@@ -5,8 +5,8 @@
  * would take an hour.
  */
 import { execFile } from "node:child_process";
-import { accessSync, constants, readFileSync, readdirSync, rmSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { readFileSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import {
@@ -28,6 +28,7 @@ import { benchFolder, keepFile, wtnsFile } from "../circuits.js";
 import { largeCircuit } from "../large-circuit.js";
 import type { LargeCircuit, LargeCircuitKind } from "../large-circuit.js";
 import type { LargeProofs } from "../peers/large-prover.js";
+import { findRapidsnark, proveNatively } from "../peers/rapidsnark.js";
 import { summarize } from "../sample.js";
 import type { BenchRow, BenchSubject, Report } from "../subject.js";
 
@@ -123,7 +124,6 @@ async function proveApart(system: ProofSystemName, files: ReturnType<typeof file
   return JSON.parse(stdout.trim().split("\n").at(-1) ?? "") as LargeProofs;
 }
 
-/** Reads the key anew with each proof, as its program does. */
 async function rapidsnark(
   circuit: LargeCircuit,
   files: ReturnType<typeof filesOf>,
@@ -136,32 +136,10 @@ async function rapidsnark(
     return;
   }
   keepFile(files.witness, wtnsFile(circuit.witness));
-  const outputs = [`${files.key}.proof`, `${files.key}.public`];
-  try {
-    const times: number[] = [];
-    for (let i = 0; i < SAMPLES; i += 1) {
-      const startedAt = performance.now();
-      await promisify(execFile)(program, [files.key, files.witness, ...outputs]);
-      times.push((performance.now() - startedAt) / 1000);
-    }
-    const { median, p95 } = summarize(times);
-    report({ ...row, id: "prove", peer: "rapidsnark", unit: "s", median, p95, samples: SAMPLES, note: "all cores" });
-  } finally {
-    for (const path of outputs) rmSync(path, { force: true });
-  }
-}
-
-function findRapidsnark(): string | undefined {
-  const { RAPIDSNARK: named, PATH: searchPath = "" } = process.env;
-  const places = searchPath.split(delimiter).map((folder) => join(folder, "rapidsnark"));
-  return [...(named === undefined ? [] : [named]), ...places].find((path) => {
-    try {
-      accessSync(path, constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
+  const seconds: number[] = [];
+  for (let i = 0; i < SAMPLES; i += 1) seconds.push((await proveNatively(program, files)).ms / 1000);
+  const { median, p95 } = summarize(seconds);
+  report({ ...row, id: "prove", peer: "rapidsnark", unit: "s", median, p95, samples: SAMPLES, note: "all cores" });
 }
 
 /** Runs work that starts a process, and tells how long it took and what the process had of memory at most. */
