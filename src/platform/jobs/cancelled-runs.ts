@@ -22,7 +22,7 @@ export class CancelledRuns {
    * one that does not for too long loses its lease, so that it commits nothing any more.
    */
   async cancel(id: string): Promise<void> {
-    if (!(await this.#records.askToEnd(id))) return;
+    if (!(await this.#records.askToEnd(id, { isRunHere: false }))) return;
     await this.#untilGone(id);
     await this.#records.delete(id);
   }

@@ -144,15 +144,17 @@ export class JobRecords {
   }
 
   /**
-   * Asks the node that runs a job to end it. Returns false where no other living node runs it: it is deleted then.
+   * Asks whoever runs a job to end it. Returns false where nobody alive does: it is deleted then.
+   * @param isRunHere whether this process runs it
    */
-  async askToEnd(id: string): Promise<boolean> {
+  async askToEnd(id: string, { isRunHere }: { readonly isRunHere: boolean }): Promise<boolean> {
     return await retryOnConflict(async () => {
       const record = this.get(id);
       if (record === undefined) return false;
-      const isElsewhere = record.value.state === "running" && !this.isLeased(record.value);
-      if (isElsewhere && this.#isHeld(record.value)) {
-        if (record.value.is_cancelled !== true) await this.update(record, { is_cancelled: true }, { urgent: true });
+      const { value } = record;
+      // One that this process holds and does not run is left of an outcome that could not be recorded.
+      if (value.state === "running" && (this.isLeased(value) ? isRunHere : this.#isHeld(value))) {
+        if (value.is_cancelled !== true) await this.update(record, { is_cancelled: true }, { urgent: true });
         return true;
       }
       await this.deleteRecord(record);

@@ -180,8 +180,8 @@ export class JobRun {
   async #settleOnce(record: StoreRecord<Job>, thrown: { error: unknown } | undefined): Promise<JobState | "gone"> {
     const job = record.value;
     if (job.is_cancelled === true) {
-      // Whoever cancelled it on another node waits for this.
-      await this.#records.deleteRecord(record, this.#urgency);
+      // Whoever cancelled it waits for this, on any node, and on a full disk too.
+      await this.#records.deleteRecord(record, { urgent: true });
       return "gone";
     }
     if (this.#abort.signal.aborted) {

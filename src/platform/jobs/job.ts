@@ -43,7 +43,7 @@ export interface Job {
   readonly moved_at?: string;
   /** When it may be tried again after a failure, ISO 8601; absent where it need not wait. */
   readonly not_before?: string;
-  /** True once it was cancelled by another node than the one that runs it, which ends the run and deletes it. */
+  /** True once it was cancelled while it runs: whoever runs it ends the run and deletes it then. */
   readonly is_cancelled?: true;
   readonly error: JobFault | null;
 }

@@ -209,22 +209,22 @@ export class Jobs {
   }
 
   /**
-   * Aborts a job if it runs, here or on another node, and deletes it. Resolves when its run has ended; after ten
-   * seconds also where another node has not said so, which commits nothing for it any more. For a subject that is being
-   * deleted.
+   * Aborts a job if it runs, here or on another node, and deletes it. Resolves when its run has ended, whoever has
+   * cancelled it first; after ten seconds also where another node has not said so, which commits nothing for it any
+   * more. For a subject that is being deleted.
    */
   async cancel(id: string): Promise<void> {
     const running = this.#running.get(id);
     this.#endDelay(id);
     this.#waitedFor.delete(id);
     for (const { line } of this.#kinds.values()) line.remove(id);
-    if (running === undefined) {
-      await this.#cancelled.cancel(id);
-      return;
+    if (running !== undefined) {
+      running.run.abort("the job was cancelled");
+      // The record stays until the run has ended: it is what another node waits for that cancels the job as well.
+      await this.#records.askToEnd(id, { isRunHere: true });
+      await running.settled;
     }
-    running.run.abort("the job was cancelled");
-    await this.#records.delete(id);
-    await running.settled;
+    await this.#cancelled.cancel(id);
   }
 
   /** Aborts the running jobs that are not taken here any more, so that others run them. */

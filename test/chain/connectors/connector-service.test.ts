@@ -4,7 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CONNECTOR_TYPES } from "../../../src/chain/connectors/peers/probes.js";
 import { CONNECTOR_STATUSES, mayFollow } from "../../../src/chain/connectors/connector-lifecycle.js";
 import { AllowList } from "../../../src/platform/net/address-rules.js";
+import type { Egress } from "../../../src/platform/net/egress.js";
 import { createEgressGuard } from "../../../src/platform/net/egress-guard.js";
+import { loopbackEgress } from "../../support/loopback-egress.js";
 import { startKubo, type KuboDouble } from "../../support/kubo-double.js";
 import { PHRASE } from "../../vault/support.js";
 import {
@@ -374,6 +376,53 @@ describe("deleting", () => {
     expect(keys()).toEqual([]);
     expect(test.statuses(made.id).at(-1)).toBe("deprovisioning");
     expect((await failureOf(() => test.deletions.delete(test.owner, made.id, never))).code).toBe("not_found");
+  });
+
+  it.each([1, 3])("answers each of %i calls at once when the run that provisions it has ended", async (calls) => {
+    const order: string[] = [];
+    let end = (): void => undefined;
+    const mayEnd = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    let isAborted = false;
+    // A peer that lets go late: the run has not ended while its request has not.
+    const slow: Egress = {
+      ...loopbackEgress,
+      fetch: async (url, request) => {
+        try {
+          return await loopbackEgress.fetch(url, request);
+        } catch (error) {
+          isAborted = true;
+          await mayEnd;
+          order.push("run");
+          throw error;
+        }
+      },
+    };
+    const hanging = await startKubo();
+    hanging.mode = "hang";
+    const owned = await openConnectors({ egress: slow });
+    try {
+      const { id } = await create(owned, { type: "ipfs", config: { api_url: hanging.url } });
+      await eventually("the peer is asked", () => hanging.requests.length > 0);
+      const deleting = Array.from({ length: calls }, async () => {
+        const isDeleted = await owned.deletions.delete(owned.owner, id, never);
+        order.push(String(isDeleted));
+      });
+      await eventually("the run is told to end", () => isAborted);
+      // Each commit is a turn of the store, in which an answer that did not wait would have come.
+      for (let turn = 0; turn < 10; turn += 1) await owned.store.commit({ puts: [{ key: ["turn"], value: turn }] });
+      expect(order).toEqual([]);
+      end();
+      await Promise.all(deleting);
+      expect(order).toEqual(["run", ...Array<string>(calls).fill("true")]);
+      expect(owned.statuses(id)).toEqual(["init", "provisioning", "deprovisioning"]);
+      expect((await failureOf(() => owned.deletions.delete(owned.owner, id, never))).code).toBe("not_found");
+    } finally {
+      end();
+      await owned.close();
+      await hanging.stop();
+    }
   });
 
   it("purges everything of an owner, and may be repeated", async () => {

@@ -336,6 +336,24 @@ describe("an engine that misbehaves", () => {
     expect(docker.containers.size).toBe(0);
   });
 
+  it("removes its container once, and answers alike, when several delete it while it is provisioned", async () => {
+    const owned = await openConnectors({ dockerHost: docker.host, containerReadyMs: 400 });
+    try {
+      docker.faults = [{ method: "POST", path: /\/start$/, answer: "hang" }];
+      const { id } = await create(owned, PEER);
+      await eventually("the container is being started", () =>
+        docker.requests.some((request) => request.endsWith("/start")),
+      );
+      const deleting = [1, 2, 3].map(async () => await owned.deletions.delete(owned.owner, id, never));
+      expect(await Promise.all(deleting)).toEqual([true, true, true]);
+      expect(docker.requests.filter((request) => request.startsWith("DELETE"))).toHaveLength(1);
+      expect(docker.containers.size).toBe(0);
+      expect(owned.statuses(id)).toEqual(["init", "provisioning", "deprovisioning"]);
+    } finally {
+      await owned.close();
+    }
+  });
+
   it("finishes a refused deletion in a later round", async () => {
     const rounds = await openConnectors({ dockerHost: docker.host, containerReadyMs: 400, probeIntervalMs: 30 });
     try {

@@ -167,6 +167,33 @@ describe("a job that another node runs", () => {
     expect(holding.begun()).toBe(1);
   });
 
+  it.each([
+    ["the node that runs it, then another", ["a", "b"]],
+    ["another node, then the one that runs it", ["b", "a"]],
+    ["two others, then the one that runs it, twice", ["b", "c", "a", "a"]],
+  ])("is cancelled for all when its run has ended, and not before, by %s", async (_by, names) => {
+    const holding = stubborn();
+    const holder = await node("a", holding.runner);
+    const nodes = new Map([["a", holder]]);
+    for (const name of ["b", "c"]) nodes.set(name, await node(name, { run: async () => await Promise.resolve() }));
+    const id = await enqueue(holder);
+    await reach(holder, id, () => holding.begun() === 1);
+    const ended: string[] = [];
+    const cancelled = names.map(async (name) => {
+      await nodes.get(name)?.cancel(id);
+      ended.push(name);
+    });
+    await reach(holder, id, (job) => job?.is_cancelled === true);
+    // Turns enough for an answer that did not wait.
+    for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    expect(ended).toEqual([]);
+    expect(holder.get(id)).toMatchObject({ state: "running" });
+    holding.let();
+    await Promise.all(cancelled);
+    expect(holder.get(id)).toBeUndefined();
+    expect(holding.begun()).toBe(1);
+  });
+
   it("is cancelled when that node ends, and run by nobody else", async () => {
     const holding = stubborn();
     const holder = await node("a", holding.runner);

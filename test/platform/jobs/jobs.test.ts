@@ -294,6 +294,42 @@ describe("jobs", () => {
     expect(store.count([])).toBe(0);
   });
 
+  it("cancels a job for all who do so at once when its run has ended, and not before", async () => {
+    let end = (): void => undefined;
+    const mayEnd = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const jobs = boot(async () => {
+      await mayEnd;
+    });
+    const id = await enqueue(jobs);
+    await reach(jobs, id, "running");
+    let ended = 0;
+    const cancelled = [1, 2].map(async () => {
+      await jobs.cancel(id);
+      ended += 1;
+    });
+    // Each commit is a turn of the store, in which an answer that did not wait would have come.
+    for (let turn = 0; turn < 10; turn += 1) await store.commit({ puts: [{ key: ["turn"], value: turn }] });
+    expect(ended).toBe(0);
+    end();
+    await Promise.all(cancelled);
+    expect(jobs.get(id)).toBeUndefined();
+  });
+
+  it("cancels a running job although the disk is full", async () => {
+    const jobs = boot((_, context) => untilAborted(context.signal).catch(() => undefined));
+    const id = await enqueue(jobs);
+    await reach(jobs, id, "running");
+    const commit = store.commit.bind(store);
+    store.commit = async (change) => {
+      if (change.urgent !== true) throw new AppError("storage_full", { message: "full" });
+      await commit(change);
+    };
+    await jobs.cancel(id);
+    expect(jobs.get(id)).toBeUndefined();
+  });
+
   it("keeps an outcome until a full disk takes it, and repeats no finished work", async () => {
     let runs = 0;
     const jobs = boot(async () => {

@@ -31,11 +31,13 @@ export class ConnectorDeletions {
   }
 
   /**
-   * Deletes a connector with its containers. Resolves to false while the provider still removes them.
+   * Deletes a connector with its containers, when what provisions it has ended. Of several calls at once each waits for
+   * that, and resolves alike. Resolves to false while the provider still removes the containers.
    * @throws AppError `connector_not_deleted` when the provider refused; the connector stays and may be deleted again
    */
   async delete(owner: Subject, id: string, signal: AbortSignal): Promise<boolean> {
     const { jobs, repository } = this.#dependencies;
+    repository.require(owner, id);
     const jobId = await retryOnConflict(async () => await this.#begin(owner, id));
     if (jobId === undefined) return true;
     jobs.wake();
@@ -82,10 +84,11 @@ export class ConnectorDeletions {
     }
   }
 
-  /** Deletes the record, or queues the job that removes the containers first and returns its id. */
+  /** Deletes the record if it is there, or queues the job that removes the containers first and returns its id. */
   async #begin(owner: Subject, id: string): Promise<string | undefined> {
     const { credentials, jobs, providers, repository, statuses, store } = this.#dependencies;
-    const current = repository.require(owner, id);
+    const current = repository.find(owner, id);
+    if (current === undefined) return undefined;
     const { status, secret, runtime, job_id: jobId } = current.value;
     if (status === "deprovisioning") {
       if (jobId !== null && jobs.isOpen(jobId)) return jobId;
@@ -100,7 +103,9 @@ export class ConnectorDeletions {
     const secretDeletion = isContained ? {} : credentials.deletion(owner, secret);
     // A provisioning job could start containers while the other job removes them.
     if (jobId !== null) await jobs.cancel(jobId);
-    const settled = repository.require(owner, id);
+    const settled = repository.find(owner, id);
+    // Meanwhile another request has deleted it as well, or had it provisioned again.
+    if (settled === undefined || settled.value.job_id !== jobId) return await this.#begin(owner, id);
     if (isContained) return await this.#queue(settled);
     await store.commit(mergeCommits(statuses.removal(settled), secretDeletion));
     return undefined;
