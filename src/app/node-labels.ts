@@ -1,5 +1,4 @@
 /** Which jobs a node of a cluster takes, by the labels of its settings. */
-import { CONNECTOR_JOBS } from "../chain/connectors/provisioning/connector-jobs.js";
 import type { Config } from "../platform/config.js";
 import type { NodeRole } from "../platform/nodes/nodes.js";
 import { StartError } from "../platform/start-error.js";
@@ -17,13 +16,12 @@ const LABELS: ReadonlyMap<string, Label> = new Map([
   ...[PROVISION_JOB, PROVISION_LARGE_JOB, ANALYSIS_JOB, CHECK_JOB, END_JOB].map((kind) => [kind, "compile"] as const),
 ]);
 
-/** Jobs of any node with requests that wait for secrets of their owners, or for keys. */
-const WITH_VAULT: ReadonlySet<string> = new Set([DEPLOY_JOB, ...CONNECTOR_JOBS]);
-
 /** What a node does of the jobs that all nodes see. */
 export interface NodeWork {
   /** Whether jobs of a kind are run here now. */
   readonly takes: (kind: string) => boolean;
+  /** Whether a job that needs the vault is begun here now. On a single server always: it waits there. */
+  readonly hasVault: () => boolean;
   /**
    * Says whether the vault of this node is unsealed. Proofs, keys, connectors and verifiers wait for that in any case;
    * on a sealed node of a cluster they would wait for it alone, while others could make them.
@@ -47,8 +45,10 @@ export function nodeWork(
     takes: (kind) => {
       const label = LABELS.get(kind);
       const isOwn = label === undefined ? role === "server" : own.has(label);
-      return isOwn && (hasVault || (label === undefined && !WITH_VAULT.has(kind)));
+      // Deployments wait for keys. Connectors wait for secrets where there are any, which their runners know.
+      return isOwn && (hasVault || (label === undefined && kind !== DEPLOY_JOB));
     },
+    hasVault: () => hasVault,
     vaultIs: (isUnsealed) => {
       hasVault = database === undefined || isUnsealed;
     },

@@ -129,7 +129,7 @@ export async function openAreas(platform: Platform): Promise<Areas> {
     log,
     references,
     requireTenant,
-    turnOf,
+    ...{ hasVault: platform.work.hasVault, turnOf },
   });
   const webhooks = openWebhooks(platform, { vault: vault.service, identity: identityParts.identity.services });
   for (const part of [chain, webhooks]) {

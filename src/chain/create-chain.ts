@@ -70,6 +70,8 @@ export interface ChainDependencies {
   readonly events: Events;
   readonly subscriptionTokens: SubscriptionTokens;
   readonly requireTenant: RequireTenant;
+  /** Whether a job that needs a secret of the vault is begun here now; another node could begin it where it is not. */
+  readonly hasVault: () => boolean;
   /** Returns the name under which the work of a subject waits for its turn. */
   readonly turnOf: (subject: Subject) => string;
   /** Gets the look-ups of this area. */

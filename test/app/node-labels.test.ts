@@ -31,11 +31,15 @@ describe("the labels of a node", () => {
   it("leave what needs secrets of owners to the nodes of a cluster whose vault is unsealed", () => {
     const kinds = ["deploy_verifier", "provision_connector", "deprovision_connector"];
     const node = nodeWork({ ...NODE, labels: "none" }, "server");
-    expect(kinds.map(node.takes)).toEqual([false, false, false]);
+    // Which connectors need the vault is known by their jobs.
+    expect(kinds.map(node.takes)).toEqual([false, true, true]);
+    expect(node.hasVault()).toBe(false);
     node.vaultIs(true);
     expect(kinds.map(node.takes)).toEqual([true, true, true]);
+    expect(node.hasVault()).toBe(true);
     const single = nodeWork({ database_url: undefined, labels: "prove,compile" }, "server");
     expect(kinds.map(single.takes)).toEqual([true, true, true]);
+    expect(single.hasVault()).toBe(true);
   });
 
   it("are all of them on a single server, which has nobody else", () => {

@@ -62,6 +62,7 @@ async function areaNode(): Promise<AreaNode> {
       requireTenant: (_principal, { kind }) => {
         throw notFound(kind);
       },
+      hasVault: () => true,
       turnOf: formatSubject,
     },
   );

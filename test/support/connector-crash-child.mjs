@@ -34,6 +34,7 @@ const { service, deletions } = createConnectors(
     events,
     tokens,
     networks: { find: () => ({}) },
+    hasVault: () => true,
     turnOf: ({ kind, id }) => `${kind}:${id}`,
     egress,
     clock: systemClock,

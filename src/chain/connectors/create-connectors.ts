@@ -50,7 +50,8 @@ interface ConnectorsDependencies {
   readonly tokens: SubscriptionTokens;
   readonly references: References;
   readonly requireTenant: RequireTenant;
-  /** See ChainDependencies.turnOf. */
+  /** See ChainDependencies. */
+  readonly hasVault: () => boolean;
   readonly turnOf: (subject: Subject) => string;
   readonly networks: NetworkLookup;
   readonly egress: Egress;
@@ -112,7 +113,7 @@ export function createConnectors(options: ConnectorsOptions, dependencies: Conne
   });
   const deletions = new ConnectorDeletions({ store, repository, credentials, statuses, providers, jobs });
   const containers = new ConnectorContainers({ repository, providers });
-  registerConnectorJobs(dependencies.jobs, { provisioning, turnOf: dependencies.turnOf });
+  registerConnectorJobs(dependencies.jobs, { ...dependencies, repository, provisioning });
   return {
     service,
     entities,

@@ -43,7 +43,10 @@ export interface JobRunner {
   readonly isUrgent?: boolean;
   /** Jobs of this kind that run at a time. Default 1. */
   readonly concurrency?: number;
-  /** Whether this node can run a job of the kind; without it any can. One that no node can run waits. */
+  /**
+   * Whether this node can run a job of the kind; without it any can. One that no node can run waits. Asked before each
+   * job is begun, and after a change of what a node takes.
+   */
   readonly isFor?: (job: Job) => boolean;
   /** Whose turn a job takes, such as `user:<uuid>`. Without it all jobs of the kind are one owner's. */
   readonly ownerOf?: (job: Job) => string;

@@ -227,10 +227,13 @@ export class Jobs {
     await this.#cancelled.cancel(id);
   }
 
-  /** Aborts the running jobs that are not taken here any more, so that others run them. */
+  /** Aborts the running jobs that this node does not take any more, so that others run them. */
   giveBack(): void {
-    for (const { kind, run } of this.#running.values())
-      if (!this.#options.takes(kind)) run.abort("this node takes no jobs of the kind any more");
+    for (const { id, kind, run } of this.#running.values()) {
+      const [runner, job] = [this.#kinds.get(kind)?.runner, this.get(id)];
+      const isFit = runner === undefined || job === undefined || isFor(runner, job);
+      if (!isFit || !this.#options.takes(kind)) run.abort("this node does not take the job any more");
+    }
   }
 
   /** Aborts the running jobs and waits until all of them are queued again. Nothing is started afterwards. */

@@ -340,6 +340,32 @@ describe("a sealed vault", () => {
     }
   });
 
+  it("keeps connectors with credentials waiting on a node of a cluster, and provisions and deletes the others", async () => {
+    const first = await openConnectors({ idle: true });
+    const { id } = await create(first, { type: "ipfs", config: { api_url: kubo.url, credentials: { token: "t" } } });
+    await first.close({ keep: true });
+    let hasVault = false;
+    const node = await openConnectors({
+      ...{ folder: first.vault.folder, owner: first.owner, unsealed: false },
+      hasVault: () => hasVault,
+    });
+    try {
+      const plainOne = await settled(node, { type: "ipfs", config: { api_url: kubo.url } });
+      expect(plainOne).toMatchObject({ status: "available" });
+      expect(await node.deletions.delete(node.owner, plainOne.id, never)).toBe(true);
+      expect(node.jobs.ofSubject(["connector", node.owner.kind, node.owner.id, id])).toMatchObject([
+        { state: "queued", attempt: 0 },
+      ]);
+      await node.vault.seal.unseal(Buffer.from(PHRASE));
+      hasVault = true;
+      node.jobs.wake();
+      await untilSettled(node, id);
+      expect(await plain(node, id)).toMatchObject({ status: "available" });
+    } finally {
+      await node.close();
+    }
+  });
+
   it("leaves connectors with credentials as they are until it is unsealed", async () => {
     const first = await openConnectors({ idle: true });
     const { id } = await create(first, { type: "ipfs", config: { api_url: kubo.url, credentials: { token: "t" } } });

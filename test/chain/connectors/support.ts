@@ -54,6 +54,8 @@ export interface TestConnectorsOptions extends Partial<ConnectorsOptions> {
   readonly folder?: string;
   readonly egress?: Egress;
   readonly unsealed?: boolean;
+  /** Without it jobs that need the vault wait for it here, as on a single server. */
+  readonly hasVault?: () => boolean;
   /** The test itself starts the jobs. */
   readonly idle?: boolean;
 }
@@ -92,6 +94,7 @@ export async function openConnectors(options: TestConnectorsOptions = {}): Promi
       requireTenant: (_principal, { kind }) => {
         throw notFound(kind);
       },
+      hasVault: options.hasVault ?? (() => true),
       turnOf: formatSubject,
       egress: options.egress ?? loopbackEgress,
       clock: systemClock,

@@ -104,6 +104,34 @@ describe("jobs", () => {
     expect(runs).toBe(2);
   });
 
+  it("gives back the jobs of a kind that it cannot run any more, and goes on with the others", async () => {
+    let hasVault = true;
+    const runs: unknown[] = [];
+    const jobs = boot({
+      concurrency: 2,
+      isFor: ({ input }) => hasVault || input === "plain",
+      run: async ({ input }, { signal }) => {
+        runs.push(input);
+        await untilAborted(signal);
+      },
+    });
+    const ids: string[] = [];
+    for (const input of ["plain", "secret"]) ids.push(await enqueue(jobs, { ...setup, input }));
+    await eventually(() => {
+      expect(runs).toEqual(["plain", "secret"]);
+    });
+    hasVault = false;
+    jobs.giveBack();
+    await eventually(() => {
+      expect(ids.map((id) => jobs.get(id)?.state)).toEqual(["running", "queued"]);
+    });
+    hasVault = true;
+    jobs.wake();
+    await eventually(() => {
+      expect(runs).toEqual(["plain", "secret", "secret"]);
+    });
+  });
+
   it("runs a queued job through its phases and marks it done", async () => {
     const jobs = boot(async (job, context) => {
       expect(job).toMatchObject({

@@ -4,11 +4,11 @@ import type { Job } from "../../../platform/jobs/job.js";
 import type { JobContext } from "../../../platform/jobs/job-runner.js";
 import type { Jobs } from "../../../platform/jobs/jobs.js";
 import type { StoreCommit } from "../../../platform/store/store.js";
+import type { ConnectorRepository } from "../connector-repository.js";
 import type { ConnectorLease, Provisioning } from "./provisioning.js";
 
 /** The kinds of jobs about connectors. */
-export const CONNECTOR_JOBS = ["provision_connector", "deprovision_connector"] as const;
-type ConnectorJobKind = (typeof CONNECTOR_JOBS)[number];
+type ConnectorJobKind = "provision_connector" | "deprovision_connector";
 
 /** Provisioning waits for peers and providers and takes no processor time. */
 const JOBS_AT_ONCE = 8;
@@ -75,13 +75,26 @@ export class ConnectorJobs {
   }
 }
 
+interface ConnectorRunnersDependencies {
+  readonly repository: ConnectorRepository;
+  readonly provisioning: Provisioning;
+  /** See ChainDependencies. */
+  readonly hasVault: () => boolean;
+  readonly turnOf: (subject: Subject) => string;
+}
+
 /** Registers the runners of both kinds of job. Must be called before the jobs start. */
 export function registerConnectorJobs(
   jobs: Jobs,
-  { provisioning, turnOf }: { readonly provisioning: Provisioning; readonly turnOf: (subject: Subject) => string },
+  { repository, provisioning, hasVault, turnOf }: ConnectorRunnersDependencies,
 ): void {
   const turns = {
     concurrency: JOBS_AT_ONCE,
+    // A connector without a secret waits for no vault.
+    isFor: (job: Job): boolean => {
+      const { owner, id } = connectorOfJob(job);
+      return hasVault() || (repository.find(owner, id)?.value.secret ?? null) === null;
+    },
     ownerOf: (job: Job): string => turnOf(connectorOfJob(job).owner),
     giveWayMs: GIVE_WAY_MS,
   };
