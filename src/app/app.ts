@@ -173,6 +173,7 @@ async function warm({ pools, provers }: AppParts): Promise<void> {
 function stopUpkeep({ provers, identityParts }: AppParts): void {
   provers.warming.stop();
   provers.orphans.stop();
+  provers.powersFolders.stop();
   provers.imports.stop();
   provers.ceremonies.stop();
   provers.proofJobs.sweep.stop();
@@ -202,6 +203,7 @@ function runnable(parts: AppParts): Pick<App, "start" | "stop"> {
       );
       const metricsAt = await metricsServer?.listen();
       if (!isWorker) await startUpkeep(parts);
+      await parts.provers.powersFolders.start();
       await parts.jobs.start();
       if (!isWorker) {
         parts.chain.start();

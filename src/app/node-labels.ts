@@ -20,6 +20,8 @@ const LABELS: ReadonlyMap<string, Label> = new Map([
 export interface NodeWork {
   /** Whether jobs of a kind are run here now. */
   readonly takes: (kind: string) => boolean;
+  /** Whether other nodes may leave keys to this one that they cannot make, once its vault is unsealed. */
+  readonly makesKeysForOthers: boolean;
   /** Whether a job that needs the vault is begun here now. On a single server always: it waits there. */
   readonly hasVault: () => boolean;
   /**
@@ -42,6 +44,7 @@ export function nodeWork(
   if (database === undefined && !(own.has("prove") && own.has("compile")))
     throw new StartError("PROOFWRIGHT_LABELS is for nodes of a cluster: a single server has to do all of its work.");
   return {
+    makesKeysForOthers: database !== undefined && own.has("compile"),
     takes: (kind) => {
       const label = LABELS.get(kind);
       const isOwn = label === undefined ? role === "server" : own.has(label);

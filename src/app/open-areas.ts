@@ -304,7 +304,7 @@ function githubIdentities(
 }
 
 function createProvers(
-  { config, audit, artifacts, jobs, nodes, membership, events, clock, log, providers }: Platform,
+  { config, audit, artifacts, jobs, work, nodes, membership, events, clock, log, providers }: Platform,
   { pools, images, tasks, vault, requireTenant, turnOf, compiler, contracts }: ProverParts,
 ): ProverRegistry {
   const budgetBytes = config.key_memory_mb * MIB;
@@ -338,6 +338,7 @@ function createProvers(
       zkeyBytesPerOwnerMax: config.zkey_max_mb * MIB,
       powersUploadBytesMax: config.ptau_upload_max_mb * MIB,
       ...(config.ptau_dir === undefined ? {} : { powersFolder: config.ptau_dir }),
+      tellsPowersFolder: work.makesKeysForOthers,
       proveThreads: config.prove_threads,
       makesDevelopmentStrings: config.mode === "development",
       receiptIssuer: { issuer: config.issuer, version: serverVersion() },

@@ -73,6 +73,7 @@ import { Provisioning, type ProvisioningDependencies } from "./provisioning/prov
 import { ReferenceStrings } from "./provisioning/reference-strings.js";
 import { createReferenceStrings } from "./reference-strings/create-reference-strings.js";
 import { PowersRecords } from "./reference-strings/powers-records.js";
+import type { NodeFolders } from "./reference-strings/node-folders.js";
 import type { PublishedStringsDependencies } from "./reference-strings/published-strings.js";
 import { ProverRepository } from "./repository.js";
 import { PROVE_DEADLINE_MS, WAIT_SEC_MAX, type proverRoutes } from "./routes.js";
@@ -128,6 +129,8 @@ interface ProverRegistryOptions extends ProvisioningJobsOptions {
   readonly powersUploadBytesMax?: number;
   /** The operator's folder of powers-of-tau files. None unless given. */
   readonly powersFolder?: string;
+  /** Whether other nodes leave keys to this one that take a file of the folder. False unless given. */
+  readonly tellsPowersFolder?: boolean;
   /** Whether reference strings for development may be made where none is published. True unless given. */
   readonly makesDevelopmentStrings?: boolean;
   /** In whose name receipts are signed. */
@@ -197,6 +200,8 @@ export interface ProverRegistry {
   readonly hasProvers: () => boolean;
   /** Drops uploads and imports whose time is up, while the server runs. */
   readonly imports: Pick<Imports, "start" | "stop">;
+  /** Tells other nodes of this one's powers-of-tau files, while it runs; to be started before its jobs. */
+  readonly powersFolders: Pick<NodeFolders, "start" | "stop">;
   /** Passes on turns of ceremonies, while the server runs. */
   readonly ceremonies: Pick<CeremonySweep, "start" | "stop" | "sweep">;
   /** Returns how often a verifier contract disagreed with this server, or had other code, since the start. */
@@ -288,7 +293,7 @@ export function createProverRegistry(
       { provers: service, labelling, ceremonies },
     ),
     ...orphanRemoval(dependencies, { resumed: [removals, proofRemovals], ...published }),
-    ...{ imports, ceremonies: ceremonies.sweep, proofJobs, warming },
+    ...{ imports, ceremonies: ceremonies.sweep, proofJobs, warming, powersFolders: published.folders },
     verifierDisagreements: () => chained.onChain.disagreements,
   };
 }
@@ -489,7 +494,7 @@ function createProvisioning(
   const findPowers: PowersRecords["findChecked"] = (sha256) => parts.powers.findChecked(sha256);
   const ceremonies = createCeremonies(options, { ...ceremony, turnOf, provisioning, findPowers });
   registerProvisioning(jobs, options, {
-    ...{ provisioning, progress, watch, turnOf },
+    ...{ provisioning, strings: parts.strings, progress, watch, turnOf },
     placeOf: (owner, proverId) => {
       const prover = repository.find(owner, proverId)?.value;
       return prover === undefined ? undefined : placeOf(prover, catalog.systemOf(prover));
@@ -518,13 +523,17 @@ function createImports(
 }
 
 function openReferenceStrings(
-  { powersFolder, powersUploadBytesMax = POWERS_BYTES_MAX, makesDevelopmentStrings = true }: ProverRegistryOptions,
+  options: ProverRegistryOptions,
   { store, nodes, artifacts, jobs, compute, clock, log, checkPowers }: ProverRegistryDependencies,
   parts: { readonly repository: ProverRepository; readonly powers: PowersRecords; readonly files: SourceFiles },
 ): Omit<ReturnType<typeof createReferenceStrings>, "strings"> & { readonly strings: ReferenceStrings } {
   const { repository, powers, files } = parts;
+  const { powersUploadBytesMax = POWERS_BYTES_MAX, makesDevelopmentStrings = true } = options;
   const { strings: published, ...others } = createReferenceStrings(
-    { folder: powersFolder, uploadBytesMax: powersUploadBytesMax },
+    {
+      ...{ folder: options.powersFolder, tellsFolder: options.tellsPowersFolder },
+      uploadBytesMax: powersUploadBytesMax,
+    },
     {
       ...{ store, nodes, artifacts, jobs, clock, log, files, records: powers },
       check: checkPowers,

@@ -100,10 +100,11 @@ export class JobRecords {
 
   /**
    * Commits a change of a job, with another commit if given, and tells the listeners. A change ends the pause after a
-   * failure unless it begins another. Throws StoreConflict.
+   * failure unless it begins another, and one of the phase ends what the phase needed. Throws StoreConflict.
    */
   async update(record: StoreRecord<Job>, change: Partial<Job>, commit: StoreCommit = {}): Promise<Job> {
-    const next: Job = { ...withoutPause(record.value), ...change, updated_at: isoTimestamp(this.#clock.nowMs()) };
+    const before = change.phase === undefined ? record.value : withoutNeeds(record.value);
+    const next: Job = { ...withoutPause(before), ...change, updated_at: isoTimestamp(this.#clock.nowMs()) };
     const isStepOver = change.phase !== undefined || change.state !== undefined;
     const ended = isStepOver ? this.#progress.stepEnd(next.id) : {};
     await this.#store.commit(mergeCommits(this.#table.updateCommit(record, next), commit, ended));
@@ -111,11 +112,14 @@ export class JobRecords {
     return next;
   }
 
-  /** Queues a leased job for the runner of another kind; the attempt is not counted. Throws StoreConflict. */
-  async move(record: StoreRecord<Job>, kind: string): Promise<void> {
+  /**
+   * Queues a leased job for the runner of another kind, or a node that has what it needs; the attempt is not counted.
+   * Throws StoreConflict.
+   */
+  async move(record: StoreRecord<Job>, to: Partial<Pick<Job, "kind" | "needs">>): Promise<void> {
     const { attempt } = record.value;
     const movedAt = isoTimestamp(this.#clock.nowMs());
-    const change = { kind, state: "queued", boot_id: null, attempt: attempt - 1, cut_offs: 0 } as const;
+    const change = { ...to, state: "queued", boot_id: null, attempt: attempt - 1, cut_offs: 0 } as const;
     const next: Job = { ...record.value, ...change, updated_at: movedAt, moved_at: movedAt };
     await this.#store.commit(mergeCommits(this.#table.updateCommit(record, next), this.#progress.stepEnd(next.id)));
     this.notify({ job: next });
@@ -240,6 +244,10 @@ export class JobRecords {
       }
     }
   }
+}
+
+function withoutNeeds({ needs: _had, ...job }: Job): Job {
+  return job;
 }
 
 function withoutPause({ not_before: _over, ...job }: Job): Job {

@@ -133,7 +133,11 @@ export class JobRun {
       },
       moveTo: async (kind) => {
         assert(kind !== leased.kind && this.#with.isKind(kind), `the job kind ${kind} is another that has a runner`);
-        await this.#records.move(this.#leasedRecord(), kind);
+        await this.#records.move(this.#leasedRecord(), { kind });
+        this.#isMoved = true;
+      },
+      leaveTo: async (needs) => {
+        await this.#records.move(this.#leasedRecord(), { needs });
         this.#isMoved = true;
       },
       ending: () => {

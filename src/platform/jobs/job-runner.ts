@@ -1,5 +1,5 @@
 /** What runs the jobs of one kind, and what it is given. Services implement runners and register them with `Jobs`. */
-import type { StoreCommit } from "../store/store.js";
+import type { StoreCommit, StoreValue } from "../store/store.js";
 import type { Job, JobFault } from "./job.js";
 
 /** What a runner gets beside its job. */
@@ -20,6 +20,12 @@ export interface JobContext {
    * @throws StoreConflict as `setPhase`
    */
   moveTo(kind: string): Promise<void>;
+  /**
+   * Queues the job again for a node that has what it needs, as `isFor` tells by the job's `needs` until the phase is
+   * over. The run must end then; it counts as no attempt.
+   * @throws StoreConflict as `setPhase`
+   */
+  leaveTo(needs: StoreValue): Promise<void>;
   /**
    * Returns what ends the job, for a commit of the runner's own: the job's record is deleted in the commit that makes
    * its result true. The commit conflicts when the lease is lost. Called for each try; the run must end after the

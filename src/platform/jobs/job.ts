@@ -43,6 +43,11 @@ export interface Job {
   readonly moved_at?: string;
   /** When it may be tried again after a failure, ISO 8601; absent where it need not wait. */
   readonly not_before?: string;
+  /**
+   * What a node must have to run it, in the words of its runner, which has said so in the present phase; absent where
+   * any node can.
+   */
+  readonly needs?: StoreValue;
   /** True once it was cancelled while it runs: whoever runs it ends the run and deletes it then. */
   readonly is_cancelled?: true;
   readonly error: JobFault | null;

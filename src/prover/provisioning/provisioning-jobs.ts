@@ -9,6 +9,8 @@ import { PROVISIONING_PHASES } from "./prover-steps.js";
 import type { Provisioning, ProvisioningLease } from "./provisioning.js";
 import type { ProvisioningPlace } from "./lifecycle.js";
 import type { ProvisioningProgress } from "./provisioning-progress.js";
+import type { NeededPowers } from "../reference-strings/node-folders.js";
+import { StringElsewhere, type ReferenceStrings } from "./reference-strings.js";
 import type { StatusWatch } from "./status-watch.js";
 
 export interface ProvisioningJobsOptions {
@@ -30,6 +32,7 @@ const GIVE_WAY_MS = 2_000;
 
 interface ProvisioningJobParts {
   readonly provisioning: Provisioning;
+  readonly strings: Pick<ReferenceStrings, "isFor">;
   readonly progress: ProvisioningProgress;
   /** How far a prover has come; undefined where it is gone. */
   readonly placeOf: (owner: Subject, proverId: string) => ProvisioningPlace | undefined;
@@ -44,7 +47,7 @@ interface ProvisioningJobParts {
 export function registerProvisioning(
   jobs: Jobs,
   options: ProvisioningJobsOptions,
-  { provisioning, progress, placeOf, watch, turnOf }: ProvisioningJobParts,
+  { provisioning, strings, progress, placeOf, watch, turnOf }: ProvisioningJobParts,
 ): void {
   const leaseOf = (kind: string, job: Job, context: JobContext): ProvisioningLease => ({
     signal: context.signal,
@@ -65,11 +68,15 @@ export function registerProvisioning(
   });
   const runnerOf = (kind: string): JobRunner => ({
     ownerOf: (job) => turnOf(ownerOf(job)),
+    isFor: ({ needs }) => needs === undefined || strings.isFor(needs as NeededPowers),
     run: async (job, context) => {
       const place = placeOf(ownerOf(job), job.id);
       if (place !== undefined) progress.begin(job.id, place);
       try {
         await provisioning.run(ownerOf(job), job.id, leaseOf(kind, job, context));
+      } catch (error) {
+        if (!(error instanceof StringElsewhere)) throw error;
+        await context.leaveTo(error.needed);
       } finally {
         progress.end(job.id);
       }

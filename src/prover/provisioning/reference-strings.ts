@@ -11,6 +11,7 @@ import type { Log } from "../../platform/log.js";
 import type { Artifacts } from "../../platform/store/artifacts.js";
 import type { Store, StoreCommit } from "../../platform/store/store.js";
 import type { ComputeOptions, ProverCompute, ReferenceStringFile, StepFailure } from "../compute/compute.js";
+import type { NeededPowers } from "../reference-strings/node-folders.js";
 import type { PublishedStrings } from "../reference-strings/published-strings.js";
 import type { KeptReferenceString, ProverRepository, StoredProver } from "../repository.js";
 import { diagnostic } from "./diagnostics.js";
@@ -20,8 +21,8 @@ interface ReferenceStringsDependencies {
   readonly repository: ProverRepository;
   readonly artifacts: Artifacts;
   readonly compute: Pick<ProverCompute, "makeReferenceString">;
-  /** The files of the operator's folder. */
-  readonly published: Pick<PublishedStrings, "hasFiles" | "take">;
+  /** The files of the operator's folder, and of other nodes' folders. */
+  readonly published: Pick<PublishedStrings, "hasFiles" | "isElsewhere" | "isFor" | "take">;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -34,6 +35,17 @@ const DEVELOPMENT_POWER_MIN = 10;
 const WAITING_MAX = 10_000;
 
 const ORDER = { ceremony: 0, development: 1 } as const satisfies Record<KeptReferenceString["origin"], number>;
+
+/** A node of a cluster has no string that is needed, and another has a file that may be one: the job is its. */
+export class StringElsewhere extends Error {
+  override readonly name = "StringElsewhere";
+  readonly needed: NeededPowers;
+
+  constructor(needed: NeededPowers) {
+    super("another node has a powers-of-tau file that may do");
+    this.needed = needed;
+  }
+}
 
 export class ReferenceStrings {
   readonly #makesOwn: boolean;
@@ -102,7 +114,10 @@ export class ReferenceStrings {
     return files;
   }
 
-  /** Makes sure that there is a published string of at least this power for a phase 1. */
+  /**
+   * Makes sure that there is a published string of at least this power for a phase 1.
+   * @throws StringElsewhere
+   */
   async ensurePhase1(
     curve: CurveName,
     { phase1, power }: { readonly phase1: string; readonly power: number },
@@ -110,6 +125,7 @@ export class ReferenceStrings {
   ): Promise<StepFailure | undefined> {
     if (phase1 === PUBLISHED && (await this.#with.published.take(curve, power, options)) !== undefined)
       return undefined;
+    if (phase1 === PUBLISHED) await this.#leaveToOthers({ curve, power });
     const which = phase1 === PUBLISHED ? "no published one has" : `that of ${phase1} does not have`;
     const message = `the circuit takes powers of tau of 2^${String(power)} over ${curve}, which ${which}`;
     return { ok: false, errors: [diagnostic("reference_string_missing", message)] };
@@ -162,16 +178,27 @@ export class ReferenceStrings {
   /**
    * Makes sure that there is a string of at least this power: a published one if the folder has it, which is checked
    * first, else a development string.
+   * @throws StringElsewhere
    */
   async ensure(curve: CurveName, power: number, options: ComputeOptions): Promise<StepFailure | undefined> {
     const make = async (): Promise<StepFailure | undefined> => {
       if ((await this.#with.published.take(curve, power, options)) !== undefined) return undefined;
       if (this.list(curve).some((string) => string.power >= power)) return undefined;
+      await this.#leaveToOthers({ curve, power });
       if (this.#makesOwn) return await this.#make(curve, Math.max(DEVELOPMENT_POWER_MIN, power), options);
       const message = `the circuit takes a reference string of 2^${String(power)} over ${curve}, and no file of that size was uploaded or is in the folder that PROOFWRIGHT_PTAU_DIR names`;
       return { ok: false, errors: [diagnostic("reference_string_missing", message)] };
     };
     return await this.#making.run(curve, make, options);
+  }
+
+  /** Whether this node is one to make keys of a prover that another has left because of its string. */
+  isFor(needed: NeededPowers): boolean {
+    return this.#with.published.isFor(needed);
+  }
+
+  async #leaveToOthers(needed: NeededPowers): Promise<void> {
+    if (await this.#with.published.isElsewhere(needed)) throw new StringElsewhere(needed);
   }
 
   #phase1Strings(curve: CurveName, phase1: string): KeptReferenceString[] {

@@ -10,6 +10,7 @@ import type { Nodes } from "../../platform/nodes/nodes.js";
 import type { Artifacts } from "../../platform/store/artifacts.js";
 import type { Store, StoreCommit } from "../../platform/store/store.js";
 import type { SourceFiles } from "../provisioning/source-files.js";
+import { NodeFolders } from "./node-folders.js";
 import type { PowersRecords } from "./powers-records.js";
 import { PublishedStrings, type PublishedStringsDependencies } from "./published-strings.js";
 import type { referenceStringRoutes } from "./reference-string-routes.js";
@@ -21,7 +22,7 @@ interface ReferenceStringsDependencies extends Pick<
 > {
   readonly store: Store;
   /** The nodes that share the store; this one alone unless given. */
-  readonly nodes?: Pick<Nodes, "count"> | undefined;
+  readonly nodes?: Pick<Nodes, "count" | "incarnation" | "isAlive" | "onChange"> | undefined;
   readonly records: PowersRecords;
   readonly artifacts: Artifacts;
   readonly files: Pick<SourceFiles, "holdFile" | "removeUnused">;
@@ -34,12 +35,16 @@ interface ReferenceStringsDependencies extends Pick<
 interface PublishedStringsPart {
   readonly strings: PublishedStrings;
   readonly uploads: Pick<UploadedStrings, "start">;
+  /** What lies in the folders of the nodes. */
+  readonly folders: NodeFolders;
   readonly handlers: HandlersFor<typeof referenceStringRoutes>;
 }
 
 interface ReferenceStringsOptions {
   /** The operator's folder of powers-of-tau files, if there is one. */
   readonly folder: string | undefined;
+  /** Whether other nodes leave keys to this one that take a file of its folder. */
+  readonly tellsFolder?: boolean | undefined;
   /** Longest file that may be uploaded. */
   readonly uploadBytesMax: number;
 }
@@ -54,10 +59,19 @@ export function createReferenceStrings(
   dependencies: ReferenceStringsDependencies,
 ): PublishedStringsPart {
   const { jobs, nodes, clock } = dependencies;
+  const folders = new NodeFolders(
+    { folder: options.tellsFolder === true ? options.folder : undefined },
+    {
+      ...dependencies,
+      onChanged: () => {
+        jobs.wake();
+      },
+    },
+  );
   const queueCheck = (file: string): StoreCommit =>
     jobs.enqueueCommit({ kind: CHECK_JOB, subject_key: ["powers_of_tau", file], phase: "check", input: file }).commit;
   const uploads = new UploadedStrings({ fileBytesMax: options.uploadBytesMax }, { ...dependencies, queueCheck });
-  const strings = new PublishedStrings(options, { ...dependencies, uploads });
+  const strings = new PublishedStrings(options, { ...dependencies, uploads, folders });
   jobs.register(CHECK_JOB, {
     isFor: (job) => {
       const isAlone = nodes === undefined || nodes.count === 1;
@@ -79,7 +93,7 @@ export function createReferenceStrings(
     if (job.state !== "running") strings.follow(fileOf(job), undefined);
     else if (progress !== undefined) strings.follow(fileOf(job), progress);
   });
-  return { strings, uploads, handlers: handlersOf({ strings, uploads, queueCheck }, dependencies) };
+  return { strings, uploads, folders, handlers: handlersOf({ strings, uploads, queueCheck }, dependencies) };
 }
 
 /** The input is what `queueCheck` queued. */

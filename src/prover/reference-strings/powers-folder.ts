@@ -27,12 +27,12 @@ export interface UploadedFile extends Omit<FolderFile, "path"> {
 
 export type FoundFile = (FolderFile & { readonly sha256?: undefined }) | UploadedFile;
 
-/** What a file says of itself; nothing of it is checked yet. */
-export interface ClaimedPowers {
+/** What a file says of itself; nothing of it is checked yet. A type, because nodes tell each other by records. */
+export type ClaimedPowers = {
   readonly curve: CurveName;
   readonly power: number;
   readonly prepared: boolean;
-}
+};
 
 const SUFFIX = ".ptau";
 

@@ -16,6 +16,7 @@ import type { ProcessTaskFailure, ProcessTaskResult } from "../../platform/pool/
 import type { ArtifactReference, Artifacts } from "../../platform/store/artifacts.js";
 import type { Store, StoreCommit } from "../../platform/store/store.js";
 import { mergeCommits } from "../../platform/store/tables.js";
+import type { NeededPowers, NodeFolders } from "./node-folders.js";
 import { findPowersFiles, readClaim, type ClaimedPowers, type FoundFile } from "./powers-folder.js";
 import {
   contentOf,
@@ -44,6 +45,8 @@ export interface PublishedStringsDependencies {
   readonly keep: (string: PublishedString, createdAt: string) => StoreCommit;
   /** Files that administrators upload. */
   readonly uploads: Pick<UploadedStrings, "found" | "remove" | "waiting">;
+  /** What lies in the folders of other nodes. */
+  readonly folders: Pick<NodeFolders, "hasElsewhere" | "isFor" | "others" | "tell">;
   /** What is deleted with a string that nobody uses any more. */
   readonly forget: (string: PublishedString) => StoreCommit;
   /** Whether keys of a prover follow from the string. */
@@ -91,16 +94,23 @@ export class PublishedStrings {
     this.#with = dependencies;
   }
 
-  /** Whether there may be files that were not checked yet: the operator has named a folder, or some are uploaded. */
+  /**
+   * Whether there may be files that were not checked yet: the operator has named a folder, some are uploaded, or
+   * another node has some.
+   */
   get hasFiles(): boolean {
-    return this.#folder !== undefined || this.#with.uploads.found().length > 0;
+    const { uploads, folders } = this.#with;
+    return this.#folder !== undefined || uploads.found().length > 0 || folders.others().length > 0;
   }
 
-  /** Lists the files of the folder, those that are uploaded, and strings that are kept though their file is gone. */
+  /**
+   * Lists the files of the nodes' folders, those that are uploaded, and strings that are kept though their file is
+   * gone.
+   */
   async list(): Promise<ReferenceString[]> {
     const waiting = this.#with.uploads.waiting();
     const isWaiting = new Set(waiting.map(({ file }) => file));
-    const found = (await this.#files()).filter(({ file }) => !isWaiting.has(file));
+    const found = (await this.#filesOfAll()).filter(({ file }) => !isWaiting.has(file));
     const names = new Set(found.map(({ file }) => file));
     const gone = this.#with.records.all().filter((record) => record.state === "checked" && !names.has(record.file));
     return [
@@ -130,18 +140,19 @@ export class PublishedStrings {
    * @throws invalid_request for a name that none of them has
    */
   async requireFile(name: string): Promise<ReferenceString> {
-    const file = (await this.#files()).find((found) => found.file === name);
+    const file = (await this.#filesOfAll()).find((found) => found.file === name);
     if (file === undefined)
       throw invalidMember("/file", "no such file was uploaded or is in the folder that PROOFWRIGHT_PTAU_DIR names");
     return this.#onWire(name, file.bytes, this.#recordOf(file));
   }
 
   /**
-   * Requires that no file of the operator's folder has a name.
+   * Requires that no file of the operator's folder has a name, on any node.
    * @throws AppError `conflict`
    */
   async requireNoFile(name: string): Promise<void> {
-    if ((await findPowersFiles(this.#folder)).some(({ file }) => file === name))
+    const inFolders = [...(await findPowersFiles(this.#folder)), ...this.#with.folders.others()];
+    if (inFolders.some(({ file }) => file === name))
       throw new AppError("conflict", {
         message: "a file of this name is in the folder that PROOFWRIGHT_PTAU_DIR names",
       });
@@ -249,6 +260,30 @@ export class PublishedStrings {
     return best;
   }
 
+  /**
+   * Whether another node is to look for a string of at least this power, where `take` has found none here: it has a
+   * file that may do.
+   */
+  async isElsewhere(needed: NeededPowers): Promise<boolean> {
+    const { folders } = this.#with;
+    // What is told of this node's folder may have been so a minute ago: two nodes must not leave a job to each other.
+    await folders.tell();
+    return folders.hasElsewhere(needed);
+  }
+
+  /** Whether this node is one to look for such a string, as `isElsewhere` has said before. */
+  isFor(needed: NeededPowers): boolean {
+    return this.#with.folders.isFor(needed);
+  }
+
+  /** What is here, and what other nodes have and nobody has checked. */
+  async #filesOfAll(): Promise<Pick<FoundFile, "bytes" | "file" | "identity">[]> {
+    const here = await this.#files();
+    const names = new Set(here.map(({ file }) => file));
+    const isNew = (file: string): boolean => !names.has(file) && this.#with.records.find(file)?.state !== "checked";
+    return [...here, ...this.#with.folders.others().filter(({ file }) => isNew(file))];
+  }
+
   /** The files of the folder and those that are uploaded, which come before others of their name. */
   async #files(): Promise<FoundFile[]> {
     const uploaded = this.#with.uploads.found();
@@ -342,7 +377,7 @@ export class PublishedStrings {
   }
 
   /** The record of the file's present content. */
-  #recordOf({ file, identity }: FoundFile): PowersRecord | undefined {
+  #recordOf({ file, identity }: Pick<FoundFile, "file" | "identity">): PowersRecord | undefined {
     const record = this.#with.records.find(file);
     return record !== undefined && isAbout(record, identity) ? record : undefined;
   }

@@ -22,7 +22,7 @@ export const referenceStringRoutes = {
     path: "/api/v1/reference_strings",
     summary: "List published reference strings",
     description:
-      "Powers-of-tau files that were uploaded, those of the folder that PROOFWRIGHT_PTAU_DIR names, and those that are kept though their file is gone. Keys of universal schemes follow from them, and phase 1 of groth16 where `phase1` asks for it. A file is checked in full before its first use.",
+      "Powers-of-tau files that were uploaded, those of the folder that PROOFWRIGHT_PTAU_DIR names on any node, and those that are kept though their file is gone. Keys of universal schemes follow from them, and phase 1 of groth16 where `phase1` asks for it. A file is checked in full before its first use.",
     auth: { permissions: ["read"] },
     responses: { 200: { description: "Strings", schema: Type.Array(ReferenceString, { maxItems: 3 * FILES_MAX }) } },
   }),

@@ -308,3 +308,30 @@ describe("the progress of a job that another node runs", () => {
     expect(JSON.stringify(commits)).not.toContain("job_progress");
   });
 });
+
+describe("a job that a node leaves for what it lacks", () => {
+  it("is run by a node that has it, at no attempt of the first, and needs it until the phase is over", async () => {
+    const ran: string[] = [];
+    const runnerOf = (name: string, has: boolean): JobRunner => ({
+      isFor: ({ needs }) => needs === undefined || has,
+      run: async (_job, context) => {
+        ran.push(`${name} ${context.job.phase} ${JSON.stringify(context.job.needs)}`);
+        if (!has) {
+          await context.leaveTo({ file: "of the other" });
+          return;
+        }
+        await context.setPhase("next");
+        ran.push(`${name} ${context.job.phase} ${JSON.stringify(context.job.needs)}`);
+      },
+    });
+    const without = await node("without", runnerOf("without", false));
+    const id = await enqueue(without);
+    await reach(without, id, (job) => job?.needs !== undefined);
+    without.wake();
+    expect(without.get(id)).toMatchObject({ state: "queued", attempt: 0, boot_id: null });
+    const having = await node("having", runnerOf("having", true));
+    await reach(having, id, (job) => job?.state === "done");
+    expect(having.get(id)).toMatchObject({ attempt: 1 });
+    expect(ran).toEqual(["without begin undefined", 'having begin {"file":"of the other"}', "having next undefined"]);
+  });
+});

@@ -11,7 +11,11 @@ import { systemClock } from "../../../src/platform/clock.js";
 import type { ProcessTaskFailure } from "../../../src/platform/pool/process-task.js";
 import { PowersRecords } from "../../../src/prover/reference-strings/powers-records.js";
 import { readClaim } from "../../../src/prover/reference-strings/powers-folder.js";
-import { PublishedStrings } from "../../../src/prover/reference-strings/published-strings.js";
+import type { ToldFile } from "../../../src/prover/reference-strings/node-folders.js";
+import {
+  PublishedStrings,
+  type PublishedStringsDependencies,
+} from "../../../src/prover/reference-strings/published-strings.js";
 import { recordedLog } from "../../support/silent-log.js";
 import { newFolder, removeFolder } from "../../support/temporary-folder.js";
 import { failureOf, openTestRegistry, type TestRegistry } from "../support.js";
@@ -27,6 +31,8 @@ let used: Set<string>;
 /** How the process of a check ends, and for which files. */
 let failure: { readonly code: ProcessTaskFailure["code"]; readonly of?: string } | undefined;
 let duringCheck: (() => Promise<void>) | undefined;
+/** What other nodes have told of their folders. */
+let others: ToldFile[];
 const folders: string[] = [];
 
 const hashOf = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
@@ -49,7 +55,7 @@ afterAll(async () => {
 beforeEach(async () => {
   for (const old of folders.splice(0)) removeFolder(old);
   folder = anotherFolder();
-  [checks, used, failure] = [[], new Set(), undefined];
+  [checks, used, failure, others] = [[], new Set(), undefined, []];
   const records = new PowersRecords({ store: test.store });
   for (const { file } of records.all()) await test.store.commit({ deletes: [["powers_of_tau", file]] });
   strings = stringsOn(folder);
@@ -64,33 +70,63 @@ function anotherFolder(): string {
 
 /** The strings of a node with this folder. */
 function stringsOn(path: string): PublishedStrings {
-  return new PublishedStrings(
-    { folder: path },
-    {
-      store: test.store,
-      records: new PowersRecords({ store: test.store }),
-      artifacts: test.artifacts,
-      check: async (file) => {
-        checks.push(file);
-        await duringCheck?.();
-        if (failure !== undefined && (failure.of === undefined || file.endsWith(failure.of)))
-          return { ok: false, code: failure.code, message: "the task ended without an answer" };
-        const opened = openRangeFile(file);
-        try {
-          return { ok: true, value: await checkPowersOfTau(opened, loadKernelPairing()) };
-        } finally {
-          opened.close();
-        }
-      },
-      keep: ({ sha256 }) => ({ puts: [{ key: ["kept", sha256], value: true }] }),
-      isUsed: (sha256) => used.has(sha256),
-      forget: () => ({}),
-      uploads: { found: () => [], waiting: () => [], remove: async () => undefined },
-      clock: systemClock,
-      log: recordedLog(),
-    },
-  );
+  return new PublishedStrings({ folder: path }, partsOf());
 }
+
+function partsOf(): PublishedStringsDependencies {
+  return {
+    store: test.store,
+    records: new PowersRecords({ store: test.store }),
+    artifacts: test.artifacts,
+    check: async (file) => {
+      checks.push(file);
+      await duringCheck?.();
+      if (failure !== undefined && (failure.of === undefined || file.endsWith(failure.of)))
+        return { ok: false, code: failure.code, message: "the task ended without an answer" };
+      const opened = openRangeFile(file);
+      try {
+        return { ok: true, value: await checkPowersOfTau(opened, loadKernelPairing()) };
+      } finally {
+        opened.close();
+      }
+    },
+    keep: ({ sha256 }) => ({ puts: [{ key: ["kept", sha256], value: true }] }),
+    isUsed: (sha256) => used.has(sha256),
+    forget: () => ({}),
+    uploads: { found: () => [], waiting: () => [], remove: async () => undefined },
+    folders: { others: () => others, hasElsewhere: () => false, isFor: () => true, tell: async () => undefined },
+    clock: systemClock,
+    log: recordedLog(),
+  };
+}
+
+describe("files of other nodes' folders", () => {
+  it("are listed and may be asked to be checked, and are not taken here", async () => {
+    const claim = { curve: "BN254", power: 2, prepared: true } as const;
+    others = [{ file: "far.ptau", bytes: 9, identity: "far", claim }];
+    put("near.ptau", small);
+    const without = new PublishedStrings({ folder: undefined }, partsOf());
+    expect([without.hasFiles, await statesOf()]).toEqual([
+      true,
+      [
+        ["far.ptau", "found"],
+        ["near.ptau", "found"],
+      ],
+    ]);
+    expect(await strings.requireFile("far.ptau")).toMatchObject({ file: "far.ptau", bytes: 9, state: "found" });
+    expect((await failureOf(() => strings.requireNoFile("far.ptau"))).code).toBe("conflict");
+    expect([await without.take("BN254", 2), checks]).toEqual([undefined, []]);
+  });
+
+  it("are listed once where this folder has one of the name, or a string of the name was checked", async () => {
+    put("same.ptau", small);
+    others = [{ file: "same.ptau", bytes: 9, identity: "far", claim: null }];
+    expect(await statesOf()).toEqual([["same.ptau", "found"]]);
+    await strings.check("same.ptau");
+    rmSync(join(folder, "same.ptau"));
+    expect(await statesOf()).toEqual([["same.ptau", "checked"]]);
+  });
+});
 
 describe("published reference strings", () => {
   it("are found without being read, and checked when they are wanted, the smallest that fits first", async () => {
