@@ -90,8 +90,9 @@ import { storeHandlers } from "./stores/store-handlers.js";
 import { StoresService } from "./stores/stores-service.js";
 import { proverVault } from "./vault-port.js";
 
+const PROVER_TABLE = "prover";
 /** Tables whose changes requests wait for; their keys end with the id that is waited for. */
-const WATCHED_TABLES = ["prover", "prover_analysis", "prover_verifier", "proof_job", "ceremony"];
+const WATCHED_TABLES = [PROVER_TABLE, "prover_analysis", "prover_verifier", "proof_job", "ceremony"];
 
 /** Returns what requests wait with, which other nodes wake as well. */
 function watchOf({ nodes }: Pick<ProverRegistryDependencies, "nodes">): StatusWatch {
@@ -266,7 +267,7 @@ export function createProverRegistry(
   const proofs = createProofs({ ...parts, ...trees, access, places, stores, artifacts, resident, events, clock, pace });
   const bounded = { ...options, uploadBytesMax };
   const { queue, analyses, ceremonies, ...provisioned } = createProvisioning(bounded, dependencies, parts);
-  const imports = createImports({ ...parts, store, artifacts, events, clock, log, queue }, uploadBytesMax);
+  const imports = createImports({ ...parts, ...dependencies, queue }, uploadBytesMax);
   const origins = new CircuitOrigins({ catalog, files, imports, strings });
   const made = createMadeFiles(options, { ...parts, store, artifacts, resident });
   const chained = createChained(dependencies, { ...parts, ...provisioned, ...made, access, proofs });
@@ -511,15 +512,21 @@ function createProvisioning(
 function createImports(
   {
     queue,
+    nodes,
     ...others
   }: Omit<ConstructorParameters<typeof Imports>[0], "uploads" | "queue"> & {
     readonly artifacts: Artifacts;
     readonly queue: ProvisioningQueue;
+    readonly nodes?: Nodes;
   },
   uploadBytesMax: number,
 ): Imports {
   const limits = { ...UPLOADS, fileBytesMax: uploadBytesMax, bytesPerOwnerMax: UPLOADS_PER_OWNER * uploadBytesMax };
-  return new Imports({ ...others, queue, uploads: new Uploads(limits, others) });
+  const imports = new Imports({ ...others, queue, uploads: new Uploads(limits, others) });
+  nodes?.onChange(PROVER_TABLE, (keys) => {
+    imports.follow(keys);
+  });
+  return imports;
 }
 
 function openReferenceStrings(

@@ -82,8 +82,8 @@ export interface Artifacts {
   partialBytes(id: string): number;
   /** Deletes such a file, which nobody writes to; a missing one is fine. */
   removePartial(id: string): Promise<void>;
-  /** Deletes the files of `beginPartial` that are not in `wanted`. Must be called before the first one is begun. */
-  removePartials(wanted: ReadonlySet<string>): Promise<void>;
+  /** Deletes the files of `beginPartial` that are not wanted, as is asked of each before it is deleted. */
+  removePartials(isWanted: (id: string) => boolean): Promise<void>;
   /**
    * Returns the absolute path of an artifact, for streaming and for workers. Only what is fetched for it is checked.
    * @throws artifact_corrupt when the text is not a hash or the file is missing
@@ -224,9 +224,9 @@ class ArtifactFolder implements Artifacts {
     await rm(this.#partialPath(id), { force: true });
   }
 
-  async removePartials(wanted: ReadonlySet<string>): Promise<void> {
+  async removePartials(isWanted: (id: string) => boolean): Promise<void> {
     for (const name of await readdir(join(this.#folder, "partial")))
-      if (!wanted.has(name)) await rm(join(this.#folder, "partial", name), { force: true, recursive: true });
+      if (!isWanted(name)) await rm(join(this.#folder, "partial", name), { force: true, recursive: true });
   }
 
   async resolve(sha256: string): Promise<string> {

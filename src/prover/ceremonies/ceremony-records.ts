@@ -106,8 +106,9 @@ export type StoredInvitation = {
   readonly participant_id: string | null;
 };
 
+export const CEREMONY_TABLE = "ceremony";
 const TABLES = {
-  ceremony: "ceremony",
+  ceremony: CEREMONY_TABLE,
   place: "ceremony_place",
   contribution: "ceremony_contribution",
   participant: "ceremony_participant",

@@ -12,7 +12,7 @@ import type { Log } from "../../platform/log.js";
 import { Lane } from "../../platform/pool/lane.js";
 import type { ArtifactReference, Artifacts } from "../../platform/store/artifacts.js";
 import { mergeCommits, retryOnConflict } from "../../platform/store/commits.js";
-import type { Store, StoreRecord } from "../../platform/store/store.js";
+import type { Store, StoreKey, StoreRecord } from "../../platform/store/store.js";
 import type { CeremonyCompute, CheckedContribution, SizedFile } from "../compute/ceremony-compute.js";
 import { Uploads, type FinishedUpload, type UploadKey } from "../imports/uploads.js";
 import { ceremonyEvent } from "../prover-events.js";
@@ -99,6 +99,20 @@ export class Contributions {
     const all = keyOf(place, "").proverId;
     const isOver = (uploader: string): boolean => uploader.startsWith(all) && uploader !== kept;
     await this.#uploads.discardWhere(formatSubject(place.owner), isOver);
+  }
+
+  /**
+   * Drops the uploads to this node whose turn another node has ended, as `keepOnly` does. They count no more when this
+   * returns; a file that cannot be removed is removed at the next start.
+   * @param keys those of the ceremonies
+   */
+  follow(keys: readonly StoreKey[]): void {
+    const changed = new Set(keys.map((key) => key.at(-1)));
+    const isOver = ({ proverId: uploader }: UploadKey): boolean => {
+      const [id = "", participantId] = uploader.split("/");
+      return changed.has(id) && this.#with.records.findById(id)?.value.lease?.participant_id !== participantId;
+    };
+    this.#uploads.dropWhere(isOver).catch(() => undefined);
   }
 
   /** Drops uploads that got no byte for an hour. */

@@ -14,7 +14,7 @@ import { Ceremonies, type CeremoniesDependencies, type EndingQueue } from "./cer
 import { CeremonyAccess } from "./ceremony-access.js";
 import { CeremonyEndings } from "./ceremony-endings.js";
 import { ceremonyHandlers, contributionLimits } from "./ceremony-handlers.js";
-import type { CeremonyRecords } from "./ceremony-records.js";
+import { CEREMONY_TABLE, type CeremonyRecords } from "./ceremony-records.js";
 import type { ceremonyRoutes } from "./ceremony-routes.js";
 import { CeremonySweep } from "./ceremony-sweep.js";
 import { Contributions, type ContributionsDependencies } from "./contributions.js";
@@ -60,10 +60,13 @@ export function createCeremonies(
   options: { readonly uploadBytesMax: number },
   dependencies: CreateCeremoniesDependencies,
 ): CeremoniesPart {
-  const { jobs, provisioning, records, watch } = dependencies;
+  const { jobs, nodes, provisioning, records, watch } = dependencies;
   const access = new CeremonyAccess(dependencies);
   const endings = new CeremonyEndings(dependencies);
   const contributions = new Contributions(options, { ...dependencies, access });
+  nodes?.onChange(CEREMONY_TABLE, (keys) => {
+    contributions.follow(keys);
+  });
   const ceremonies = new Ceremonies({
     ...dependencies,
     access,

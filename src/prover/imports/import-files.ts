@@ -64,6 +64,12 @@ export function isWaitingForFiles(prover: Importing): boolean {
   return prover.status === "init" && importFiles(prover).some(({ stored }) => stored === undefined);
 }
 
+/** Returns whether the prover waits for a file. */
+export function isExpected(prover: Importing, name: string): boolean {
+  const isMissing = importFiles(prover).some((file) => file.name === name && file.stored === undefined);
+  return prover.status === "init" && isMissing;
+}
+
 /**
  * Finds the announced file of an upload.
  * @throws AppError `upload_not_expected` when the prover does not wait for it

@@ -2,7 +2,7 @@
  * Provers whose circuit, and key if they like, come from outside: takes their files one by one and starts the
  * provisioning with the last one. An import that does not get its files in time fails, and keeps none of them.
  */
-import { formatSubject, type Subject } from "../../platform/auth/principal.js";
+import { formatSubject, parseSubject, type Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import { Rounds } from "../../platform/concurrency/rounds.js";
 import type { StreamedBody } from "../../platform/contract/streamed-body.js";
@@ -11,7 +11,13 @@ import type { Events } from "../../platform/events/events.js";
 import type { Log } from "../../platform/log.js";
 import type { Artifacts, ArtifactReference } from "../../platform/store/artifacts.js";
 import { mergeCommits } from "../../platform/store/commits.js";
-import { StoreConflict, type Store, type StoreCommit, type StoreRecord } from "../../platform/store/store.js";
+import {
+  StoreConflict,
+  type Store,
+  type StoreCommit,
+  type StoreKey,
+  type StoreRecord,
+} from "../../platform/store/store.js";
 import { diagnostic } from "../provisioning/diagnostics.js";
 import { statusEvents } from "../prover-events.js";
 import type { StatusWatch } from "../provisioning/status-watch.js";
@@ -24,11 +30,12 @@ import {
   artifactOf,
   expectedFile,
   importFiles,
+  isExpected,
   isWaitingForFiles,
   requireWholeImport,
 } from "./import-files.js";
 import type { ImportFileName } from "./import-files.js";
-import type { Uploads } from "./uploads.js";
+import type { FinishedUpload, UploadKey, Uploads } from "./uploads.js";
 
 interface ImportsDependencies {
   readonly store: Store;
@@ -114,7 +121,7 @@ export class Imports {
     const file = expectedFile(prover, name);
     const key = { owner: formatSubject(owner), proverId, name };
     const said = file.sha256;
-    const finished = await this.#with.uploads.take(key, body, { said, heldBytes: this.#heldBytes(owner) });
+    const finished = await this.#receive(owner, key, { body, said });
     if (finished === undefined) {
       const { sha256 = said } = body;
       const bytes = body.part?.total ?? body.bytes;
@@ -149,6 +156,22 @@ export class Imports {
     await this.#with.uploads.discard(formatSubject(owner), proverId);
   }
 
+  /**
+   * Drops what comes to this node for provers that another node has deleted, failed or given their files. It counts no
+   * more when this returns; a file that cannot be removed is removed at the next start.
+   * @param keys those of the provers
+   */
+  follow(keys: readonly StoreKey[]): void {
+    const changed = new Set(keys.map((key) => key.at(-1)));
+    const isOver = ({ owner, proverId, name }: UploadKey): boolean => {
+      if (!changed.has(proverId)) return false;
+      const subject = parseSubject(owner);
+      const prover = subject === undefined ? undefined : this.#with.repository.find(subject, proverId)?.value;
+      return prover === undefined || !isExpected(prover, name);
+    };
+    this.#with.uploads.dropWhere(isOver).catch(() => undefined);
+  }
+
   /** Begins to drop uploads that stopped, and to fail imports whose time is up; now and every minute. */
   async start(): Promise<void> {
     await this.#rounds.start();
@@ -172,6 +195,21 @@ export class Imports {
         // Its last file may have come just now.
         if (!(error instanceof StoreConflict)) this.#with.log.error("import not ended", { prover_id: id, error });
       }
+    }
+  }
+
+  /** @throws what became of the prover of an upload that was dropped meanwhile */
+  async #receive(
+    owner: Subject,
+    key: UploadKey,
+    { body, said }: { readonly body: StreamedBody; readonly said: string | undefined },
+  ): Promise<FinishedUpload | undefined> {
+    try {
+      return await this.#with.uploads.take(key, body, { said, heldBytes: this.#heldBytes(owner) });
+    } catch (error) {
+      if (error instanceof AppError && error.code === "not_found")
+        expectedFile(this.#find(owner, key.proverId).value, key.name);
+      throw error;
     }
   }
 

@@ -66,7 +66,7 @@ export class Uploads {
   readonly #clock: Clock;
   readonly #open = new Map<string, OpenUpload>();
   /** Files whose place on the disk is being made. */
-  readonly #beginning = new Map<string, Pick<OpenUpload, "key" | "total">>();
+  readonly #beginning = new Map<string, Pick<OpenUpload, "key" | "total" | "isDiscarded">>();
 
   constructor(limits: UploadLimits, dependencies: { readonly artifacts: UploadPlaces; readonly clock: Clock }) {
     this.#limits = limits;
@@ -85,8 +85,8 @@ export class Uploads {
    * @param heldBytes bytes of the owner's complete files that wait for others
    * @returns the file when it is complete, for the caller to publish or discard; undefined while parts are missing
    * @throws AppError `upload_out_of_order`, `upload_digest_mismatch`, `body_too_large`, `invalid_request`,
-   *   `conflict` while another request writes to the file, `too_many_requests`, `storage_full`, and what
-   *   the body throws
+   *   `conflict` while another request writes to the file, `too_many_requests`, `storage_full`, `not_found` where the
+   *   file is dropped meanwhile, and what the body throws
    */
   async take(
     key: UploadKey,
@@ -100,7 +100,7 @@ export class Uploads {
       for await (const chunk of body.chunks) {
         await upload.writer.write(chunk);
         upload.touchedAtMs = this.#clock.monotonicMs();
-        if (upload.isDiscarded) throw new AppError("not_found", { message: "the prover was deleted" });
+        if (upload.isDiscarded) throw dropped();
       }
       isComplete = upload.writer.bytes === upload.total;
       if (!isComplete) return undefined;
@@ -130,7 +130,14 @@ export class Uploads {
 
   /** Drops the files of an owner's provers that the caller chooses. */
   async discardWhere(owner: string, isChosen: (proverId: string) => boolean): Promise<void> {
-    for (const upload of this.#of(owner)) if (isChosen(upload.key.proverId)) await this.#drop(upload);
+    await this.dropWhere((key) => key.owner === owner && isChosen(key.proverId));
+  }
+
+  /** Drops the files that nobody waits for any more, whoever's they are. They count no more when this returns. */
+  async dropWhere(isOver: (key: UploadKey) => boolean): Promise<void> {
+    for (const upload of this.#beginning.values()) if (isOver(upload.key)) upload.isDiscarded = true;
+    const over = [...this.#open.values()].filter(({ key }) => isOver(key));
+    await Promise.all(over.map(async (upload) => await this.#drop(upload)));
   }
 
   /** Drops the files that got no byte for too long. Returns how many. */
@@ -179,10 +186,12 @@ export class Uploads {
     if (this.#artifacts.restore === undefined) return undefined;
     const id = idOf(key);
     this.#requireRoom(key.owner, 0, heldBytes);
-    this.#beginning.set(id, { key, total: 0 });
+    const beginning = { key, total: 0, isDiscarded: false };
+    this.#beginning.set(id, beginning);
     try {
       const restored = await this.#artifacts.restore(key);
       if (restored === undefined) return undefined;
+      await discardIf(beginning, restored.writer);
       const upload = this.#opened(key, restored, { isBusy: false });
       this.#open.set(id, upload);
       return upload;
@@ -206,16 +215,18 @@ export class Uploads {
     { heldBytes, replaced }: { readonly heldBytes: number; readonly replaced: OpenUpload | undefined },
   ): Promise<OpenUpload> {
     const id = idOf(key);
+    const beginning = { key, total, isDiscarded: false };
     // From the start again: what came before is not wanted any more, and takes no room.
     if (replaced !== undefined) this.#open.delete(id);
     try {
       this.#requireRoom(key.owner, total, heldBytes);
-      this.#beginning.set(id, { key, total });
+      this.#beginning.set(id, beginning);
     } finally {
       if (replaced !== undefined) await this.#drop(replaced);
     }
     try {
       const writer = await this.#artifacts.begin({ key, total });
+      await discardIf(beginning, writer);
       const upload = this.#opened(key, { writer, total }, { isBusy: true });
       this.#open.set(id, upload);
       return upload;
@@ -251,6 +262,17 @@ export class Uploads {
     if (this.#open.get(idOf(upload.key)) === upload) this.#open.delete(idOf(upload.key));
     if (!upload.isBusy) await upload.writer.discard();
   }
+}
+
+/** What was dropped while its place was being made has no place. */
+async function discardIf({ isDiscarded }: Pick<OpenUpload, "isDiscarded">, writer: ArtifactWriter): Promise<void> {
+  if (!isDiscarded) return;
+  await writer.discard();
+  throw dropped();
+}
+
+function dropped(): AppError {
+  return new AppError("not_found", { message: "the prover was deleted" });
 }
 
 function requireSameDigest(upload: OpenUpload, ...said: readonly (string | undefined)[]): void {

@@ -11,7 +11,7 @@ import type { Artifacts } from "../../platform/store/artifacts.js";
 import type { Store, StoreCommit } from "../../platform/store/store.js";
 import type { SourceFiles } from "../provisioning/source-files.js";
 import { NodeFolders } from "./node-folders.js";
-import type { PowersRecords } from "./powers-records.js";
+import { UPLOADS_TABLE, type PowersRecords } from "./powers-records.js";
 import { PublishedStrings, type PublishedStringsDependencies } from "./published-strings.js";
 import type { referenceStringRoutes } from "./reference-string-routes.js";
 import { UploadedStrings } from "./uploaded-strings.js";
@@ -71,6 +71,9 @@ export function createReferenceStrings(
   const queueCheck = (file: string): StoreCommit =>
     jobs.enqueueCommit({ kind: CHECK_JOB, subject_key: ["powers_of_tau", file], phase: "check", input: file }).commit;
   const uploads = new UploadedStrings({ fileBytesMax: options.uploadBytesMax }, { ...dependencies, queueCheck });
+  nodes?.onChange(UPLOADS_TABLE, (keys) => {
+    uploads.follow(keys);
+  });
   const strings = new PublishedStrings(options, { ...dependencies, uploads, folders });
   jobs.register(CHECK_JOB, {
     isFor: (job) => {

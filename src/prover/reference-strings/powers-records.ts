@@ -74,7 +74,8 @@ export type PowersUpload = {
 };
 
 const TABLE = "powers_of_tau";
-const UPLOADS = "powers_of_tau_upload";
+/** Key: the name of the file. */
+export const UPLOADS_TABLE = "powers_of_tau_upload";
 
 export class PowersRecords {
   readonly #store: Pick<Store, "get" | "range">;
@@ -106,12 +107,12 @@ export class PowersRecords {
 
   /** Finds the upload of a file. */
   findUpload(file: string): PowersUpload | undefined {
-    return this.#store.get<PowersUpload>([UPLOADS, file])?.value;
+    return this.#store.get<PowersUpload>([UPLOADS_TABLE, file])?.value;
   }
 
   /** Returns all uploads, by name. */
   uploads(): PowersUpload[] {
-    return this.#store.range<PowersUpload>([UPLOADS]).map(({ value }) => value);
+    return this.#store.range<PowersUpload>([UPLOADS_TABLE]).map(({ value }) => value);
   }
 
   /** Returns whether a file that was uploaded has this hash. */
@@ -121,12 +122,12 @@ export class PowersRecords {
 
   /** Prepares the record of an upload. */
   putUpload(upload: PowersUpload): StoreCommit {
-    return { puts: [{ key: [UPLOADS, upload.file], value: upload }] };
+    return { puts: [{ key: [UPLOADS_TABLE, upload.file], value: upload }] };
   }
 
   /** Prepares the removal of the record of an upload. */
   removeUpload(file: string): StoreCommit {
-    return { deletes: [[UPLOADS, file]] };
+    return { deletes: [[UPLOADS_TABLE, file]] };
   }
 
   /** Prepares the record of a check that has ended; it replaces that of the file's earlier content. */

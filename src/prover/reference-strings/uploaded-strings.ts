@@ -8,9 +8,9 @@ import type { StreamedBody } from "../../platform/contract/streamed-body.js";
 import { AppError, invalidMember, notFound } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
 import type { ArtifactWriter, Artifacts } from "../../platform/store/artifacts.js";
-import type { Store, StoreCommit } from "../../platform/store/store.js";
+import type { Store, StoreCommit, StoreKey } from "../../platform/store/store.js";
 import { mergeCommits } from "../../platform/store/tables.js";
-import { Uploads, type UploadKey, type UploadPlaces } from "../imports/uploads.js";
+import { Uploads, type FinishedUpload, type UploadKey, type UploadPlaces } from "../imports/uploads.js";
 import type { SourceFiles } from "../provisioning/source-files.js";
 import type { UploadedFile } from "./powers-folder.js";
 import type { PowersRecords, PowersUpload } from "./powers-records.js";
@@ -46,6 +46,8 @@ const OWNER = "reference_strings";
 export class UploadedStrings {
   readonly #with: UploadedStringsDependencies;
   readonly #uploads: Uploads;
+  /** Which file a request of this process writes to, by the upload's name. */
+  readonly #partials = new Map<string, string>();
 
   /** @param options.fileBytesMax longest file */
   constructor(options: { readonly fileBytesMax: number }, dependencies: UploadedStringsDependencies) {
@@ -82,8 +84,7 @@ export class UploadedStrings {
     const { records, store, files } = this.#with;
     if (!file.endsWith(SUFFIX)) throw invalidMember("file", `the name of a powers-of-tau file ends with ${SUFFIX}`);
     this.#requireFree(file);
-    const said = undefined;
-    const finished = await this.#uploads.take(keyOf(file), body, { said, heldBytes: this.#heldBytes() });
+    const finished = await this.#receive(file, body);
     if (finished === undefined) return false;
     const { sha256, writer } = finished;
     await files.holdFile(
@@ -126,7 +127,39 @@ export class UploadedStrings {
     const before = isoTimestamp(clock.nowMs() - IDLE_MS);
     for (const upload of this.waiting())
       if (upload.begun_at < before) await store.commit(records.removeUpload(upload.file));
-    await artifacts.removePartials(new Set(this.waiting().map(({ partial }) => partial)));
+    await artifacts.removePartials((id) => this.#isWaiting(id));
+  }
+
+  /**
+   * Drops what this node has of uploads that another has deleted, begun anew or ended. It counts no more when this
+   * returns; a file that cannot be removed is removed at the next start.
+   * @param keys those of the uploads
+   */
+  follow(keys: readonly StoreKey[]): void {
+    const changed = new Set(keys.map((key) => key.at(-1)));
+    const isOver = ({ name }: UploadKey): boolean => {
+      const partial = this.#partials.get(name);
+      return partial !== undefined && changed.has(name) && !this.#isWaiting(partial);
+    };
+    this.#uploads
+      .dropWhere(isOver)
+      // And what an earlier run of this node has begun, to which nothing was added since.
+      .then(async () => await this.#with.artifacts.removePartials((id) => this.#isWaiting(id)))
+      .catch(() => undefined);
+  }
+
+  async #receive(file: string, body: StreamedBody): Promise<FinishedUpload | undefined> {
+    try {
+      return await this.#uploads.take(keyOf(file), body, { said: undefined, heldBytes: this.#heldBytes() });
+    } catch (error) {
+      if (error instanceof AppError && error.code === "not_found") throw notFound("upload");
+      throw error;
+    }
+  }
+
+  /** Whether parts are missing of the upload that grows in a file. */
+  #isWaiting(partial: string): boolean {
+    return this.#with.records.uploads().some((upload) => upload.partial === partial && upload.sha256 === null);
   }
 
   #places(): UploadPlaces {
@@ -141,15 +174,24 @@ export class UploadedStrings {
         };
         await store.commit(records.putUpload(upload));
         if (before?.sha256 === null) await artifacts.removePartial(before.partial);
-        return this.#writer(upload, await artifacts.beginPartial(upload.partial));
+        return await this.#opened(upload);
       },
       restore: async ({ name }) => {
         const { records, artifacts } = this.#with;
         const upload = records.findUpload(name);
         if (upload?.sha256 !== null || artifacts.partialBytes(upload.partial) === 0) return undefined;
-        return { writer: this.#writer(upload, await artifacts.beginPartial(upload.partial)), total: upload.bytes };
+        return { writer: await this.#opened(upload), total: upload.bytes };
       },
     };
+  }
+
+  /** @throws AppError `not_found` for an upload that another node has ended meanwhile */
+  async #opened(upload: PowersUpload): Promise<ArtifactWriter> {
+    const writer = this.#writer(upload, await this.#with.artifacts.beginPartial(upload.partial));
+    this.#partials.set(upload.file, upload.partial);
+    if (this.#isWaiting(upload.partial)) return writer;
+    await writer.discard();
+    throw notFound("upload");
   }
 
   /** A place whose record goes with it. */
@@ -162,9 +204,13 @@ export class UploadedStrings {
         await writer.write(chunk);
       },
       sha256: () => writer.sha256(),
-      publish: async () => await writer.publish(),
+      publish: async () => {
+        this.#partials.delete(upload.file);
+        return await writer.publish();
+      },
       discard: async () => {
         await writer.discard();
+        if (this.#partials.get(upload.file) === upload.partial) this.#partials.delete(upload.file);
         const { records, store } = this.#with;
         // Another upload of the name may have begun.
         if (records.findUpload(upload.file)?.partial === upload.partial)

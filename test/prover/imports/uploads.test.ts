@@ -1,10 +1,12 @@
 /** Parts of a file that come to another node of a cluster than the first one. */
 import { randomBytes } from "node:crypto";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/platform/clock.js";
 import type { StreamedBody } from "../../../src/platform/contract/streamed-body.js";
 import { openArtifacts } from "../../../src/platform/store/artifacts.js";
-import { Uploads } from "../../../src/prover/imports/uploads.js";
+import { Uploads, type UploadPlaces } from "../../../src/prover/imports/uploads.js";
 import { newFolder, removeFolder } from "../../support/temporary-folder.js";
 
 const KEY = { owner: "user:1", proverId: "p", name: "circuit.r1cs" };
@@ -16,11 +18,26 @@ afterAll(() => {
   for (const folder of folders) removeFolder(folder);
 });
 
-async function node({ isShared }: { readonly isShared: boolean }): Promise<Uploads> {
+interface Node {
+  readonly uploads: Uploads;
+  /** What is growing in its folder. */
+  readonly growing: () => string[];
+}
+
+async function node(
+  { isShared }: { readonly isShared: boolean },
+  whileBegun: (uploads: Uploads) => Promise<void> = async () => undefined,
+): Promise<Node> {
   const folder = newFolder("uploads");
   folders.push(folder);
   const artifacts = await openArtifacts(folder);
-  return new Uploads(LIMITS, { artifacts: { isShared, begin: () => artifacts.begin() }, clock: systemClock });
+  const begin = async (): ReturnType<UploadPlaces["begin"]> => {
+    const writer = await artifacts.begin();
+    await whileBegun(uploads);
+    return writer;
+  };
+  const uploads = new Uploads(LIMITS, { artifacts: { isShared, begin }, clock: systemClock });
+  return { uploads, growing: () => readdirSync(join(folder, "tmp")) };
 }
 
 function part(start: number, end: number): StreamedBody {
@@ -32,7 +49,7 @@ function part(start: number, end: number): StreamedBody {
 
 describe("a part of a file", () => {
   it("is refused by a node that has not taken the ones before, and taken by the one that has", async () => {
-    const [one, other] = [await node({ isShared: true }), await node({ isShared: true })];
+    const [{ uploads: one }, { uploads: other }] = [await node({ isShared: true }), await node({ isShared: true })];
     expect(await one.take(KEY, part(0, 40), WHOLE)).toBeUndefined();
     await expect(other.take(KEY, part(40, 100), WHOLE)).rejects.toMatchObject({
       ...{ code: "upload_out_of_order", status: 409 },
@@ -44,9 +61,34 @@ describe("a part of a file", () => {
   });
 
   it("is told where to go on by a single server", async () => {
-    const single = await node({ isShared: false });
+    const { uploads: single } = await node({ isShared: false });
     await expect(single.take(KEY, part(40, 100), WHOLE)).rejects.toThrow(
       "0 bytes have come; the next part begins there",
     );
+  });
+});
+
+describe("a file that nobody waits for any more", () => {
+  it("is dropped alone, and takes no room from others of its owner when the call returns", async () => {
+    const { uploads, growing } = await node({ isShared: true });
+    const [kept, over] = [
+      { ...KEY, proverId: "kept" },
+      { ...KEY, proverId: "over" },
+    ];
+    for (const key of [kept, over]) await uploads.take(key, part(0, 40), WHOLE);
+    await expect(uploads.take(KEY, part(0, 40), WHOLE)).rejects.toMatchObject({ code: "too_many_requests" });
+    const dropped = uploads.dropWhere(({ proverId }) => proverId === "over");
+    const next = uploads.take(KEY, part(0, 40), WHOLE);
+    await Promise.all([dropped, next]);
+    expect([kept, over, KEY].map((key) => uploads.received(key))).toEqual([40, 0, 40]);
+    expect(growing()).toHaveLength(2);
+  });
+
+  it("is dropped while its place is being made", async () => {
+    const { uploads, growing } = await node({ isShared: true }, async (own) => {
+      await own.dropWhere(() => true);
+    });
+    await expect(uploads.take(KEY, part(0, 40), WHOLE)).rejects.toMatchObject({ code: "not_found" });
+    expect([uploads.received(KEY), growing()]).toEqual([0, []]);
   });
 });
