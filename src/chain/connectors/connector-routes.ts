@@ -140,6 +140,7 @@ export const connectorRoutes = {
     deadlineMs: PEER_DEADLINE_MS,
     description:
       "Its containers are removed first. When the provider refuses, the connector stays `deprovisioning` with the reason in `errors`; the server tries again from time to time, and so may the caller.",
+    waits: false,
     params: ConnectorParams,
     responses: {
       204: { description: "Deleted" },

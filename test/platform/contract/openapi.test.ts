@@ -146,6 +146,20 @@ describe("the OpenAPI document", () => {
     );
   });
 
+  it.each([
+    ["sealing", "/api/v1/seal", "post", false],
+    ["deleting a connector", "/api/v1/connectors/{id}", "delete", false],
+    ["asking for a proof", "/api/v1/provers/{id}/prove", "post", true],
+  ])(
+    "promises `Prefer` and a `Location` with a 202 where there is a record of the work: %s",
+    (_of, path, method, is) => {
+      const all = documentOf(apiRoutes);
+      const { parameters = [], responses } = (expanded(all, all) as Document).paths[path]![method]!;
+      expect(parameters.some(({ name }) => name === "Prefer")).toBe(is);
+      expect(Object.keys(responses["202"]!.headers ?? {}).includes("Location")).toBe(is);
+    },
+  );
+
   it("has every code that an operation may answer, by its status", () => {
     expect(operation("/api/v1/things/{id}", "delete").responses.default!.description).toContain("`vault_sealed`");
     for (const route of Object.values<RouteSpec>({ ...testRoutes, ...serviceRoutes })) {
