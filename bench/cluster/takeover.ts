@@ -2,6 +2,7 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { ClusterNodes } from "../../src/platform/cluster/members/cluster-nodes.js";
+import { NO_SETTINGS } from "../../src/platform/cluster/members/member-settings.js";
 import { openNodeStore } from "../../src/platform/cluster/cluster-store.js";
 import { databaseAddress } from "../../src/platform/cluster/database-address.js";
 import { systemClock } from "../../src/platform/clock.js";
@@ -36,7 +37,7 @@ export async function joinMember(
   const nodes = await ClusterNodes.join(
     {
       ...{ address: databaseAddress(options.databaseUrl), node, incarnation, name: options.name },
-      ...{ role: "server", settings: {} },
+      ...{ role: "server", settings: NO_SETTINGS },
     },
     { store, clock: systemClock, log },
   );

@@ -27,6 +27,7 @@ import type { References } from "../platform/references.js";
 import type { Store, StoreCommit } from "../platform/store/store.js";
 import type { ProverRegistry } from "../prover/create-prover-registry.js";
 import type { VaultService } from "../vault/service.js";
+import { emailConfirmationOf } from "./shared-settings.js";
 
 export interface OpenIdentityDependencies {
   readonly store: Store;
@@ -77,7 +78,7 @@ export async function openIdentity(
   const identity = createIdentity(
     {
       issuer: config.issuer,
-      emailConfirmation: config.confirm_email ?? (config.mail_url === undefined ? "on_request" : "ask"),
+      emailConfirmation: emailConfirmationOf(config),
       trustedIssuers,
       legal: { privacy_policy: config.privacy_policy_url, terms_of_service: config.terms_of_service_url },
       ...(config.rate_limits ? {} : { signupsPerHourMax: Infinity }),

@@ -5,7 +5,6 @@
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { openAuditKey } from "../platform/audit/audit-log.js";
-import { DockerEngine } from "../chain/connectors/providers/docker-engine.js";
 import type { Clock } from "../platform/clock.js";
 import { readClusterKey } from "../platform/cluster/cluster-key.js";
 import { ClusterNodes } from "../platform/cluster/members/cluster-nodes.js";
@@ -16,7 +15,6 @@ import { waitsForStandbys } from "../platform/cluster/replication.js";
 import { nodeFreshness, isRecent } from "../platform/cluster/node-freshness.js";
 import { openNodeId } from "../platform/cluster/members/node-id.js";
 import type { Config } from "../platform/config.js";
-import { bootId } from "../platform/files/boot-id.js";
 import { secretFile, type SecretFile } from "../platform/files/secret-file.js";
 import type { Freshness } from "../platform/http/freshness.js";
 import { newId } from "../platform/ids.js";
@@ -26,6 +24,7 @@ import { soloNodes } from "../platform/nodes/solo-nodes.js";
 import type { ClusterStatusJson } from "../platform/service/schemas.js";
 import { StartError } from "../platform/start-error.js";
 import { openStore, type DurableStore } from "../platform/store/lmdb/lmdb-store.js";
+import { sharedSettings } from "./shared-settings.js";
 
 /** What a node of a cluster has and a single server has not. */
 export interface Membership {
@@ -123,7 +122,7 @@ async function openNode(
         incarnation,
         name: nodeName(config),
         role,
-        settings: sharedSettings(config, role),
+        settings: await sharedSettings(config, role),
       },
       { store, clock, log },
     );
@@ -175,26 +174,4 @@ function membershipOf(
     }),
     leave: () => nodes.stop(),
   };
-}
-
-/**
- * What tokens, events and confirmations depend on: nodes that differ would answer differently. Containers are another
- * matter for nodes that take requests alone, which look after them in turn.
- */
-function sharedSettings(config: Config, role: NodeRole): Record<string, string> {
-  return {
-    ...(role === "server" ? { PROOFWRIGHT_DOCKER_HOST: sharedEngine(config.docker_host) } : {}),
-    PROOFWRIGHT_ISSUER: config.issuer,
-    PROOFWRIGHT_SIGNING_ALGORITHM: config.signing_algorithm,
-    PROOFWRIGHT_EVENTS_MAX: String(config.events_max),
-    PROOFWRIGHT_EVENTS_DAYS: String(config.events_days),
-    PROOFWRIGHT_EVENT_CONFIRMATIONS: String(config.event_confirmations),
-    PROOFWRIGHT_ARTIFACTS_URL: config.artifacts_url ?? "",
-  };
-}
-
-/** Names a Docker engine so that two nodes have the same name for the same one only. */
-function sharedEngine(host: string | undefined): string {
-  if (host === undefined) return "";
-  return new DockerEngine(host).isLocal ? `${host} of the machine with boot ${bootId() ?? hostname()}` : host;
 }

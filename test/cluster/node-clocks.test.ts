@@ -6,6 +6,7 @@ import { openNodeStore } from "../../src/platform/cluster/cluster-store.js";
 import { databaseAddress } from "../../src/platform/cluster/database-address.js";
 import { initCluster } from "../../src/platform/cluster/init-cluster.js";
 import { ClusterNodes } from "../../src/platform/cluster/members/cluster-nodes.js";
+import { NO_SETTINGS } from "../../src/platform/cluster/members/member-settings.js";
 import { eventually } from "../support/eventually.js";
 import { recordedLog } from "../support/silent-log.js";
 import { StoreGround } from "../support/store-ground.js";
@@ -33,7 +34,7 @@ it("go by the database's clock, and are not ready where they are wrong by second
     const store = ground.keep(await openNodeStore({ path: ground.folder(), cluster }, { log }));
     const clock = { nowMs: () => systemClock.nowMs() + wrongMs, monotonicMs: () => systemClock.monotonicMs() };
     const nodes = await ClusterNodes.join(
-      { address: databaseAddress(databaseUrl), node, incarnation, name: "node", role: "server", settings: {} },
+      { address: databaseAddress(databaseUrl), node, incarnation, name: "node", role: "server", settings: NO_SETTINGS },
       { store, clock, log },
     );
     joined.push(nodes);

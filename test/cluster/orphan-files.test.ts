@@ -3,6 +3,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/platform/clock.js";
 import { ClusterNodes } from "../../src/platform/cluster/members/cluster-nodes.js";
+import { NO_SETTINGS } from "../../src/platform/cluster/members/member-settings.js";
 import { openNodeStore, type NodeStore } from "../../src/platform/cluster/cluster-store.js";
 import { databaseAddress } from "../../src/platform/cluster/database-address.js";
 import { openSharedFiles } from "../../src/platform/cluster/files/open-shared-files.js";
@@ -55,7 +56,7 @@ async function start(clusterKey: Uint8Array): Promise<Node> {
     { log },
   );
   const address = databaseAddress(databaseUrl);
-  const options = { address, node, incarnation, name: "a-node", role: "server" as const, settings: {} };
+  const options = { address, node, incarnation, name: "a-node", role: "server" as const, settings: NO_SETTINGS };
   const nodes = await ClusterNodes.join(options, { store, clock: systemClock, log });
   const shared = await openSharedFiles({ database_url: databaseUrl });
   const artifacts = await openArtifacts(folder(), shared);

@@ -12,6 +12,7 @@ import type { TransactionJson } from "../../src/chain/transactions/transaction-s
 import type { Subject } from "../../src/platform/auth/principal.js";
 import { systemClock, type Clock } from "../../src/platform/clock.js";
 import { ClusterNodes } from "../../src/platform/cluster/members/cluster-nodes.js";
+import { NO_SETTINGS } from "../../src/platform/cluster/members/member-settings.js";
 import { openNodeStore, type NodeStore } from "../../src/platform/cluster/cluster-store.js";
 import { databaseAddress } from "../../src/platform/cluster/database-address.js";
 import { initCluster } from "../../src/platform/cluster/init-cluster.js";
@@ -108,7 +109,7 @@ export class ChainCluster {
     const cluster = { databaseUrl, clusterKey: this.#clusterKey, node, incarnation };
     const store = await openNodeStore({ path: this.#folder(), chainKey: new Uint8Array(32).fill(7), cluster }, { log });
     const nodes = await ClusterNodes.join(
-      { address: databaseAddress(databaseUrl), node, incarnation, name: "here", role: "server", settings: {} },
+      { address: databaseAddress(databaseUrl), node, incarnation, name: "here", role: "server", settings: NO_SETTINGS },
       { store, clock: hastyClock, log },
     );
     const vault = await createVault(

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readClusterKey } from "../../platform/cluster/cluster-key.js";
 import { ClusterNodes } from "../../platform/cluster/members/cluster-nodes.js";
+import { NO_SETTINGS } from "../../platform/cluster/members/member-settings.js";
 import { AUDIT_SECRET, clusterSecret } from "../../platform/cluster/cluster-secrets.js";
 import { openNodeStore, type NodeStore } from "../../platform/cluster/cluster-store.js";
 import { databaseAddress } from "../../platform/cluster/database-address.js";
@@ -44,7 +45,7 @@ export async function asNode<R>(
     const cluster = { databaseUrl, clusterKey, node, incarnation };
     const store = await openNodeStore({ path: folder, mapBytes: config.store_max_mb * MIB, cluster }, { log });
     try {
-      const member = { address: databaseAddress(databaseUrl), node, incarnation, name, settings: {} };
+      const member = { address: databaseAddress(databaseUrl), node, incarnation, name, settings: NO_SETTINGS };
       const nodes = await ClusterNodes.join({ ...member, role: "worker" }, { store, clock: systemClock, log });
       try {
         const secretOf = (secret: string): SecretFile => clusterSecret(secret, { store, clusterKey });

@@ -4,11 +4,10 @@
  * writes nothing any more (log/cluster-writer.ts), so that its duties and jobs can be taken without looking out for it.
  */
 import { isoTimestamp, type Clock } from "../../clock.js";
-import { AppError } from "../../errors.js";
 import type { Log } from "../../log.js";
 import type { NodeRole, Nodes, OtherNode } from "../../nodes/nodes.js";
 import { serverVersion } from "../../service/server-version.js";
-import { StoreConflict, type StoreKey } from "../../store/store.js";
+import { StoreConflict, type StoreKey, type StoreRecord } from "../../store/store.js";
 import type { NodeStore } from "../cluster-store.js";
 import type { DatabaseAddress } from "../database-address.js";
 import { Heartbeat, type Beat, type NodeSign, type NodeSigns } from "./heartbeat.js";
@@ -16,6 +15,7 @@ import { whenReachable } from "../reach-database.js";
 import { CommonClock } from "./common-clock.js";
 import { Duties } from "./duties.js";
 import { DUTY_TABLE, MEMBER_TABLE, memberKey, type MemberRecord } from "./member-records.js";
+import { adviceOn, requireAlike, type MemberSettings } from "./member-settings.js";
 
 export interface ClusterNodesOptions {
   readonly address: DatabaseAddress;
@@ -25,8 +25,8 @@ export interface ClusterNodesOptions {
   /** For operators. */
   readonly name: string;
   readonly role: NodeRole;
-  /** What all nodes must have alike, by the name of its setting. */
-  readonly settings: Readonly<Record<string, string>>;
+  /** What is compared with the other nodes. */
+  readonly settings: MemberSettings;
 }
 
 export interface ClusterNodesDependencies {
@@ -88,7 +88,7 @@ export class ClusterNodes implements Nodes {
   }
 
   /**
-   * Joins the members.
+   * Joins the members. Of two that join at the same time with other settings, the later one in the log ends.
    * @throws conflict when another node runs with other settings that must be alike
    * @throws store_unreachable
    */
@@ -191,21 +191,47 @@ export class ClusterNodes implements Nodes {
   }
 
   async #join(): Promise<void> {
-    const members = this.#store.range<MemberRecord>([MEMBER_TABLE]);
-    const { node, name, role, settings } = this.#options;
-    for (const { value } of members.filter(({ value: other }) => other.node !== node))
-      requireAlike(settings, value.settings, value.name);
+    const { node, name, role, settings: own } = this.#options;
+    const settings = { ...own.fixed, ...own.changeable };
+    // Before it is a member, so that the others take no notice of one that is refused.
+    this.#requireAlike();
     // The folder's lock says that an earlier process of this node has ended.
-    const own = members.filter(({ value }) => value.node === node).map(({ key }) => key);
+    const members = this.#store.range<MemberRecord>([MEMBER_TABLE]);
+    const earlier = members.filter(({ value }) => value.node === node).map(({ key }) => key);
     await whenReachable(() => this.#beat(), { log: this.#log });
     const started_at = isoTimestamp(this.#clock.nowMs());
     await this.#store.commit({
-      deletes: own,
-      puts: [{ key: memberKey(this.incarnation), value: { node, name, role, started_at, settings: { ...settings } } }],
+      deletes: earlier,
+      puts: [{ key: memberKey(this.incarnation), value: { node, name, role, started_at, settings } }],
       urgent: true,
     });
+    try {
+      // Once more: another may have joined since, and what comes before the own record in the log can be read now.
+      this.#requireAlike();
+    } catch (error) {
+      await this.stop();
+      throw error;
+    }
+    this.#warnOfDifferences();
     this.#recount();
     this.#beatLater();
+  }
+
+  /** Compares what must be alike with members that joined before. @throws conflict */
+  #requireAlike(): void {
+    const ownVersion = this.#store.get(memberKey(this.incarnation))?.version ?? Infinity;
+    for (const { value, version } of this.#otherMembers())
+      if (version < ownVersion) requireAlike(this.#options.settings.fixed, value.settings, value.name);
+  }
+
+  #warnOfDifferences(): void {
+    for (const { value } of this.#otherMembers())
+      for (const advice of adviceOn(this.#options.settings.changeable, value.settings, value.name))
+        this.#log.warn(advice);
+  }
+
+  #otherMembers(): StoreRecord<MemberRecord>[] {
+    return this.#store.range<MemberRecord>([MEMBER_TABLE]).filter(({ value }) => value.node !== this.#options.node);
   }
 
   #recount(): void {
@@ -297,19 +323,6 @@ export class ClusterNodes implements Nodes {
     return this.others().some(({ incarnation }) => {
       const sign = this.#signs.get(incarnation);
       return sign?.role === "server" && sign.seal === "unsealed" && sign.silentSec < SILENT_SEC_MAX;
-    });
-  }
-}
-
-function requireAlike(
-  own: Readonly<Record<string, string>>,
-  other: Readonly<Record<string, string>>,
-  name: string,
-): void {
-  for (const [setting, value] of Object.entries(own)) {
-    if (other[setting] === undefined || other[setting] === value) continue;
-    throw new AppError("conflict", {
-      message: `${setting} must be the same on all nodes: it is ${JSON.stringify(value)} here, and ${JSON.stringify(other[setting])} on the node ${name}`,
     });
   }
 }

@@ -5,6 +5,7 @@
  */
 import type { NodeRole } from "../../nodes/nodes.js";
 import type { StoreKey } from "../../store/store.js";
+import type { SettingValues } from "./member-settings.js";
 
 export const MEMBER_TABLE = "node";
 export const DUTY_TABLE = "duty";
@@ -16,8 +17,8 @@ export interface MemberRecord {
   readonly role: NodeRole;
   /** ISO 8601. */
   readonly started_at: string;
-  /** What all nodes must have alike, by the name of its setting. */
-  readonly settings: Readonly<Record<string, string>>;
+  /** What is compared with those of other nodes. */
+  readonly settings: SettingValues;
 }
 
 export interface DutyRecord {
