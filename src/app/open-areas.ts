@@ -292,12 +292,12 @@ interface ProverParts {
   readonly turnOf: (owner: Subject) => string;
 }
 
-/** Who is asked for the keys of contributors; nobody where the setting is empty. */
+/** Who is asked for the keys of contributors; nobody where the setting says so, or is empty on the command line. */
 function githubIdentities(
   config: Config,
   { clock, nodes }: Pick<Platform, "clock" | "nodes">,
 ): GithubIdentities | undefined {
-  if (config.github_url === "") return undefined;
+  if (["", "none"].includes(config.github_url)) return undefined;
   const { egressAllow, egressPorts } = egressRules(config);
   const egress = createEgressGuard({ allow: new AllowList(egressAllow), ports: egressPorts });
   return new GithubIdentities({ url: config.github_url }, { egress, clock, nodes });

@@ -434,10 +434,10 @@ export const SETTINGS = {
   github_url: setting({
     env: "PROOFWRIGHT_GITHUB_URL",
     flag: "github-url",
-    schema: Type.String({ pattern: "^(https?://[^/?#@\\s]+/?)?$", maxLength: 300 }),
+    schema: Type.String({ pattern: "^(|none|https?://[^/?#@\\s]+/?)$", maxLength: 300 }),
     default: "https://github.com",
     description:
-      "where contributors of ceremonies have the SSH keys by which they say who they are, at /NAME.keys; a host of the own network must also be listed in PROOFWRIGHT_EGRESS_ALLOW; empty: nobody is asked, and their names stay claims",
+      "where contributors of ceremonies have the SSH keys by which they say who they are, at /NAME.keys; a host of the own network must also be listed in PROOFWRIGHT_EGRESS_ALLOW; `none`: nobody is asked, and their names stay claims",
   }),
   network_urls: setting({
     env: "PROOFWRIGHT_NETWORK_URLS",

@@ -113,6 +113,12 @@ describe("configuration", () => {
     expect(sentence(() => loadConfig({ flags: {}, env: {}, file }))).toContain(expected);
   });
 
+  it("takes `none` for the server that contributors' keys are read from, which an empty variable cannot say", () => {
+    const of = (value: string): string => loadConfig({ flags: {}, env: { PROOFWRIGHT_GITHUB_URL: value } }).github_url;
+    expect(["none", "", "https://git.test"].map(of)).toEqual(["none", "https://github.com", "https://git.test"]);
+    expect(() => of("nobody")).toThrow("PROOFWRIGHT_GITHUB_URL");
+  });
+
   it("refuses to listen beyond loopback in development mode, on any of its addresses", () => {
     expect(sentence(() => loadConfig({ flags: { host: "0.0.0.0" }, env: {} }))).toContain("loopback only");
     expect(sentence(() => loadConfig({ flags: { "vault-listen": "[::]:9000" }, env: {} }))).toContain("loopback only");
