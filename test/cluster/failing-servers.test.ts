@@ -17,12 +17,6 @@ afterAll(async () => {
   await cluster.dispose();
 });
 
-async function dutiesOf(node: string): Promise<string> {
-  const database = new URL(cluster.databaseUrl).pathname.slice(1);
-  const rows = await cluster.postgres.query(database, "SELECT duties FROM pw_node WHERE name = $1", [node]);
-  return rows.map(({ duties }) => String(duties)).join(" ");
-}
-
 /** Says of each check of `/readyz` whether it holds. */
 async function readiness({ url }: TestServer): Promise<Record<string, boolean>> {
   const { checks } = (await (await fetch(`${url}/readyz`)).json()) as { checks: { name: string; ok: boolean }[] };
@@ -32,13 +26,13 @@ async function readiness({ url }: TestServer): Promise<Record<string, boolean>> 
 describe("a node that is killed", () => {
   it("gives its duties to another, which an orderly stop does at once", async () => {
     await eventually(async () => {
-      expect(await dutiesOf("other")).toContain("webhooks");
+      expect(await cluster.dutiesOf("other")).toContain("webhooks");
     });
-    expect(await dutiesOf("stays")).toBe("");
+    expect(await cluster.dutiesOf("stays")).toBe("");
     await other.end("SIGKILL");
     await eventually(
       async () => {
-        expect(await dutiesOf("stays")).toContain("webhooks");
+        expect(await cluster.dutiesOf("stays")).toContain("webhooks");
       },
       { timeoutMs: 40_000 },
     );
@@ -46,7 +40,7 @@ describe("a node that is killed", () => {
     expect(await stays.end("SIGTERM")).toBe(0);
     await eventually(
       async () => {
-        expect(await dutiesOf("other")).toContain("webhooks");
+        expect(await cluster.dutiesOf("other")).toContain("webhooks");
       },
       { timeoutMs: 10_000 },
     );
@@ -61,7 +55,7 @@ describe("a node that hangs", () => {
     other.child.kill("SIGSTOP");
     await eventually(
       async () => {
-        expect(await dutiesOf("stays")).toContain("webhooks");
+        expect(await cluster.dutiesOf("stays")).toContain("webhooks");
       },
       { timeoutMs: 40_000 },
     );

@@ -67,6 +67,14 @@ export class TestCluster {
     return worker;
   }
 
+  /** The duties that a node has, as its last sign says; empty without one. */
+  async dutiesOf(name: string): Promise<string> {
+    const database = new URL(this.databaseUrl).pathname.slice(1);
+    const text = "SELECT duties FROM pw_node WHERE name = $1 ORDER BY seen_at DESC LIMIT 1";
+    const rows = await this.postgres.query(database, text, [name]);
+    return rows.map(({ duties }) => String(duties)).join(" ");
+  }
+
   folderOf(name: string): string {
     return join(this.#folder, name);
   }
