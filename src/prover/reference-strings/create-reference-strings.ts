@@ -50,8 +50,8 @@ interface ReferenceStringsOptions {
 }
 
 export const CHECK_JOB = "check_powers_of_tau";
-/** A check for which no node has had the file for so long is ended by any. */
-const UNCLAIMED_MS_MAX = 3_600_000;
+/** A check whose file no node has told of for so long is ended by any: nodes tell each minute what they have. */
+const UNCLAIMED_MS_MAX = 180_000;
 
 /** Builds the part; call it before `jobs.start`. */
 export function createReferenceStrings(
@@ -59,14 +59,12 @@ export function createReferenceStrings(
   dependencies: ReferenceStringsDependencies,
 ): PublishedStringsPart {
   const { jobs, nodes, clock } = dependencies;
+  const wake = (): void => {
+    jobs.wake();
+  };
   const folders = new NodeFolders(
     { folder: options.tellsFolder === true ? options.folder : undefined },
-    {
-      ...dependencies,
-      onChanged: () => {
-        jobs.wake();
-      },
-    },
+    { ...dependencies, onChanged: wake, onRound: wake },
   );
   const queueCheck = (file: string): StoreCommit =>
     jobs.enqueueCommit({ kind: CHECK_JOB, subject_key: ["powers_of_tau", file], phase: "check", input: file }).commit;
@@ -77,8 +75,9 @@ export function createReferenceStrings(
   const strings = new PublishedStrings(options, { ...dependencies, uploads, folders });
   jobs.register(CHECK_JOB, {
     isFor: (job) => {
-      const isAlone = nodes === undefined || nodes.count === 1;
-      return isAlone || strings.hasFile(fileOf(job)) || clock.nowMs() - Date.parse(job.created_at) > UNCLAIMED_MS_MAX;
+      if (nodes === undefined || nodes.count === 1 || strings.hasFile(fileOf(job))) return true;
+      const isOld = clock.nowMs() - Date.parse(job.created_at) > UNCLAIMED_MS_MAX;
+      return isOld && !folders.others().some(({ file }) => file === fileOf(job));
     },
     run: async (job, context) => {
       const record = await strings.check(fileOf(job), {

@@ -34,6 +34,8 @@ interface NodeFoldersDependencies {
   readonly records: Pick<PowersRecords, "all" | "find">;
   /** Called when a node may have files that it had not. */
   readonly onChanged: () => void;
+  /** Called each minute: what waits for a node with a file may have waited long enough. */
+  readonly onRound: () => void;
   readonly log: Log;
 }
 
@@ -46,6 +48,7 @@ export class NodeFolders {
   readonly #with: NodeFoldersDependencies;
   readonly #rounds = new Rounds(TELL_EVERY_MS, async () => {
     await this.#tellOrWarn();
+    this.#with.onRound();
   });
   #told: readonly ToldFile[] = [];
   #isWarned = false;
@@ -62,7 +65,7 @@ export class NodeFolders {
    */
   async start(): Promise<void> {
     this.#with.nodes?.onChange(TABLE, this.#with.onChanged);
-    if (this.#folder !== undefined) await this.#rounds.start();
+    await this.#rounds.start();
   }
 
   /** Ends it. What was told is forgotten with the node. */

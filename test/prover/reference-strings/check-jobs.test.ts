@@ -12,7 +12,7 @@ import { NodesInMemory } from "../../support/nodes-in-memory.js";
 import { recordedLog } from "../../support/silent-log.js";
 import { folderOfTest } from "../../support/temporary-folder.js";
 
-const HOUR_MS = 3_600_000;
+const TOLD_WITHIN_MS = 180_000;
 const FILE = "one.ptau";
 let cluster: NodesInMemory;
 let nowMs: number;
@@ -30,17 +30,21 @@ afterEach(async () => {
 /** A node with a folder of its own, which has the file or not; all refuse it, as the fault of its content. */
 async function node(
   name: string,
-  { hasFile, nodes = cluster.node(name).nodes }: { readonly hasFile: boolean; readonly nodes?: Nodes },
+  {
+    hasFile,
+    isSealed = false,
+    nodes = cluster.node(name).nodes,
+  }: { readonly hasFile: boolean; readonly isSealed?: boolean; readonly nodes?: Nodes },
 ): Promise<Jobs> {
   const { store } = cluster.node(name);
   const folder = folderOfTest(`ptau-${name}`);
   if (hasFile) writeFileSync(join(folder, FILE), "no powers of tau");
   const artifacts = await openArtifacts(folderOfTest(`artifacts-${name}`));
   const shared = { store, nodes, clock: { nowMs: () => nowMs, monotonicMs: () => nowMs }, log: recordedLog() };
-  const jobs = new Jobs({ retryDelayMs: 1, settleDelayMs: 1 }, shared);
+  const jobs = new Jobs({ retryDelayMs: 1, settleDelayMs: 1, takes: () => !isSealed }, shared);
   opened.push(jobs);
-  createReferenceStrings(
-    { folder, uploadBytesMax: 1 },
+  const { folders } = createReferenceStrings(
+    { folder, tellsFolder: true, uploadBytesMax: 1 },
     {
       ...{ ...shared, jobs, artifacts, records: new PowersRecords({ store }) },
       check: () => {
@@ -54,6 +58,8 @@ async function node(
       ...{ forget: () => ({}), isUsed: () => false, keep: () => ({}) },
     },
   );
+  await folders.start();
+  folders.stop();
   await jobs.start();
   return jobs;
 }
@@ -88,14 +94,26 @@ it("fail on a single server whose file is gone", async () => {
   expect(single.get(id)?.error).toMatchObject({ code: "not_found" });
 });
 
-it("wait an hour in a cluster where no node has the file, and fail then", async () => {
+it("wait for three minutes in a cluster where no node has the file, and fail then", async () => {
   const first = await node("a", { hasFile: false });
   const id = await queue(first);
-  nowMs += HOUR_MS;
+  nowMs += TOLD_WITHIN_MS;
   first.wake();
   expect(first.get(id)?.state).toBe("queued");
   nowMs += 1;
   first.wake();
   await reach(first, id, "failed");
   expect(checked).toEqual([]);
+});
+
+it("wait for longer while a node that has the file takes no work", async () => {
+  await node("with", { hasFile: true, isSealed: true });
+  const without = await node("without", { hasFile: false });
+  const id = await queue(without);
+  nowMs += 10 * TOLD_WITHIN_MS;
+  without.wake();
+  expect(without.get(id)?.state).toBe("queued");
+  cluster.end("with");
+  without.wake();
+  await reach(without, id, "failed");
 });

@@ -44,7 +44,7 @@ async function node(name: string, { hasFile }: { readonly hasFile: boolean }): P
   const onChanged = (): void => {
     changes += 1;
   };
-  const folders = new NodeFolders({ folder }, { store, nodes, records, onChanged, log });
+  const folders = new NodeFolders({ folder }, { store, nodes, records, onChanged, onRound: () => undefined, log });
   await folders.start();
   folders.stop();
   return { folders, folder, records, log, changes: () => changes };
@@ -123,7 +123,10 @@ it("a folder that cannot be read is warned of once, and the node starts", async 
   const log = recordedLog();
   const folder = join(folderOfTest("ptau-broken"), "nowhere");
   const records = new PowersRecords({ store });
-  const folders = new NodeFolders({ folder }, { store, nodes, records, onChanged: () => undefined, log });
+  const folders = new NodeFolders(
+    { folder },
+    { store, nodes, records, onChanged: () => undefined, onRound: () => undefined, log },
+  );
   for (let start = 0; start < 2; start += 1) {
     await folders.start();
     folders.stop();
