@@ -28,7 +28,8 @@ export interface Nodes {
   /**
    * Takes a duty that only one node may have, as soon as no living node has it, and calls `begin` then. This node keeps
    * it until its process ends: nothing that it commits after it was given up for dead is accepted, so that the next
-   * holder need not look out for it.
+   * holder need not look out for it. Where `begin` throws on a node of a cluster, that is logged, and the duty is left
+   * to the others and tried again later.
    * @param end given for work that needs an unsealed vault: such a duty this node gives up while its vault is sealed
    *   and another node's is not. Ends the work and resolves when nothing of it is under way, also when it had ended
    *   before; `begin` may be called again afterwards

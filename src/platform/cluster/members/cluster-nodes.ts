@@ -75,6 +75,8 @@ export class ClusterNodes implements Nodes {
     this.#duties = new Duties(options.incarnation, {
       store,
       log,
+      clock: this.#clock,
+      isUnsealed: () => this.#isUnsealed(),
       isAlive: (incarnation) => this.isAlive(incarnation),
       standsAside: () => this.#standsAside(),
     });
@@ -249,7 +251,9 @@ export class ClusterNodes implements Nodes {
   }
 
   async #beatOnce(): Promise<void> {
+    let free: ReadonlySet<string>;
     try {
+      free = this.#duties.free();
       const beat = await this.#beat();
       await this.#giveUpTheDead(beat);
     } catch (error) {
@@ -259,7 +263,7 @@ export class ClusterNodes implements Nodes {
       return;
     }
     // Not waited for: the work of a duty that is given up may take longer to end than signs may be apart.
-    void this.#duties.settle();
+    void this.#duties.settle(free);
   }
 
   async #beat(): Promise<Beat> {
@@ -316,10 +320,15 @@ export class ClusterNodes implements Nodes {
     void this.#duties.settle();
   }
 
+  /** Whether this node's vault is unsealed, or not open yet. */
+  #isUnsealed(): boolean {
+    const seal = this.#sealOf();
+    return seal === "" || seal === "unsealed";
+  }
+
   /** Whether the vault of another server is unsealed, as its last sign says, and that of this one is not. */
   #standsAside(): boolean {
-    const seal = this.#sealOf();
-    if (seal === "" || seal === "unsealed") return false;
+    if (this.#isUnsealed()) return false;
     return this.others().some(({ incarnation }) => {
       const sign = this.#signs.get(incarnation);
       return sign?.role === "server" && sign.seal === "unsealed" && sign.silentSec < SILENT_SEC_MAX;

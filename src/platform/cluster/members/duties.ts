@@ -1,8 +1,9 @@
 /**
  * What only one node of a cluster does at a time, as records of the store, so that the log's order decides who. A node
  * keeps a duty until its process ends; one that needs an unsealed vault it gives up while another node has that and
- * this one does not.
+ * this one does not, and one whose work it cannot begin at once.
  */
+import type { Clock } from "../../clock.js";
 import type { Log } from "../../log.js";
 import { StoreConflict, type StoreKey } from "../../store/store.js";
 import type { NodeStore } from "../cluster-store.js";
@@ -11,7 +12,10 @@ import { dutyKey, memberKey, type DutyRecord } from "./member-records.js";
 export interface DutiesDependencies {
   readonly store: Pick<NodeStore, "get" | "commit">;
   readonly log: Log;
+  readonly clock: Pick<Clock, "monotonicMs">;
   readonly isAlive: (incarnation: string) => boolean;
+  /** Whether this node can do what needs an unsealed vault. */
+  readonly isUnsealed: () => boolean;
   /** Whether another node can do what needs an unsealed vault, and this one cannot. */
   readonly standsAside: () => boolean;
 }
@@ -22,6 +26,10 @@ interface Duty {
   readonly end: (() => Promise<void>) | undefined;
 }
 
+/** How long a node that could not begin the work leaves a duty to the others, so that it does not go round. */
+const REST_MS = 10_000;
+const NONE: ReadonlySet<string> = new Set();
+
 export class Duties {
   readonly #incarnation: string;
   readonly #dependencies: DutiesDependencies;
@@ -30,6 +38,8 @@ export class Duties {
   readonly #held = new Set<string>();
   /** Those that a commit or the end of their work is awaited for. */
   readonly #changing = new Set<string>();
+  /** Until when those are not taken whose work could not be begun here. */
+  readonly #restsUntilMs = new Map<string, number>();
   #isStopped = false;
 
   constructor(incarnation: string, dependencies: DutiesDependencies) {
@@ -50,27 +60,48 @@ export class Duties {
   /** See Nodes. */
   take(duty: string, begin: () => void, end?: () => Promise<void>): void {
     this.#wanted.set(duty, { begin, end });
-    void this.#take(duty);
+    void this.#settle(duty, NONE);
+  }
+
+  /** What this node would have and no living node has. To be asked before the signs of the others are read. */
+  free(): ReadonlySet<string> {
+    return new Set([...this.#wanted.keys()].filter((duty) => this.#isFree(duty)));
   }
 
   /**
    * Gives up what another node can do and this one cannot, and takes what is free. To be called when either may have
    * changed; what fails is tried again with the next call. Never rejects.
+   * @param free what was free before the signs of the others were read: of what needs an unsealed vault a sealed node
+   *   takes no more. Who gave it up knows of an unsealed node, which a sign that is older may not tell
    */
-  async settle(): Promise<void> {
-    await Promise.all(
-      [...this.#wanted].map(async ([duty, { end }]) => {
-        if (end !== undefined && (this.#dependencies.standsAside() || this.#isLeft(duty)))
-          await this.#giveUp(duty, end);
-        await this.#take(duty);
-      }),
-    );
+  async settle(free: ReadonlySet<string> = NONE): Promise<void> {
+    await Promise.all([...this.#wanted.keys()].map(async (duty) => await this.#settle(duty, free)));
   }
 
   /** Takes nothing any more. Returns the keys of what this node has, to be deleted with its membership. */
   stop(): readonly StoreKey[] {
     this.#isStopped = true;
     return [...this.#wanted.keys()].filter((duty) => this.#isOwn(duty)).map(dutyKey);
+  }
+
+  /** Never rejects: nobody waits for it. */
+  async #settle(duty: string, free: ReadonlySet<string>): Promise<void> {
+    const { log, standsAside } = this.#dependencies;
+    const work = this.#wanted.get(duty);
+    if (work === undefined) return;
+    try {
+      if (this.#isLeft(duty) || (work.end !== undefined && standsAside())) await this.#giveUp(duty, work);
+      if (work.end === undefined || this.#dependencies.isUnsealed() || (free.has(duty) && !standsAside()))
+        await this.#take(duty, work);
+    } catch (error) {
+      log.error("it could not be found out who has a duty; this is tried again", { duty, error });
+    }
+  }
+
+  #isFree(duty: string): boolean {
+    const { store, isAlive } = this.#dependencies;
+    const record = store.get<DutyRecord>(dutyKey(duty));
+    return record === undefined || !isAlive(record.value.incarnation);
   }
 
   #isOwn(duty: string): boolean {
@@ -82,26 +113,14 @@ export class Duties {
     return !this.#held.has(duty) && this.#isOwn(duty);
   }
 
-  /** Takes a duty that is free, if this node may have it. */
-  async #take(duty: string): Promise<void> {
-    const { store, log, isAlive, standsAside } = this.#dependencies;
-    const work = this.#wanted.get(duty);
-    if (work === undefined || this.#isStopped || this.#held.has(duty) || this.#changing.has(duty)) return;
-    if (work.end !== undefined && standsAside()) return;
-    const key = dutyKey(duty);
-    const record = store.get<DutyRecord>(key);
-    if (record !== undefined && isAlive(record.value.incarnation)) return;
+  /** Takes a duty if it is free. */
+  async #take(duty: string, { begin, end }: Duty): Promise<void> {
+    const { log, clock } = this.#dependencies;
+    if (this.#isStopped || this.#held.has(duty) || this.#changing.has(duty) || !this.#isFree(duty)) return;
+    if (clock.monotonicMs() < (this.#restsUntilMs.get(duty) ?? 0)) return;
     this.#changing.add(duty);
     try {
-      const ended = record === undefined ? [] : [memberKey(record.value.incarnation)];
-      await store.commit({
-        checks: [
-          { key, version: record?.version ?? "absent" },
-          ...ended.map((member) => ({ key: member, version: "absent" as const })),
-        ],
-        puts: [{ key, value: { incarnation: this.#incarnation } }],
-        urgent: true,
-      });
+      await this.#becomeHolder(duty);
     } catch (error) {
       if (!(error instanceof StoreConflict)) log.debug("a duty could not be taken now", () => ({ duty, error }));
       return;
@@ -110,22 +129,47 @@ export class Duties {
     }
     this.#held.add(duty);
     log.info("this node has a duty now", { duty });
-    work.begin();
+    try {
+      begin();
+    } catch (error) {
+      log.error("the work of a duty could not be begun; it is left to the other nodes, and tried again here", {
+        duty,
+        error,
+      });
+      this.#restsUntilMs.set(duty, clock.monotonicMs() + REST_MS);
+      await this.#giveUp(duty, { begin, end });
+    }
+  }
+
+  /** Writes that this node has a duty. Throws StoreConflict where another was first. */
+  async #becomeHolder(duty: string): Promise<void> {
+    const { store } = this.#dependencies;
+    const key = dutyKey(duty);
+    const record = store.get<DutyRecord>(key);
+    const ended = record === undefined ? [] : [memberKey(record.value.incarnation)];
+    await store.commit({
+      checks: [
+        { key, version: record?.version ?? "absent" },
+        ...ended.map((member) => ({ key: member, version: "absent" as const })),
+      ],
+      puts: [{ key, value: { incarnation: this.#incarnation } }],
+      urgent: true,
+    });
   }
 
   /** Ends the work of a duty, and leaves it to the others when nothing of it is under way. */
-  async #giveUp(duty: string, end: () => Promise<void>): Promise<void> {
+  async #giveUp(duty: string, { end }: Duty): Promise<void> {
     const { store, log } = this.#dependencies;
     if (this.#isStopped || this.#changing.has(duty) || !(this.#held.has(duty) || this.#isLeft(duty))) return;
     this.#changing.add(duty);
     this.#held.delete(duty);
     try {
-      await end();
+      await end?.();
       const key = dutyKey(duty);
       const record = store.get<DutyRecord>(key);
       if (record?.value.incarnation !== this.#incarnation) return;
       await store.commit({ checks: [{ key, version: record.version }], deletes: [key], urgent: true });
-      log.info("this node has given a duty up: its vault is sealed, and another node's is not", { duty });
+      log.info("this node has given a duty up, for another one to take", { duty });
     } catch (error) {
       log.warn("a duty could not be given up yet; other nodes wait for it", { duty, error });
     } finally {
