@@ -113,16 +113,21 @@ it(
   async () => {
     const [sends, waits] = await start();
     const token = await newListener(sends);
+    isSilent = true;
     const before = await makeEvents(waits, token);
-    await arrive(before);
-    await settle(waits, token);
+    await eventually(() => {
+      expect(received.length).toBe(IN_FLIGHT);
+    });
     await sends.end("SIGKILL");
+    const cutOff = received.map(({ text }) => text);
+    isSilent = false;
     const after = await makeEvents(waits, token);
-    await arrive(after);
+    await arrive([...before, ...after]);
     await untilSentBy("waits");
     await settle(waits, token);
     expect(idsOf([...before, ...after]).map((ids) => ids.length)).toEqual(Array<number>(4 * BURST).fill(1));
-    expect(received).toHaveLength(4 * BURST);
+    for (const text of cutOff) expect(received.filter((message) => message.text === text)).toHaveLength(2);
+    expect(received).toHaveLength(4 * BURST + IN_FLIGHT);
     await waits.end("SIGTERM");
   },
   TIMEOUT_MS,

@@ -1,6 +1,7 @@
 /**
- * Sends deliveries that are due. An attempt begins with a commit that moves the delivery's next attempt beyond it: so
- * no two nodes send it at once, and one that a crash cut off is sent again. There is no queue in memory.
+ * Sends deliveries that are due. An attempt begins with a commit that moves the delivery's next attempt beyond it, so
+ * that one which a crash cut off is sent again: by the next start, here or on another node, or when its time is over.
+ * There is no queue in memory.
  */
 import { formatSubject as nameOf, type Subject } from "../auth/principal.js";
 import { isoTimestamp, type Clock } from "../clock.js";
@@ -13,7 +14,7 @@ import { StoreConflict, type StoreRecord } from "../store/store.js";
 import { pauseMs, retryAfterMs } from "./delivery-schedule.js";
 import { signatureHeaders } from "./signature.js";
 import type { WebhookDisabling } from "./webhook-disabling.js";
-import { placeOf, type DeliveryRow, type WebhookRecords, type WebhookRow } from "./webhook-records.js";
+import { notSending, placeOf, type DeliveryRow, type WebhookRecords, type WebhookRow } from "./webhook-records.js";
 import type { AttemptJson } from "./webhook-schemas.js";
 import type { SigningSecrets, WebhookSecrets } from "./webhook-secrets.js";
 
@@ -60,15 +61,17 @@ export class Deliverer {
   #lastOwner = "";
   /** True when deliveries of anybody may wait for room. */
   #isFull = false;
+  #resuming: Promise<void> = Promise.resolve();
 
   constructor(dependencies: DelivererDependencies) {
     this.#with = dependencies;
   }
 
-  /** Sends what is due, now and from now on. */
+  /** Sends what is due, now and from now on. Nobody else may be sending: whoever has ended with attempts under way. */
   start(): void {
     if (this.#stopping.signal.aborted) this.#stopping = new AbortController();
     this.#timer = setInterval(() => this.wake(), TICK_MS).unref();
+    this.#resuming = this.#resumeCutOff();
     this.wake();
   }
 
@@ -81,6 +84,7 @@ export class Deliverer {
 
   /** Resolves when no attempt runs. */
   async idle(): Promise<void> {
+    await this.#resuming;
     while (this.#running.size > 0) await Promise.all([...this.#running.values()].map(({ settled }) => settled));
   }
 
@@ -92,6 +96,23 @@ export class Deliverer {
   /** Starts what is due of one owner, as far as there is room. */
   wakeOwner(owner: Subject): void {
     this.#startDue(owner);
+  }
+
+  /** Makes due what was being sent when its process ended. Never rejects: without it an attempt's time runs out. */
+  async #resumeCutOff(): Promise<void> {
+    const { records, clock, log } = this.#with;
+    const now = isoTimestamp(clock.nowMs());
+    try {
+      // Read before the first attempt begins.
+      const cutOff = records.sending();
+      for (const record of cutOff) {
+        const next = { ...notSending(record.value), next_attempt_at: now };
+        await records.commit(records.deliveries.updateCommit(record, next)).catch(ignoreConflict);
+      }
+      if (cutOff.length > 0) this.wake();
+    } catch (error) {
+      log.warn("messages that were being sent are sent again after a minute", failureFields(error));
+    }
   }
 
   #startDue(owner: Subject | undefined): void {
@@ -215,7 +236,8 @@ export class Deliverer {
   /** Moves the next attempt beyond this one. Returns false when another node was first, or the delivery is gone. */
   async #lease(record: StoreRecord<DeliveryRow>): Promise<boolean> {
     const { records, clock } = this.#with;
-    const next = { ...record.value, next_attempt_at: isoTimestamp(clock.nowMs() + LEASE_MS) };
+    const next_attempt_at = isoTimestamp(clock.nowMs() + LEASE_MS);
+    const next: DeliveryRow = { ...record.value, next_attempt_at, is_sending: true };
     try {
       await records.commit(records.deliveries.updateCommit(record, next));
       return true;
@@ -227,7 +249,7 @@ export class Deliverer {
 
   /** Puts a leased delivery back without counting an attempt. */
   async #release({ key, value }: StoreRecord<DeliveryRow>): Promise<void> {
-    await this.#change(key.slice(1), (row) => ({ ...row, next_attempt_at: value.next_attempt_at }));
+    await this.#change(key.slice(1), (row) => ({ ...notSending(row), next_attempt_at: value.next_attempt_at }));
   }
 
   /** True while the webhook has the secret that was read: a rotation during the attempt gives it another. */
@@ -302,7 +324,7 @@ export class Deliverer {
       const current = records.deliveries.get([before.owner.kind, before.owner.id, before.webhook_id, before.id]);
       if (current === undefined) return undefined;
       const next: DeliveryRow = {
-        ...current.value,
+        ...notSending(current.value),
         tries,
         attempts: [...current.value.attempts, attempt].slice(-ATTEMPTS_KEPT),
         state: isDelivered ? "delivered" : pause === undefined ? "failed" : "pending",
@@ -325,6 +347,11 @@ export class Deliverer {
       if (current !== undefined) await records.commit(records.deliveries.updateCommit(current, decide(current.value)));
     });
   }
+}
+
+/** Of a delivery that has changed meanwhile an attempt has begun, or it is gone. */
+function ignoreConflict(error: unknown): void {
+  if (!(error instanceof StoreConflict)) throw error;
 }
 
 function byOwner(webhooks: readonly WebhookRow[]): Map<string, WebhookRow[]> {

@@ -5,6 +5,7 @@
  *   ["webhook_delivery", owner, webhook, id]                 -> DeliveryRow
  *   ["webhook_delivery#due", owner, webhook, time, ...]      deliveries that wait, by the time of the next attempt
  *   ["webhook_delivery#ended", owner, webhook, ...]          the others
+ *   ["webhook_delivery#sending", owner, webhook, ...]        those of the first that are being sent
  *   ["webhook_success", owner, webhook]                      -> when a message arrived last
  */
 import { ownerKey, type Subject } from "../auth/principal.js";
@@ -39,6 +40,8 @@ export interface DeliveryRow extends WebhookPlace {
   readonly tries: number;
   readonly attempts: readonly AttemptJson[];
   readonly next_attempt_at: string | null;
+  /** True while an attempt runs, or was cut off by the end of its process. */
+  readonly is_sending?: true;
   readonly ended_at: string | null;
   /** The text that is signed and sent. */
   readonly payload: string;
@@ -54,7 +57,7 @@ const DROPPED_MAX = 20;
 export class WebhookRecords {
   readonly #store: Store;
   readonly webhooks: Table<WebhookRow, "owner", never>;
-  readonly deliveries: Table<DeliveryRow, "webhook" | "due" | "ended", never>;
+  readonly deliveries: Table<DeliveryRow, "webhook" | "due" | "ended" | "sending", never>;
 
   constructor({ store }: { readonly store: Store }) {
     this.#store = store;
@@ -66,7 +69,7 @@ export class WebhookRecords {
       },
       { store },
     );
-    this.deliveries = defineTable<DeliveryRow, "webhook" | "due" | "ended">(
+    this.deliveries = defineTable<DeliveryRow, "webhook" | "due" | "ended" | "sending">(
       {
         name: "webhook_delivery",
         key: (row) => [...placeKey(row), row.id],
@@ -74,6 +77,7 @@ export class WebhookRecords {
           webhook: placeKey,
           due: (row) => (row.next_attempt_at === null ? undefined : [...placeKey(row), row.next_attempt_at]),
           ended: (row) => (row.next_attempt_at === null ? placeKey(row) : undefined),
+          sending: (row) => (row.is_sending === true ? placeKey(row) : undefined),
         },
       },
       { store },
@@ -130,6 +134,11 @@ export class WebhookRecords {
     return soonest.flatMap(({ value }) => this.webhooks.get(placeKey(value))?.value ?? []);
   }
 
+  /** The deliveries that are being sent, or were when a process ended. */
+  sending(): StoreRecord<DeliveryRow>[] {
+    return this.deliveries.records("sending", []);
+  }
+
   /** The deliveries of a webhook whose next attempt is the soonest. */
   soonest(place: WebhookPlace, limit: number): StoreRecord<DeliveryRow>[] {
     return this.deliveries.records("due", placeKey(place), { page: 1, rpp: limit });
@@ -156,7 +165,10 @@ export class WebhookRecords {
   /** Returns the commit that deletes a webhook with everything of it. */
   deletion(record: StoreRecord<WebhookRow>): StoreCommit {
     const place = placeOf(record.value);
-    const tables = ["webhook_delivery", ...["webhook", "due", "ended"].map((index) => `webhook_delivery#${index}`)];
+    const tables = [
+      "webhook_delivery",
+      ...["webhook", "due", "ended", "sending"].map((index) => `webhook_delivery#${index}`),
+    ];
     return mergeCommits(this.webhooks.deleteCommit(record), {
       deletes: [successKey(place)],
       deletePrefixes: tables.map((name) => [name, ...placeKey(place)]),
@@ -186,8 +198,14 @@ export function deliveryOnWire(row: DeliveryRow): DeliveryJson {
 }
 
 /** Returns a delivery with its payload. */
-export function deliveryDetail({ owner: _owner, tries: _tries, attempts, ...row }: DeliveryRow): DeliveryDetailJson {
+export function deliveryDetail(delivery: DeliveryRow): DeliveryDetailJson {
+  const { owner: _owner, tries: _tries, is_sending: _isSending, attempts, ...row } = delivery;
   return { ...row, attempts: [...attempts] };
+}
+
+/** Returns a delivery of which no attempt runs. */
+export function notSending({ is_sending: _ended, ...row }: DeliveryRow): DeliveryRow {
+  return row;
 }
 
 function placeKey({ owner, webhook_id: id }: WebhookPlace): StoreKey {

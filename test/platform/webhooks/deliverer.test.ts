@@ -241,7 +241,7 @@ describe("a store that takes no writes", () => {
 });
 
 describe("a process that ends between an answer and its record", () => {
-  it("is followed by one that sends the message again, with the same id", async () => {
+  it("is followed by one that sends the message again at once, with the same id", async () => {
     const { id } = await hooks.service.create(owner, { url });
     const ending = hooks;
     respond = ({ response }) => {
@@ -261,12 +261,30 @@ describe("a process that ends between an answer and its record", () => {
     hooks = open();
     await hooks.start();
     await hooks.idle();
-    // Another node might still be waiting for the answer.
-    expect(received).toHaveLength(1);
-    vault.clock.ms += 60 * SECOND_MS;
-    await hooks.idle();
     expect(received).toHaveLength(2);
     expect(received[1]?.id).toBe(received[0]?.id);
     expect(deliveries(id)).toMatchObject([{ state: "delivered", attempts: [{ status: 204 }] }]);
+  });
+
+  it("is followed by one that sends it once, also where the attempt's time is over", async () => {
+    const { id } = await hooks.service.create(owner, { url });
+    const ending = hooks;
+    respond = () => {
+      commit = async () => {
+        throw new AppError("shutting_down", { message: "the store is closed" });
+      };
+    };
+    await hooks.service.test(owner, id);
+    await arrivals(1);
+    await ending.stop();
+    vault.clock.ms += 60 * SECOND_MS;
+    commit = undefined;
+    respond = ({ response }) => response.writeHead(204).end();
+    hooks = open();
+    await hooks.start();
+    await hooks.idle();
+    expect(received).toHaveLength(2);
+    expect(deliveries(id)).toMatchObject([{ state: "delivered", attempts: [{ status: 204 }] }]);
+    expect(deliveries(id)[0]).not.toHaveProperty("is_sending");
   });
 });
