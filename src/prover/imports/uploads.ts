@@ -272,7 +272,7 @@ async function discardIf({ isDiscarded }: Pick<OpenUpload, "isDiscarded">, write
 }
 
 function dropped(): AppError {
-  return new AppError("not_found", { message: "the prover was deleted" });
+  return new AppError("not_found", { message: "nobody waits for this file any more" });
 }
 
 function requireSameDigest(upload: OpenUpload, ...said: readonly (string | undefined)[]): void {
