@@ -11,6 +11,8 @@ import { Actor, costOf, type Pause, type StepCost, type StepCosts } from "./step
 export interface CommitCosts extends StepCosts {
   /** Applying one commit on its node when it is in the log: this part of what a group costs its node comes last. */
   readonly applyMs: number;
+  /** The part of applying rows that must be done before the next group is decided; the rest waits until that is sent. */
+  readonly stageShare: number;
   /** Packing and answering the commits of a group, on the callers' thread. */
   readonly callers: { readonly oneMs: number; readonly manyMs: number };
   /** What a node's other threads compute beside each millisecond of its own: garbage collection, compilation. */
@@ -209,10 +211,12 @@ class CommitRun {
     node.wait(false);
     // What is missing before them is read as well: they come once more with it.
     if (first > node.rows) yield* this.#readRows(node, this.#rows.slice(node.rows), node.database);
-    yield* this.#applyRows(node, this.#rows.length);
+    const staged = this.#rows.slice(node.rows);
+    yield* this.#applyRows(node, this.#rows.length, this.#costs.stageShare);
     const isAlone = before === this.#rows.length;
     const group = this.#takeGroup(node);
     yield* this.#decide(node, group.length);
+    this.#simulation.start(this.#settleRows(node, staged));
     yield* this.#databaseComputes(node.database, head.databaseMs / 2);
     yield* this.#append(node, { group, startedMs });
     node.lockedGroups = isAlone ? node.lockedGroups - 1 : LOCKED_GROUPS;
@@ -274,16 +278,21 @@ class CommitRun {
     yield* this.#nodeComputes(node, node.foreign, read("nodeMs"));
   }
 
-  *#applyRows(node: Node, end: number): Generator<Step, void> {
+  *#applyRows(node: Node, end: number, share = 1): Generator<Step, void> {
+    for (; node.rows < end; node.rows += 1)
+      yield* this.#nodeComputes(node, node.foreign, share * this.#applyMs(this.#rows[node.rows] ?? 0));
+  }
+
+  /** Writes rows that were decided upon to LMDB, while the database takes the row that follows them. */
+  *#settleRows(node: Node, rows: readonly number[]): Process {
+    const ms = rows.reduce((sum, commits) => sum + this.#applyMs(commits), 0);
+    yield* this.#nodeComputes(node, node.foreign, (1 - this.#costs.stageShare) * ms);
+  }
+
+  /** What applying a row of so many commits of another node takes. */
+  #applyMs(commits: number): number {
     const { one, many } = this.#costs;
-    for (; node.rows < end; node.rows += 1) {
-      const commits = this.#rows[node.rows] ?? 0;
-      yield* this.#nodeComputes(
-        node,
-        node.foreign,
-        costOf(commits, { one: one.applyMs, many: many.applyMs, group: many.group }),
-      );
-    }
+    return costOf(commits, { one: one.applyMs, many: many.applyMs, group: many.group });
   }
 
   /** Each caller asks anew when it has its answer and has thought. */

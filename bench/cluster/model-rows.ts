@@ -31,17 +31,18 @@ export interface ModelBench {
 /** What the steps of a commit cost by themselves. */
 export interface MeasuredSteps extends StepCosts {
   readonly applyMs: number;
+  readonly stageShare: number;
 }
 
 /** Measures them, and tells them. */
 export async function measuredSteps({ postgres, folder, callers, report }: ModelBench): Promise<MeasuredSteps> {
   const commit = (index: number): StoreCommit => ({ puts: [{ ...record(index), key: ["row", index % 6400] }] });
-  const { judgeMs, applyMs } = await ownCosts(folder, { group: callers, commit });
+  const { judgeMs, applyMs, stageShare } = await ownCosts(folder, { group: callers, commit });
   report({ id: "own", peer: "a commit judged", unit: "us", median: 1000 * judgeMs, samples: 1 });
   report({ id: "own", peer: "a commit applied", unit: "us", median: 1000 * applyMs, samples: 1 });
   const steps = await stepCosts({ postgres, folder, group: callers, commit });
   for (const [peer, ms] of stepRows(steps)) report({ id: "step", peer, unit: "us", median: 1000 * ms, samples: 1 });
-  return { ...steps, applyMs };
+  return { ...steps, applyMs, stageShare };
 }
 
 /**

@@ -10,7 +10,15 @@ const COSTS: CommitCosts = {
   many: { group: 64, own: { nodeMs: 32, databaseMs: 1 }, read: { nodeMs: 0.1, databaseMs: 0.1 }, applyMs: 6.4 },
   ...{ head: { nodeMs: 0.1, databaseMs: 0.1 }, asked: { nodeMs: 0, databaseMs: 0 } },
   ...{ pauses: [{ pauseMs: 0, node: 1, database: 1 }], crowdedPauses: [{ pauseMs: 0, node: 1, database: 1 }] },
-  ...{ askWaitMs: [0], syncMs: [2], applyMs: 0.2, helpers: 0, handOverMs: 0.1, callers: { oneMs: 0.4, manyMs: 0.4 } },
+  ...{
+    askWaitMs: [0],
+    syncMs: [2],
+    applyMs: 0.2,
+    stageShare: 1,
+    helpers: 0,
+    handOverMs: 0.1,
+    callers: { oneMs: 0.4, manyMs: 0.4 },
+  },
 };
 const MODEL: CommitModel = {
   ...{ costs: COSTS, nodes: 1, callers: 1, cores: Number.POSITIVE_INFINITY, networkMs: 0 },
@@ -122,6 +130,13 @@ describe("the model of commits", () => {
     // Only the last group is left to apply when a node gets the head, not those of all 15.
     expect(of(64)).toBeGreaterThan((4 * 1000) / 15);
     expect(of(0.1)).toBeGreaterThan(1.5 * of(64));
+  });
+
+  it("commits more, the less of the last row a node must have done before it decides", () => {
+    const of = (stageShare: number): number =>
+      rateOf({ ...having({ many: { ...COSTS.many, applyMs: 32 }, stageShare }), nodes: 3, callers: 16 });
+    expect(of(0.5)).toBeGreaterThan(1.1 * of(1));
+    expect(of(0)).toBeGreaterThan(of(0.5));
   });
 
   it("computes no more than the cores have, whose work bounds what nodes commit", () => {

@@ -18,7 +18,7 @@ import {
 } from "../store/lmdb/lmdb-environment.js";
 import { storedMeta } from "../store/lmdb/lmdb-migrate.js";
 import { readRange } from "../store/lmdb/lmdb-reader.js";
-import { OverlaySpace } from "../store/lmdb/record-space.js";
+import { OverlaySpace, storedRecords } from "../store/lmdb/record-space.js";
 import { MIGRATIONS, pendingMigrations, type Migration, type MigrationStore } from "../store/migrations.js";
 import { decodeRecord } from "../store/record.js";
 import type { StoreKey, StoreRecord, StoreValue } from "../store/store.js";
@@ -135,7 +135,7 @@ class MigratedRows implements MigrationStore {
   constructor(environment: Environment, parts: MigratedRowsParts) {
     this.#environment = environment;
     this.#with = parts;
-    this.#space = new OverlaySpace(environment);
+    this.#space = new OverlaySpace(storedRecords(environment));
     this.#meta = storedMeta(environment);
     this.#first = this.#meta.sequence + 1;
   }
@@ -198,9 +198,10 @@ class MigratedRows implements MigrationStore {
       { ...place, node, incarnation },
       { body, first: this.#first, end: { version, count, tagSum } },
     );
-    replica.applyBody(row, body, place.cluster);
+    replica.stage(row, place.cluster, body);
+    replica.settle();
     this.#rows.push(row);
-    this.#space = new OverlaySpace(this.#environment);
+    this.#space = new OverlaySpace(storedRecords(this.#environment));
     this.#first = version + 1;
   }
 }

@@ -1,6 +1,7 @@
 /**
- * A node's copy of the cluster's state in LMDB: it decides groups without writing them, and applies rows of the log in
- * their order. Beside the records it keeps its place in the log, in the same transactions.
+ * A node's copy of the cluster's state in LMDB: it decides groups without writing them, and takes in rows of the log in
+ * their order, which are written together later. Beside the records it keeps its place in the log, in the same
+ * transactions.
  */
 import { AppError } from "../errors.js";
 import type { ChainKey } from "../store/chain.js";
@@ -17,11 +18,12 @@ import {
   type StoreMeta,
 } from "../store/lmdb/lmdb-environment.js";
 import { storedMeta } from "../store/lmdb/lmdb-migrate.js";
-import { OverlaySpace, type RecordChange } from "../store/lmdb/record-space.js";
-import { decodeRecord, encodeRecord, TAG_BYTES } from "../store/record.js";
+import { OverlaySpace, storedRecords, type RecordReader } from "../store/lmdb/record-space.js";
+import { decodeRecord, encodeRecord } from "../store/record.js";
 import { APPEND, type PackedCommit } from "../store/wire.js";
 import type { WriteFailure } from "../store/writer-protocol.js";
-import { decodeBody, rowDamaged, type LogRow, type RowBody, type StoreEnd } from "./log/log-row.js";
+import { decodeBody, type LogRow, type RowBody, type StoreEnd } from "./log/log-row.js";
+import { StagedRows } from "./staged-rows.js";
 
 /** Where a replica stands: the last row that it has applied, and that row's code. */
 export interface ReplicaPlace {
@@ -47,13 +49,15 @@ interface StoredPlace {
 export class Replica {
   readonly #environment: Environment;
   readonly #chainKey: ChainKey | undefined;
+  /** Rows that are to be written, and the place of the last one. */
+  #staged: { readonly rows: StagedRows; readonly place: ReplicaPlace } | undefined;
 
   constructor(environment: Environment, chainKey: ChainKey | undefined) {
     this.#environment = environment;
     this.#chainKey = chainKey;
   }
 
-  /** Its place in the log; undefined for a folder that has joined no cluster. */
+  /** Its place in the log, without the rows that are staged; undefined for a folder that has joined no cluster. */
   place(): ReplicaPlace | undefined {
     const bytes = readBinary(this.#environment, REPLICA_PLACE_KEY);
     if (bytes === undefined) return undefined;
@@ -61,21 +65,21 @@ export class Replica {
     return { cluster, g, mac: Buffer.from(mac, "hex") };
   }
 
-  /** The state that it has. */
+  /** The state that it has, with the rows that are staged. */
   end(): StoreEnd {
-    return endOf(storedMeta(this.#environment));
+    return endOf(this.#meta());
   }
 
   /** Whether a record is there. @param key its encoded key */
   has(key: Buffer): boolean {
-    return readBinary(this.#environment, key) !== undefined;
+    return this.#records().read(key) !== undefined;
   }
 
   /** Decides commits in their order, each by itself, as if they were applied now. Writes nothing. */
   evaluate(commits: readonly PackedCommit[]): EvaluatedGroup {
-    const space = new OverlaySpace(this.#environment);
+    const space = new OverlaySpace(this.#records());
     const tails = new ChainTails(space, this.#chainKey);
-    const meta = storedMeta(this.#environment);
+    const meta = this.#meta();
     const first = meta.sequence + 1;
     const logs = new Set<string>();
     const outcomes = commits.map((commit) => {
@@ -93,32 +97,33 @@ export class Replica {
   }
 
   /**
-   * Applies the next row, whose code was checked, and returns what it did.
-   * @throws ReplicaSpent when the state would not be the one that the row's writer had: nothing is applied
+   * Takes in the next row, whose code was checked: what is decided from now on is decided with it. It is in LMDB, where
+   * others can read it, after `settle`.
+   * @param body what the row does, where it is known already
+   * @returns what it does
+   * @throws ReplicaSpent when the state would not be the one that the row's writer had: nothing is taken in
    */
-  apply(row: LogRow, cluster: string): RowBody {
-    return this.applyBody(row, decodeBody(row.body), cluster);
+  stage(row: LogRow, cluster: string, body: RowBody = decodeBody(row.body)): RowBody {
+    const rows = this.#staged?.rows ?? new StagedRows(this.#environment);
+    if (!rows.add(row, body))
+      throw new ReplicaSpent(`its records are not those of the cluster's log at row ${String(row.g)}`);
+    this.#staged = { rows, place: { cluster, g: row.g, mac: row.mac } };
+    return body;
   }
 
-  /** Applies the next row, whose body is known. Throws as `apply`. */
-  applyBody(row: LogRow, body: RowBody, cluster: string): RowBody {
-    transact(this.#environment, () => {
-      const meta = storedMeta(this.#environment);
-      for (const change of body.changes) this.#applyChange(meta, change);
-      meta.tag_sum = BigInt.asUintN(64, meta.tag_sum);
-      meta.sequence = row.version;
-      if (meta.count !== row.count || meta.tag_sum !== row.tagSum)
-        throw new ReplicaSpent(`its records are not those of the cluster's log at row ${String(row.g)}`);
-      writeMeta(this.#environment, meta);
-      this.writePlace({ cluster, g: row.g, mac: row.mac });
+  /** Writes the rows that are staged to LMDB, in one transaction. */
+  settle(): void {
+    const staged = this.#staged;
+    if (staged === undefined) return;
+    staged.rows.write(() => {
+      this.writePlace(staged.place);
     });
-    // lmdb-js keeps one read snapshot per turn of the event loop.
-    this.#environment.resetReadTxn();
-    return body;
+    this.#staged = undefined;
   }
 
   /** Notes that the records are of this schema, which the log's head says. */
   adoptSchema(version: number): void {
+    this.settle();
     const meta = storedMeta(this.#environment);
     if (meta.schema_version === version) return;
     transact(this.#environment, () => {
@@ -133,19 +138,12 @@ export class Replica {
     void this.#environment.put(REPLICA_PLACE_KEY, encodeRecord(REPLICA_PLACE_KEY, g, json).bytes);
   }
 
-  #applyChange(meta: StoreMeta, { key, bytes }: RecordChange): void {
-    const old = readBinary(this.#environment, key);
-    if (old !== undefined) {
-      meta.count -= 1;
-      meta.tag_sum -= tagOf(old);
-    }
-    if (bytes === undefined) {
-      void this.#environment.remove(key);
-      return;
-    }
-    meta.count += 1;
-    meta.tag_sum += tagOf(bytes);
-    void this.#environment.put(key, bytes);
+  #records(): RecordReader {
+    return this.#staged?.rows.records ?? storedRecords(this.#environment);
+  }
+
+  #meta(): StoreMeta {
+    return this.#staged?.rows.meta ?? storedMeta(this.#environment);
   }
 }
 
@@ -171,9 +169,4 @@ export function diverged(g: number): AppError {
 
 function endOf({ sequence, count, tag_sum }: StoreMeta): StoreEnd {
   return { version: sequence, count, tagSum: tag_sum };
-}
-
-function tagOf(record: Buffer): bigint {
-  if (record.length < TAG_BYTES) throw rowDamaged();
-  return record.readBigUInt64BE(record.length - TAG_BYTES);
 }

@@ -5,7 +5,7 @@
  * row of unknown fate was written is read from the log, under the head's lock, and never guessed.
  */
 import { timingSafeEqual } from "node:crypto";
-import { setTimeout as delay } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as delay } from "node:timers/promises";
 import { AppError, assert } from "../../errors.js";
 import type { PackedCommit } from "../../store/wire.js";
 import { encodeKey } from "../../store/keys.js";
@@ -67,7 +67,12 @@ export class ClusterWriter {
   readonly #onForeign: (body: RowBody) => void;
   readonly #onSpent: (reason: string) => void;
   readonly #incarnation: string;
+  /** The last row that is known here; what is decided is decided behind it. */
   #place: ReplicaPlace;
+  /** The last row that is in LMDB. */
+  #settledG: number;
+  /** Rows of other nodes behind it. */
+  readonly #unsettled: RowBody[] = [];
   #epoch = 0;
   /** Code of the last row of this process that came from the log, and not from `#send`. */
   #lastOwn: Buffer | undefined;
@@ -93,6 +98,7 @@ export class ClusterWriter {
     this.#onForeign = onForeign;
     this.#onSpent = onSpent;
     this.#place = place;
+    this.#settledG = place.g;
   }
 
   get state(): WriterState {
@@ -104,9 +110,9 @@ export class ClusterWriter {
     return this.#fault;
   }
 
-  /** Where this node stands. */
+  /** Where this node stands: what is up to there can be read. */
   get place(): LogPlace {
-    return { g: this.#place.g, confirmedAtMs: this.#confirmedAtMs };
+    return { g: this.#settledG, confirmedAtMs: this.#confirmedAtMs };
   }
 
   /**
@@ -200,6 +206,14 @@ export class ClusterWriter {
 
   /** Decides while no other node can write. Undefined: this node was too far behind, and is not any more. */
   async #tryLocked(group: PendingGroup): Promise<readonly WriteOutcome[] | undefined> {
+    try {
+      return await this.#holdHead(group);
+    } finally {
+      this.#settle();
+    }
+  }
+
+  async #holdHead(group: PendingGroup): Promise<readonly WriteOutcome[] | undefined> {
     const { head, isAlone } = await this.#takeHead();
     try {
       const { sent } = group;
@@ -221,8 +235,9 @@ export class ClusterWriter {
   }
 
   /**
-   * Waits for the head, and holds it with everything applied but what exceeds a page of the log. Other nodes write
-   * while this one waits: their rows are read and applied meanwhile, so that few are left when all wait for this one.
+   * Waits for the head, and holds it with everything known but what exceeds a page of the log. Other nodes write while
+   * this one waits: their rows are read and applied meanwhile, so that few are left when all wait for this one. Those
+   * are staged, and written when the next row is on its way.
    */
   async #takeHead(): Promise<{ readonly head: LogHead; readonly isAlone: boolean }> {
     const { g } = this.#place;
@@ -241,8 +256,8 @@ export class ClusterWriter {
       this.#requireHead(head);
       const [first] = rows;
       if (first !== undefined && first.g > this.#place.g + 1)
-        this.#applyAll(await this.#database.rowsAfter(this.#place.g));
-      else this.#applyAll(rows.filter((row) => row.g > this.#place.g));
+        this.#stageAll(await this.#database.rowsAfter(this.#place.g));
+      else this.#stageAll(rows.filter((row) => row.g > this.#place.g));
       return { head, isAlone: this.#place.g === g };
     } catch (error) {
       await this.#database.rollback().catch(() => undefined);
@@ -285,7 +300,9 @@ export class ClusterWriter {
     const before = group.sent;
     group.sent = { row, outcomes };
     try {
-      const added = await append(row, { epoch: this.#epoch, tagSum });
+      const adding = append(row, { epoch: this.#epoch, tagSum });
+      // It is sent. What was decided over rows that are not in LMDB yet has the time for them now: nobody waits for it.
+      const [added] = await Promise.all([adding, this.#settleSoon()]);
       if (added) this.#applyOwn(row, change.body);
       group.sent = undefined;
       return added;
@@ -320,27 +337,49 @@ export class ClusterWriter {
 
   #applyOwn(row: LogRow, body: RowBody): void {
     const { cluster } = this.#place;
-    this.#replica.applyBody(row, body, cluster);
+    this.#replica.stage(row, cluster, body);
     this.#place = { cluster, g: row.g, mac: row.mac };
+    this.#settle();
     // A node leaves by a commit of its own.
     this.#isMember = this.#replica.has(this.#memberKey);
   }
 
-  /** Applies rows of the log, each after its code was checked, and returns them. */
+  /** Applies rows of the log, and returns them. */
   #applyAll(rows: readonly LogRow[]): readonly LogRow[] {
+    try {
+      this.#stageAll(rows);
+    } finally {
+      this.#settle();
+    }
+    return rows;
+  }
+
+  /** Takes in rows of the log, each after its code was checked. */
+  #stageAll(rows: readonly LogRow[]): void {
     for (const row of rows) {
       const { cluster, g, mac } = this.#place;
       // Rows are deleted when all nodes have them; a node that was away for longer joins anew.
       if (row.g !== g + 1) throw placeFault(g);
       requireKnownFormat(row.format);
       if (!timingSafeEqual(rowMac(this.#options.logKey, row, { cluster, previous: mac }), row.mac)) throw rowDamaged();
-      const body = this.#replica.apply(row, cluster);
+      this.#unsettled.push(this.#replica.stage(row, cluster));
       this.#place = { cluster, g: row.g, mac: row.mac };
       if (row.incarnation === this.#incarnation) this.#lastOwn = row.mac;
-      this.#onForeign(body);
     }
     if (rows.length > 0) this.#requireMembership();
-    return rows;
+  }
+
+  async #settleSoon(): Promise<void> {
+    if (this.#settledG === this.#place.g) return;
+    await nextTurn();
+    this.#settle();
+  }
+
+  /** Writes what is known and not in LMDB yet, and tells it. */
+  #settle(): void {
+    this.#replica.settle();
+    this.#settledG = this.#place.g;
+    for (const body of this.#unsettled.splice(0)) this.#onForeign(body);
   }
 
   /** Connects, and checks that the log goes on from this node's place: the database may be another one than before. */

@@ -24,8 +24,9 @@ const DISK_FULL = "53100";
 export function groupFailure(error: unknown, { isUnknown }: { readonly isUnknown: boolean }): GroupFailure {
   const judged = judge(error);
   if (!isUnknown) return judged;
-  const message =
-    "the cluster's database went away while it wrote; whether the commit was written will show when it is back";
+  const { failure } = judged;
+  const why = judged.isFatal && "message" in failure ? failure.message : "the cluster's database went away";
+  const message = `${why} while a row was written; whether the commit is in it will show when the log is read`;
   return { ...judged, failure: { code: "outcome_unknown", message } };
 }
 

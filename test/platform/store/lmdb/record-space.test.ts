@@ -15,11 +15,16 @@ import {
 } from "../../../../src/platform/store/lmdb/lmdb-environment.js";
 import { storedMeta } from "../../../../src/platform/store/lmdb/lmdb-migrate.js";
 import { readRange } from "../../../../src/platform/store/lmdb/lmdb-reader.js";
-import { OverlaySpace, transactionSpace, type RecordSpace } from "../../../../src/platform/store/lmdb/record-space.js";
+import {
+  OverlaySpace,
+  storedRecords,
+  transactionSpace,
+  type RecordSpace,
+} from "../../../../src/platform/store/lmdb/record-space.js";
 import { scrubStoreNow } from "../../../../src/platform/store/lmdb/lmdb-scrub.js";
-import type { StoreCommit, StoreKey } from "../../../../src/platform/store/store.js";
-import { CommitPacker, unpackCommits, type PackedCommit } from "../../../../src/platform/store/wire.js";
-import { seededRandom, type SeededRandom } from "../../../support/seeded.js";
+import type { PackedCommit } from "../../../../src/platform/store/wire.js";
+import { randomGroup } from "../../../support/random-commits.js";
+import { seededRandom } from "../../../support/seeded.js";
 import { newFolder, removeFolder } from "../../../support/temporary-folder.js";
 
 const CHAIN_KEY = new ChainKey(new Uint8Array(32));
@@ -51,24 +56,6 @@ function decide(commits: readonly PackedCommit[], space: RecordSpace, meta: Stor
   return outcomes;
 }
 
-function randomGroup(random: SeededRandom): PackedCommit[] {
-  const part = (): string | number => random.pick(["a", "b", "ab", 0, 1]);
-  const key = (): StoreKey => Array.from({ length: 1 + random.below(3) }, part);
-  const keys = (most: number): StoreKey[] => Array.from({ length: random.below(most) }, key);
-  const packer = new CommitPacker();
-  for (let left = 1 + random.below(8); left > 0; left -= 1) {
-    const commit: StoreCommit = {
-      checks: keys(2).map((at) => ({ key: at, version: random.chance(0.5) ? "absent" : 1 + random.below(30) })),
-      puts: keys(4).map((at) => ({ key: at, value: "x".repeat(random.below(40)) })),
-      deletes: keys(2),
-      deletePrefixes: random.chance(0.3) ? keys(2) : [],
-      appends: random.chance(0.3) ? [{ chain: "log", value: left, indexes: [["by", left]] }] : [],
-    };
-    packer.add(commit);
-  }
-  return unpackCommits(packer.take());
-}
-
 it("have the same outcomes, records and sums, and nothing is written while they are decided", async () => {
   const random = seededRandom();
   const [written, judged] = [open(), open()];
@@ -84,7 +71,7 @@ it("have the same outcomes, records and sums, and nothing is written while they 
     written.resetReadTxn();
     const before = readRange(judged, []);
     const meta = storedMeta(judged);
-    const space = new OverlaySpace(judged);
+    const space = new OverlaySpace(storedRecords(judged));
     expect(decide(group, space, meta), label).toEqual(expected);
     judged.resetReadTxn();
     expect(readRange(judged, []), label).toEqual(before);
