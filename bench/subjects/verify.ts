@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { primeSnarkjs } from "../../src/engine/backends/snarkjs.js";
 import { BN254 } from "../../src/engine/curves/bn254.js";
 import { loadReferenceKernels } from "../../src/engine/reference/reference-kernels.js";
-import { decodeProofHex, decodeProofs, encodeProofHex, proofToJson } from "../../src/engine/encoding/groth16-proof.js";
+import { decodeProofs, encodeProofHex, proofToJson } from "../../src/engine/encoding/groth16-proof.js";
 import { verifyingKeyToJson } from "../../src/engine/encoding/groth16-verifying-key.js";
 import type { Groth16Proof } from "../../src/engine/groth16/proof.js";
 import { proveGroth16, publicSignalsOf } from "../../src/engine/groth16/prove.js";
@@ -34,7 +34,7 @@ export const subject: BenchSubject = {
 const BATCH_PROOFS = 64;
 const BAD_INDEX = 37;
 
-/** The same proof many times, decoded as a server decodes a batch. */
+/** The same proof many times, decoded as a server decodes what a request has. */
 function decodedAfresh(hex: string, count: number, { kernels }: PreparedVerifyingKey): Groth16Proof[] {
   return decodeProofs(
     Array.from({ length: count }, () => hex),
@@ -69,8 +69,8 @@ async function verifyCircuit(name: string, samples: number, report: Report): Pro
     note: `${note}, subgroup checked`,
   });
   const fromHex = (): void => {
-    const decoded = decodeProofHex(hex, prepared.kernels);
-    if (!decoded.ok || !verifyGroth16(prepared, decoded.value, publicSignals))
+    const [decoded] = decodedAfresh(hex, 1, prepared);
+    if (decoded === undefined || !verifyGroth16(prepared, decoded, publicSignals))
       throw new Error("the proof does not verify");
   };
   report({ ...row, id: "verify-from-hex", peer: "proofwright", ...(await sampleMs(fromHex, options)), note });
