@@ -109,7 +109,7 @@ class StepBench {
     const [writer, follower] = this.#writers;
     const own = await this.#sample(async () => await this.#commit(), { group });
     const last = writer.place.g;
-    const read = await this.#sample(async () => await this.#database.rowsAfter(last - 1));
+    const read = await this.#sample(async () => await this.#database.pageAfter(last - 1));
     await follower.confirm();
     const followed = async (): Promise<void> => {
       await this.#commit();

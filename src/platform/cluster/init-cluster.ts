@@ -18,7 +18,7 @@ import { clusterSecretKey, sealClusterSecret } from "./cluster-secrets.js";
 import { CLUSTER_TABLES, sumText } from "./log/cluster-schema.js";
 import { databaseAddress } from "./database-address.js";
 import { connectDatabase } from "./database-client.js";
-import { putRecords } from "./log/fold-log.js";
+import { putRecords, type FoldedRecord } from "./log/folded-records.js";
 import { programSchemaVersion } from "./join-cluster.js";
 import { ROW_FORMAT, logKeyOf, startMac } from "./log/log-row.js";
 
@@ -31,8 +31,6 @@ export interface InitClusterOptions {
   /** What all nodes share and the database does not see, by name: the key of the audit log at least. */
   readonly secrets?: ReadonlyMap<string, Uint8Array>;
 }
-
-const RECORDS_PAGE = 2_000;
 
 /**
  * Makes the cluster, in one transaction, and leaves the folder as it is. Returns the cluster's id.
@@ -54,7 +52,7 @@ export async function initCluster(options: InitClusterOptions): Promise<string> 
     try {
       await client.query("BEGIN");
       const cluster = await makeTables(client, meta, logKey);
-      if (environment !== undefined) await copyRecords(client, environment);
+      if (environment !== undefined) await putRecords(client, recordsOf(environment));
       await putRecords(client, secrets);
       await client.query("COMMIT");
       return cluster;
@@ -126,13 +124,7 @@ async function makeTables(client: pg.Client, meta: StoreMeta, logKey: Uint8Array
   return cluster;
 }
 
-async function copyRecords(client: pg.Client, environment: Environment): Promise<void> {
-  let page: { key: Buffer; bytes: Buffer }[] = [];
-  for (const { key, value } of environment.getRange({ start: Buffer.of(RESERVED_KEY_BYTE + 1) })) {
-    page.push({ key: Buffer.from(key), bytes: Buffer.from(value) });
-    if (page.length < RECORDS_PAGE) continue;
-    await putRecords(client, page);
-    page = [];
-  }
-  await putRecords(client, page);
+function* recordsOf(environment: Environment): Generator<FoldedRecord> {
+  for (const { key, value } of environment.getRange({ start: Buffer.of(RESERVED_KEY_BYTE + 1) }))
+    yield { key: Buffer.from(key), bytes: Buffer.from(value) };
 }

@@ -12,6 +12,7 @@ import { FIRST_SCHEMA_VERSION, MIGRATIONS } from "../store/migrations.js";
 import { HEAD_COLUMNS, headOf, sumsOf, type LogHead, type SqlRow } from "./log/cluster-schema.js";
 import type { DatabaseAddress } from "./database-address.js";
 import { connectDatabase, whyUnreachable } from "./database-client.js";
+import { recordsAfter } from "./log/folded-records.js";
 import { DatabaseRefused, DatabaseUnreachable, databaseFailure } from "./log/log-database.js";
 import { ROW_FORMAT, rowDamaged, startMac } from "./log/log-row.js";
 import type { Replica } from "./replica.js";
@@ -25,10 +26,8 @@ export interface JoinParts {
   readonly isMigrating?: boolean;
 }
 
-const RECORDS_PAGE = 5_000;
 /** Stands while a folder is being filled: what it has then is thrown away by the next start. */
 const JOINING_KEY = Buffer.of(RESERVED_KEY_BYTE, 0x03);
-const NEXT_RECORDS = `SELECT key, value FROM pw_record WHERE key > $1 ORDER BY key LIMIT ${String(RECORDS_PAGE)}`;
 const NO_TABLE = "42P01";
 
 /**
@@ -129,17 +128,17 @@ async function copyRecords(
   let sum = 0n;
   let last: Buffer = Buffer.alloc(0);
   for (;;) {
-    const rows = await ask<{ key: Buffer; value: Buffer }>(client, NEXT_RECORDS, [last]);
+    const records = await recordsAfter(client, last);
+    if (records.length === 0) return { count, tagSum: BigInt.asUintN(64, sum) };
     transact(environment, () => {
-      for (const { key, value } of rows) {
+      for (const { key, bytes } of records) {
         if ((key[0] ?? RESERVED_KEY_BYTE) === RESERVED_KEY_BYTE) throw rowDamaged();
-        sum += decodeRecord(key, value).tag;
-        void environment.put(key, value);
+        sum += decodeRecord(key, bytes).tag;
+        void environment.put(key, bytes);
       }
     });
-    count += rows.length;
-    last = rows.at(-1)?.key ?? last;
-    if (rows.length < RECORDS_PAGE) return { count, tagSum: BigInt.asUintN(64, sum) };
+    count += records.length;
+    last = records.at(-1)?.key ?? last;
   }
 }
 

@@ -39,8 +39,9 @@ export interface MigrateClusterOptions {
   readonly migrations?: readonly Migration[];
 }
 
-/** Changes of one row. */
+/** Changes of one row, and about the bytes of their records. */
 const CHANGES_MAX = 1_000;
+const CHANGED_BYTES_MAX = 4 * 2 ** 20;
 
 /**
  * Runs the pending migrations. Returns their titles.
@@ -129,6 +130,7 @@ class MigratedRows implements MigrationStore {
   readonly #with: MigratedRowsParts;
   readonly #rows: LogRow[] = [];
   #space: OverlaySpace;
+  #changedBytes = 0;
   #meta: StoreMeta;
   #first: number;
 
@@ -182,7 +184,8 @@ class MigratedRows implements MigrationStore {
     const changes = new ChangeSet(this.#space, new ChainTails(this.#space, undefined));
     changes.plan(encodeKey(key), json);
     changes.write(this.#meta);
-    if (this.#space.size >= CHANGES_MAX) this.#flush();
+    this.#changedBytes += json?.length ?? 0;
+    if (this.#space.size >= CHANGES_MAX || this.#changedBytes >= CHANGED_BYTES_MAX) this.#flush();
   }
 
   #flush(): void {
@@ -202,6 +205,7 @@ class MigratedRows implements MigrationStore {
     replica.settle();
     this.#rows.push(row);
     this.#space = new OverlaySpace(storedRecords(this.#environment));
+    this.#changedBytes = 0;
     this.#first = version + 1;
   }
 }

@@ -13,7 +13,7 @@ import type { LogPlace, WriteFailure, WriterState } from "../../store/writer-pro
 import type { LogHead } from "./cluster-schema.js";
 import { CatchUp } from "./catch-up.js";
 import { aheadFault, groupFailure, placeFault } from "./commit-failures.js";
-import { DatabaseRefused, DatabaseUnreachable, ROWS_PAGE, type LogDatabase } from "./log-database.js";
+import { DatabaseRefused, DatabaseUnreachable, type LogDatabase } from "./log-database.js";
 import { ROW_FORMAT, nextRow, rowDamaged, rowMac, type LogRow, type RowBody } from "./log-row.js";
 import { memberKey } from "../members/member-records.js";
 import { diverged, ReplicaSpent, type EvaluatedGroup, type Replica, type ReplicaPlace } from "../replica.js";
@@ -155,8 +155,9 @@ export class ClusterWriter {
     return await this.#guarded(async () => {
       await this.#connect();
       const askedAtMs = monotonicMs();
-      const rows = this.#applyAll(await this.#database.rowsAfter(this.#place.g));
-      if (rows.length < ROWS_PAGE) this.#confirmedAtMs = askedAtMs;
+      const { rows, isLast } = await this.#database.pageAfter(this.#place.g);
+      this.#applyAll(rows);
+      if (isLast) this.#confirmedAtMs = askedAtMs;
       return rows.length > 0;
     });
   }
@@ -188,8 +189,11 @@ export class ClusterWriter {
     const askedAtMs = monotonicMs();
     const last = await this.#database.lastNumber();
     if (last < this.#place.g) throw aheadFault(this.#place.g, last);
-    while (this.#place.g < last)
-      if (this.#applyAll(await this.#database.rowsAfter(this.#place.g)).length === 0) throw placeFault(this.#place.g);
+    while (this.#place.g < last) {
+      const { rows } = await this.#database.pageAfter(this.#place.g);
+      if (rows.length === 0) throw placeFault(this.#place.g);
+      this.#applyAll(rows);
+    }
     this.#confirmedAtMs = askedAtMs;
     return last;
   }
@@ -244,7 +248,7 @@ export class ClusterWriter {
     const catchingUp = new CatchUp({
       read: async () => {
         await this.#reader.connect();
-        return await this.#reader.rowsAfter(this.#place.g);
+        return (await this.#reader.pageAfter(this.#place.g)).rows;
       },
       apply: (rows) => this.#applyAll(rows),
     });
@@ -256,7 +260,7 @@ export class ClusterWriter {
       this.#requireHead(head);
       const [first] = rows;
       if (first !== undefined && first.g > this.#place.g + 1)
-        this.#stageAll(await this.#database.rowsAfter(this.#place.g));
+        this.#stageAll((await this.#database.pageAfter(this.#place.g)).rows);
       else this.#stageAll(rows.filter((row) => row.g > this.#place.g));
       return { head, isAlone: this.#place.g === g };
     } catch (error) {
@@ -344,14 +348,13 @@ export class ClusterWriter {
     this.#isMember = this.#replica.has(this.#memberKey);
   }
 
-  /** Applies rows of the log, and returns them. */
-  #applyAll(rows: readonly LogRow[]): readonly LogRow[] {
+  /** Applies rows of the log. */
+  #applyAll(rows: readonly LogRow[]): void {
     try {
       this.#stageAll(rows);
     } finally {
       this.#settle();
     }
-    return rows;
   }
 
   /** Takes in rows of the log, each after its code was checked. */

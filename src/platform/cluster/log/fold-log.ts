@@ -5,18 +5,19 @@
  */
 import { timingSafeEqual } from "node:crypto";
 import type pg from "pg";
-import { ROW_COLUMNS, rowOf, sumText, type SqlRow } from "./cluster-schema.js";
+import { sumText, type SqlRow } from "./cluster-schema.js";
 import type { DatabaseAddress } from "../database-address.js";
 import { connectDatabase } from "../database-client.js";
+import type { RecordChange } from "../../store/lmdb/record-space.js";
+import { deleteRecords, putRecords } from "./folded-records.js";
+import { PAGE_AFTER, pageOf, type LogPage } from "./log-pages.js";
 import { decodeBody, rowDamaged, rowMac, type LogRow } from "./log-row.js";
 
-/** Rows of one transaction: a few hundred megabytes at the most, a few usually. */
-const ROWS_PAGE = 64;
-/** Records of one statement. */
-const RECORDS_PAGE = 2_000;
 /** A node that was away for less goes on from its folder. */
 const KEPT_ROWS = 100_000;
 const KEPT_HOURS = 24;
+/** Of a node that finds another one folding. */
+const NOTHING: LogPage = { rows: [], isLast: true };
 
 export interface FoldOptions {
   readonly address: DatabaseAddress;
@@ -32,9 +33,9 @@ export async function foldLog({ address, logKey }: FoldOptions): Promise<number>
   try {
     let folded = 0;
     for (;;) {
-      const rows = await foldPage(client, logKey);
-      folded += rows;
-      if (rows < ROWS_PAGE) break;
+      const { rows, isLast } = await foldPage(client, logKey);
+      folded += rows.length;
+      if (isLast) break;
     }
     await client.query(
       `DELETE FROM pw_log WHERE at < clock_timestamp() - make_interval(hours => $1)
@@ -47,15 +48,16 @@ export async function foldLog({ address, logKey }: FoldOptions): Promise<number>
   }
 }
 
-/** Folds a page in one transaction. */
-async function foldPage(client: pg.Client, logKey: Uint8Array): Promise<number> {
+/** Folds a page in one transaction, and returns it. */
+async function foldPage(client: pg.Client, logKey: Uint8Array): Promise<LogPage> {
   await client.query("BEGIN");
   try {
     const { rows: held } = await client.query<SqlRow>(
       `SELECT f.g, f.mac, h.cluster FROM pw_fold f, pw_head h WHERE f.id = 1 AND h.id = 1 FOR UPDATE OF f SKIP LOCKED`,
     );
     const [fold] = held;
-    const rows = fold === undefined ? [] : await rowsAfter(client, Number(fold["g"]));
+    const page = fold === undefined ? NOTHING : await pageAfter(client, Number(fold["g"]));
+    const { rows } = page;
     const last = rows.at(-1);
     if (fold !== undefined && last !== undefined) {
       requireChain(rows, logKey, fold);
@@ -65,19 +67,15 @@ async function foldPage(client: pg.Client, logKey: Uint8Array): Promise<number> 
       ]);
     }
     await client.query("COMMIT");
-    return rows.length;
+    return page;
   } catch (error) {
     await client.query("ROLLBACK").catch(() => undefined);
     throw error;
   }
 }
 
-async function rowsAfter(client: pg.Client, g: number): Promise<LogRow[]> {
-  const { rows } = await client.query<SqlRow>(
-    `SELECT ${ROW_COLUMNS} FROM pw_log WHERE g > $1 ORDER BY g LIMIT ${String(ROWS_PAGE)}`,
-    [g],
-  );
-  return rows.map(rowOf);
+async function pageAfter(client: pg.Client, g: number): Promise<LogPage> {
+  return pageOf((await client.query<SqlRow>(PAGE_AFTER, [g])).rows);
 }
 
 function requireChain(rows: readonly LogRow[], logKey: Uint8Array, fold: SqlRow): void {
@@ -93,30 +91,16 @@ function requireChain(rows: readonly LogRow[], logKey: Uint8Array, fold: SqlRow)
 
 /** Writes the last change of each key. */
 async function writeRecords(client: pg.Client, rows: readonly LogRow[]): Promise<void> {
-  const last = new Map<string, { readonly key: Buffer; readonly bytes: Buffer | undefined }>();
+  const last = new Map<string, RecordChange>();
   for (const { body } of rows)
     for (const change of decodeBody(body).changes) last.set(change.key.toString("latin1"), change);
   const changes = [...last.values()];
-  for (let at = 0; at < changes.length; at += RECORDS_PAGE) {
-    const page = changes.slice(at, at + RECORDS_PAGE);
-    const deleted = page.filter(({ bytes }) => bytes === undefined).map(({ key }) => key);
-    if (deleted.length > 0) await client.query("DELETE FROM pw_record WHERE key = ANY($1::bytea[])", [deleted]);
-    await putRecords(
-      client,
-      page.flatMap(({ key, bytes }) => (bytes === undefined ? [] : [{ key, bytes }])),
-    );
-  }
-}
-
-/** Writes records into the folded state, inside a transaction of the caller. */
-export async function putRecords(
-  client: pg.Client,
-  records: readonly { readonly key: Buffer; readonly bytes: Buffer }[],
-): Promise<void> {
-  if (records.length === 0) return;
-  await client.query(
-    `INSERT INTO pw_record (key, value) SELECT * FROM unnest($1::bytea[], $2::bytea[])
-      ON CONFLICT (key) DO UPDATE SET value = EXCLUDED.value`,
-    [records.map(({ key }) => key), records.map(({ bytes }) => bytes)],
+  await deleteRecords(
+    client,
+    changes.filter(({ bytes }) => bytes === undefined).map(({ key }) => key),
+  );
+  await putRecords(
+    client,
+    changes.flatMap(({ key, bytes }) => (bytes === undefined ? [] : [{ key, bytes }])),
   );
 }

@@ -6,11 +6,9 @@ import type pg from "pg";
 import { assert } from "../../errors.js";
 import { HEAD_COLUMNS, ROW_COLUMNS, headOf, rowOf, sumText, type LogHead, type SqlRow } from "./cluster-schema.js";
 import type { DatabaseAddress } from "../database-address.js";
+import { PAGE_AFTER, pageOf, type LogPage } from "./log-pages.js";
 import type { LogRow } from "./log-row.js";
 import { connectDatabase, isRefusal, whyUnreachable } from "../database-client.js";
-
-/** Rows that are read at a time. */
-export const ROWS_PAGE = 64;
 
 /** Rows that come with the head: those that others may write between a look at the log and the hold of its head. */
 const ROWS_WITH_HEAD = 2;
@@ -21,13 +19,7 @@ const APPEND = `WITH h AS (UPDATE pw_head SET g = $1, version = $2, count = $3, 
     SELECT $1, $8, $9, $10, $11, $2, $3, $4, $12, $5 FROM h RETURNING g`;
 const LAST_NUMBER = "SELECT g FROM pw_head WHERE id = 1";
 const LOCK_HEAD = `SELECT ${HEAD_COLUMNS} FROM pw_head WHERE id = 1 FOR UPDATE`;
-/**
- * Both have an upper end, although nothing is behind it. Where PostgreSQL knows nothing of a table yet, it takes a
- * third of it to be greater than a number, and reads all of it to find the last row; a range with two ends it takes to
- * be narrow, and goes by the index.
- */
-const ROWS_AFTER = `SELECT ${ROW_COLUMNS} FROM pw_log
-  WHERE g > $1::bigint AND g <= $1::bigint + ${String(Number.MAX_SAFE_INTEGER)} ORDER BY g LIMIT ${ROWS_PAGE}`;
+/** It has an upper end for the reason that `PAGE_AFTER` has one. */
 const ROWS_AT_HEAD = `SELECT ${ROW_COLUMNS} FROM pw_log
   WHERE g > GREATEST($1::bigint, (SELECT g FROM pw_head WHERE id = 1) - ${ROWS_WITH_HEAD})
     AND g <= (SELECT g FROM pw_head WHERE id = 1) ORDER BY g`;
@@ -129,9 +121,9 @@ export class LogDatabase {
     return Number(row?.["g"] ?? -1);
   }
 
-  /** Returns the rows after one, in order, at most ROWS_PAGE. */
-  async rowsAfter(g: number): Promise<LogRow[]> {
-    return (await this.#ask(ROWS_AFTER, [g], "rows_after")).map(rowOf);
+  /** Returns the page of rows after one. */
+  async pageAfter(g: number): Promise<LogPage> {
+    return pageOf(await this.#ask(PAGE_AFTER, [g], "page_after"));
   }
 
   /** Returns the code of a row, or undefined where the log does not have it, or not any more. */
