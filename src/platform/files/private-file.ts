@@ -74,7 +74,9 @@ function rejectUnsafe(path: string, stats: Stats): void {
   if ((stats.mode & OTHERS_MASK) !== 0)
     throw new PrivateFileError(`${path} is accessible to group or others; make it private with chmod 600`);
   if (process.getuid !== undefined && stats.uid !== process.getuid())
-    throw new PrivateFileError(`${path} belongs to another user`);
+    throw new PrivateFileError(
+      `${path} belongs to another user: run this as the one whose id is ${String(stats.uid)}, or give the file to yours`,
+    );
   if (stats.size > FILE_BYTES_MAX) throw new PrivateFileError(`${path} is too large to be a key file`);
 }
 
