@@ -71,13 +71,15 @@ export async function readPrivateFile(path: string): Promise<Buffer | undefined>
 
 function rejectUnsafe(path: string, stats: Stats): void {
   if (!stats.isFile()) throw new PrivateFileError(`${path} is not a regular file`);
+  if (stats.size > FILE_BYTES_MAX) throw new PrivateFileError(`${path} is too large to be a key file`);
+  // Windows has neither modes nor ids: there the folder's access list says who may read.
+  if (process.getuid === undefined) return;
   if ((stats.mode & OTHERS_MASK) !== 0)
     throw new PrivateFileError(`${path} is accessible to group or others; make it private with chmod 600`);
-  if (process.getuid !== undefined && stats.uid !== process.getuid())
+  if (stats.uid !== process.getuid())
     throw new PrivateFileError(
       `${path} belongs to another user: run this as the one whose id is ${String(stats.uid)}, or give the file to yours`,
     );
-  if (stats.size > FILE_BYTES_MAX) throw new PrivateFileError(`${path} is too large to be a key file`);
 }
 
 async function writeDraft(path: string, content: Uint8Array): Promise<string> {

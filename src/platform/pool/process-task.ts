@@ -172,6 +172,7 @@ function start<Request>(task: ProcessTask<Request>, folder: string, tools: Sandb
     // A separate process group, so that one signal reaches all of it, and Ctrl-C in a terminal does not reach it while
     // the server drains.
     detached: true,
+    windowsHide: true,
     stdio: ["ignore", task.onProgress === undefined ? "ignore" : "pipe", "pipe"],
   });
 }
@@ -269,7 +270,9 @@ async function readPlainFile(path: string, bytesMax: number): Promise<Uint8Array
 function killGroup(child: ChildProcess): void {
   if (child.pid === undefined) return;
   try {
-    process.kill(-child.pid, "SIGKILL");
+    // Windows has no groups: there a native compiler that the process has started outlives it until it is done.
+    if (process.platform === "win32") child.kill("SIGKILL");
+    else process.kill(-child.pid, "SIGKILL");
   } catch {
     // The group has ended already.
   }
