@@ -16,9 +16,10 @@ import type { BenchSubject, Report } from "../subject.js";
 
 type Api = Client<typeof apiRoutes>;
 
-const CIRCUIT = "sha256_preimage";
+/** Built-in circuits; of the last, the key is also made from its file. */
+const CIRCUITS = ["eddsa_signature", "merkle_membership", "sha256_preimage"] as const;
 const CREDENTIALS = { email: "bench@example.com", password: "only for measuring 1" };
-/** A server opens the keys that were in use in less. */
+/** A server opens the keys that were in use, and rehearses their first proofs, in less. */
 const REST_MS = 3_000;
 /** Proofs after the first one. */
 const NEXT = 3;
@@ -27,21 +28,24 @@ export const subject: BenchSubject = {
   name: "first",
   title: "the first proof after a start of the server, and the next ones",
   run: async (report, { quick }) => {
-    const folder = mkdtempSync(join(tmpdir(), "proofwright-bench-first-"));
-    try {
-      const id = await onServer(folder, [], async (api) => await provisioned(api));
-      for (const [name, flags] of [
-        ["kept", []],
-        ["made", ["--key-image-mb=0"]],
-      ] as const)
-        await measure({ folder, id, name, flags, starts: quick ? 3 : 7 }, report);
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-    }
+    for (const circuit of quick ? CIRCUITS.slice(-1) : CIRCUITS) await measureCircuit(circuit, quick ? 3 : 7, report);
   },
 };
 
+async function measureCircuit(circuit: string, starts: number, report: Report): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "proofwright-bench-first-"));
+  try {
+    const id = await onServer(folder, [], async (api) => await provisioned(api, circuit));
+    await measure({ circuit, folder, id, name: "kept", flags: [], starts }, report);
+    if (circuit === CIRCUITS.at(-1))
+      await measure({ circuit, folder, id, name: "made", flags: ["--key-image-mb=0"], starts }, report);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
 interface Measured {
+  readonly circuit: string;
   readonly folder: string;
   readonly id: string;
   readonly name: "kept" | "made";
@@ -49,34 +53,34 @@ interface Measured {
   readonly starts: number;
 }
 
-async function measure({ folder, id, name, flags, starts }: Measured, report: Report): Promise<void> {
+async function measure({ circuit, folder, id, name, flags, starts }: Measured, report: Report): Promise<void> {
   const first: number[] = [];
   const next: number[] = [];
   for (let start = 0; start < starts; start += 1) {
     await onServer(folder, flags, async (api) => {
       await delay(REST_MS);
-      first.push(await prove(api, id));
-      for (let i = 0; i < NEXT; i += 1) next.push(await prove(api, id));
+      first.push(await prove(api, id, circuit));
+      for (let i = 0; i < NEXT; i += 1) next.push(await prove(api, id, circuit));
     });
   }
   const note = name === "kept" ? "its image is read at the start" : "opened from its file at the start";
-  const row = { subject: "first", circuit: CIRCUIT, peer: "proofwright", unit: "ms" } as const;
+  const row = { subject: "first", circuit, peer: "proofwright", unit: "ms" } as const;
   report({ ...row, id: `first-${name}`, ...summarize(first), note });
   report({ ...row, id: `next-${name}`, ...summarize(next), note: "the proofs after it" });
 }
 
-async function prove(api: Api, id: string): Promise<number> {
-  const { satisfyingInputs } = new BuiltInCircuits({ folder: join(PACKAGE_ROOT, "circuits") }).get(CIRCUIT);
+async function prove(api: Api, id: string, circuit: string): Promise<number> {
+  const { satisfyingInputs } = new BuiltInCircuits({ folder: join(PACKAGE_ROOT, "circuits") }).get(circuit);
   const startedAt = performance.now();
   await api.prove({ params: { id }, body: { witness: satisfyingInputs as Record<string, unknown> } });
   return performance.now() - startedAt;
 }
 
-async function provisioned(api: Api): Promise<string> {
-  const body = { identifier: CIRCUIT, proving_scheme: "groth16", curve: "BN254" };
+async function provisioned(api: Api, circuit: string): Promise<string> {
+  const body = { identifier: circuit, proving_scheme: "groth16", curve: "BN254" };
   const { body: prover } = await api.createProver({ body, preferWaitSec: 60 });
-  if (prover.status !== "provisioned") throw new Error(`${CIRCUIT}: ${prover.status}`);
-  await prove(api, prover.id);
+  if (prover.status !== "provisioned") throw new Error(`${circuit}: ${prover.status}`);
+  await prove(api, prover.id, circuit);
   // Its image is written after the first proof.
   await delay(REST_MS);
   return prover.id;

@@ -153,6 +153,10 @@ export interface WarmKeyMessage extends Pick<ProveMessage, "system" | "witnessPr
   readonly openKey: OpenKey;
 }
 
+export interface WarmKeyValue {
+  readonly program: WebAssembly.Module;
+}
+
 /** Help with a proof that another thread leads. */
 interface HelpMessage {
   readonly system: ProofSystemName;
@@ -285,7 +289,8 @@ interface EmptyValue {
 
 export interface ComputeTasks {
   readonly warm: {
-    readonly message: { readonly backend: PairingBackend };
+    /** With the hash of the trees, where the thread appends notes. */
+    readonly message: { readonly backend: PairingBackend; readonly withTrees: boolean };
     readonly value: EmptyValue;
   };
   /** Fails only where no memory can hold the key. */
@@ -305,8 +310,13 @@ export interface ComputeTasks {
     readonly message: KeyImageMessage & { readonly sha256: string };
     readonly value: { readonly key: SharedKey } | Unusable;
   };
-  /** Prepares one thread for proofs with the key. */
-  readonly warm_key: { readonly message: WarmKeyMessage; readonly value: EmptyValue };
+  /** Prepares one thread for proofs with the key, and gives the witness program that it compiled. */
+  readonly warm_key: { readonly message: WarmKeyMessage; readonly value: WarmKeyValue };
+  /** Runs the code of a proof on one thread, for nothing; as long as a short proof. */
+  readonly rehearse: {
+    readonly message: Pick<HelpMessage, "system" | "openKey"> & Pick<ProveMessage, "circuit">;
+    readonly value: EmptyValue;
+  };
   readonly prove: { readonly message: ProveMessage; readonly value: ProveValue };
   readonly help: { readonly message: HelpMessage; readonly value: EmptyValue };
   readonly verify: { readonly message: VerifyMessage; readonly value: VerifyValue };

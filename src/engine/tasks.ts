@@ -15,6 +15,7 @@ import { openClosedInputs } from "./closed/open-inputs.js";
 import { checkWitness, publicSignalsOf } from "./groth16/prove.js";
 import { openKey, proverOf, readImage, writeImage, writeTables } from "./key-tasks.js";
 import { discardWideForms, isWideOn, onTwoLanes } from "./kernels/wide/wide-form.js";
+import { EMPTY_NODE, treeHasher } from "./merkle/tree-hasher.js";
 import { appendNotes } from "./merkle/note-tree.js";
 import { insertNullifiers, proveNotes } from "./merkle/tree-tasks.js";
 import type { ProofSystem, SystemClaim } from "./proof-systems/proof-system.js";
@@ -30,7 +31,9 @@ import type {
   VerifierContractMessage,
   VerifierContractValue,
   WarmKeyMessage,
+  WarmKeyValue,
 } from "./protocol.js";
+import { proveZeros } from "./rehearsal.js";
 import { invalidWitness, isOwnProofValid, loadVerifyingKey, verify, verifyBatch } from "./verify-tasks.js";
 
 const WITNESS_PROGRAMS_MAX = 16;
@@ -55,6 +58,7 @@ export async function runComputeTask(
   switch (request.task) {
     case "warm":
       await proofSystem(WARM_SYSTEM).loadPairing(request.message.backend);
+      if (request.message.withTrees) treeHasher(proofSystem(WARM_SYSTEM).curve.name).pairs([EMPTY_NODE], [EMPTY_NODE]);
       return { ok: true, value: { done: true } };
     case "open_key":
       return openKey(request.message);
@@ -66,6 +70,11 @@ export async function runComputeTask(
       return readImage(request.message);
     case "warm_key":
       return await warmKey(request.message);
+    case "rehearse": {
+      const { system, openKey, circuit } = request.message;
+      proveZeros(system, proverOf(system, openKey), circuit);
+      return { ok: true, value: { done: true } };
+    }
     case "prove":
       return await prove(request.message);
     case "help": {
@@ -94,12 +103,12 @@ export async function runComputeTask(
 }
 
 /** Loads on this thread what proofs with the key need beside it. */
-async function warmKey(message: WarmKeyMessage): Promise<TaskResult<{ readonly done: true }>> {
+async function warmKey(message: WarmKeyMessage): Promise<TaskResult<WarmKeyValue>> {
   const { system, openKey, witnessProgram } = message;
   proverOf(system, openKey);
   await loadVerifyingKey({ ...message, backend: "wasm" });
-  await witnessPrograms.open(witnessProgram);
-  return { ok: true, value: { done: true } };
+  const { module } = await witnessPrograms.open(witnessProgram);
+  return { ok: true, value: { program: module } };
 }
 
 async function prove(message: ProveMessage): Promise<TaskResult<ProveValue>> {

@@ -78,6 +78,26 @@ beforeAll(async () => {
   };
 });
 
+describe("a rehearsal on a thread that proves", () => {
+  it("leaves the key as it was, with a free workspace and without one", async () => {
+    const openKey = await open(1, "rehearsed");
+    const { system, circuit, witnessProgram, verifyingKey } = message;
+    const flags = new Int32Array(openKey.key.memory.buffer, openKey.key.workspaceFlags, 1);
+    const warmed = await runComputeTask({
+      task: "warm_key",
+      message: { system, openKey, witnessProgram, verifyingKey },
+    });
+    expect(warmed).toMatchObject({ ok: true, value: { program: expect.any(WebAssembly.Module) as unknown } });
+    for (const taken of [0, 1]) {
+      flags[0] = taken;
+      const rehearsed = await runComputeTask({ task: "rehearse", message: { system, openKey, circuit } });
+      expect([rehearsed, flags[0]]).toEqual([{ ok: true, value: { done: true } }, taken]);
+    }
+    flags[0] = 0;
+    expect(await proveAndVerify(openKey)).toBe(true);
+  });
+});
+
 describe("the task prove", () => {
   it("proves on the reference backend without an open key", async () => {
     expect(await proveAndVerify(undefined)).toBe(true);

@@ -20,11 +20,14 @@ import type {
   TaskResult,
   WarmKeyMessage,
 } from "../../engine/protocol.js";
+import type { ProofSystemName } from "../../engine/proof-systems/names.js";
+import { rehearsesKernels, type RehearsalRequest } from "../../engine/rehearsal-request.js";
 import { AppError } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
 import { workerPath } from "../../platform/files/package-root.js";
 import type { LaneFigures } from "../../platform/pool/lane.js";
 import { KeyPlaces } from "./keys/key-places.js";
+import { Rehearsals, type RehearsalOutcome } from "./rehearsals.js";
 import { ThreadPool, type RunOptions } from "../../platform/pool/thread-pool.js";
 
 type PoolName = "interactive" | "prove";
@@ -45,6 +48,8 @@ interface ComputePoolsOptions {
   readonly kernels?: PairingBackend;
   /** Compiled worker entry; the server's own by default. */
   readonly entry?: string;
+  /** The same of the threads that rehearse. */
+  readonly rehearsalEntry?: string;
 }
 
 export interface ProveOptions extends RunOptions {
@@ -81,6 +86,11 @@ export class ComputePools {
   readonly #onComputed: (() => void) | undefined;
   readonly #kernels: PairingBackend;
   readonly #log: Log;
+  readonly #rehearsals: Rehearsals;
+  /** Systems whose code the threads that prove have run. */
+  readonly #rehearsed = new Set<ProofSystemName>();
+  /** Proofs that run or wait. */
+  #proofs = 0;
   #warming: Promise<void> | undefined;
   #isStopping = false;
 
@@ -90,6 +100,7 @@ export class ComputePools {
     this.#onComputed = options.onComputed;
     this.#kernels = options.kernels ?? "wasm";
     this.#log = dependencies.log;
+    this.#rehearsals = new Rehearsals({ entry: options.rehearsalEntry ?? workerPath("rehearse.worker") });
     this.#keyPlaces = new KeyPlaces({ threads: options.proveThreads, queueLengthMax: options.proveQueueLengthMax });
     this.#pools = {
       interactive: new ThreadPool(
@@ -156,7 +167,47 @@ export class ComputePools {
     const { openKey } = message;
     if (openKey !== undefined && this.#keyPlaces.freeOf(openKey) <= 0)
       for (const [team, id] of this.#teams) if (id === openKey.id) dismissHelpers(team);
-    return await this.#keyPlaces.run(openKey, options, async () => await this.#proveInTeam(message, options));
+    this.#proofs += 1;
+    this.#rehearsals.giveWay();
+    try {
+      // A rehearsal that has begun keeps one of the key's workspaces for a moment: the first proof takes another.
+      if (openKey !== undefined && this.#proofs > 1) await this.#rehearsals.untilFree(openKey.id);
+      return await this.#keyPlaces.run(openKey, options, async () => await this.#proveInTeam(message, options));
+    } finally {
+      this.#proofs -= 1;
+    }
+  }
+
+  /**
+   * Rehearses the first proof with a key, for whose memory the caller answers until the end; given up where a proof
+   * runs or waits. Never rejects.
+   */
+  async rehearse(
+    request: Omit<RehearsalRequest, "state">,
+    options: Pick<RunOptions, "signal">,
+  ): Promise<RehearsalOutcome> {
+    if (this.#proofs > 0) return "given_up";
+    const outcome = await this.#rehearsals.run(request, options.signal);
+    if (outcome === "done" && this.#proofs === 0) await this.#rehearseOnThreads(request, options);
+    return outcome;
+  }
+
+  /** What is left is a thread's own: once for each system, when the kernels are compiled. */
+  async #rehearseOnThreads(
+    { system, openKey, circuit }: Omit<RehearsalRequest, "state">,
+    options: Pick<RunOptions, "signal">,
+  ): Promise<void> {
+    const { threads } = this.#pools.prove;
+    if (
+      this.#rehearsed.has(system) ||
+      !rehearsesKernels({ system, openKey }) ||
+      openKey.key.workspaces.length < threads
+    )
+      return;
+    this.#rehearsed.add(system);
+    const rehearsal = async (): Promise<unknown> =>
+      await this.run("prove", "rehearse", { system, openKey, circuit }, { ...options, retryOnCrash: false });
+    await Promise.allSettled(Array.from({ length: threads }, rehearsal));
   }
 
   /** To be called after a setup, which runs in a process of its own. */
@@ -202,13 +253,16 @@ export class ComputePools {
 
   /**
    * Prepares the threads that prove for a key; of a thread that is busy all the while another one may take its turn.
+   * Returns the witness program as they run it.
    * @throws as `run`
    */
-  async warmKey(message: WarmKeyMessage, options?: RunOptions): Promise<void> {
-    const turns = Array.from({ length: this.#pools.prove.threads }, async () => {
-      await this.run("prove", "warm_key", message, options);
-    });
-    await Promise.all(turns);
+  async warmKey(message: WarmKeyMessage, options?: RunOptions): Promise<WebAssembly.Module | undefined> {
+    const turns = Array.from(
+      { length: this.#pools.prove.threads },
+      async () => await this.run("prove", "warm_key", message, options),
+    );
+    const [first] = await Promise.all(turns);
+    return first?.ok === true ? first.value.program : undefined;
   }
 
   /** Whether the threads of every pool have been started. */
@@ -217,12 +271,12 @@ export class ComputePools {
   }
 
   async #warmAll(): Promise<void> {
-    const message = { backend: this.#kernels };
-    const warmups = Object.values(this.#pools).flatMap((pool) =>
-      Array.from({ length: pool.threads }, async () => {
+    const warmups = Object.values(this.#pools).flatMap((pool) => {
+      const message = { backend: this.#kernels, withTrees: pool === this.#pools.interactive };
+      return Array.from({ length: pool.threads }, async () => {
         await pool.run({ task: "warm", message });
-      }),
-    );
+      });
+    });
     await Promise.all(warmups);
   }
 
@@ -234,11 +288,12 @@ export class ComputePools {
   /** Ends all threads; tasks that still run or wait are rejected. */
   async stop(): Promise<void> {
     this.#isStopping = true;
-    await Promise.all(
-      Object.values(this.#pools).map(async (pool) => {
+    await Promise.all([
+      this.#rehearsals.stop(),
+      ...Object.values(this.#pools).map(async (pool) => {
         await pool.stop();
       }),
-    );
+    ]);
   }
 
   /** The leader has a workspace of the key already, where they are counted. */

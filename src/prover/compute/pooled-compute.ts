@@ -115,6 +115,8 @@ interface PooledComputeDependencies {
 
 /** Hashing a batch of notes takes some 20 ms; after this long the threads are stuck. */
 const NOTES_DEADLINE_MS = 30_000;
+/** Each takes up to some seconds: those behind more would come after their first proofs. */
+const REHEARSALS_MAX = 32;
 
 export class PooledCompute implements ProverCompute {
   readonly compilerName: string;
@@ -129,6 +131,9 @@ export class PooledCompute implements ProverCompute {
   readonly #tasks: ProcessTasks;
   readonly #openKeys: OpenKeys | undefined;
   readonly #memory: MemoryBudget;
+  /** The last of the rehearsals that wait for each other. */
+  #rehearsing: Promise<void> = Promise.resolve();
+  #rehearsalsWaiting = 0;
 
   constructor(options: PooledComputeOptions, dependencies: PooledComputeDependencies) {
     this.#compiler = options.compiler;
@@ -363,12 +368,39 @@ export class PooledCompute implements ProverCompute {
   /** Has the key open, and the threads of the pool `prove` ready for it. */
   async warmKey(input: WarmInput, options: ComputeOptions = {}): Promise<boolean> {
     const { system } = input;
-    const isWarm = await this.#openKeys?.warm(input, options, async (openKey) => {
+    const warmed = await this.#openKeys?.warm(input, options, async (openKey) => {
       const [witnessProgram, verifyingKey] = await Promise.all([input.witnessProgram(), input.verifyingKey()]);
-      await this.#pools.warmKey({ system, openKey, witnessProgram, verifyingKey }, options);
-      return true;
+      return { program: await this.#pools.warmKey({ system, openKey, witnessProgram, verifyingKey }, options) };
     });
-    return isWarm ?? false;
+    if (warmed?.program !== undefined) this.#rehearseLater(input, warmed.program, options);
+    return warmed !== undefined;
+  }
+
+  /** Rehearses the key's first proof after those of other keys, whose opening does not wait for it. */
+  #rehearseLater(input: WarmInput, program: WebAssembly.Module, options: ComputeOptions): void {
+    if (this.#rehearsalsWaiting >= REHEARSALS_MAX) return;
+    this.#rehearsalsWaiting += 1;
+    this.#rehearsing = this.#rehearsing
+      .then(async () => await this.#rehearse(input, program, options))
+      .catch((error: unknown) => {
+        this.#log.debug("the first proof of a key was not rehearsed", () => ({ error }));
+      })
+      .finally(() => {
+        this.#rehearsalsWaiting -= 1;
+      });
+  }
+
+  async #rehearse(input: WarmInput, program: WebAssembly.Module, options: ComputeOptions): Promise<void> {
+    const { system, circuit, provingKey } = input;
+    const startedMs = performance.now();
+    const outcome = await this.#openKeys?.warm(
+      input,
+      options,
+      async (openKey) => await this.#pools.rehearse({ system, openKey, circuit, program }, options),
+    );
+    if (outcome === "lost") this.#openKeys?.drop(provingKey.sha256);
+    const duration_ms = Math.round(performance.now() - startedMs);
+    this.#log.debug("the first proof of a key was rehearsed", () => ({ outcome: outcome ?? "no_room", duration_ms }));
   }
 
   async #proveOnce(input: ProveInput, options: ProveOptions): Promise<TaskResult<ProveValue>> {
