@@ -12,7 +12,7 @@ import { checkInputs } from "../src/engine/circuit/inputs.js";
 import { readCircuitInterface } from "../src/engine/circuit/interface.js";
 import { readR1cs } from "../src/engine/circuit/r1cs.js";
 import type { R1cs } from "../src/engine/circuit/r1cs.js";
-import { withFasterRoutines } from "../src/engine/circuit/routines/faster-program.js";
+import { WitnessPrograms } from "../src/engine/circuit/routines/witness-programs.js";
 import { computeWitness } from "../src/engine/circuit/witness.js";
 import { BN254 } from "../src/engine/curves/bn254.js";
 import type { CurveParameters } from "../src/engine/curves/curve-parameters.js";
@@ -94,8 +94,14 @@ export async function loadCircuit(name: string, curve: CurveParameters = BN254):
   if (!inputs.ok) throw new Error(`${name}: ${inputs.details[0]?.message ?? "bad inputs"}`);
   const plain = readFileSync(path("wasm"));
   const [makeWitness, makePlainWitness] = await Promise.all(
-    [withFasterRoutines(plain) ?? plain, plain].map(async (wasm) => {
-      const program = await WebAssembly.compile(wasm as Uint8Array<ArrayBuffer>);
+    [true, false].map(async (isFaster) => {
+      const sha256 = createHash("sha256").update(plain).digest("hex");
+      const bytes = new SharedArrayBuffer(plain.length);
+      new Uint8Array(bytes).set(plain);
+      const programs = new WitnessPrograms({ max: 1 });
+      const program = isFaster
+        ? (await programs.open({ sha256, bytes })).module
+        : await programs.openPlain({ sha256, bytes });
       return (): Uint8Array => {
         const computed = computeWitness(program, circuit, inputs.values);
         if (!computed.ok) throw new Error(`${name}: the satisfying inputs do not satisfy the circuit`);

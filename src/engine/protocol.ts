@@ -2,6 +2,7 @@
  * The compute tasks with their messages and results, as they cross the thread boundary. Results are unions, because a
  * thrown error loses its class and code between threads. Types only; both sides import this file.
  */
+import type { MemoryLimits } from "./circuit/program-memory.js";
 import type { CircuitInterface } from "./circuit/interface.js";
 import type { Groth16ProofJson } from "./encoding/groth16-proof.js";
 import type { Groth16SolidityArguments } from "./encoding/groth16-solidity.js";
@@ -153,8 +154,11 @@ export interface WarmKeyMessage extends Pick<ProveMessage, "system" | "witnessPr
   readonly openKey: OpenKey;
 }
 
+/** The circuit's witness program as the thread runs it. */
 export interface WarmKeyValue {
   readonly program: WebAssembly.Module;
+  /** Of a program that takes its memory from outside. */
+  readonly memory?: MemoryLimits;
 }
 
 /** Help with a proof that another thread leads. */

@@ -1,14 +1,12 @@
 /** What a thread that rehearses is asked for (rehearsal.ts), as plain values, which the main thread knows as well. */
 import type { CircuitInterface } from "./circuit/interface.js";
 import { PROOF_SYSTEMS, type ProofSystemName } from "./proof-systems/names.js";
-import type { OpenKey } from "./protocol.js";
+import type { OpenKey, WarmKeyValue } from "./protocol.js";
 
-export interface RehearsalRequest {
+export interface RehearsalRequest extends WarmKeyValue {
   readonly system: ProofSystemName;
   readonly openKey: OpenKey;
   readonly circuit: CircuitInterface;
-  /** The circuit's witness program as the threads that prove run it. */
-  readonly program: WebAssembly.Module;
   /** One word: a phase. */
   readonly state: SharedArrayBuffer;
 }

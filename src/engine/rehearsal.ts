@@ -3,6 +3,7 @@
  * threads of a process when one calls it first, and the system gives memory its pages when they are first written; the
  * first proof would wait for both. What is computed here is given to nobody.
  */
+import { useOutsideMemory } from "./circuit/program-memory.js";
 import { rehearseProgram } from "./circuit/rehearse-program.js";
 import type { CircuitInterface } from "./circuit/interface.js";
 import type { ProofSystemName } from "./proof-systems/names.js";
@@ -21,7 +22,9 @@ export function rehearse(request: RehearsalRequest, onProgram: () => void): void
   if (rehearsesKernels(request)) rehearseKernels(request);
   if (Atomics.compareExchange(phase, 0, kernels, program) === cancelled) return;
   onProgram();
-  if (request.circuit.isUnnamed !== true) rehearseProgram(request.program, request.circuit);
+  const { program: module, memory, circuit } = request;
+  if (memory !== undefined) useOutsideMemory(module, memory);
+  if (circuit.isUnnamed !== true) rehearseProgram(module, circuit);
 }
 
 /** As long as that, proofs are repeated: V8 optimises what is hot, beside the threads that prove. */

@@ -6,6 +6,7 @@ import { checkInputs, type InputProblem } from "./circuit/inputs.js";
 import { readR1cs } from "./circuit/r1cs.js";
 import { findUnsatisfied } from "./circuit/satisfaction.js";
 import { readWitnessFile, WitnessFileError } from "./circuit/witness-file.js";
+import { prepareMemory } from "./circuit/program-memory.js";
 import { checkUnnamedInputs } from "./circuit/unnamed-inputs.js";
 import { discardFasterRoutines } from "./circuit/routines/routine-use.js";
 import { WitnessPrograms } from "./circuit/routines/witness-programs.js";
@@ -107,8 +108,9 @@ async function warmKey(message: WarmKeyMessage): Promise<TaskResult<WarmKeyValue
   const { system, openKey, witnessProgram } = message;
   proverOf(system, openKey);
   await loadVerifyingKey({ ...message, backend: "wasm" });
-  const { module } = await witnessPrograms.open(witnessProgram);
-  return { ok: true, value: { program: module } };
+  const { module: program, memory } = await witnessPrograms.open(witnessProgram);
+  prepareMemory(program);
+  return { ok: true, value: { program, ...(memory === undefined ? {} : { memory }) } };
 }
 
 async function prove(message: ProveMessage): Promise<TaskResult<ProveValue>> {

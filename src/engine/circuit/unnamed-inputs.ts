@@ -8,7 +8,8 @@ import { Problems, parseFieldElement } from "./inputs.js";
 import type { InputProblem } from "./inputs.js";
 import { scalarFieldOf } from "./interface.js";
 import type { CircuitInterface } from "./interface.js";
-import { checkProgram, inputHash, instantiate } from "./witness-program.js";
+import { withProgramMemory } from "./program-memory.js";
+import { checkProgram, inputHash, instantiate, type ProgramExports } from "./witness-program.js";
 import type { InputRun } from "./witness.js";
 
 type UnnamedInputs =
@@ -34,11 +35,19 @@ export function checkUnnamedInputs(
   const reader = new InputReader(scalarFieldOf(circuit.curve), problems);
   if (isRecord(inputs)) reader.readMembers(inputs, "", 0);
   else problems.add("", "the witness must be an object of member names and values");
-  const program = instantiate(module, []);
-  checkProgram(program, circuit);
+  withProgramMemory(module, (imports) => {
+    const program = instantiate(module, [], imports);
+    checkProgram(program, circuit);
+    matchInputs(program, reader.found, problems);
+  });
+  if (problems.count > 0) return { ok: false, details: problems.list() };
+  return { ok: true, runs: [...reader.found].map(([path, values]) => ({ path, values })) };
+}
+
+function matchInputs(program: ProgramExports, found: ReadonlyMap<string, readonly bigint[]>, problems: Problems): void {
   const hashes = new Set<string>();
   let given = 0;
-  for (const [path, values] of reader.found) {
+  for (const [path, values] of found) {
     const [high, low] = inputHash(path);
     const size = program.getInputSignalSize(high, low);
     if (size < 0) problems.add(path, `${path} is not an input of this circuit`);
@@ -51,8 +60,6 @@ export function checkUnnamedInputs(
   const wanted = program.getInputSize();
   if (problems.count === 0 && given !== wanted)
     problems.add("", `the inputs have ${String(given)} values, the circuit takes ${String(wanted)}; one is missing`);
-  if (problems.count > 0) return { ok: false, details: problems.list() };
-  return { ok: true, runs: [...reader.found].map(([path, values]) => ({ path, values })) };
 }
 
 /** Collects values by the names of the arrays that they belong to. */

@@ -102,8 +102,15 @@ export function inputHash(path: string): readonly [high: number, low: number] {
   return [Number(hash >> 32n) | 0, Number(hash & 0xffffffffn) | 0];
 }
 
-/** Starts a new instance; its error lines are appended to `trace`. */
-export function instantiate(module: WebAssembly.Module, trace: string[]): ProgramExports {
+/**
+ * Starts a new instance; its error lines are appended to `trace`.
+ * @param imports what it takes beside functions (program-memory.ts)
+ */
+export function instantiate(
+  module: WebAssembly.Module,
+  trace: string[],
+  imports: { readonly memory?: WebAssembly.Memory } = {},
+): ProgramExports {
   const takeMessage = (): string => {
     let text = "";
     // The buffer ends with a zero; the bound only guards against a program that never sends one.
@@ -115,6 +122,7 @@ export function instantiate(module: WebAssembly.Module, trace: string[]): Progra
     return text;
   };
   const runtime = {
+    ...imports,
     exceptionHandler(code: number): never {
       throw new ProgramException(code);
     },

@@ -6,6 +6,7 @@
  */
 import { runsOf } from "./interface.js";
 import type { CircuitInterface, SignalValues } from "./interface.js";
+import { withProgramMemory } from "./program-memory.js";
 import {
   checkProgram,
   inputHash,
@@ -71,9 +72,19 @@ export function computeFromRuns(
   circuit: CircuitInterface,
   runs: readonly InputRun[],
 ): WitnessResult {
-  const trace: string[] = [];
-  const program = instantiate(module, trace);
-  checkProgram(program, circuit);
+  return withProgramMemory(module, (imports) => {
+    const trace: string[] = [];
+    const program = instantiate(module, trace, imports);
+    checkProgram(program, circuit);
+    return runProgram(program, circuit, { runs, trace });
+  });
+}
+
+function runProgram(
+  program: ProgramExports,
+  circuit: CircuitInterface,
+  { runs, trace }: { readonly runs: readonly InputRun[]; readonly trace: readonly string[] },
+): WitnessResult {
   try {
     program.init(1);
     for (const run of runs) setInput(program, run);

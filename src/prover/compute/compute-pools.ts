@@ -19,6 +19,7 @@ import type {
   ProveValue,
   TaskResult,
   WarmKeyMessage,
+  WarmKeyValue,
 } from "../../engine/protocol.js";
 import type { ProofSystemName } from "../../engine/proof-systems/names.js";
 import { rehearsesKernels, type RehearsalRequest } from "../../engine/rehearsal-request.js";
@@ -256,13 +257,13 @@ export class ComputePools {
    * Returns the witness program as they run it.
    * @throws as `run`
    */
-  async warmKey(message: WarmKeyMessage, options?: RunOptions): Promise<WebAssembly.Module | undefined> {
+  async warmKey(message: WarmKeyMessage, options?: RunOptions): Promise<WarmKeyValue | undefined> {
     const turns = Array.from(
       { length: this.#pools.prove.threads },
       async () => await this.run("prove", "warm_key", message, options),
     );
     const [first] = await Promise.all(turns);
-    return first?.ok === true ? first.value.program : undefined;
+    return first?.ok === true ? first.value : undefined;
   }
 
   /** Whether the threads of every pool have been started. */

@@ -62,6 +62,7 @@ import type {
   VerifyBatchValue,
   VerifyMessage,
   VerifyValue,
+  WarmKeyValue,
 } from "../../engine/protocol.js";
 import { findPreparedCircuit, type PreparedCircuit } from "./prepared-circuits.js";
 import type {
@@ -377,7 +378,7 @@ export class PooledCompute implements ProverCompute {
   }
 
   /** Rehearses the key's first proof after those of other keys, whose opening does not wait for it. */
-  #rehearseLater(input: WarmInput, program: WebAssembly.Module, options: ComputeOptions): void {
+  #rehearseLater(input: WarmInput, program: WarmKeyValue, options: ComputeOptions): void {
     if (this.#rehearsalsWaiting >= REHEARSALS_MAX) return;
     this.#rehearsalsWaiting += 1;
     this.#rehearsing = this.#rehearsing
@@ -390,13 +391,13 @@ export class PooledCompute implements ProverCompute {
       });
   }
 
-  async #rehearse(input: WarmInput, program: WebAssembly.Module, options: ComputeOptions): Promise<void> {
+  async #rehearse(input: WarmInput, program: WarmKeyValue, options: ComputeOptions): Promise<void> {
     const { system, circuit, provingKey } = input;
     const startedMs = performance.now();
     const outcome = await this.#openKeys?.warm(
       input,
       options,
-      async (openKey) => await this.#pools.rehearse({ system, openKey, circuit, program }, options),
+      async (openKey) => await this.#pools.rehearse({ system, openKey, circuit, ...program }, options),
     );
     if (outcome === "lost") this.#openKeys?.drop(provingKey.sha256);
     const duration_ms = Math.round(performance.now() - startedMs);

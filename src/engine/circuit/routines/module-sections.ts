@@ -9,7 +9,7 @@ export class ModuleFormError extends Error {
   override readonly name = "ModuleFormError";
 }
 
-interface Section {
+export interface Section {
   readonly id: number;
   readonly content: Uint8Array;
 }
@@ -137,7 +137,8 @@ function vectorOf<T>(sections: readonly Section[], id: number, item: (reader: Re
   return Array.from({ length: reader.unsigned() }, () => item(reader));
 }
 
-class Reader {
+/** Reads a part of a module from its front. */
+export class Reader {
   readonly #bytes: Uint8Array;
   #at: number;
 
@@ -150,6 +151,7 @@ class Reader {
     return this.#at >= this.#bytes.length;
   }
 
+  /** Reads one byte. */
   byte(): number {
     const value = this.#bytes[this.#at];
     if (value === undefined) throw new ModuleFormError("the module ends early");
@@ -157,16 +159,19 @@ class Reader {
     return value;
   }
 
+  /** Reads so many bytes. */
   take(length: number): Uint8Array {
     if (this.#at + length > this.#bytes.length) throw new ModuleFormError("the module ends early");
     this.#at += length;
     return this.#bytes.subarray(this.#at - length, this.#at);
   }
 
+  /** Returns what is left, and stays where it is. */
   rest(): Uint8Array {
     return this.#bytes.subarray(this.#at);
   }
 
+  /** Reads a length and so many bytes of UTF-8. */
   text(): string {
     return Buffer.from(this.take(this.unsigned())).toString("utf8");
   }

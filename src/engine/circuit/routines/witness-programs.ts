@@ -7,6 +7,8 @@ import { LRUCache } from "lru-cache";
 import { curveNamed } from "../../curves/curves.js";
 import type { CurveName } from "../../curves/curve-parameters.js";
 import { knownRoutines, replaced, withRoutineExports } from "./faster-program.js";
+import { withMemoryImport } from "./memory-import.js";
+import { useOutsideMemory, type MemoryLimits } from "../program-memory.js";
 import { ModuleFormError, readModuleParts, type ModuleParts } from "./module-sections.js";
 import { areFasterRoutinesOn, discardFasterRoutines } from "./routine-use.js";
 import { findRoutineFault, type RandomBelow } from "./routine-trial.js";
@@ -21,6 +23,8 @@ export interface OpenProgram {
   readonly module: WebAssembly.Module;
   /** Whether it runs on our routines. */
   readonly isFaster: boolean;
+  /** Of a program that takes its memory from outside. */
+  readonly memory?: MemoryLimits;
 }
 
 /** Rounds of the trial that a thread makes with the first program of a curve, some milliseconds. */
@@ -60,7 +64,7 @@ export class WitnessPrograms {
   }
 
   async #openFaster({ bytes }: StoredProgram): Promise<OpenProgram | undefined> {
-    const parts = partsOf(new Uint8Array(bytes));
+    const parts = orUndefined(() => readModuleParts(new Uint8Array(bytes)));
     const curve = parts === undefined ? undefined : knownRoutines(parts);
     if (parts === undefined || curve === undefined) return undefined;
     if (!this.#tried.has(curve)) {
@@ -70,13 +74,18 @@ export class WitnessPrograms {
       }
       this.#tried.add(curve);
     }
-    return { module: await WebAssembly.compile(replaced(parts, curve)), isFaster: true };
+    const imported = orUndefined(() => withMemoryImport(parts));
+    const module = await WebAssembly.compile(replaced(imported?.parts ?? parts, curve));
+    if (imported === undefined) return { module, isFaster: true };
+    useOutsideMemory(module, imported.limits);
+    return { module, isFaster: true, memory: imported.limits };
   }
 }
 
-function partsOf(wasm: Uint8Array): ModuleParts | undefined {
+/** Undefined for a module of another form than circom's. */
+function orUndefined<Value>(read: () => Value): Value | undefined {
   try {
-    return readModuleParts(wasm);
+    return read();
   } catch (error) {
     if (error instanceof ModuleFormError) return undefined;
     throw error;
