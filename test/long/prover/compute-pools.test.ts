@@ -112,6 +112,20 @@ describe("a proof in the pool `prove`", () => {
     expect(taken(key)).toBe(0);
   });
 
+  it("ends a rehearsal with its key, and finds a workspace, as do those that come with it", async () => {
+    const opened = { id: "rehearsed", key: await openKey(THREADS) };
+    const { system, circuit, verifyingKey, witnessProgram } = message;
+    const warmed = await pools.warmKey({ system, openKey: opened, verifyingKey, witnessProgram });
+    if (warmed === undefined) throw new Error("no program");
+    const rehearsing = pools.rehearse({ system, openKey: opened, circuit, ...warmed }, {});
+    const proofs = Array.from({ length: THREADS + 1 }, async () => await prove(opened.key, opened.id));
+    expect(await Promise.all(proofs)).toEqual(proofs.map(() => true));
+    expect(await rehearsing).toBe("given_up");
+    expect(await pools.rehearse({ system, openKey: opened, circuit, ...warmed }, {})).toBe("done");
+    await everyThreadAnswers();
+    expect(taken(opened.key)).toBe(0);
+  });
+
   it("is made again when its helpers die in it, and says that a thread was lost", async () => {
     const key = await openKey(2 * THREADS);
     let lost = 0;
