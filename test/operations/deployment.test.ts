@@ -36,6 +36,7 @@ interface ComposeService {
   readonly read_only?: boolean;
   readonly cap_drop?: readonly string[];
   readonly stop_grace_period?: string;
+  readonly healthcheck?: { readonly test: readonly string[] };
 }
 
 /** The settings of an environment, read as the server reads them: an unknown, wrong or missing one throws. */
@@ -162,12 +163,26 @@ describe("the compose file of a cluster", () => {
       mounts: mounts!.slice(1),
     }));
     for (const other of others) expect(other).toEqual(one);
-    const named = Object.values(services).flatMap((service) => (service.volumes ?? []).map((at) => at.split(":")[0]!));
+    const named = Object.values(services)
+      .flatMap((service) => (service.volumes ?? []).map((at) => at.split(":")[0]!))
+      .filter((name) => !name.startsWith("/"));
     expect([...new Set(named)].sort()).toEqual(Object.keys(volumes).sort());
   });
 
+  it("gives each worker a folder of its own and no name, and what it gives the nodes beside", () => {
+    const { name: _name, environment, volumes: mounts, ...node } = nodes[0]!;
+    const { PROOFWRIGHT_NODE_NAME: _own, ...shared } = environment!;
+    expect(services.worker).toEqual({
+      ...node,
+      profiles: ["worker"],
+      command: ["worker"],
+      environment: shared,
+      volumes: [shared.PROOFWRIGHT_DATA_DIR, ...mounts!.slice(1)],
+    });
+  });
+
   it("reaches the database by its socket, with the password that it asks for", () => {
-    const { environment, volumes: mounts, command } = services.postgres!;
+    const { environment, volumes: mounts, command, healthcheck } = services.postgres!;
     const url = nodes[0]!.environment!.PROOFWRIGHT_DATABASE_URL!;
     const asked = environment!.POSTGRES_PASSWORD!;
     expect(asked).toMatch(/^\$\{DATABASE_PASSWORD:\?.+\}$/);
@@ -175,7 +190,10 @@ describe("the compose file of a cluster", () => {
     expect(address).toMatchObject({ user: environment!.POSTGRES_USER, password: "letters09", ssl: false });
     expect(mounts).toContain(`socket:${address.host}`);
     for (const { volumes: own } of nodes) expect(own).toContain(`socket:${address.host}`);
-    expect(command).toContain("listen_addresses=");
+    // While the image makes the database, a first server answers at the socket, and ends: only the real one has a port.
+    const host = "127.0.0.1";
+    expect(command).toContain(`listen_addresses=${host}`);
+    expect(healthcheck!.test).toEqual(["CMD", "pg_isready", `--host=${host}`, `--username=${address.user}`]);
   });
 
   it("keeps whoever has a token at one node, which gets all parts of an upload", () => {
@@ -199,7 +217,11 @@ describe("the compose file of a cluster", () => {
   });
 
   it("gives the nodes no rights and no place to write but their data and /tmp, and opens one port on this machine", () => {
-    for (const { user, read_only: isReadOnly, cap_drop: dropped, tmpfs } of [...nodes, services.administrator!])
+    for (const { user, read_only: isReadOnly, cap_drop: dropped, tmpfs } of [
+      ...nodes,
+      services.worker!,
+      services.administrator!,
+    ])
       expect([user, isReadOnly, dropped, tmpfs!.length]).toEqual([IMAGE_USER, true, ["ALL"], 1]);
     const ports = Object.entries(services).flatMap(([name, service]) => (service.ports ?? []).map((at) => [name, at]));
     expect(ports).toEqual([["balancer", "127.0.0.1:8080:8080"]]);
