@@ -9,11 +9,11 @@ import { applyGcFlags } from "./platform/concurrency/gc-flags.js";
 import type { Config } from "./platform/config.js";
 import { createLog, type Log } from "./platform/log.js";
 import { StartError } from "./platform/start-error.js";
-import { untriedSentence } from "./platform/runtime-support.js";
+import { stopSignals, untriedSentence } from "./platform/runtime-support.js";
 
 /**
- * Serves until SIGTERM or SIGINT and resolves to the exit status. A second signal ends the process at once: every
- * answer given is durable.
+ * Serves until SIGTERM or SIGINT, on Windows one of its console's, and resolves to the exit status. A second signal
+ * ends the process at once: every answer given is durable.
  * @param parts.providers instead of those of the server's table
  */
 export async function runServer(config: Config, parts: Pick<AppDependencies, "providers"> = {}): Promise<number> {
@@ -72,12 +72,10 @@ function untilStopped(app: App, { log, delayMs, graceMs }: StopOptions): Promise
         resolve(0);
       }, reject);
     };
-    process.on("SIGTERM", () => {
-      stop("SIGTERM");
-    });
-    process.on("SIGINT", () => {
-      stop("SIGINT");
-    });
+    for (const signal of stopSignals(process.platform))
+      process.on(signal, () => {
+        stop(signal);
+      });
     app.onFatal((reason) => {
       log.error("cannot go on", { state: reason });
       if (stopping) return;

@@ -30,6 +30,15 @@ export function untriedSentence({ node }: Pick<Runtime, "node">): string | undef
   return `this version of the server has not been tried on Node ${String(major)}: it is tested on ${TRIED_MAJORS.join(", ")}`;
 }
 
+/**
+ * Returns the signals that ask the server to stop. Windows has those of its console alone: Ctrl-C, Ctrl-Break, and the
+ * closing of its window, after which it ends the process within ten seconds; whoever sends a SIGTERM there ends it at
+ * once.
+ */
+export function stopSignals(platform: NodeJS.Platform): readonly NodeJS.Signals[] {
+  return platform === "win32" ? ["SIGINT", "SIGBREAK", "SIGHUP"] : ["SIGTERM", "SIGINT"];
+}
+
 /** What loaders of native packages say: lmdb's, that of argon2, and the one of Node itself. */
 const NATIVE_FAILURES = [
   /No native build was found/,

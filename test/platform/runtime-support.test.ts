@@ -2,7 +2,12 @@
 import { createRequire } from "node:module";
 import { describe, expect, it } from "vitest";
 import { readFileSync } from "node:fs";
-import { loadFailureSentence, tooOldSentence, untriedSentence } from "../../src/platform/runtime-support.js";
+import {
+  loadFailureSentence,
+  tooOldSentence,
+  stopSignals,
+  untriedSentence,
+} from "../../src/platform/runtime-support.js";
 
 const ALPINE = { node: "28.1.0", platform: "linux", arch: "riscv64" };
 
@@ -27,6 +32,14 @@ describe("the Node of a start", () => {
       engines: { node: string };
     };
     expect(engines.node.match(/(?<=\^)\d+/g)).toEqual(["20", "22", "24", "26"]);
+  });
+});
+
+describe("the end of a start", () => {
+  it("is asked for by signals, on Windows by those of the console", () => {
+    expect(stopSignals("linux")).toEqual(["SIGTERM", "SIGINT"]);
+    expect(stopSignals("darwin")).toEqual(["SIGTERM", "SIGINT"]);
+    expect(stopSignals("win32")).toEqual(["SIGINT", "SIGBREAK", "SIGHUP"]);
   });
 });
 

@@ -4,10 +4,10 @@
  * restore that is refused or killed never leaves something that looks like a data folder.
  */
 import { existsSync } from "node:fs";
-import { chmod, copyFile, mkdir, readdir, rename, rm } from "node:fs/promises";
+import { chmod, copyFile, mkdir, readdir, rm } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { restoreFolder } from "../../platform/files/data-folder.js";
-import { syncPath } from "../../platform/files/durable-files.js";
+import { replaceFile, syncPath } from "../../platform/files/durable-files.js";
 import { StartError } from "../../platform/start-error.js";
 import { openStoreReader } from "../../platform/store/lmdb/lmdb-store.js";
 import { MIGRATIONS, pendingMigrations } from "../../platform/store/migrations.js";
@@ -154,7 +154,7 @@ async function moveToPlace(collected: string, dataDir: string): Promise<void> {
     for (const { from, to } of moves) {
       if (existsSync(to))
         throw new StartError(`${to} appeared while the backup was restored; another program made it.`);
-      await rename(from, to);
+      await replaceFile(from, to);
       moved.push(to);
     }
   } catch (error) {

@@ -3,9 +3,10 @@
  * user alone may read. A new file takes the place of the old one whole, so that a kill leaves one of the two.
  */
 import { randomUUID } from "node:crypto";
-import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
+import { replaceFile } from "../../platform/files/durable-files.js";
 import { StartError } from "../../platform/start-error.js";
 
 export interface Profile {
@@ -84,7 +85,7 @@ export async function writeProfile(folder: string, name: string, profile: Profil
   const unfinished = join(folder, `.${FILE_NAME}.${randomUUID()}`);
   try {
     await writeFile(unfinished, `${JSON.stringify(file, null, 2)}\n`, { flag: "wx", mode: 0o600, flush: true });
-    await rename(unfinished, join(folder, FILE_NAME));
+    await replaceFile(unfinished, join(folder, FILE_NAME));
   } finally {
     await rm(unfinished, { force: true });
   }

@@ -3,11 +3,11 @@
  * have read or created them. Messages name the path and never the content.
  */
 import { constants, type Stats } from "node:fs";
-import { chmod, link, mkdir, open, rename, unlink } from "node:fs/promises";
+import { chmod, link, mkdir, open, unlink } from "node:fs/promises";
 import { dirname } from "node:path";
 import { newId } from "../ids.js";
 import { StartError } from "../start-error.js";
-import { syncPath } from "./durable-files.js";
+import { replaceFile, syncPath } from "./durable-files.js";
 
 /** The file cannot be trusted or read; the message is a sentence for the operator. */
 export class PrivateFileError extends StartError {
@@ -43,7 +43,7 @@ export async function createPrivateFile(path: string, content: Uint8Array): Prom
 /** Replaces a file atomically: after a crash it holds the old content or the new one, never a mixture. */
 export async function replacePrivateFile(path: string, content: Uint8Array): Promise<void> {
   const draft = await writeDraft(path, content);
-  await rename(draft, path);
+  await replaceFile(draft, path);
   await syncPath(dirname(path));
 }
 

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { open, rm, type FileHandle } from "node:fs/promises";
 import { AppError, assert } from "../errors.js";
+import { isInUse, replaceFile, type Replacing } from "../files/durable-files.js";
 
 export interface ArtifactReference {
   /** 64 lower-case hex digits. */
@@ -151,6 +152,36 @@ export async function readThrough(
     onChunk(target.subarray(offset, offset + bytesRead));
     position += bytesRead;
   }
+}
+
+/**
+ * Gives a finished file its name. Replacing an equal file is harmless, and repairs a damaged one; Windows replaces none
+ * that is being read, which then stays where it is whole.
+ */
+export async function moveInto(
+  path: string,
+  { temporary, sha256 }: { readonly temporary: string; readonly sha256: string },
+  how: Replacing = {},
+): Promise<void> {
+  try {
+    await replaceFile(temporary, path, how);
+  } catch (error) {
+    if (!isInUse(error, how.platform) || (await hashOf(path)) !== sha256) throw error;
+    await rm(temporary);
+  }
+}
+
+async function hashOf(path: string): Promise<string> {
+  const hash = createHash("sha256");
+  const handle = await open(path, "r");
+  try {
+    await readThrough(handle, Buffer.allocUnsafe(CHUNK_BYTES), (chunk) => {
+      hash.update(chunk);
+    });
+  } finally {
+    await handle.close();
+  }
+  return hash.digest("hex");
 }
 
 /** Returns an identity that changes when the file is replaced or written. The inode alone may be reused. */

@@ -13,7 +13,7 @@
  */
 import { createHash, type Hash } from "node:crypto";
 import { existsSync, statSync } from "node:fs";
-import { mkdir, open, readdir, rename, rm, stat, type FileHandle } from "node:fs/promises";
+import { mkdir, open, readdir, rm, stat, type FileHandle } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { LRUCache } from "lru-cache";
 import { AppError, assert } from "../errors.js";
@@ -25,6 +25,7 @@ import {
   artifactCorrupt,
   asStorageError,
   identify,
+  moveInto,
   readThrough,
   writeAll,
   writeDurably,
@@ -329,11 +330,10 @@ class ArtifactFolder implements Artifacts {
     await this.#moveIn(temporary, reference.sha256);
   }
 
-  /** Renames the finished file. Replacing an equal file is harmless, and repairs a damaged one. */
   async #moveIn(temporary: string, sha256: string): Promise<void> {
     const path = this.#pathOf(sha256);
     const made = await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    await rename(temporary, path);
+    await moveInto(path, { temporary, sha256 });
     await syncPath(dirname(path));
     if (made !== undefined) await syncPath(dirname(dirname(path)));
   }

@@ -1,9 +1,12 @@
 /** Files that must be on disk, and that nobody else may read: on systems that have modes and flush folders, and on Windows. */
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import type { rename } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import { syncFolder, syncPath } from "../../../src/platform/files/durable-files.js";
+import { replaceFile, syncFolder, syncPath } from "../../../src/platform/files/durable-files.js";
 import { PrivateFileError, createPrivateFile, readPrivateFile } from "../../../src/platform/files/private-file.js";
+import { moveInto } from "../../../src/platform/store/artifact-files.js";
 import { newFolder, removeFolder } from "../../support/temporary-folder.js";
 
 const folder = newFolder("durable");
@@ -27,6 +30,61 @@ describe("what is forced to disk", () => {
       syncFolder(missing, "linux");
     }).toThrow("ENOENT");
     syncFolder(missing, "win32");
+  });
+});
+
+/** Renames as Windows does while somebody reads the target: not, for a number of times. */
+function whileRead(times: number, code = "EPERM"): { readonly move: typeof rename; readonly calls: () => number } {
+  let calls = 0;
+  const move = (from: string, to: string): Promise<void> => {
+    calls += 1;
+    if (calls <= times) return Promise.reject(Object.assign(new Error(code), { code }));
+    renameSync(from, to);
+    return Promise.resolve();
+  };
+  return { move: move as typeof rename, calls: () => calls };
+}
+
+describe("a file that is replaced", () => {
+  const [from, to] = [join(folder, "new"), join(folder, "old")];
+
+  it.each(["EPERM", "EACCES", "EBUSY"])("waits on Windows until nobody reads what it replaces: %s", async (code) => {
+    writeFileSync(from, "new");
+    writeFileSync(to, "old");
+    const { move, calls } = whileRead(3, code);
+    await replaceFile(from, to, { platform: "win32", move });
+    expect(readFileSync(to, "utf8")).toBe("new");
+    expect(calls()).toBe(4);
+  });
+
+  it("waits neither for long, nor elsewhere, nor for other failures", async () => {
+    writeFileSync(from, "new");
+    writeFileSync(to, "old");
+    for (const [platform, code, times] of [
+      ["win32", "EPERM", 11],
+      ["win32", "ENOSPC", 1],
+      ["linux", "EPERM", 1],
+    ] as const) {
+      const { move, calls } = whileRead(100, code);
+      await expect(replaceFile(from, to, { platform, move })).rejects.toThrow(code);
+      expect(calls()).toBe(times);
+    }
+    expect(readFileSync(to, "utf8")).toBe("old");
+  });
+
+  it("is dropped in favour of an artifact of its content that is being read, and not of a damaged one", async () => {
+    const sha256 = createHash("sha256").update("content").digest("hex");
+    const path = join(folder, sha256);
+    const how = { platform: "win32", move: whileRead(100).move } as const;
+    writeFileSync(from, "content");
+    writeFileSync(path, "content");
+    await moveInto(path, { temporary: from, sha256 }, how);
+    expect(existsSync(from)).toBe(false);
+    writeFileSync(from, "content");
+    writeFileSync(path, "CONTENT");
+    await expect(moveInto(path, { temporary: from, sha256 }, how)).rejects.toThrow("EPERM");
+    await moveInto(path, { temporary: from, sha256 });
+    expect(readFileSync(path, "utf8")).toBe("content");
   });
 });
 

@@ -11,11 +11,12 @@
  *
  * The time of an image is when its key was last used, to some minutes.
  */
-import { mkdir, readFile, readdir, rename, rm, stat, utimes } from "node:fs/promises";
+import { mkdir, readFile, readdir, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { KEY_IMAGE_VERSION } from "../../../engine/key-images/key-image.js";
 import type { OpenKey, OpenKeyRoom } from "../../../engine/protocol.js";
 import type { SharedKey } from "../../../engine/kernels/threads/shared-key.js";
+import { replaceFile } from "../../../platform/files/durable-files.js";
 import { replacePrivateFile } from "../../../platform/files/private-file.js";
 import { newId } from "../../../platform/ids.js";
 import type { Log } from "../../../platform/log.js";
@@ -128,7 +129,7 @@ export class KeyImages {
         this.#with.log.warn("the image of an open key was not written", { path: part, state });
         return;
       }
-      await rename(part, this.#pathOf(sha256));
+      await replaceFile(part, this.#pathOf(sha256));
       const proverIds = this.#images.get(sha256)?.proverIds ?? new Set();
       this.#images.set(sha256, { bytes: written.value.bytes, usedMs: Date.now(), proverIds });
       await pin.keep(written.value.sha256);
