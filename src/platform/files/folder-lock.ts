@@ -9,6 +9,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { AppError } from "../errors.js";
 import { bootId } from "./boot-id.js";
+import { isMachineNamespace, pidNamespace, startedAtMs, startTicks } from "./process-identity.js";
 
 export interface FolderLock {
   /** Removes the lock file if it is still this holder's. */
@@ -21,6 +22,8 @@ interface Holder {
   readonly started: string;
   readonly boot: string;
   readonly host: string;
+  /** In which namespace `pid` is its number; locks of older versions, and systems without namespaces, have none. */
+  readonly namespace?: string | undefined;
 }
 
 const LOCK_FILE = "server.lock";
@@ -28,6 +31,8 @@ const REFRESH_MS = 5_000;
 /** A lock of another host is taken for abandoned after six missed refreshes. */
 const ABANDONED_MS = 30_000;
 const TRIES_MAX = 5;
+/** The system's own program tells the start of a process in whole seconds. */
+const START_ROUNDING_MS = 2_000;
 const UNKNOWN_BOOT = "unknown";
 
 /**
@@ -41,9 +46,10 @@ export function lockFolder(folder: string): FolderLock {
   const own: Holder = {
     token: randomUUID(),
     pid: process.pid,
-    started: startTime(process.pid) ?? "",
+    started: startTicks(process.pid) ?? "",
     boot: bootId() ?? UNKNOWN_BOOT,
     host: hostname(),
+    namespace: pidNamespace(),
   };
   const draft = `${path}.${own.token}`;
   writeFileSync(draft, JSON.stringify(own), { mode: 0o600 });
@@ -56,6 +62,23 @@ export function lockFolder(folder: string): FolderLock {
   } finally {
     rmSync(draft, { force: true });
   }
+}
+
+/**
+ * Refuses to read a store beside a server of another container. LMDB knows its readers by the number of their process,
+ * which both containers may have given: one then fails, or ends the reads of the other.
+ * @throws conflict with the way out
+ */
+export function refuseOtherContainer(folder: string): void {
+  const path = join(folder, LOCK_FILE);
+  const holder = readHolder(path);
+  const namespace = pidNamespace();
+  if (holder?.namespace === undefined || namespace === undefined || holder.namespace === namespace) return;
+  if (holder.boot !== bootId() || !isFresh(path)) return;
+  if (isMachineNamespace(namespace) && holder.pid !== process.pid) return;
+  throw new AppError("conflict", {
+    message: `the data folder ${folder} is in use by process ${holder.pid} of another container (${holder.host}); run the command in that container, or while it is stopped`,
+  });
 }
 
 /** Creates the lock file with its content in one step; link() fails when the name exists. */
@@ -113,17 +136,31 @@ function readHolder(path: string): Holder | undefined {
 }
 
 function isAlive(path: string, holder: Holder): boolean {
-  if (holder.host !== hostname()) {
-    const refreshedMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-    return Date.now() - refreshedMs < ABANDONED_MS;
-  }
+  if (holder.host !== hostname()) return isFresh(path);
   if (holder.boot !== (bootId() ?? UNKNOWN_BOOT)) return false;
   try {
     process.kill(holder.pid, 0);
   } catch (error) {
     return codeOf(error) === "EPERM";
   }
-  return (startTime(holder.pid) ?? holder.started) === holder.started;
+  return holder.started === ""
+    ? !startedLater(path, holder)
+    : (startTicks(holder.pid) ?? holder.started) === holder.started;
+}
+
+/** Whether a lock's holder has renewed it lately. */
+function isFresh(path: string): boolean {
+  return Date.now() - stampMs(path) < ABANDONED_MS;
+}
+
+/** Whether the process that has the holder's number began after the holder was last heard of, and so is another. */
+function startedLater(path: string, holder: Holder): boolean {
+  const startedMs = startedAtMs(holder.pid);
+  return startedMs !== undefined && startedMs > stampMs(path) + START_ROUNDING_MS;
+}
+
+function stampMs(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }
 
 function held(path: string, own: Holder): FolderLock {
@@ -143,17 +180,6 @@ function held(path: string, own: Holder): FolderLock {
       if (readHolder(path)?.token === own.token) rmSync(path, { force: true });
     },
   };
-}
-
-/** Returns when a process started, in clock ticks since boot, or undefined where /proc is missing. */
-function startTime(pid: number): string | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The name in parentheses may hold spaces; the start time is the 20th field after it.
-    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
-  } catch {
-    return undefined;
-  }
 }
 
 function codeOf(error: unknown): string | undefined {

@@ -2,8 +2,9 @@
  * The private folders of tasks in processes. A server that is killed leaves its own behind: the name of a folder says
  * which process made it, so that the next server removes it at once.
  */
-import { lstat, mkdtemp, readdir, readFile, readlink, rm } from "node:fs/promises";
+import { lstat, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { pidNamespace } from "../files/process-identity.js";
 
 const PREFIX = "proofwright-task-";
 const MADE_BY = /^proofwright-task-(\d+)\.(\d+)\.(\d+)-/;
@@ -42,14 +43,15 @@ export async function removeStaleFolders(parentFolder: string): Promise<void> {
  * in another container, which may share the folder. Undefined where the system does not tell.
  */
 async function makerName(): Promise<string | undefined> {
-  const [start, namespace] = await Promise.all([startTimeOf(process.pid).catch(() => undefined), pidNamespace()]);
+  const start = await startTimeOf(process.pid).catch(() => undefined);
+  const namespace = pidNamespace();
   return start === undefined || namespace === undefined ? undefined : [process.pid, start, namespace].join(".");
 }
 
 /** False for a folder of another namespace, whose processes are not seen here. */
 async function isMakerGone(name: string): Promise<boolean> {
   const [, pid, start, namespace] = MADE_BY.exec(name) ?? [];
-  if (pid === undefined || namespace === undefined || namespace !== (await pidNamespace())) return false;
+  if (pid === undefined || namespace === undefined || namespace !== pidNamespace()) return false;
   return (await startTimeOf(Number(pid))) !== start;
 }
 
@@ -64,9 +66,4 @@ async function startTimeOf(pid: number): Promise<string | undefined> {
   });
   // The program's name stands in parentheses and may contain any character.
   return stat?.slice(stat.lastIndexOf(")") + 2).split(" ")[START_TIME_FIELD];
-}
-
-async function pidNamespace(): Promise<string | undefined> {
-  const link = await readlink("/proc/self/ns/pid").catch(() => "");
-  return /^pid:\[(\d+)\]$/.exec(link)?.[1];
 }

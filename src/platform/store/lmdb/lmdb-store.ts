@@ -9,7 +9,7 @@ import { AppError } from "../../errors.js";
 import type { Log } from "../../log.js";
 import { workerPath } from "../../files/package-root.js";
 import { syncFolder, syncPath } from "../../files/durable-files.js";
-import { lockFolder } from "../../files/folder-lock.js";
+import { lockFolder, refuseOtherContainer } from "../../files/folder-lock.js";
 import { ChainKey } from "../chain.js";
 import { encodeKey, prefixRange } from "../keys.js";
 import { ChainTails } from "./lmdb-chains.js";
@@ -186,17 +186,20 @@ export async function rewriteStore(
 
 /**
  * Opens a store for reading only, also while a server runs on it, for the commands `backup` and `scrub`.
+ * @throws conflict while a server of another container runs on it
  */
 export function openStoreReader(options: { readonly path: string }): StoreReader {
   if (!existsSync(join(options.path, DATA_FILE))) {
     throw new AppError("storage_failed", { message: `there is no store in ${options.path}` });
   }
+  refuseOtherContainer(options.path);
   refuseTorn(options.path);
   return new LmdbReader(openEnvironment(options.path, { readOnly: true }));
 }
 
 /** Whether a folder holds the replica of a cluster's node, and not the store of a single server. */
 export function isReplicaFolder(options: { readonly path: string }): boolean {
+  refuseOtherContainer(options.path);
   refuseTorn(options.path);
   const environment = openEnvironment(options.path, { readOnly: true });
   try {

@@ -1,0 +1,59 @@
+/** What the system tells of processes: when one started, and among which processes its number means it. */
+import { execFileSync } from "node:child_process";
+import { readFileSync, readlinkSync } from "node:fs";
+
+/** The namespace of a machine's own processes, outside of all containers (PROC_PID_INIT_INO in Linux' proc_ns.h). */
+const MACHINE_NAMESPACE = "4026531836";
+const PROGRAM_TIMEOUT_MS = 10_000;
+
+/** Returns when a process started, in clock ticks since boot, or undefined where /proc is missing. */
+export function startTicks(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    // The name in parentheses may hold spaces; the start time is the 20th field after it (proc(5)).
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Returns when a process started, in milliseconds of the wall clock, as the system's own program tells it: for systems
+ * without /proc. Undefined where none tells it. Takes some ten milliseconds, on Windows up to a second.
+ */
+export function startedAtMs(pid: number, platform = process.platform): number | undefined {
+  const [program, args] =
+    platform === "win32"
+      ? [
+          "powershell.exe",
+          ["-NoProfile", "-Command", `(Get-Process -Id ${String(pid)}).StartTime.ToUniversalTime().ToString('o')`],
+        ]
+      : ["ps", ["-o", "lstart=", "-p", String(pid)]];
+  try {
+    const text = execFileSync(program, args, {
+      encoding: "utf8",
+      timeout: PROGRAM_TIMEOUT_MS,
+      stdio: ["ignore", "pipe", "ignore"],
+      // Names of days and months as Date reads them.
+      env: { ...process.env, LC_ALL: "C" },
+    });
+    const startedMs = Date.parse(text.trim());
+    return Number.isNaN(startedMs) ? undefined : startedMs;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns the namespace in which this process has its number, or undefined where the system has none. */
+export function pidNamespace(): string | undefined {
+  try {
+    return /^pid:\[(\d+)\]$/.exec(readlinkSync("/proc/self/ns/pid"))?.[1];
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a namespace is that of the machine, in which no container's process has the same number. */
+export function isMachineNamespace(namespace: string): boolean {
+  return namespace === MACHINE_NAMESPACE;
+}
