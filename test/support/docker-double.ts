@@ -16,6 +16,8 @@ export interface CreateBody {
   readonly HostConfig: {
     readonly PortBindings: Readonly<Record<string, readonly { readonly HostIp: string; readonly HostPort: string }[]>>;
     readonly NetworkMode: string;
+    readonly Dns?: readonly string[];
+    readonly DnsOptions?: readonly string[];
     readonly Privileged: boolean;
     readonly SecurityOpt: readonly string[];
     readonly Memory: number;
@@ -29,6 +31,9 @@ export interface DoubleContainer {
   readonly body: CreateBody;
   ports: Record<string, { HostIp: string; HostPort: string }[]>;
   running: boolean;
+  /** It ended, and the engine waits to start it again; `running` is true meanwhile. */
+  restarting: boolean;
+  restarts: number;
   exitCode: number;
 }
 
@@ -47,7 +52,8 @@ export interface DockerDouble {
   readonly images: Set<string>;
   /** What the registry has. */
   readonly registry: Set<string>;
-  readonly networks: Map<string, unknown>;
+  /** By id, the oldest first. Several may have one name: no container of theirs starts then. */
+  readonly networks: Map<string, { readonly Name: string }>;
   readonly containers: Map<string, DoubleContainer>;
   /** Requests that no engine would take. */
   readonly complaints: string[];
@@ -59,7 +65,7 @@ export interface DockerOptions {
   readonly socketPath?: string;
   /**
    * What runs in the container: host port by container port, such as `5001/tcp`. Called at each start; a number is a
-   * port, a thrown error an exit.
+   * port, a thrown error an exit, after which the engine starts it again and again.
    */
   readonly run?: (container: DoubleContainer) => Promise<Readonly<Record<string, number>>>;
   readonly apiVersion?: string;
@@ -70,7 +76,7 @@ export async function startDocker(options: DockerOptions = {}): Promise<DockerDo
     requests: [] as string[],
     images: new Set<string>(),
     registry: new Set<string>(),
-    networks: new Map<string, unknown>([["bridge", {}]]),
+    networks: new Map<string, { readonly Name: string }>(),
     containers: new Map<string, DoubleContainer>(),
     complaints: [] as string[],
     faults: [] as Fault[],
@@ -157,7 +163,7 @@ async function route(state: State, options: DockerOptions, request: Request): Pr
   const { path } = request;
   const reply = path.startsWith("/images/")
     ? images(state, request)
-    : path.startsWith("/networks/")
+    : path.startsWith("/networks")
       ? networks(state, request)
       : await containers(state, options, request);
   if (reply !== undefined) return reply;
@@ -174,16 +180,39 @@ function images(state: State, { method, path, query }: Request): Reply | undefin
     : undefined;
 }
 
-function networks(state: State, { method, path, body }: Request): Reply | undefined {
+/** The engine takes a name twice, unless the first request was answered. */
+function networks(state: State, { method, path, query, body }: Request): Reply | undefined {
   if (method === "POST" && path === "/networks/create") {
-    const { Name: name } = body as { Name: string };
-    if (state.networks.has(name)) return { status: 409, body: { message: `network with name ${name} already exists` } };
-    state.networks.set(name, body);
-    return { status: 201, body: { Id: randomBytes(32).toString("hex"), Warning: "" } };
+    const id = randomBytes(32).toString("hex");
+    state.networks.set(id, body as { readonly Name: string });
+    return { status: 201, body: { Id: id, Warning: "" } };
   }
-  const network = /^\/networks\/([\w-]+)$/.exec(path)?.[1];
-  if (method !== "GET" || network === undefined) return undefined;
-  return state.networks.has(network) ? { status: 200, body: { Name: network } } : missing("network");
+  const id = /^\/networks\/([0-9a-f]+)$/.exec(path)?.[1];
+  if (method === "DELETE" && id !== undefined) {
+    if ([...state.containers.values()].some((container) => container.body.HostConfig.NetworkMode === id))
+      return { status: 403, body: { message: "has active endpoints" } };
+    return state.networks.delete(id) ? { status: 204 } : missing("network");
+  }
+  if (method !== "GET" || path !== "/networks") return undefined;
+  const { name: parts } = JSON.parse(query.get("filters") ?? "{}") as { readonly name: readonly string[] };
+  // The engine lists them in no order.
+  const listed = [...state.networks].map(([key, { Name: name }], index) => ({
+    Id: key,
+    Name: name,
+    Created: `2026-11-21T10:00:00.${String(index).padStart(3, "0")}456789+01:00`,
+  }));
+  return { status: 200, body: listed.reverse().filter(({ Name: name }) => parts.some((part) => name.includes(part))) };
+}
+
+/** What the engine refuses about the network that a container was made for. */
+function networkFault({ networks: known }: State, { body }: DoubleContainer): Reply | undefined {
+  const { NetworkMode: id } = body.HostConfig;
+  const network = known.get(id);
+  if (network === undefined) return { status: 404, body: { message: `network ${id} not found` } };
+  const named = [...known.values()].filter(({ Name: name }) => name === network.Name);
+  return named.length > 1
+    ? { status: 400, body: { message: `network ${network.Name} is ambiguous (${String(named.length)} matches)` } }
+    : undefined;
 }
 
 async function containers(
@@ -198,7 +227,7 @@ async function containers(
   if (container === undefined) return missing(`container: ${name}`);
   switch (`${method} ${verb}`) {
     case "POST start":
-      return await start(container, options);
+      return networkFault(state, container) ?? (await start(container, options));
     case "POST stop":
       return stopContainer(container);
     case "GET json":
@@ -259,7 +288,16 @@ function create(state: State, name: string, body: CreateBody): Reply {
   )
     state.complaints.push("limits");
   const id = randomBytes(32).toString("hex");
-  state.containers.set(name, { id, name, body, ports: {}, running: false, exitCode: 0 });
+  state.containers.set(name, {
+    id,
+    name,
+    body,
+    ports: {},
+    running: false,
+    restarting: false,
+    restarts: 0,
+    exitCode: 0,
+  });
   return { status: 201, body: { Id: id, Warnings: [] } };
 }
 
@@ -273,34 +311,43 @@ async function start(container: DoubleContainer, options: DockerOptions): Promis
         bindings.map(({ HostIp: ip }) => ({ HostIp: ip, HostPort: String(published[port] ?? 40_000 + index) })),
       ]),
     );
-    container.running = true;
+    container.restarting = false;
   } catch {
+    container.restarting = true;
+    container.restarts += 1;
     container.exitCode = 1;
   }
+  container.running = true;
   return { status: 204 };
 }
 
 function stopContainer(container: DoubleContainer): Reply {
   if (!container.running) return { status: 304 };
   container.running = false;
+  container.restarting = false;
   return { status: 204 };
 }
 
-function inspected({ id, name, body, ports, running, exitCode }: DoubleContainer): object {
+function inspected(container: DoubleContainer): object {
+  const { id, name, body, ports, running, restarting, restarts, exitCode } = container;
+  const isUp = running && !restarting;
   return {
     Id: id,
     Name: `/${name}`,
     Created: "2026-11-21T10:00:00.123456789Z",
+    RestartCount: restarts,
     State: {
-      Status: running ? "running" : exitCode === 0 ? "created" : "exited",
+      Status: restarting ? "restarting" : running ? "running" : exitCode === 0 ? "created" : "exited",
       Running: running,
-      ExitCode: exitCode,
+      Restarting: restarting,
+      // Of a process that runs, the engine says 0.
+      ExitCode: isUp ? 0 : exitCode,
       Error: "",
     },
     Config: { Image: body.Image, Labels: body.Labels, Tty: false },
     NetworkSettings: {
-      Ports: running ? ports : {},
-      Networks: { [body.HostConfig.NetworkMode]: { IPAddress: running ? "172.17.0.2" : "" } },
+      Ports: isUp ? ports : {},
+      Networks: { [body.HostConfig.NetworkMode]: { IPAddress: isUp ? "172.17.0.2" : "" } },
     },
   };
 }

@@ -71,6 +71,9 @@ describe("a connector in a container", () => {
       `GET /containers/proofwright-${made.id}/json`,
       "GET /images/ipfs/kubo:release/json",
       "POST /images/create?fromImage=ipfs%2Fkubo&tag=release",
+      "GET /networks?filters=%7B%22name%22%3A%5B%22proofwright-egress%22%5D%7D",
+      "POST /networks/create",
+      "GET /networks?filters=%7B%22name%22%3A%5B%22proofwright-egress%22%5D%7D",
       `POST /containers/create?name=proofwright-${made.id}`,
       `POST /containers/proofwright-${made.id}/start`,
       `GET /containers/proofwright-${made.id}/json`,
@@ -112,21 +115,21 @@ describe("a connector in a container", () => {
     expect(body).toMatchObject({
       Image: "ipfs/kubo:release",
       Env: ["IPFS_PROFILE=server"],
-      HostConfig: { NetworkMode: "bridge", Privileged: false, SecurityOpt: ["no-new-privileges:true"] },
+      HostConfig: { Privileged: false, SecurityOpt: ["no-new-privileges:true"] },
     });
     await test.deletions.delete(test.owner, id, never);
   });
 
-  it("closes egress by a network without masquerading", async () => {
-    const { id } = await settled(test, {
+  it("opens its API to this server as well, which connects by IPv4, when a rule opens it by IPv6 alone", async () => {
+    const { id, status } = await settled(test, {
       ...PEER,
-      config: { ...PEER.config, security: { egress: "none", ingress: {} } },
+      config: { ...PEER.config, security: { ingress: { "::/0": { tcp: [5001] } } } },
     });
-    expect(containerOf(id).body.HostConfig.NetworkMode).toBe("proofwright-closed");
-    expect(docker.networks.get("proofwright-closed")).toMatchObject({
-      Driver: "bridge",
-      Options: { "com.docker.network.bridge.enable_ip_masquerade": "false" },
-    });
+    expect(status).toBe("available");
+    expect(containerOf(id).body.HostConfig.PortBindings["5001/tcp"]).toEqual([
+      { HostIp: "::", HostPort: "" },
+      { HostIp: "127.0.0.1", HostPort: "" },
+    ]);
     await test.deletions.delete(test.owner, id, never);
   });
 
@@ -309,11 +312,28 @@ describe("an engine that misbehaves", () => {
     run = async () => await Promise.reject(new Error("exit 1"));
     const ended = await settled(test, PEER);
     expect(ended).toMatchObject({ status: "failed", errors: [{ code: "connector_provider_failed" }] });
+    expect(await test.containers.nodes(test.owner, ended.id, never)).toMatchObject([
+      { status: "failed", description: "ended with status 1 and is started again; restarts so far: 1", ipv4: null },
+    ]);
     run = async () => await Promise.resolve({ "5001/tcp": 1 });
     const silent = await settled(test, PEER);
     expect(silent).toMatchObject({ status: "unavailable", errors: [{ code: "connector_unreachable" }] });
     await test.deletions.delete(test.owner, ended.id, never);
     await test.deletions.delete(test.owner, silent.id, never);
+  });
+
+  it("is told when a container that answered ends, and that it ended before, once it runs again", async () => {
+    const { id } = await settled(test, PEER);
+    const container = containerOf(id);
+    Object.assign(container, { restarting: true, restarts: 1, exitCode: 137 });
+    expect(await test.containers.nodes(test.owner, id, never)).toMatchObject([
+      { status: "failed", description: "ended with status 137 and is started again; restarts so far: 1" },
+    ]);
+    container.restarting = false;
+    expect(await test.containers.nodes(test.owner, id, never)).toMatchObject([
+      { status: "running", description: "ended and was started again; restarts so far: 1" },
+    ]);
+    await test.deletions.delete(test.owner, id, never);
   });
 
   it("keeps the connector when the engine does not remove its container, says why, and deletes it when asked again", async () => {
@@ -382,6 +402,8 @@ describe("an engine that misbehaves", () => {
         id: "f".repeat(64),
         name: `proofwright-${id}`,
         running: true,
+        restarting: false,
+        restarts: 0,
         exitCode: 0,
         ports: {},
         body: {

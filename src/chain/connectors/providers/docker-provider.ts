@@ -6,16 +6,15 @@ import { AppError } from "../../../platform/errors.js";
 import type { ContainerLogs, ContainerNode, LoadBalancer } from "../connector-schemas.js";
 import { DockerEngine, engineJson, requireStatus } from "./docker-engine.js";
 import { linesOfLog } from "./docker-logs.js";
+import { DockerNetworks } from "./docker-networks.js";
 import {
-  CLOSED_NETWORK,
-  CLOSED_NETWORK_BODY,
   CONNECTOR_LABEL,
   containerName,
   createBody,
   imageReference,
   invalid,
-  isEgressClosed,
   isImageAllowed,
+  networkOf,
   portBindings,
   SETTINGS_LABEL,
   settingsHash,
@@ -26,7 +25,14 @@ import type { ContainerProvider, ContainerRuntime, ContainerSpec, NodeContext, P
 interface Inspected {
   readonly Id: string;
   readonly Created: string;
-  readonly State: { readonly Running: boolean; readonly Status: string; readonly ExitCode: number };
+  readonly RestartCount: number;
+  /** `Running` is true as well while the engine waits to start a container again that ended. */
+  readonly State: {
+    readonly Running: boolean;
+    readonly Restarting: boolean;
+    readonly Status: string;
+    readonly ExitCode: number;
+  };
   readonly Config: {
     readonly Image: string;
     readonly Tty?: boolean;
@@ -50,11 +56,13 @@ const ALL_ADDRESSES: readonly string[] = ["", "0.0.0.0", "::"];
 export class DockerProvider implements ContainerProvider {
   readonly id = "docker";
   readonly #engine: DockerEngine;
+  readonly #networks: DockerNetworks;
   readonly #images: string;
 
   /** @param options.images the operator's list of allowed images, as `isImageAllowed` reads it */
   constructor(options: { readonly host: string; readonly images: string }) {
     this.#engine = new DockerEngine(options.host);
+    this.#networks = new DockerNetworks(this.#engine);
     this.#images = options.images;
   }
 
@@ -66,25 +74,24 @@ export class DockerProvider implements ContainerProvider {
         `config.container: the operator does not allow this image; allowed are ${this.#images}`,
       );
     portBindings(spec, this.#engine);
-    isEgressClosed(spec.security);
+    networkOf(spec.security);
   }
 
   /** Makes and starts the container. One made from the same settings is used again. */
   async provision(spec: ContainerSpec, signal: AbortSignal): Promise<ContainerRuntime> {
     this.check(spec);
     const existing = await this.#inspect(spec.connectorId, signal);
-    if (existing === undefined || existing.Config.Labels?.[SETTINGS_LABEL] !== settingsHash(spec)) {
+    if (existing?.Config.Labels?.[SETTINGS_LABEL] !== settingsHash(spec)) {
       if (existing !== undefined) await this.remove(spec.connectorId, signal);
-      await this.#pull(spec.image, signal);
-      if (isEgressClosed(spec.security)) await this.#makeClosedNetwork(signal);
-      await this.#create(spec, signal);
+      await this.#make(spec, signal);
     }
-    const started = await this.#engine.ask(`/containers/${containerName(spec.connectorId)}/start`, {
-      method: "POST",
-      signal,
-    });
-    // 304: the container runs already.
-    requireStatus(started, [204, 304], "start the container");
+    if (!(await this.#start(spec, signal))) {
+      // Made by an earlier try, for a network that was removed since.
+      await this.remove(spec.connectorId, signal);
+      await this.#make(spec, signal);
+      if (!(await this.#start(spec, signal)))
+        throw new AppError("connector_provider_failed", { message: "the container's network was removed meanwhile" });
+    }
     const runtime = await this.locate(spec, signal);
     if (runtime === undefined)
       throw new AppError("connector_provider_failed", {
@@ -96,7 +103,7 @@ export class DockerProvider implements ContainerProvider {
   /** Returns the published ports of a running container. */
   async locate(spec: ContainerSpec, signal: AbortSignal): Promise<ContainerRuntime | undefined> {
     const found = await this.#inspect(spec.connectorId, signal);
-    if (found?.State.Running !== true) return undefined;
+    if (found === undefined || !isRunning(found)) return undefined;
     return {
       provider_id: this.id,
       container_id: found.Id,
@@ -109,8 +116,6 @@ export class DockerProvider implements ContainerProvider {
   async nodes(connectorId: string, context: NodeContext, signal: AbortSignal): Promise<ContainerNode[]> {
     const found = await this.#inspect(connectorId, signal);
     if (found === undefined) return [];
-    const { State: state } = found;
-    const hasFailed = !state.Running && state.ExitCode !== 0;
     const address = Object.values(found.NetworkSettings.Networks ?? {})
       .map(({ IPAddress: ip }) => ip ?? "")
       .find((ip) => ip !== "");
@@ -121,10 +126,9 @@ export class DockerProvider implements ContainerProvider {
         application_id: context.applicationId,
         network_id: context.networkId,
         role: context.role,
-        status: state.Running ? "running" : hasFailed ? "failed" : state.Status === "created" ? "created" : "stopped",
+        ...nodeState(found),
         host: this.#engine.publishedHost,
         ipv4: address ?? null,
-        description: hasFailed ? `ended with status ${String(state.ExitCode)}` : null,
         config: { image: found.Config.Image, provider_id: this.id },
       },
     ];
@@ -143,7 +147,7 @@ export class DockerProvider implements ContainerProvider {
         container_port: Number.parseInt(name, 10),
         protocol: name.endsWith("/udp") ? ("udp" as const) : ("tcp" as const),
         bind_address: ip,
-        status: found.State.Running ? ("active" as const) : ("inactive" as const),
+        status: isRunning(found) ? ("active" as const) : ("inactive" as const),
       })),
     );
   }
@@ -213,20 +217,29 @@ export class DockerProvider implements ContainerProvider {
     requireStatus(answer, [200], "fetch the image");
   }
 
-  async #makeClosedNetwork(signal: AbortSignal): Promise<void> {
-    const present = await this.#engine.ask(`/networks/${CLOSED_NETWORK}`, { signal });
-    if (present.status === 200) return;
-    requireStatus(present, [404], "look for the network");
-    const created = await this.#engine.ask("/networks/create", { method: "POST", json: CLOSED_NETWORK_BODY, signal });
-    // 409: another request created the network meanwhile.
-    requireStatus(created, [201, 409], "make a network");
+  /** Makes the container, and what it needs. */
+  async #make(spec: ContainerSpec, signal: AbortSignal): Promise<void> {
+    await this.#pull(spec.image, signal);
+    const networkId = await this.#networks.idOf(networkOf(spec.security), signal);
+    await this.#create(spec, networkId, signal);
   }
 
-  async #create(spec: ContainerSpec, signal: AbortSignal): Promise<void> {
+  /** Starts the container, unless it runs. Returns false when something that it was made with is gone. */
+  async #start(spec: ContainerSpec, signal: AbortSignal): Promise<boolean> {
+    const started = await this.#engine.ask(`/containers/${containerName(spec.connectorId)}/start`, {
+      method: "POST",
+      signal,
+    });
+    // 304: the container runs already.
+    requireStatus(started, [204, 304, 404], "start the container");
+    return started.status !== 404;
+  }
+
+  async #create(spec: ContainerSpec, networkId: string, signal: AbortSignal): Promise<void> {
     const answer = await this.#engine.ask("/containers/create", {
       method: "POST",
       query: { name: containerName(spec.connectorId) },
-      json: createBody(spec, this.#engine),
+      json: createBody(spec, this.#engine, networkId),
       signal,
     });
     if (answer.status === 404)
@@ -249,4 +262,24 @@ export class DockerProvider implements ContainerProvider {
   #hostOf(bound: string): string {
     return ALL_ADDRESSES.includes(bound) || !this.#engine.isLocal ? this.#engine.publishedHost : bound;
   }
+}
+
+function isRunning({ State: state }: Inspected): boolean {
+  return state.Running && !state.Restarting;
+}
+
+function nodeState(found: Inspected): Pick<ContainerNode, "status" | "description"> {
+  const { RestartCount: restarts, State: state } = found;
+  if (state.Restarting)
+    return {
+      status: "failed",
+      description: `ended with status ${String(state.ExitCode)} and is started again; restarts so far: ${String(restarts)}`,
+    };
+  if (state.Running)
+    return {
+      status: "running",
+      description: restarts > 0 ? `ended and was started again; restarts so far: ${String(restarts)}` : null,
+    };
+  if (state.ExitCode !== 0) return { status: "failed", description: `ended with status ${String(state.ExitCode)}` };
+  return { status: state.Status === "created" ? "created" : "stopped", description: null };
 }

@@ -12,14 +12,21 @@ import type { ContainerSpec } from "./provider.js";
 export const CONNECTOR_LABEL = "io.proofwright.connector";
 export const SETTINGS_LABEL = "io.proofwright.spec";
 
-/** A bridge network without masquerading: published ports can be reached, and containers reach nothing outside. */
-export const CLOSED_NETWORK = "proofwright-closed";
-export const CLOSED_NETWORK_BODY = {
-  Name: CLOSED_NETWORK,
-  Driver: "bridge",
-  Options: { "com.docker.network.bridge.enable_ip_masquerade": "false" },
-  Labels: { [CONNECTOR_LABEL]: "shared" },
-} as const;
+/**
+ * The networks of containers: in both, none reaches another one, whose owner may be another tenant. Without
+ * masquerading, what a container sends comes from an address that nobody answers. Published ports are reached in both.
+ */
+export interface NetworkBody {
+  readonly Name: string;
+  /** Older engines make a second network of a name without it. */
+  readonly CheckDuplicate: true;
+  readonly Driver: "bridge";
+  readonly EnableIPv6: false;
+  readonly Options: Readonly<Record<string, string>>;
+  readonly Labels: Readonly<Record<string, string>>;
+}
+const OPEN_NETWORK = networkBody("proofwright-egress", { canMasquerade: true });
+const CLOSED_NETWORK = networkBody("proofwright-no-egress", { canMasquerade: false });
 
 /** Whether the engine runs on this server's machine. */
 interface EngineLocation {
@@ -50,6 +57,12 @@ const LOOPBACK = "127.0.0.1";
 const OPEN_EGRESS: readonly string[] = ["*", "0.0.0.0/0"];
 const NO_EGRESS: readonly string[] = ["", "none"];
 
+/**
+ * Docker forwards the questions of names that it does not know to the resolver of its host, also from a network that
+ * leads nowhere. At 0.0.0.0, which is the container itself, nobody answers, and a program is told so after a second.
+ */
+const NO_RESOLVER = { Dns: ["0.0.0.0"], DnsOptions: ["timeout:1", "attempts:1"] } as const;
+
 /** Returns the name of a connector's container. */
 export function containerName(connectorId: string): string {
   return `proofwright-${connectorId}`;
@@ -74,7 +87,9 @@ export function portBindings(spec: ContainerSpec, { isLocal }: EngineLocation): 
     }
   }
   for (const port of [spec.apiPort, ...(spec.gatewayPort === undefined ? [] : [spec.gatewayPort])]) {
-    if (bindings.some((binding) => binding.port === port && binding.protocol === "tcp")) continue;
+    const bound = bindings.filter((binding) => binding.port === port && binding.protocol === "tcp");
+    // This server connects by IPv4, which a rule for IPv6 alone does not open.
+    if (bound.some(({ hostIp }) => !isLocal || !hostIp.includes(":"))) continue;
     // On the loopback interface, only this server reaches the port.
     if (isLocal) bindings.push({ port, protocol: "tcp", hostIp: LOOPBACK });
     else if (port === spec.apiPort)
@@ -86,12 +101,17 @@ export function portBindings(spec: ContainerSpec, { isLocal }: EngineLocation): 
   return bindings;
 }
 
-/** Returns true when the container may reach nothing outside. Throws `connector_config_invalid` for partial rules. */
-export function isEgressClosed(security: Security | undefined): boolean {
+/** Whether the container may reach nothing outside. Throws `connector_config_invalid` for partial rules. */
+function isEgressClosed(security: Security | undefined): boolean {
   const egress = security?.egress?.trim().toLowerCase();
   if (egress === undefined || OPEN_EGRESS.includes(egress)) return false;
   if (NO_EGRESS.includes(egress)) return true;
   throw invalid("config.security.egress", "config.security.egress: docker supports `*` and `none`");
+}
+
+/** Returns the network of a container. Throws `connector_config_invalid` for rules that Docker cannot enforce. */
+export function networkOf(security: Security | undefined): NetworkBody {
+  return isEgressClosed(security) ? CLOSED_NETWORK : OPEN_NETWORK;
 }
 
 /** Returns a hash of the settings that a container is made from; a container with another hash is replaced. */
@@ -110,11 +130,17 @@ export function settingsHash(spec: ContainerSpec): string {
     .digest("hex");
 }
 
-/** Returns the body of `POST /containers/create`. */
-export function createBody(spec: ContainerSpec, engine: EngineLocation): Readonly<Record<string, unknown>> {
+/**
+ * Returns the body of `POST /containers/create`.
+ * @param networkId of the engine's network that `networkOf` describes
+ */
+export function createBody(
+  spec: ContainerSpec,
+  engine: EngineLocation,
+  networkId: string,
+): Readonly<Record<string, unknown>> {
   const bindings = portBindings(spec, engine);
   const names = [...new Set(bindings.map(({ port, protocol }) => `${String(port)}/${protocol}`))];
-  const isClosed = isEgressClosed(spec.security);
   return {
     Image: spec.image,
     Env: Object.entries(spec.env).map(([name, value]) => `${name}=${value}`),
@@ -131,7 +157,8 @@ export function createBody(spec: ContainerSpec, engine: EngineLocation): Readonl
             .map(({ hostIp }) => ({ HostIp: hostIp, HostPort: "" })),
         ]),
       ),
-      NetworkMode: isClosed ? CLOSED_NETWORK : "bridge",
+      NetworkMode: networkId,
+      ...(isEgressClosed(spec.security) ? NO_RESOLVER : {}),
       RestartPolicy: { Name: "unless-stopped" },
       Privileged: false,
       SecurityOpt: ["no-new-privileges:true"],
@@ -164,4 +191,19 @@ export function imageReference(image: string): { readonly fromImage: string; rea
 /** Returns the error for a member that Docker cannot use. */
 export function invalid(path: string, message: string): AppError {
   return invalidMember(path, message, "connector_config_invalid");
+}
+
+function networkBody(name: string, { canMasquerade }: { readonly canMasquerade: boolean }): NetworkBody {
+  return {
+    Name: name,
+    CheckDuplicate: true,
+    Driver: "bridge",
+    // Its addresses would be reachable without masquerading.
+    EnableIPv6: false,
+    Options: {
+      "com.docker.network.bridge.enable_icc": "false",
+      "com.docker.network.bridge.enable_ip_masquerade": String(canMasquerade),
+    },
+    Labels: { [CONNECTOR_LABEL]: "shared" },
+  };
 }
