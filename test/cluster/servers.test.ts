@@ -138,6 +138,36 @@ describe("three nodes", () => {
     });
   });
 
+  it("are listed once by `cluster status` when they start again, and not for long when they were killed", async () => {
+    const database = new URL(cluster.databaseUrl).pathname.slice(1);
+    const leave = async (node: string, silent: string): Promise<unknown> =>
+      await cluster.postgres.query(
+        database,
+        `INSERT INTO pw_node (incarnation, node, name, role, build, duties, seal, applied_g, seen_at)
+          VALUES (gen_random_uuid(), $1, 'gone', 'worker', '0.0.0', '', '', 0, clock_timestamp() - $2::interval)`,
+        [node, silent],
+      );
+    const worker = await cluster.startWorker("again");
+    await worker.end("SIGKILL");
+    await leave(randomUUID(), "59 minutes");
+    await leave(randomUUID(), "61 minutes");
+    const named = async (name: string): Promise<number[]> =>
+      (
+        await clusterStatus().catch(
+          (error: unknown) => JSON.parse((error as { stdout: string }).stdout) as ClusterStatus,
+        )
+      ).nodes
+        .filter((node) => node.name === name)
+        .map(({ seconds_silent: silent }) => Math.round(silent / 60));
+    expect([await named("gone"), await named("again")]).toEqual([[59], [0]]);
+    const again = await cluster.startWorker("again");
+    expect([await named("gone"), await named("again")]).toEqual([[59], [0]]);
+    expect(await cluster.postgres.query(database, "SELECT 1 FROM pw_node WHERE name = 'gone'", [])).toHaveLength(1);
+    await again.end();
+    await cluster.postgres.query(database, "DELETE FROM pw_node WHERE name = 'gone'", []);
+    expect(await named("again")).toEqual([]);
+  });
+
   it("show each other to operators, and in the metrics", async () => {
     const token = await newAdministrator();
     await eventually(async () => {
@@ -207,7 +237,11 @@ async function newAdministrator(): Promise<string> {
 }
 
 interface ClusterStatus {
-  readonly nodes: readonly { readonly name: string; readonly duties: readonly string[] }[];
+  readonly nodes: readonly {
+    readonly name: string;
+    readonly duties: readonly string[];
+    readonly seconds_silent: number;
+  }[];
 }
 
 async function clusterStatus(): Promise<ClusterStatus> {

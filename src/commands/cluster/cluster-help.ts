@@ -20,6 +20,7 @@ A cluster is several servers over one PostgreSQL. --database-url (PROOFWRIGHT_DA
 keys of that stopped server's data folder, which stays as it is; its seal key, if development mode made it, is refused. Afterwards each node
 starts as \`proofwright server\` with an empty data folder of its own.
 \`status\` lists the nodes: their versions, duties, how far behind each is, and when it gave its last sign of life. Exit status 1 when one is late.
+One that was killed is listed for an hour, or until it starts again.
 \`finalize\` ends an upgrade when all nodes run the new version: from then on older ones are refused.
 Where the new version changes the records, it migrates them while all nodes are stopped.
 \`leave\` makes the stopped node's data folder of --data-dir the store of a single server, with everything that the cluster had committed when

@@ -31,14 +31,17 @@ interface ClusterStatus {
 /** A node gives a sign every two seconds; the others give it up after fifteen. */
 const LATE_SECONDS = 6;
 
-/** Prints the state of the cluster. Returns exit status 1 when a node is late, 0 otherwise. */
+/**
+ * Prints the state of the cluster; a node that was killed is part of it for an hour. Returns exit status 1 when a node
+ * is late, 0 otherwise.
+ */
 export async function runClusterStatus(config: Config, { isJson }: { readonly isJson: boolean }): Promise<number> {
   const status = await withDatabase(config, async (client) => {
     const heads = await client.query<SqlRow>(`SELECT ${HEAD_COLUMNS} FROM pw_head WHERE id = 1`);
     const folds = await client.query<SqlRow>("SELECT g FROM pw_fold WHERE id = 1");
     const nodes = await client.query<SqlRow>(
       `SELECT node, name, role, build, duties, seal, applied_g, extract(epoch FROM clock_timestamp() - seen_at) AS silent
-        FROM pw_node ORDER BY name, node`,
+        FROM pw_node WHERE seen_at > clock_timestamp() - interval '1 hour' ORDER BY name, node`,
     );
     return statusOf({ head: heads.rows[0], folded: folds.rows[0], nodes: nodes.rows });
   });

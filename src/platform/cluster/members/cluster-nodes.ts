@@ -214,6 +214,7 @@ export class ClusterNodes implements Nodes {
       await this.stop();
       throw error;
     }
+    await this.#heartbeat.forgetEnded({ node, incarnation: this.incarnation });
     this.#warnOfDifferences();
     this.#recount();
     this.#beatLater();

@@ -47,8 +47,8 @@ const BEAT = `WITH own AS (INSERT INTO pw_node (incarnation, node, name, role, b
   SELECT extract(epoch FROM clock.now) * 1000 AS now, pw_node.*, seen_at::text AS sign,
       extract(epoch FROM clock.now - seen_at) AS silent
     FROM (SELECT clock_timestamp() AS now) clock LEFT JOIN pw_node ON true`;
-/** Signs of processes that ended are kept for as long, for `proofwright cluster status`. */
-const KEPT_HOURS = 1;
+/** Signs of processes that were killed are kept for `proofwright cluster status`, an hour at least. */
+const LONG_PAST = "seen_at < clock_timestamp() - interval '1 hour'";
 
 export class Heartbeat {
   readonly #address: DatabaseAddress;
@@ -94,14 +94,18 @@ export class Heartbeat {
     return client;
   }
 
-  /** Takes back what was said, as the process ends. Never rejects. */
+  /** Takes back what earlier processes of this node said, and what is long past. Never rejects. */
+  async forgetEnded({ node, incarnation }: Pick<NodeSigns, "node" | "incarnation">): Promise<void> {
+    await this.#client
+      ?.query(`DELETE FROM pw_node WHERE (node = $1 AND incarnation <> $2) OR ${LONG_PAST}`, [node, incarnation])
+      .catch(() => undefined);
+  }
+
+  /** Takes back what was said, as the process ends, and what is long past. Never rejects. */
   async leave(incarnation: string): Promise<void> {
     const client = this.#client;
     await client
-      ?.query(
-        `DELETE FROM pw_node WHERE incarnation = $1 OR seen_at < clock_timestamp() - make_interval(hours => $2)`,
-        [incarnation, KEPT_HOURS],
-      )
+      ?.query(`DELETE FROM pw_node WHERE incarnation = $1 OR ${LONG_PAST}`, [incarnation])
       .catch(() => undefined);
     if (client !== undefined) this.disconnect(client);
   }
