@@ -7,6 +7,7 @@ import type { CeremoniesPart } from "./ceremonies/create-ceremonies.js";
 import type { InputKeys } from "./closed-inputs/input-keys.js";
 import type { Labelling } from "./labels/labelling.js";
 import { createLimits, witnessLimits, type proverRoutes } from "./routes.js";
+import type { StoreCommit } from "../platform/store/store.js";
 import type { Prover } from "./schemas.js";
 import type { receiptRoutes } from "./receipts/receipt-routes.js";
 import type { AttestationRequest, Receipts, RequestAttestation } from "./receipts/receipts.js";
@@ -87,11 +88,12 @@ export function proverHandlers(dependencies: {
     ...dependencies.stores,
     ...proofJobHandlers({ ...dependencies.proving, labelling }),
     listProvers: ({ principal, query }) => ({ status: 200, ...provers.list(principal.subject, query) }),
-    createProver: async ({ principal, body, preferWaitSec, signal }) => {
+    createProver: async ({ principal, body, preferWaitSec, signal, once }) => {
       requireSaidOwner(principal, body, requireTenant);
       const plans = provers.planVerifiers(principal, body);
-      const prover = await provers.create(principal.subject, body, { waitSec: preferWaitSec, signal, plans });
-      return { status: 202, body: prover, headers: { Location: `/api/v1/provers/${prover.id}` } };
+      const keep = (prover: Prover): StoreCommit => once?.answered(createdAnswer(prover)) ?? {};
+      const wait = { waitSec: preferWaitSec, signal };
+      return createdAnswer(await provers.create(principal.subject, body, { ...wait, plans, keep }));
     },
     updateProver: async ({ principal: { subject }, params, body, sentBack }) => {
       requireUnchanged(sentBack, provers.get(subject, params.id), CONSTANT);
@@ -232,4 +234,8 @@ function artifactHandlers(
       return { status: file.complete ? 201 : 200, body: file };
     },
   };
+}
+
+function createdAnswer(prover: Prover) {
+  return { status: 202, body: prover, headers: { Location: `/api/v1/provers/${prover.id}` } } as const;
 }

@@ -137,6 +137,7 @@ export const proverRoutes = {
     auth: CREATE,
     needsUnsealed: true,
     creates: true,
+    keepsOnce: true,
     description:
       "Answers at once; the circuit is compiled and set up afterwards. With `Prefer: wait=N` the answer waits up to N seconds (at most 300) for the end of provisioning. With `nullifier` each verification spends a public signal, or the statement. The source may also come as a form with .circom files, or as a .tar.gz, whose files other than .circom are left out.",
     body: CreateProver,
@@ -291,6 +292,7 @@ export const proverRoutes = {
     auth: CREATE,
     needsUnsealed: true,
     creates: true,
+    keepsOnce: true,
     description:
       "Inputs that name secrets or keys of vaults need the permission to read or to use them, `secret_read` or `vault_use`. Such inputs, and those in `witness_jwe`, are opened in the proving thread only; which secrets and keys were used is in the audit log. A secret is no public input unless it is given with `reveal: true`. With `Prefer: respond-async` the answer is 202 with a job, which Location names, once the inputs lie sealed on disk; with `respond-async, wait=N` only if the proof takes longer than N seconds.",
     params: ProverParams,

@@ -139,6 +139,12 @@ const NEW_PROVER = {
 const NAME_LENGTH_MAX = 200;
 const PENDING_RETRY_SEC = 10;
 
+/** What is stored with a new prover: what `planVerifiers` returned, and what `keep` returns of its first form. */
+interface Along {
+  readonly plans?: readonly StoredPlan[];
+  readonly keep?: ((prover: Prover) => StoreCommit) | undefined;
+}
+
 export class ProverService {
   readonly #options: ProverServiceOptions;
   readonly #with: ProverServiceDependencies;
@@ -173,14 +179,9 @@ export class ProverService {
   async create(
     owner: Subject,
     request: CreateProver,
-    wait: {
-      readonly waitSec: number;
-      readonly signal: AbortSignal;
-      /** What `planVerifiers` returned for the request. */
-      readonly plans?: readonly StoredPlan[];
-    },
+    wait: { readonly waitSec: number; readonly signal: AbortSignal } & Along,
   ): Promise<Prover> {
-    const prover = await this.#register(owner, request, wait.plans ?? []);
+    const prover = await this.#register(owner, request, wait);
     this.#with.queue.wake();
     const isDone = (): boolean => {
       const found = this.#with.repository.find(owner, prover.id);
@@ -395,7 +396,7 @@ export class ProverService {
     return await this.#with.proofs.note(owner, id, index);
   }
 
-  async #register(owner: Subject, given: CreateProver, plans: readonly StoredPlan[]): Promise<Prover> {
+  async #register(owner: Subject, given: CreateProver, { plans = [], keep }: Along): Promise<Prover> {
     const request = withPhase1(given);
     const triple = this.#with.catalog.resolve({ ...request, provider: request.provider ?? DEFAULT_PROVIDER });
     const { provider, proving_scheme, curve, trusted_setup, system } = triple;
@@ -447,7 +448,7 @@ export class ProverService {
     };
     return await origin.hold(async (files) =>
       this.#insert({ ...prover, build: { ...build, ...files } }, stores, {
-        labels,
+        ...{ labels, keep },
         more: mergeCommits(vault.commit, this.#with.ceremonies.insertion(owner, id, ceremony)),
       }),
     );
@@ -468,7 +469,7 @@ export class ProverService {
   async #insert(
     prover: NewProver,
     wanted: WantedStores,
-    { labels, more }: { readonly labels: GivenLabels; readonly more: StoreCommit },
+    { labels, more, keep }: { readonly labels: GivenLabels; readonly more: StoreCommit } & Along,
   ): Promise<Prover> {
     const { owner } = prover.build;
     for (let tries = 0; tries < CREATE_TRIES_MAX; tries += 1) {
@@ -486,6 +487,7 @@ export class ProverService {
             more,
             stores.commit,
             isWaitingForFiles(stored) ? {} : this.#firstJob(stored),
+            keep?.(this.#with.repository.onWire(stored)) ?? {},
           ),
         );
         return this.#with.repository.onWire(stored);

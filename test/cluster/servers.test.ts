@@ -109,6 +109,29 @@ describe("three nodes", () => {
     expect((await node(0).as(token).listVaults({})).body).toHaveLength(1);
   });
 
+  it("answer a repeat for a node that was killed behind the commit of the request", async () => {
+    const { token } = await node(0).newUser();
+    const killed = await cluster.start("cut-off");
+    const body = { identifier: "cubic", proving_scheme: "groth16", curve: "BN254", name: "cut off" };
+    const headers = { "idempotency-key": randomUUID(), prefer: "wait=60" };
+    const parts = { token, method: "POST", body, headers };
+    const cut = request(killed, "/api/v1/provers", parts).catch(() => undefined);
+    await eventually(async () => {
+      expect((await node(1).as(token).listProvers({})).total).toBe(1);
+    });
+    await killed.end("SIGKILL");
+    const first = await cut;
+    const again = await request(node(2), "/api/v1/provers", parts);
+    expect(again.status).toBe(202);
+    expect(again.headers.get("idempotency-replayed")).toBe("true");
+    const { body: provers } = await node(1).as(token).listProvers({});
+    expect(provers.map(({ id }) => id)).toEqual([(again.json as { readonly id: string }).id]);
+    // Unless the kill came after the answer.
+    expect(first?.json ?? again.json).toEqual(again.json);
+    // Takes back the signs that it gave.
+    await (await cluster.start("cut-off")).end();
+  });
+
   it("tell their position, and refuse to read behind a commit that they have not got", async () => {
     const { token } = await node(0).newUser();
     const made = await request(node(0), "/api/v1/vaults", { token, method: "POST", body: { name: "v" } });

@@ -2,7 +2,7 @@
 import { requireUnchanged } from "../../platform/contract/client-names.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
 import type { contractRoutes } from "./contract-routes.js";
-import type { ContractExecutions } from "./executions.js";
+import type { ContractExecutions, Write } from "./executions.js";
 import type { ContractCreation, CreatedContract } from "./contract-creation.js";
 import type { ContractService } from "./contract-service.js";
 import type { TokenContracts } from "./token-contracts.js";
@@ -44,15 +44,15 @@ export function contractHandlers({
       await contracts.delete(principal.subject, params.id);
       return { status: 204 };
     },
-    executeContract: async ({ principal, params, body }) => {
-      const executed = await executions.execute(principal, params.id, body);
+    executeContract: async ({ principal, params, body, once }) => {
+      const kept =
+        once === undefined
+          ? undefined
+          : { written: (write: Write) => once.answered(writeAnswer(write)), begin: async () => await once.begin() };
+      const executed = await executions.execute(principal, params.id, body, kept);
       if (executed.kind === "read")
         return { status: 200, body: { confidence: null, ref: executed.ref, response: executed.response } };
-      return {
-        status: 202,
-        body: { confidence: null, ref: executed.ref },
-        headers: { Location: `/api/v1/transactions/${executed.transactionId}` },
-      };
+      return writeAnswer(executed);
     },
     listTokenContracts: async ({ principal, query }) => ({
       status: 200,
@@ -71,5 +71,13 @@ function createdAnswer({ contract, isBeingCompiled }: CreatedContract) {
     status: isBeingCompiled ? 202 : 201,
     body: contract,
     headers: { Location: `/api/v1/contracts/${contract.id}` },
+  } as const;
+}
+
+function writeAnswer({ ref, transactionId }: Write) {
+  return {
+    status: 202,
+    body: { confidence: null, ref },
+    headers: { Location: `/api/v1/transactions/${transactionId}` },
   } as const;
 }

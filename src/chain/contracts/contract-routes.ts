@@ -176,6 +176,7 @@ export const contractRoutes = {
     summary: "Call a contract's method",
     auth: READ,
     creates: true,
+    keepsOnce: true,
     deadlineMs: NODE_DEADLINE_MS,
     description:
       "View and pure methods are answered at once (200). All others become a transaction (202), which needs a signer, `create` and `vault_use`; a call that would revert is refused with its reason.",

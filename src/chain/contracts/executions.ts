@@ -3,11 +3,11 @@ import { PERMISSIONS, holdsAll } from "../../platform/auth/permissions.js";
 import type { Principal } from "../../platform/auth/principal.js";
 import { AppError, invalidMember } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
-import type { StoreValue } from "../../platform/store/store.js";
+import type { StoreCommit, StoreValue } from "../../platform/store/store.js";
 import type { Networks } from "../networks/network-port.js";
 import { RpcRefusal } from "../rpc/rpc.js";
 import { signerOf } from "../accounts/signers.js";
-import type { SubmissionRequest, Submissions } from "../transactions/submission-port.js";
+import type { SubmissionRequest, Submissions, Submitted } from "../transactions/submission-port.js";
 import { findMethod, type ContractAbi, type Method } from "./abi/abi.js";
 import { decodeOutputs, encodeArguments } from "./abi/abi-values.js";
 import type { ContractAccesses } from "./access-times.js";
@@ -28,9 +28,21 @@ interface ExecutionDependencies {
   readonly deployments: Deployments;
 }
 
-type Execution =
-  | { readonly kind: "read"; readonly ref: string; readonly response: StoreValue }
-  | { readonly kind: "write"; readonly ref: string; readonly transactionId: string };
+type Execution = { readonly kind: "read"; readonly ref: string; readonly response: StoreValue } | Write;
+/** A transaction that was submitted. */
+export interface Write {
+  readonly kind: "write";
+  readonly ref: string;
+  readonly transactionId: string;
+}
+
+/** What the caller keeps with a write. */
+export interface KeptWrites {
+  /** Returns what goes into the transaction's own commit. */
+  readonly written: (write: Write) => StoreCommit;
+  /** Called before a deployment, which has several commits. */
+  readonly begin: () => Promise<void>;
+}
 
 /** EIP-1474. */
 const RESOURCE_NOT_FOUND = -32_001;
@@ -52,7 +64,12 @@ export class ContractExecutions {
    * `execution_reverted` and `out_of_gas` with their reasons, `contract_answer_invalid`, and what networks and
    * submissions throw
    */
-  async execute(principal: Principal, idOrAddress: string, request: ExecuteContract): Promise<Execution> {
+  async execute(
+    principal: Principal,
+    idOrAddress: string,
+    request: ExecuteContract,
+    kept?: KeptWrites,
+  ): Promise<Execution> {
     const { repository, abis, accesses } = this.#dependencies;
     const contract = repository.require(principal.subject, idOrAddress).value;
     // The server has no account that could pay for others.
@@ -66,6 +83,7 @@ export class ContractExecutions {
     const methodName = (request.method ?? "").trim();
     if (methodName === "") {
       requireNoView(request, "a deployment");
+      await kept?.begin();
       return await this.#deploy(principal, contract, args, request);
     }
     if (contract.address === NO_ADDRESS)
@@ -85,7 +103,7 @@ export class ContractExecutions {
         response: await this.#read({ contract, abi, method, data, request }),
       };
     requireNoView(request, method.signature);
-    return await this.#write(principal, { contract, abi, method, data, request });
+    return await this.#write(principal, { contract, abi, method, data, request, kept });
   }
 
   async #read({
@@ -137,21 +155,30 @@ export class ContractExecutions {
       method,
       data,
       request,
-    }: { contract: StoredContract; abi: ContractAbi; method: Method; data: string; request: ExecuteContract },
+      kept,
+    }: {
+      contract: StoredContract;
+      abi: ContractAbi;
+      method: Method;
+      data: string;
+      request: ExecuteContract;
+      kept: KeptWrites | undefined;
+    },
   ): Promise<Execution> {
     requireSpending(principal);
     const signer = requireSigner(request);
+    const submission: SubmissionRequest = {
+      networkId: contract.network_id,
+      signer,
+      to: contract.address,
+      data,
+      contractId: contract.id,
+      ...(method.outputs.length === 0 ? {} : { readReturn: returnReader(method) }),
+      ...costsOf(request),
+    };
     try {
-      const { id, ref } = await this.#dependencies.submissions.submit(contract.owner, {
-        networkId: contract.network_id,
-        signer,
-        to: contract.address,
-        data,
-        contractId: contract.id,
-        ...(method.outputs.length === 0 ? {} : { readReturn: returnReader(method) }),
-        ...costsOf(request),
-      });
-      return { kind: "write", ref, transactionId: id };
+      const alongside = (submitted: Submitted): StoreCommit => kept?.written(writeOf(submitted)) ?? {};
+      return writeOf(await this.#dependencies.submissions.submit(contract.owner, submission, alongside));
     } catch (error) {
       throw callFailure(error, abi);
     }
@@ -164,12 +191,12 @@ export class ContractExecutions {
     signing: ExecuteContract,
   ): Promise<Execution> {
     requireSpending(principal);
-    const { id, ref } = await this.#dependencies.deployments.deployKnown(contract.owner, contract.id, {
-      argv,
-      signing,
-    });
-    return { kind: "write", ref, transactionId: id };
+    return writeOf(await this.#dependencies.deployments.deployKnown(contract.owner, contract.id, { argv, signing }));
   }
+}
+
+function writeOf({ id, ref }: Submitted): Write {
+  return { kind: "write", ref, transactionId: id };
 }
 
 /** Throws `forbidden` unless the caller may sign with a key of the vault, as every transaction does. */

@@ -2,11 +2,12 @@
 import { saidOwner, type RequireTenant } from "../../platform/auth/said-owner.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
 import { invalidMember } from "../../platform/errors.js";
+import type { StoreCommit } from "../../platform/store/store.js";
 import { signerOf } from "../accounts/signers.js";
 import { withRevert } from "../contracts/reverts.js";
 import type { SignerChoice, SubmissionRequest } from "./submission-port.js";
 import type { transactionRoutes } from "./transaction-routes.js";
-import type { CreateTransactionInput } from "./transaction-schemas.js";
+import type { CreateTransactionInput, TransactionJson } from "./transaction-schemas.js";
 import type { SendingRequests } from "./holder/sending-requests.js";
 import type { TransactionService } from "./transaction-service.js";
 import { readQuantity } from "./request-quantities.js";
@@ -28,19 +29,20 @@ export function transactionHandlers({
       status: 200,
       ...transactions.list(principal.subject, query, query),
     }),
-    createTransaction: async ({ principal, body }) => {
+    createTransaction: async ({ principal, body, once }) => {
       const owner = saidOwner(principal, body, { permissions: ["create", "vault_use"], requireTenant });
-      const made = await transactions.create(owner, submissionOf(body)).catch((error: unknown) => {
+      const keep = (made: TransactionJson): StoreCommit => once?.answered(madeAnswer(made)) ?? {};
+      const made = await transactions.create(owner, submissionOf(body), keep).catch((error: unknown) => {
         throw withRevert(error);
       });
-      return { status: 201, body: made, headers: locationOf(made) };
+      return madeAnswer(made);
     },
     broadcastTransaction: async ({ principal, body }) => {
       const made = await requests.broadcast(
         saidOwner(principal, body, { permissions: ["create"], requireTenant }),
         body,
       );
-      return { status: 201, body: made, headers: locationOf(made) };
+      return madeAnswer(made);
     },
     getTransaction: ({ principal, params }) => ({ status: 200, body: transactions.get(principal.subject, params.id) }),
     bumpTransaction: async ({ principal, params, body }) => ({
@@ -82,6 +84,6 @@ function submissionOf(body: CreateTransactionInput): SubmissionRequest {
   };
 }
 
-function locationOf({ id }: { readonly id: string }): Readonly<Record<string, string>> {
-  return { Location: `/api/v1/transactions/${id}` };
+function madeAnswer(made: TransactionJson) {
+  return { status: 201, body: made, headers: { Location: `/api/v1/transactions/${made.id}` } } as const;
 }

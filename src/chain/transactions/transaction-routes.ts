@@ -47,6 +47,7 @@ export const transactionRoutes = {
     auth: SPEND,
     needsUnsealed: true,
     creates: true,
+    keepsOnce: true,
     description:
       "Answers once the transaction is stored. From then on it is signed with a key of the vault, broadcast and followed until it is confirmed, also across restarts. A transaction that would revert is refused with the reason.",
     body: CreateTransactionBody,

@@ -79,13 +79,17 @@ export class TransactionService implements Submissions {
     request: SubmissionRequest,
     alongside?: (submitted: Submitted) => StoreCommit,
   ): Promise<Submitted> {
-    const { id, ref } = await this.#store(owner, request, alongside);
+    const { id, ref } = await this.#store(owner, request, (record) => alongside?.(record) ?? {});
     return { id, ref };
   }
 
-  /** Does the same as `submit` and returns the transaction as clients see it. */
-  async create(owner: Subject, request: SubmissionRequest): Promise<TransactionJson> {
-    return this.onWire(await this.#store(owner, request));
+  /** Does the same as `submit` with the transaction as clients see it. */
+  async create(
+    owner: Subject,
+    request: SubmissionRequest,
+    alongside?: (made: TransactionJson) => StoreCommit,
+  ): Promise<TransactionJson> {
+    return this.onWire(await this.#store(owner, request, (record) => alongside?.(this.onWire(record)) ?? {}));
   }
 
   /** Returns a page of transactions, newest first, without `data`, receipts and return values. */
@@ -144,7 +148,7 @@ export class TransactionService implements Submissions {
   async #store(
     owner: Subject,
     request: SubmissionRequest,
-    alongside?: (submitted: Submitted) => StoreCommit,
+    alongside: (record: TransactionRecord) => StoreCommit,
   ): Promise<TransactionRecord> {
     const { writer, queues, accounts, networks, signing } = this.#dependencies;
     const network = networks.find(owner, request.networkId);
@@ -186,12 +190,7 @@ export class TransactionService implements Submissions {
       ...UNSENT,
     };
     const used = signer.accountId === null ? {} : accounts.useCommit(owner, signer.accountId);
-    await insertWithRef(
-      this.#dependencies,
-      record,
-      used,
-      ...(alongside === undefined ? [] : [alongside({ id, ref: record.ref })]),
-    );
+    await insertWithRef(this.#dependencies, record, used, alongside(record));
     queues.add(record);
     return record;
   }

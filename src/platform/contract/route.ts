@@ -8,6 +8,7 @@ import type { ErrorCode } from "../errors.js";
 import type { PermissionName } from "../auth/permissions.js";
 import type { Principal, SubjectKind } from "../auth/principal.js";
 import type { SentBack } from "./client-names.js";
+import type { Once } from "./once.js";
 import type { WithRefusedItems } from "./refused-item.js";
 import type { StaticBytes } from "./static-bytes.js";
 import type { StreamSource } from "./stream.js";
@@ -143,6 +144,11 @@ export interface RouteSpec {
   readonly deadlineMs?: number;
   /** A POST that creates something: accepts Idempotency-Key. Not for answers with secrets, which would be stored. */
   readonly creates?: boolean;
+  /**
+   * The handler takes effect by commits alone, and keeps `request.once` with the first of them. A repeat of a request
+   * that a crash cut off is then answered or run again; of other routes it is refused, as its outcome is not known.
+   */
+  readonly keepsOnce?: true;
   /** A list: accepts `page` and `rpp`, answers X-Total-Results-Count and Link. The handler's reply has `total`. */
   readonly list?: boolean;
   /** Members added to the failures of this route, such as `proof: null`, because existing clients read them. */
@@ -260,6 +266,8 @@ interface RequestMembers<R extends RouteSpec> {
   readonly preferWaitSec: number;
   /** Whether the client sent `Prefer: respond-async`; only routes with `respondsAsync` may heed it. */
   readonly prefersAsync?: boolean;
+  /** Present when the request has an Idempotency-Key; only for routes with `keepsOnce`. */
+  readonly once?: Once | undefined;
   /** The Last-Event-ID header as sent, with which an EventSource continues after an interruption. */
   readonly lastEventId?: string | undefined;
 }

@@ -1,14 +1,17 @@
 /** Binds the routes of jobs and batches to their services, and prove where it answers with a job. */
+import type { Once } from "../../platform/contract/once.js";
 import type { HandlerRequest, HandlersFor } from "../../platform/contract/route.js";
 import { RefusedItem } from "../../platform/contract/refused-item.js";
 import { AppError, invalidMember } from "../../platform/errors.js";
+import type { StoreCommit } from "../../platform/store/store.js";
 import type { Labelling } from "../labels/labelling.js";
+import type { KeptAlong, MadeProof } from "../proofs/kept-along.js";
 import type { AskedProof, ProveRequests } from "../proofs/prove-requests.js";
 import { PROVE_DEADLINE_MS } from "../routes.js";
 import type { ProveBody, ProveResult } from "../schemas.js";
 import { PROVE_BATCH_DEADLINE_MS, type proofJobRoutes } from "./proof-job-routes.js";
-import type { ProofJobs } from "./proof-jobs.js";
-import { PROVE_BATCH_WAITS_MAX } from "./proof-job-schemas.js";
+import type { AcceptedBatch, ProofJobs } from "./proof-jobs.js";
+import { PROVE_BATCH_WAITS_MAX, type Job } from "./proof-job-schemas.js";
 
 export interface ProofJobHandlersDependencies {
   readonly jobs: ProofJobs;
@@ -20,14 +23,23 @@ type ProveReply =
   | { readonly status: 201; readonly body: ProveResult; readonly headers: Readonly<Record<string, string>> }
   | {
       readonly status: 202;
-      readonly body: Awaited<ReturnType<ProofJobs["accept"]>>;
+      readonly body: Job;
       readonly headers: Readonly<Record<string, string>>;
     };
+
+interface BatchReply {
+  readonly status: 202;
+  readonly body: {
+    readonly batch_id: string;
+    readonly batch: (Job | { readonly errors: AppError["details"][number][] })[];
+  };
+  readonly headers: Readonly<Record<string, string>>;
+}
 
 /** What prove gets, as far as it is used here. */
 type ProveRequest = Pick<
   HandlerRequest<(typeof proofJobRoutes)["proveBatch"]>,
-  "principal" | "params" | "signal" | "requestId" | "address" | "preferWaitSec" | "prefersAsync" | "query"
+  "principal" | "params" | "signal" | "requestId" | "address" | "preferWaitSec" | "prefersAsync" | "query" | "once"
 >;
 
 const APPLIED = { "Preference-Applied": "respond-async" } as const;
@@ -41,21 +53,19 @@ export function proofJobHandlers(dependencies: ProofJobHandlersDependencies): Ha
   const { jobs, requests, labelling } = dependencies;
   return {
     proveBatch: async (request) => {
-      const { principal, params, query, body, signal } = request;
+      const { principal, params, query, body, signal, once } = request;
       const id = labelling.idOf(principal.subject, params.id);
       requests.requireProver(principal.subject, id);
       const { batch: bodies = [] } = body;
       const items = bodies.map((item) => itemOf(request, id, item));
       if (request.prefersAsync === true || items.length > PROVE_BATCH_WAITS_MAX) {
-        const { batchId, jobs: accepted } = await jobs.acceptBatch(principal, items, query.deadline_sec);
-        const batch = accepted.map((job) => (job instanceof AppError ? { errors: [...job.details] } : job));
-        const headers = {
-          Location: `/api/v1/jobs?batch_id=${batchId}`,
-          ...(request.prefersAsync === true ? APPLIED : {}),
-        };
-        return { status: 202, body: { batch_id: batchId, batch }, headers };
+        const { deadline_sec: deadlineSec } = query;
+        const keep = (batch: AcceptedBatch): StoreCommit => once?.answered(batchReply(batch, request)) ?? {};
+        return batchReply(await jobs.acceptBatch(principal, items, { deadlineSec, keep }), request);
       }
       if (query.deadline_sec !== undefined) throw deadlineWithoutJob();
+      // Each proof has a commit of its own.
+      await once?.begin();
       const deadlineMs = PROVE_BATCH_DEADLINE_MS - ANSWER_MS;
       const batch = await Promise.all(
         items.map(async (asked) => {
@@ -88,18 +98,50 @@ export async function proveReply(
   { jobs, requests, labelling }: ProofJobHandlersDependencies,
   request: ProveRequest & { readonly body: ProveBody | undefined },
 ): Promise<ProveReply> {
-  const { principal, params, query, signal, preferWaitSec } = request;
+  const { principal, params, query, signal, preferWaitSec, once } = request;
   const id = labelling.idOf(principal.subject, params.id);
   const asked = askedOf(request, id, request.body ?? {});
   if (request.prefersAsync !== true) {
     if (query.deadline_sec !== undefined) throw deadlineWithoutJob();
-    return madeReply(await requests.make(asked, { signal }), {});
+    const along = once === undefined ? {} : { along: answering(once, asked.body) };
+    return madeReply(await requests.make(asked, { signal, ...along }), {});
   }
-  const job = await jobs.accept(asked, query.deadline_sec);
+  const keep = (accepted: Job): StoreCommit => once?.answered(jobReply(accepted)) ?? {};
+  const job = await jobs.accept(asked, { deadlineSec: query.deadline_sec, keep });
   const waitSec = Math.min(preferWaitSec, ASYNC_WAIT_SEC_MAX);
   const made = await jobs.answer(principal.subject, job.id, { waitSec, signal });
   if (made !== undefined) return madeReply(made, APPLIED);
+  return jobReply(job);
+}
+
+/** What goes into the commit of a proof that is answered at once: its answer, but for what is signed after it. */
+function answering(once: Once, { receipt = false, assurance }: ProveBody): KeptAlong {
+  const isSigned = receipt || assurance === "triple";
+  let made: MadeProof | undefined;
+  return {
+    prepare: async (proof) => {
+      made = await Promise.resolve(proof);
+    },
+    read: () => undefined,
+    commit: ({ noteIndex, spent }) => {
+      if (made === undefined || isSigned) return once.begun();
+      const spends = spent.length === 0 ? {} : { spent: [...spent] };
+      return once.answered(madeReply({ ...made, note_index: noteIndex, ...spends }, {}));
+    },
+  };
+}
+
+function jobReply(job: Job): Extract<ProveReply, { status: 202 }> {
   return { status: 202, body: job, headers: { Location: `/api/v1/jobs/${job.id}`, ...APPLIED } };
+}
+
+function batchReply(
+  { batchId, jobs }: AcceptedBatch,
+  { prefersAsync }: Pick<ProveRequest, "prefersAsync">,
+): BatchReply {
+  const batch = jobs.map((job) => (job instanceof AppError ? { errors: [...job.details] } : job));
+  const headers = { Location: `/api/v1/jobs?batch_id=${batchId}`, ...(prefersAsync === true ? APPLIED : {}) };
+  return { status: 202, body: { batch_id: batchId, batch }, headers };
 }
 
 function madeReply(made: ProveResult, headers: Readonly<Record<string, string>>): ProveReply {

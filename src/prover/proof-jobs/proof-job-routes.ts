@@ -34,6 +34,7 @@ export const proofJobRoutes = {
     auth: { permissions: ["create"] },
     needsUnsealed: true,
     creates: true,
+    keepsOnce: true,
     description: `Each item is a body of prove, and fails alone: its \`errors\` stand in its place. Up to ${String(PROVE_BATCH_WAITS_MAX)} items are answered when all are done; more, up to ${String(PROVE_BATCH_ITEMS_MAX)}, and any number with \`Prefer: respond-async\`, become jobs, one for each, and are answered with 202. Location lists them. No batch waits for its jobs.`,
     params: ProverParams,
     query: ProveBatchQuery,

@@ -49,6 +49,23 @@ export interface ProofJobsDependencies {
 /** A job that was accepted, or why it was not. */
 type Accepted = StoredProofJob | AppError;
 
+/** The jobs of a batch, or why an item has none. */
+export interface AcceptedBatch {
+  readonly batchId: string;
+  readonly jobs: readonly (Job | AppError)[];
+}
+
+/** What a caller says of jobs beside what is to be proven. */
+interface Given<Answer> {
+  readonly deadlineSec?: number | undefined;
+  readonly keep?: ((answer: Answer) => StoreCommit) | undefined;
+}
+
+interface JobPlace {
+  readonly batchId: string | null;
+  readonly deadlineSec: number;
+}
+
 /** How long a client waits, and until when. */
 interface Wait {
   readonly waitSec: number;
@@ -75,30 +92,42 @@ export class ProofJobs {
 
   /**
    * Accepts a proof as a job; it is on disk when this resolves.
-   * @param deadlineSec seconds from now; a day unless given
+   * @param given.deadlineSec seconds from now; a day unless given
+   * @param given.keep returns what else is kept in the job's commit
    * @throws AppError what shows before anything is computed, as `ProveRequests.require`; `too_many_requests`,
    *   `overloaded` for jobs beyond the limits, `vault_sealed`, `storage_full`
    */
-  async accept(asked: AskedProof, deadlineSec = DEADLINE_SEC_MAX): Promise<Job> {
-    const { subject } = asked.principal;
-    const [accepted] = await this.#acceptAll(subject, [asked], { batchId: null, deadlineSec });
+  async accept(asked: AskedProof, given: Given<Job> = {}): Promise<Job> {
+    const { deadlineSec = DEADLINE_SEC_MAX, keep } = given;
+    const [accepted] = await this.#acceptAll(asked.principal.subject, [asked], {
+      ...{ batchId: null, deadlineSec },
+      keep: ([first]) => (first === undefined || first instanceof AppError ? {} : (keep?.(this.#onWire(first)) ?? {})),
+    });
     if (accepted === undefined || accepted instanceof AppError) throw accepted ?? notFound("prover");
     return this.#onWire(accepted);
   }
 
   /**
-   * Accepts the proofs of a batch, each as a job of its own, in one commit.
+   * Accepts the proofs of a batch, each as a job of its own, in one commit, with what `keep` returns.
    * @returns for each item its job, or why it has none
    * @throws AppError `too_many_requests`, `overloaded`, `vault_sealed`, `storage_full`, which concern all items
    */
   async acceptBatch(
     principal: Principal,
     items: readonly (AskedProof | AppError)[],
-    deadlineSec = DEADLINE_SEC_MAX,
-  ): Promise<{ readonly batchId: string; readonly jobs: readonly (Job | AppError)[] }> {
+    { deadlineSec = DEADLINE_SEC_MAX, keep }: Given<AcceptedBatch> = {},
+  ): Promise<AcceptedBatch> {
     const batchId = newId();
-    const accepted = await this.#acceptAll(principal.subject, items, { batchId, deadlineSec });
-    return { batchId, jobs: accepted.map((one) => (one instanceof AppError ? one : this.#onWire(one))) };
+    const batchOf = (accepted: readonly Accepted[]): AcceptedBatch => ({
+      batchId,
+      jobs: accepted.map((one) => (one instanceof AppError ? one : this.#onWire(one))),
+    });
+    return batchOf(
+      await this.#acceptAll(principal.subject, items, {
+        ...{ batchId, deadlineSec },
+        keep: (accepted) => keep?.(batchOf(accepted)) ?? {},
+      }),
+    );
   }
 
   /** Lists one page of the owner's jobs, oldest first; filters compare for equality. */
@@ -172,23 +201,25 @@ export class ProofJobs {
   async #acceptAll(
     owner: Subject,
     items: readonly (AskedProof | AppError)[],
-    given: { readonly batchId: string | null; readonly deadlineSec: number },
+    given: JobPlace & { readonly keep: (accepted: readonly Accepted[]) => StoreCommit },
   ): Promise<Accepted[]> {
     this.#requireRoom(owner, items);
     const prepared = await Promise.all(items.map(async (item) => await this.#prepare(owner, item, given)));
     const good = prepared.flatMap((one) => (one instanceof AppError ? [] : [one]));
+    const accepted = prepared.map((one) => (one instanceof AppError ? one : one.job));
     if (good.length > 0) {
-      await this.#with.store.commit(mergeCommits(...good.map(({ commit }) => commit), this.#trimming(owner)));
+      const kept = given.keep(accepted);
+      await this.#with.store.commit(mergeCommits(...good.map(({ commit }) => commit), this.#trimming(owner), kept));
       this.#with.jobs.announce(...good.map(({ durable }) => durable));
     }
-    return prepared.map((one) => (one instanceof AppError ? one : one.job));
+    return accepted;
   }
 
   /** Seals an item and prepares its records; returns what is wrong with it. */
   async #prepare(
     owner: Subject,
     asked: AskedProof | AppError,
-    { batchId, deadlineSec }: { readonly batchId: string | null; readonly deadlineSec: number },
+    { batchId, deadlineSec }: JobPlace,
   ): Promise<{ readonly job: StoredProofJob; readonly durable: DurableJob; readonly commit: StoreCommit } | AppError> {
     if (asked instanceof AppError) return asked;
     const { records, seal, jobs, clock } = this.#with;

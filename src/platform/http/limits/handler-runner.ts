@@ -40,7 +40,11 @@ export class HandlerRunner {
       return compiled.handler(request as never);
     const body = typeof meant === "function" ? meant() : meant;
     const requestHash = hashRequest(this.#requestHashKey, { path, query: exchange.head.query, body });
-    const claim = { subject, routeId: compiled.route.id, key: checkedIdempotencyKey(key), requestHash };
-    return runOnce(this.#store, claim, () => compiled.handler(request as never));
+    const { id: routeId, keepsOnce = false } = compiled.route;
+    const claim = { subject, routeId, key: checkedIdempotencyKey(key), requestHash, keepsOnce };
+    return runOnce(this.#store, claim, (once) => {
+      request.once = once;
+      return compiled.handler(request as never);
+    });
   }
 }

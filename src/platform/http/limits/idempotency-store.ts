@@ -7,7 +7,7 @@ import type { Clock } from "../../clock.js";
 import { AppError } from "../../errors.js";
 import type { Nodes } from "../../nodes/nodes.js";
 import { soloNodes } from "../../nodes/solo-nodes.js";
-import { StoreConflict, type Store, type StoreKey, type StoreValue } from "../../store/store.js";
+import { StoreConflict, type Store, type StoreCommit, type StoreKey, type StoreValue } from "../../store/store.js";
 import type { IdempotencyClaim, IdempotencyStore, StoredAnswer } from "./idempotency.js";
 
 /** src/DECISIONS.md promises 24 hours. */
@@ -22,6 +22,10 @@ interface IdempotencyRecord {
   readonly expires_at_ms: number;
   /** Process that runs the first request; absent in records of earlier versions. */
   readonly holder?: string;
+  /** Whether a request of which the record keeps nothing took no effect. */
+  readonly keeps?: boolean;
+  /** It has begun to take effect. */
+  readonly begun?: boolean;
   /** Absent while the first request runs, and after a crash in the middle of it. */
   readonly answer?: {
     readonly status: number;
@@ -49,10 +53,16 @@ export class StoredIdempotency implements IdempotencyStore {
     const key = recordKey(claim);
     const nowMs = this.#clock.nowMs();
     const found = this.#store.get<IdempotencyRecord>(key);
-    if (found !== undefined && found.value.expires_at_ms > nowMs) return this.#existing(claim, found.value);
+    if (found !== undefined && found.value.expires_at_ms > nowMs) {
+      const answer = this.#existing(claim, found.value);
+      if (answer !== undefined) return answer;
+    }
     const expiresAtMs = nowMs + RETENTION_MS;
     const holder = this.#nodes.incarnation;
-    const record: IdempotencyRecord = { request_hash: claim.requestHash, expires_at_ms: expiresAtMs, holder };
+    const record: IdempotencyRecord = {
+      ...{ request_hash: claim.requestHash, expires_at_ms: expiresAtMs, holder },
+      ...(claim.keepsOnce === true ? { keeps: true } : {}),
+    };
     this.#running.add(key.join("\0"));
     try {
       await this.#store.commit({
@@ -75,6 +85,20 @@ export class StoredIdempotency implements IdempotencyStore {
       if (!(error instanceof StoreConflict && isOfThisNode)) this.#running.delete(key.join("\0"));
       throw error instanceof StoreConflict ? inProgress() : error;
     }
+  }
+
+  /** Returns the put of the claim with what is kept; nothing for one that was swept meanwhile. */
+  keeping(claim: IdempotencyClaim, kept: StoredAnswer | "begun"): StoreCommit {
+    const key = recordKey(claim);
+    const found = this.#store.get<IdempotencyRecord>(key);
+    if (found === undefined) return {};
+    const value: IdempotencyRecord = { ...found.value, ...(kept === "begun" ? { begun: true } : { answer: kept }) };
+    return { puts: [{ key, value: asValue(value) }] };
+  }
+
+  /** Commits that the request has begun. */
+  async begin(claim: IdempotencyClaim): Promise<void> {
+    await this.#store.commit(this.keeping(claim, "begun"));
   }
 
   /** Stores the answer with the claim. */
@@ -128,14 +152,23 @@ export class StoredIdempotency implements IdempotencyStore {
       .filter((key) => Number(key[1]) <= nowMs);
   }
 
-  #existing(claim: IdempotencyClaim, record: IdempotencyRecord): StoredAnswer {
+  /**
+   * Returns the answer of the first request; undefined when that was cut off before it took effect.
+   * @throws idempotency_key_reused, idempotency_in_progress
+   */
+  #existing(claim: IdempotencyClaim, record: IdempotencyRecord): StoredAnswer | undefined {
     if (record.request_hash !== claim.requestHash) {
       throw new AppError("idempotency_key_reused", {
         message: "Idempotency-Key: was used for another request; take a new key",
       });
     }
     if (record.answer !== undefined) return record.answer;
-    throw this.#isRunning(recordKey(claim), record) ? inProgress() : unknownOutcome();
+    if (this.#isRunning(recordKey(claim), record)) throw inProgress();
+    if (record.begun === true) throw lostAnswer();
+    // What this process has abandoned may still be written.
+    const hasEnded = record.holder !== undefined && record.holder !== this.#nodes.incarnation;
+    if (hasEnded && record.keeps === true) return undefined;
+    throw unknownOutcome();
   }
 
   #isRunning(key: StoreKey, { holder }: IdempotencyRecord): boolean {
@@ -148,6 +181,14 @@ export class StoredIdempotency implements IdempotencyStore {
 function inProgress(): AppError {
   return new AppError("idempotency_in_progress", {
     message: "the first request with this Idempotency-Key is still running",
+  });
+}
+
+/** The process ended between what the request did and its answer. */
+function lostAnswer(): AppError {
+  return new AppError("idempotency_in_progress", {
+    message:
+      "the first request with this Idempotency-Key took effect and was cut off before its answer: look for what it made",
   });
 }
 

@@ -5,7 +5,9 @@
  */
 import { createHmac } from "node:crypto";
 import { AppError } from "../../errors.js";
+import type { Once, OnceReply } from "../../contract/once.js";
 import type { AnyReply } from "../../contract/route.js";
+import type { StoreCommit } from "../../store/store.js";
 
 /** What identifies a request that may be repeated. */
 export interface IdempotencyClaim {
@@ -15,6 +17,8 @@ export interface IdempotencyClaim {
   readonly key: string;
   /** See `hashRequest`; distinguishes a repeat from another request under the same key. */
   readonly requestHash: string;
+  /** Whether the handler takes effect with what it keeps alone, so that one of which nothing is kept may run again. */
+  readonly keepsOnce?: boolean;
 }
 
 /** A stored answer. Its body is JSON text, so that the repeat is equal to the first byte for byte. */
@@ -31,6 +35,10 @@ export interface IdempotencyStore {
    * @throws idempotency_in_progress while the first is running, or when its outcome is not known
    */
   claim(claim: IdempotencyClaim): Promise<StoredAnswer | undefined>;
+  /** Returns the commit that keeps the answer of a claimed request, or that it has begun to take effect. */
+  keeping(claim: IdempotencyClaim, kept: StoredAnswer | "begun"): StoreCommit;
+  /** Commits that it has begun. */
+  begin(claim: IdempotencyClaim): Promise<void>;
   /** Stores the answer of a claimed request. */
   settle(claim: IdempotencyClaim, answer: StoredAnswer): Promise<void>;
   /** Frees the key: the request failed and may be tried again. */
@@ -69,7 +77,7 @@ export function hashRequest(
 export async function runOnce(
   store: IdempotencyStore,
   claim: IdempotencyClaim,
-  handler: () => AnyReply | Promise<AnyReply>,
+  handler: (once: Once) => AnyReply | Promise<AnyReply>,
 ): Promise<AnyReply> {
   const stored = await store.claim(claim);
   if (stored !== undefined) {
@@ -78,20 +86,37 @@ export async function runOnce(
   }
   let reply: AnyReply;
   try {
-    reply = await handler();
+    reply = await handler(onceOf(store, claim));
   } catch (error) {
     if (error instanceof AppError && error.code === "outcome_unknown") store.abandon(claim);
     // The failure itself says more than one to free the key, after which a repeat is refused as of unknown outcome.
     else await store.release(claim).catch(() => undefined);
     throw error;
   }
-  const body = reply.body === undefined ? null : JSON.stringify(reply.body);
-  const isStorable =
-    reply.file === undefined &&
-    reply.bytes === undefined &&
-    reply.status < 300 &&
-    (body === null || body.length <= ANSWER_BYTES_MAX);
-  if (isStorable) await store.settle(claim, { status: reply.status, headers: reply.headers ?? {}, body });
-  else await store.release(claim);
+  const answer = isPlain(reply) ? storable(reply) : undefined;
+  if (answer === undefined) await store.release(claim);
+  else await store.settle(claim, answer);
   return reply;
+}
+
+function onceOf(store: IdempotencyStore, claim: IdempotencyClaim): Once {
+  return {
+    answered: (reply) => store.keeping(claim, storable(reply) ?? "begun"),
+    begun: () => store.keeping(claim, "begun"),
+    begin: async () => {
+      await store.begin(claim);
+    },
+  };
+}
+
+function isPlain(reply: AnyReply): boolean {
+  return reply.file === undefined && reply.bytes === undefined;
+}
+
+/** Returns what is stored of an answer; undefined for failures, and for answers that are too long. */
+function storable({ status, headers = {}, body }: OnceReply): StoredAnswer | undefined {
+  const text = body === undefined ? null : JSON.stringify(body);
+  return status < 300 && (text === null || text.length <= ANSWER_BYTES_MAX)
+    ? { status, headers, body: text }
+    : undefined;
 }

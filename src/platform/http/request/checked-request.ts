@@ -1,6 +1,7 @@
 /** The request as its handler gets it; see HandlerRequest in contract/route.ts for the members. */
 import type { Principal } from "../../auth/principal.js";
 import type { SentBack } from "../../contract/client-names.js";
+import type { Once } from "../../contract/once.js";
 import type { CompiledRoute } from "../compiled-route.js";
 import type { Exchange } from "./exchange.js";
 import { WAIT_SEC_MAX } from "../limits/limits.js";
@@ -33,6 +34,8 @@ export class CheckedRequest implements Omit<CheckedInput, "sentBack" | "repeated
   readonly address: string;
   readonly lastEventId: string | undefined;
   readonly preferWaitSec: number;
+  /** Set by the stage that runs the handler. */
+  once: Once | undefined = undefined;
   readonly #exchange: Exchange;
 
   constructor(

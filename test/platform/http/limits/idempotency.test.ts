@@ -4,6 +4,9 @@ import type { Clock } from "../../../../src/platform/clock.js";
 import { AppError } from "../../../../src/platform/errors.js";
 import { StoredIdempotency } from "../../../../src/platform/http/limits/idempotency-store.js";
 import { runOnce, type IdempotencyClaim } from "../../../../src/platform/http/limits/idempotency.js";
+import type { Once } from "../../../../src/platform/contract/once.js";
+import { mergeCommits } from "../../../../src/platform/store/commits.js";
+import { eventually } from "../../../support/eventually.js";
 import { NodesInMemory } from "../../../support/nodes-in-memory.js";
 import { MemoryStore } from "../../../support/memory-store.js";
 import { JSON_HEADERS, errorOf, startFront } from "../support.js";
@@ -110,6 +113,81 @@ describe("idempotency keys over the store", () => {
       status: answer.status,
       body: answer.body,
     });
+  });
+
+  it("runs a request again that was cut off before it took effect, where its handler keeps what it does", async () => {
+    const store = new MemoryStore();
+    const clock = heldClock();
+    const keeping = { ...claim, keepsOnce: true };
+    expect(await new StoredIdempotency({ store, clock }).claim(keeping)).toBeUndefined();
+    const next = new StoredIdempotency({ store, clock });
+    expect(await runOnce(next, keeping, () => reply)).toEqual(reply);
+    expect(await runOnce(next, keeping, () => ({ ...reply, status: 500 }))).toMatchObject({ body: reply.body });
+    expect([store.count(["idempotency"]), store.count(["idempotency_expiry"])]).toEqual([1, 1]);
+  });
+
+  it("answers a request that was cut off behind the commit that kept its answer", async () => {
+    const store = new MemoryStore();
+    const clock = heldClock();
+    const keeping = { ...claim, keepsOnce: true };
+    const first = new StoredIdempotency({ store, clock });
+    const cut = runOnce(first, keeping, async (once) => {
+      await store.commit(mergeCommits({ puts: [{ key: ["made"], value: 1 }] }, once.answered(reply)));
+      return await new Promise<never>(() => undefined);
+    });
+    void cut;
+    await eventually(() => {
+      expect(store.get(["made"])).toBeDefined();
+    });
+    const replayed = { ...reply, headers: { ...reply.headers, "Idempotency-Replayed": "true" } };
+    expect(await runOnce(new StoredIdempotency({ store, clock }), keeping, () => reply)).toEqual(replayed);
+  });
+
+  it("tells that a request took effect that was cut off before its answer was known", async () => {
+    for (const begin of [
+      async (store: MemoryStore, once: Once) => await store.commit(once.begun()),
+      async (_store: MemoryStore, once: Once) => await once.begin(),
+      // An answer that is too long to be kept.
+      async (store: MemoryStore, once: Once) =>
+        await store.commit(once.answered({ status: 201, body: "x".repeat(300_000) })),
+    ]) {
+      const store = new MemoryStore();
+      const clock = heldClock();
+      const keeping = { ...claim, keepsOnce: true };
+      let hasBegun = false;
+      void runOnce(new StoredIdempotency({ store, clock }), keeping, async (once) => {
+        await begin(store, once);
+        hasBegun = true;
+        return await new Promise<never>(() => undefined);
+      });
+      await eventually(() => {
+        expect(hasBegun).toBe(true);
+      });
+      await expect(new StoredIdempotency({ store, clock }).claim(keeping)).rejects.toMatchObject({
+        code: "idempotency_in_progress",
+        message: expect.stringContaining("took effect") as string,
+      });
+    }
+  });
+
+  it("runs a request again on another node only once the first node is given up", async () => {
+    const cluster = new NodesInMemory();
+    const clock = heldClock();
+    const keeping = { ...claim, keepsOnce: true };
+    const [first, second] = ["a", "b"].map((name) => new StoredIdempotency({ ...cluster.node(name), clock })) as [
+      StoredIdempotency,
+      StoredIdempotency,
+    ];
+    expect(await first.claim(keeping)).toBeUndefined();
+    await expect(second.claim(keeping)).rejects.toMatchObject({ message: expect.stringContaining("still") as string });
+    // What a living process has abandoned may still be written.
+    first.abandon(keeping);
+    await expect(first.claim(keeping)).rejects.toMatchObject({
+      message: expect.stringContaining("not known") as string,
+    });
+    cluster.end("a");
+    expect(await runOnce(second, keeping, () => reply)).toEqual(reply);
+    await expect(first.settle(keeping, { status: 201, headers: {}, body: null })).rejects.toThrow("given up");
   });
 
   it("frees the key of a request that failed, or whose answer is bytes or too long", async () => {

@@ -47,6 +47,8 @@ const idempotency: IdempotencyStore = {
     claims.push(claim);
     return Promise.resolve(undefined);
   },
+  keeping: () => ({}),
+  begin: () => Promise.resolve(),
   settle: () => Promise.resolve(),
   release: () => Promise.resolve(),
   abandon: () => undefined,

@@ -1,0 +1,21 @@
+/**
+ * What a request with an Idempotency-Key keeps in the commit by which it takes effect. When its server ends before the
+ * answer is stored, a repeat gets the kept answer; one of which nothing was kept took no effect, and is run again.
+ */
+import type { StoreCommit } from "../store/store.js";
+
+/** An answer of 2xx without files and bytes. */
+export interface OnceReply {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+export interface Once {
+  /** Returns what keeps the answer. Merge it with the commit that takes effect. */
+  answered(reply: OnceReply): StoreCommit;
+  /** Likewise where the answer is not known yet: a repeat is told that the request took effect. */
+  begun(): StoreCommit;
+  /** Keeps the same at once, for what takes effect by several commits. */
+  begin(): Promise<void>;
+}
