@@ -3,8 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startDocker, type DockerDouble, type DoubleContainer } from "../../support/docker-double.js";
 import { startKubo, type KuboDouble } from "../../support/kubo-double.js";
 import {
-  create,
-  eventually,
+  cutOffAtStart,
   never,
   openConnectors,
   plain,
@@ -102,22 +101,10 @@ describe("a connector's container", () => {
   });
 
   it("makes a container anew that was made for a network which is gone", async () => {
-    const first = await openConnectors({ dockerHost: docker.host, containerReadyMs: 400 });
-    docker.faults = [{ method: "POST", path: /\/start$/, answer: "hang" }];
-    const { id } = await create(first, PEER);
-    await eventually("the container is being started", () =>
-      docker.requests.some((request) => request.endsWith("/start")),
-    );
-    await first.close({ keep: true });
+    const { id, next } = await cutOffAtStart(docker, PEER);
     const before = containerOf(id).id;
     docker.networks.clear();
-    docker.faults = [];
-    const second = await openConnectors({
-      dockerHost: docker.host,
-      containerReadyMs: 400,
-      folder: first.vault.folder,
-      owner: first.owner,
-    });
+    const second = await next();
     try {
       await untilSettled(second, id);
       expect(await plain(second, id)).toMatchObject({ status: "available" });

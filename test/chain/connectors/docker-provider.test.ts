@@ -7,6 +7,7 @@ import { startNats, startRedis } from "../../support/line-doubles.js";
 import { newFolder, removeFolder } from "../../support/temporary-folder.js";
 import {
   create,
+  cutOffAtStart,
   detail,
   eventually,
   failureOf,
@@ -458,21 +459,9 @@ describe("an engine that misbehaves", () => {
 
 describe("work that is cut off", () => {
   it("is continued by the next process at every step, without a second container", async () => {
-    const first = await openConnectors({ dockerHost: docker.host, containerReadyMs: 400 });
-    docker.faults = [{ method: "POST", path: /\/start$/, answer: "hang" }];
-    const { id } = await create(first, PEER);
-    await eventually("the container is being started", () =>
-      docker.requests.some((request) => request.endsWith("/start")),
-    );
-    await first.close({ keep: true });
+    const { id, next } = await cutOffAtStart(docker, PEER);
     expect(docker.containers.size).toBe(1);
-    docker.faults = [];
-    const second = await openConnectors({
-      dockerHost: docker.host,
-      containerReadyMs: 400,
-      folder: first.vault.folder,
-      owner: first.owner,
-    });
+    const second = await next();
     try {
       await untilSettled(second, id);
       expect(await plain(second, id)).toMatchObject({ status: "available" });
@@ -489,7 +478,7 @@ describe("work that is cut off", () => {
       await second.close({ keep: true });
     }
     docker.faults = [];
-    const third = await openConnectors({ dockerHost: docker.host, folder: first.vault.folder, owner: first.owner });
+    const third = await next();
     try {
       await untilSettled(third, id);
       expect(third.service.list(third.owner, { page: 1, rpp: 1 }).total).toBe(0);

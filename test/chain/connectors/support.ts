@@ -22,6 +22,7 @@ import type { ConnectorContainers } from "../../../src/chain/connectors/provisio
 import type { ConnectorDeletions } from "../../../src/chain/connectors/provisioning/connector-deletions.js";
 import type { ConnectorService } from "../../../src/chain/connectors/connector-service.js";
 import type { Entities } from "../../../src/chain/connectors/entities.js";
+import type { DockerDouble } from "../../support/docker-double.js";
 import { loopbackEgress } from "../../support/loopback-egress.js";
 import { recordedLog, type RecordedLog } from "../../support/silent-log.js";
 import { openTestVault, type TestVault } from "../../vault/support.js";
@@ -150,6 +151,27 @@ export async function untilSettled({ jobs, owner }: TestConnectors, id: string):
 }
 
 /** The record as it is, without asking the peer. */
+/**
+ * Creates a connector and ends its process while the engine starts the container. Returns the connector's id, and what
+ * opens the next process on the same store.
+ */
+export async function cutOffAtStart(
+  docker: DockerDouble,
+  draft: Draft,
+): Promise<{ readonly id: string; readonly next: () => Promise<TestConnectors> }> {
+  const options = { dockerHost: docker.host, containerReadyMs: 400 };
+  const first = await openConnectors(options);
+  docker.faults = [{ method: "POST", path: /\/start$/, answer: "hang" }];
+  const { id } = await create(first, draft);
+  await eventually("the container is being started", () =>
+    docker.requests.some((request) => request.endsWith("/start")),
+  );
+  await first.close({ keep: true });
+  docker.faults = [];
+  const kept = { folder: first.vault.folder, owner: first.owner };
+  return { id, next: async () => await openConnectors({ ...options, ...kept }) };
+}
+
 export async function plain({ service, owner }: TestConnectors, id: string): Promise<ConnectorDetail> {
   return await service.get(owner, id, { ...PAGE, enrichment: "none" }, never);
 }
