@@ -22,6 +22,8 @@ export function startTicks(pid: number): string | undefined {
  * without /proc. Undefined where none tells it. Takes some ten milliseconds, on Windows up to a second.
  */
 export function startedAtMs(pid: number, platform = process.platform): number | undefined {
+  // It may come from a file, and goes into a command.
+  if (!Number.isSafeInteger(pid)) return undefined;
   const [program, args] =
     platform === "win32"
       ? [
@@ -53,7 +55,7 @@ export function pidNamespace(): string | undefined {
   }
 }
 
-/** Whether a namespace is that of the machine, in which no container's process has the same number. */
+/** Whether a namespace is that of the machine, in which the processes of containers have other numbers. */
 export function isMachineNamespace(namespace: string): boolean {
   return namespace === MACHINE_NAMESPACE;
 }
