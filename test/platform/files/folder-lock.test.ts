@@ -71,7 +71,7 @@ describe("the number of a holder that ended without /proc", () => {
     tellStart(begun);
     expect(startedAtMs(process.pid)).toBe(begun.getTime());
     expect(startedAtMs(process.pid + 1)).toBeUndefined();
-    expect(startedAtMs(`${String(process.pid)}` as unknown as number)).toBeUndefined();
+    expect(startedAtMs(String(process.pid) as unknown as number)).toBeUndefined();
   });
 });
 
