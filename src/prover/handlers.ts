@@ -2,12 +2,12 @@
 import type { Principal } from "../platform/auth/principal.js";
 import { requireUnchanged } from "../platform/contract/client-names.js";
 import { requireSaidOwner, type RequireTenant } from "../platform/auth/said-owner.js";
+import { keepingAnswer } from "../platform/contract/once.js";
 import type { BodyLimitsOf, HandlersFor } from "../platform/contract/route.js";
 import type { CeremoniesPart } from "./ceremonies/create-ceremonies.js";
 import type { InputKeys } from "./closed-inputs/input-keys.js";
 import type { Labelling } from "./labels/labelling.js";
 import { createLimits, witnessLimits, type proverRoutes } from "./routes.js";
-import type { StoreCommit } from "../platform/store/store.js";
 import type { Prover } from "./schemas.js";
 import type { receiptRoutes } from "./receipts/receipt-routes.js";
 import type { AttestationRequest, Receipts, RequestAttestation } from "./receipts/receipts.js";
@@ -91,7 +91,7 @@ export function proverHandlers(dependencies: {
     createProver: async ({ principal, body, preferWaitSec, signal, once }) => {
       requireSaidOwner(principal, body, requireTenant);
       const plans = provers.planVerifiers(principal, body);
-      const keep = (prover: Prover): StoreCommit => once?.answered(createdAnswer(prover)) ?? {};
+      const keep = keepingAnswer(once, createdAnswer);
       const wait = { waitSec: preferWaitSec, signal };
       return createdAnswer(await provers.create(principal.subject, body, { ...wait, plans, keep }));
     },

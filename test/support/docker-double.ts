@@ -37,6 +37,12 @@ export interface DoubleContainer {
   exitCode: number;
 }
 
+/** The body that it was made from. */
+interface DoubleNetwork {
+  readonly Name: string;
+  readonly Labels?: Readonly<Record<string, string>>;
+}
+
 /** What goes wrong: the request matches and gets this instead. */
 export interface Fault {
   readonly method: string;
@@ -53,7 +59,7 @@ export interface DockerDouble {
   /** What the registry has. */
   readonly registry: Set<string>;
   /** By id, the oldest first. Several may have one name: no container of theirs starts then. */
-  readonly networks: Map<string, { readonly Name: string }>;
+  readonly networks: Map<string, DoubleNetwork>;
   readonly containers: Map<string, DoubleContainer>;
   /** Requests that no engine would take. */
   readonly complaints: string[];
@@ -76,7 +82,7 @@ export async function startDocker(options: DockerOptions = {}): Promise<DockerDo
     requests: [] as string[],
     images: new Set<string>(),
     registry: new Set<string>(),
-    networks: new Map<string, { readonly Name: string }>(),
+    networks: new Map<string, DoubleNetwork>(),
     containers: new Map<string, DoubleContainer>(),
     complaints: [] as string[],
     faults: [] as Fault[],
@@ -184,7 +190,7 @@ function images(state: State, { method, path, query }: Request): Reply | undefin
 function networks(state: State, { method, path, query, body }: Request): Reply | undefined {
   if (method === "POST" && path === "/networks/create") {
     const id = randomBytes(32).toString("hex");
-    state.networks.set(id, body as { readonly Name: string });
+    state.networks.set(id, body as DoubleNetwork);
     return { status: 201, body: { Id: id, Warning: "" } };
   }
   const id = /^\/networks\/([0-9a-f]+)$/.exec(path)?.[1];
@@ -196,9 +202,10 @@ function networks(state: State, { method, path, query, body }: Request): Reply |
   if (method !== "GET" || path !== "/networks") return undefined;
   const { name: parts } = JSON.parse(query.get("filters") ?? "{}") as { readonly name: readonly string[] };
   // The engine lists them in no order.
-  const listed = [...state.networks].map(([key, { Name: name }], index) => ({
+  const listed = [...state.networks].map(([key, { Name: name, Labels: labels }], index) => ({
     Id: key,
     Name: name,
+    Labels: labels ?? {},
     Created: `2026-11-21T10:00:00.${String(index).padStart(3, "0")}456789+01:00`,
   }));
   return { status: 200, body: listed.reverse().filter(({ Name: name }) => parts.some((part) => name.includes(part))) };

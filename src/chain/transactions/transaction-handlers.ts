@@ -1,8 +1,8 @@
 /** Binds the routes of transactions to their services and turns bodies into submissions. */
 import { saidOwner, type RequireTenant } from "../../platform/auth/said-owner.js";
+import { keepingAnswer } from "../../platform/contract/once.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
 import { invalidMember } from "../../platform/errors.js";
-import type { StoreCommit } from "../../platform/store/store.js";
 import { signerOf } from "../accounts/signers.js";
 import { withRevert } from "../contracts/reverts.js";
 import type { SignerChoice, SubmissionRequest } from "./submission-port.js";
@@ -31,7 +31,7 @@ export function transactionHandlers({
     }),
     createTransaction: async ({ principal, body, once }) => {
       const owner = saidOwner(principal, body, { permissions: ["create", "vault_use"], requireTenant });
-      const keep = (made: TransactionJson): StoreCommit => once?.answered(madeAnswer(made)) ?? {};
+      const keep = keepingAnswer(once, madeAnswer);
       const made = await transactions.create(owner, submissionOf(body), keep).catch((error: unknown) => {
         throw withRevert(error);
       });

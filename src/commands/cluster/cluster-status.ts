@@ -1,6 +1,7 @@
 /** `proofwright cluster status`: the nodes, how far behind each is, and what each does alone. */
 import type { Config } from "../../platform/config.js";
 import { HEAD_COLUMNS, headOf, type SqlRow } from "../../platform/cluster/log/cluster-schema.js";
+import { LONG_PAST } from "../../platform/cluster/members/heartbeat.js";
 import { StartError } from "../../platform/start-error.js";
 import { withDatabase } from "./cluster-database.js";
 
@@ -41,7 +42,7 @@ export async function runClusterStatus(config: Config, { isJson }: { readonly is
     const folds = await client.query<SqlRow>("SELECT g FROM pw_fold WHERE id = 1");
     const nodes = await client.query<SqlRow>(
       `SELECT node, name, role, build, duties, seal, applied_g, extract(epoch FROM clock_timestamp() - seen_at) AS silent
-        FROM pw_node WHERE seen_at > clock_timestamp() - interval '1 hour' ORDER BY name, node`,
+        FROM pw_node WHERE NOT (${LONG_PAST}) ORDER BY name, node`,
     );
     return statusOf({ head: heads.rows[0], folded: folds.rows[0], nodes: nodes.rows });
   });

@@ -19,3 +19,14 @@ export interface Once {
   /** Keeps the same at once, for what takes effect by several commits. */
   begin(): Promise<void>;
 }
+
+/**
+ * Returns what keeps the answer to what is made, for a service to merge with the commit that makes it; undefined for a
+ * request without a key.
+ */
+export function keepingAnswer<Made>(
+  once: Once | undefined,
+  replyOf: (made: Made) => OnceReply,
+): ((made: Made) => StoreCommit) | undefined {
+  return once === undefined ? undefined : (made) => once.answered(replyOf(made));
+}

@@ -69,10 +69,9 @@ export function lockFolder(folder: string): FolderLock {
  * which both containers may have given: one then fails, or ends the reads of the other.
  * @throws conflict with the way out
  */
-export function refuseOtherContainer(folder: string): void {
+export function refuseOtherContainer(folder: string, namespace = pidNamespace()): void {
   const path = join(folder, LOCK_FILE);
   const holder = readHolder(path);
-  const namespace = pidNamespace();
   if (holder?.namespace === undefined || namespace === undefined || holder.namespace === namespace) return;
   if (holder.boot !== bootId() || !isFresh(path)) return;
   if (isMachineNamespace(namespace) && holder.pid !== process.pid) return;

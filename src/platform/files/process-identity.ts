@@ -4,17 +4,22 @@ import { readFileSync, readlinkSync } from "node:fs";
 
 /** The namespace of a machine's own processes, outside of all containers (PROC_PID_INIT_INO in Linux' proc_ns.h). */
 const MACHINE_NAMESPACE = "4026531836";
+/** Counted after the name of the program. */
+const START_TIME_FIELD = 19;
 const PROGRAM_TIMEOUT_MS = 10_000;
 
 /** Returns when a process started, in clock ticks since boot, or undefined where /proc is missing. */
 export function startTicks(pid: number): string | undefined {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The name in parentheses may hold spaces; the start time is the 20th field after it (proc(5)).
-    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
+    return startIn(readFileSync(`/proc/${pid}/stat`, "utf8"));
   } catch {
     return undefined;
   }
+}
+
+/** Reads the start time from the text of /proc/PID/stat: field 22 of proc(5), after a name that may hold spaces. */
+export function startIn(stat: string): string | undefined {
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[START_TIME_FIELD];
 }
 
 /**

@@ -4,7 +4,7 @@
  */
 import { lstat, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { pidNamespace } from "../files/process-identity.js";
+import { pidNamespace, startIn } from "../files/process-identity.js";
 
 const PREFIX = "proofwright-task-";
 const MADE_BY = /^proofwright-task-(\d+)\.(\d+)\.(\d+)-/;
@@ -13,8 +13,6 @@ const MADE_BY = /^proofwright-task-(\d+)\.(\d+)\.(\d+)-/;
  * largest setup, is a few hours.
  */
 const STALE_MS = 24 * 60 * 60 * 1000;
-/** Place of the start time after the name of the program in /proc/PID/stat (proc(5), field 22). */
-const START_TIME_FIELD = 19;
 /** What the system answers for a process that has ended, before and while its file is read. */
 const NO_PROCESS: readonly (string | undefined)[] = ["ENOENT", "ESRCH"];
 
@@ -64,6 +62,5 @@ async function startTimeOf(pid: number): Promise<string | undefined> {
     if (NO_PROCESS.includes((error as NodeJS.ErrnoException).code)) return undefined;
     throw error;
   });
-  // The program's name stands in parentheses and may contain any character.
-  return stat?.slice(stat.lastIndexOf(")") + 2).split(" ")[START_TIME_FIELD];
+  return stat === undefined ? undefined : startIn(stat);
 }

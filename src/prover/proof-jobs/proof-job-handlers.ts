@@ -1,9 +1,8 @@
 /** Binds the routes of jobs and batches to their services, and prove where it answers with a job. */
-import type { Once } from "../../platform/contract/once.js";
+import { keepingAnswer, type Once } from "../../platform/contract/once.js";
 import type { HandlerRequest, HandlersFor } from "../../platform/contract/route.js";
 import { RefusedItem } from "../../platform/contract/refused-item.js";
 import { AppError, invalidMember } from "../../platform/errors.js";
-import type { StoreCommit } from "../../platform/store/store.js";
 import type { Labelling } from "../labels/labelling.js";
 import type { KeptAlong, MadeProof } from "../proofs/kept-along.js";
 import type { AskedProof, ProveRequests } from "../proofs/prove-requests.js";
@@ -60,7 +59,7 @@ export function proofJobHandlers(dependencies: ProofJobHandlersDependencies): Ha
       const items = bodies.map((item) => itemOf(request, id, item));
       if (request.prefersAsync === true || items.length > PROVE_BATCH_WAITS_MAX) {
         const { deadline_sec: deadlineSec } = query;
-        const keep = (batch: AcceptedBatch): StoreCommit => once?.answered(batchReply(batch, request)) ?? {};
+        const keep = keepingAnswer(once, (batch: AcceptedBatch) => batchReply(batch, request));
         return batchReply(await jobs.acceptBatch(principal, items, { deadlineSec, keep }), request);
       }
       if (query.deadline_sec !== undefined) throw deadlineWithoutJob();
@@ -106,8 +105,7 @@ export async function proveReply(
     const along = once === undefined ? {} : { along: answering(once, asked.body) };
     return madeReply(await requests.make(asked, { signal, ...along }), {});
   }
-  const keep = (accepted: Job): StoreCommit => once?.answered(jobReply(accepted)) ?? {};
-  const job = await jobs.accept(asked, { deadlineSec: query.deadline_sec, keep });
+  const job = await jobs.accept(asked, { deadlineSec: query.deadline_sec, keep: keepingAnswer(once, jobReply) });
   const waitSec = Math.min(preferWaitSec, ASYNC_WAIT_SEC_MAX);
   const made = await jobs.answer(principal.subject, job.id, { waitSec, signal });
   if (made !== undefined) return madeReply(made, APPLIED);

@@ -1,8 +1,9 @@
 /** The networks that containers of connectors are in, against a stand-in for the Docker engine. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { startDocker, type DockerDouble, type DoubleContainer } from "../../support/docker-double.js";
+import { startDocker, type DockerDouble } from "../../support/docker-double.js";
 import { startKubo, type KuboDouble } from "../../support/kubo-double.js";
 import {
+  containerOf,
   cutOffAtStart,
   never,
   openConnectors,
@@ -36,12 +37,6 @@ beforeEach(() => {
   docker.requests.length = 0;
 });
 
-function containerOf(id: string): DoubleContainer {
-  const found = docker.containers.get(`proofwright-${id}`);
-  if (found === undefined) throw new Error("no such container");
-  return found;
-}
-
 describe("a connector's container", () => {
   it("reaches no other container, and without egress nothing outside and no resolver of the host", async () => {
     const open = await settled(test, PEER);
@@ -50,7 +45,7 @@ describe("a connector's container", () => {
       config: { ...PEER.config, security: { egress: "none", ingress: {} } },
     });
     const settings = [open, closed].map(({ id }) => {
-      const { NetworkMode: network, Dns: servers, DnsOptions: options } = containerOf(id).body.HostConfig;
+      const { NetworkMode: network, Dns: servers, DnsOptions: options } = containerOf(docker, id).body.HostConfig;
       return { servers, options, network: docker.networks.get(network) };
     });
     const apart = { "com.docker.network.bridge.enable_icc": "false" };
@@ -86,30 +81,30 @@ describe("a connector's container", () => {
     for (const { id } of made) await test.deletions.delete(test.owner, id, never);
   });
 
-  it("is in the oldest of several networks of its name, and the others are removed where nothing is in them", async () => {
+  it("is in the oldest of several networks of its name, and others of ours are removed where nothing is in them", async () => {
     docker.networks.clear();
     for (const [id, name] of [
       ["bb", "proofwright-egress"],
       ["aa", "proofwright-egress"],
       ["cc", "proofwright-egress-of-others"],
     ] as const)
-      docker.networks.set(id, { Name: name });
+      docker.networks.set(id, { Name: name, Labels: { "io.proofwright.connector": "shared" } });
     const { id, status } = await settled(test, PEER);
-    expect([status, containerOf(id).body.HostConfig.NetworkMode]).toEqual(["available", "bb"]);
+    expect([status, containerOf(docker, id).body.HostConfig.NetworkMode]).toEqual(["available", "bb"]);
     expect([...docker.networks.keys()]).toEqual(["bb", "cc"]);
     await test.deletions.delete(test.owner, id, never);
   });
 
   it("makes a container anew that was made for a network which is gone", async () => {
     const { id, next } = await cutOffAtStart(docker, PEER);
-    const before = containerOf(id).id;
+    const before = containerOf(docker, id).id;
     docker.networks.clear();
     const second = await next();
     try {
       await untilSettled(second, id);
       expect(await plain(second, id)).toMatchObject({ status: "available" });
       expect(docker.containers.size).toBe(1);
-      expect(containerOf(id).id).not.toBe(before);
+      expect(containerOf(docker, id).id).not.toBe(before);
       await second.deletions.delete(second.owner, id, never);
     } finally {
       await second.close();

@@ -6,6 +6,7 @@ import { startKubo, type KuboDouble } from "../../support/kubo-double.js";
 import { startNats, startRedis } from "../../support/line-doubles.js";
 import { newFolder, removeFolder } from "../../support/temporary-folder.js";
 import {
+  containerOf,
   create,
   cutOffAtStart,
   detail,
@@ -59,12 +60,6 @@ beforeEach(() => {
   run = undefined;
 });
 
-function containerOf(id: string): DoubleContainer {
-  const found = docker.containers.get(`proofwright-${id}`);
-  if (found === undefined) throw new Error("no such container");
-  return found;
-}
-
 describe("a connector in a container", () => {
   it("is fetched, made, started and used, and is gone with its container", async () => {
     const made = await settled(test, PEER);
@@ -106,7 +101,7 @@ describe("a connector in a container", () => {
         },
       },
     });
-    const { body } = containerOf(id);
+    const { body } = containerOf(docker, id);
     expect(body.HostConfig.PortBindings).toEqual({
       "4001/tcp": [{ HostIp: "0.0.0.0", HostPort: "" }],
       "8080/tcp": [{ HostIp: "0.0.0.0", HostPort: "" }],
@@ -127,7 +122,7 @@ describe("a connector in a container", () => {
       config: { ...PEER.config, security: { ingress: { "::/0": { tcp: [5001] } } } },
     });
     expect(status).toBe("available");
-    expect(containerOf(id).body.HostConfig.PortBindings["5001/tcp"]).toEqual([
+    expect(containerOf(docker, id).body.HostConfig.PortBindings["5001/tcp"]).toEqual([
       { HostIp: "::", HostPort: "" },
       { HostIp: "127.0.0.1", HostPort: "" },
     ]);
@@ -136,7 +131,7 @@ describe("a connector in a container", () => {
 
   it("shows its containers as nodes, its ports as load balancers, and its logs", async () => {
     const { id } = await settled(test, PEER);
-    const container = containerOf(id);
+    const container = containerOf(docker, id);
     expect(await test.containers.nodes(test.owner, id, never)).toMatchObject([
       {
         id: container.id,
@@ -184,8 +179,8 @@ describe("a connector in a container", () => {
         config: { provider_id: "docker", credentials: { password: "hunter2" } },
       });
       expect([first.status, second.status]).toEqual(["available", "available"]);
-      expect(containerOf(first.id).body.Cmd).toEqual(["--user", "ada", "--pass", "hunter2"]);
-      expect(containerOf(second.id).body.Cmd).toEqual(["redis-server", "--requirepass", "hunter2"]);
+      expect(containerOf(docker, first.id).body.Cmd).toEqual(["--user", "ada", "--pass", "hunter2"]);
+      expect(containerOf(docker, second.id).body.Cmd).toEqual(["redis-server", "--requirepass", "hunter2"]);
       expect(
         JSON.stringify([
           first,
@@ -208,7 +203,7 @@ describe("a connector in a container", () => {
     const { id } = await settled(test, PEER);
     const other = await startKubo();
     try {
-      containerOf(id).ports["5001/tcp"] = [{ HostIp: "127.0.0.1", HostPort: String(other.port) }];
+      containerOf(docker, id).ports["5001/tcp"] = [{ HostIp: "127.0.0.1", HostPort: String(other.port) }];
       kubo.mode = "broken";
       expect(await detail(test, id)).toMatchObject({
         status: "available",
@@ -325,7 +320,7 @@ describe("an engine that misbehaves", () => {
 
   it("is told when a container that answered ends, and that it ended before, once it runs again", async () => {
     const { id } = await settled(test, PEER);
-    const container = containerOf(id);
+    const container = containerOf(docker, id);
     Object.assign(container, { restarting: true, restarts: 1, exitCode: 137 });
     expect(await test.containers.nodes(test.owner, id, never)).toMatchObject([
       { status: "failed", description: "ended with status 137 and is started again; restarts so far: 1" },

@@ -22,7 +22,7 @@ import type { ConnectorContainers } from "../../../src/chain/connectors/provisio
 import type { ConnectorDeletions } from "../../../src/chain/connectors/provisioning/connector-deletions.js";
 import type { ConnectorService } from "../../../src/chain/connectors/connector-service.js";
 import type { Entities } from "../../../src/chain/connectors/entities.js";
-import type { DockerDouble } from "../../support/docker-double.js";
+import type { DockerDouble, DoubleContainer } from "../../support/docker-double.js";
 import { loopbackEgress } from "../../support/loopback-egress.js";
 import { recordedLog, type RecordedLog } from "../../support/silent-log.js";
 import { openTestVault, type TestVault } from "../../vault/support.js";
@@ -170,6 +170,13 @@ export async function cutOffAtStart(
   docker.faults = [];
   const kept = { folder: first.vault.folder, owner: first.owner };
   return { id, next: async () => await openConnectors({ ...options, ...kept }) };
+}
+
+/** Returns a connector's container in the engine. */
+export function containerOf(docker: DockerDouble, id: string): DoubleContainer {
+  const found = docker.containers.get(`proofwright-${id}`);
+  if (found === undefined) throw new Error("no such container");
+  return found;
 }
 
 export async function plain({ service, owner }: TestConnectors, id: string): Promise<ConnectorDetail> {

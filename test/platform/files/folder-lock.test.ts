@@ -5,7 +5,7 @@ import { delimiter, join } from "node:path";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { bootId } from "../../../src/platform/files/boot-id.js";
 import { lockFolder, refuseOtherContainer } from "../../../src/platform/files/folder-lock.js";
-import { isMachineNamespace, pidNamespace, startedAtMs } from "../../../src/platform/files/process-identity.js";
+import { pidNamespace, startedAtMs } from "../../../src/platform/files/process-identity.js";
 import { newFolder, removeFolder } from "../../support/temporary-folder.js";
 
 const base = newFolder("lock");
@@ -93,9 +93,13 @@ describe("reading beside the server of another container", () => {
   });
 
   it("is refused to the machine's own processes only where the numbers are the same", () => {
-    const folder = lockedFolder({ namespace: "1", pid: process.pid + 1 });
-    expect(isMachineNamespace("4026531836")).toBe(true);
-    if (isMachineNamespace(pidNamespace() ?? "")) expect(read(folder)).not.toThrow();
-    else expect(read(folder)).toThrow("another container");
+    const onMachine = (pid: number) => () => {
+      refuseOtherContainer(lockedFolder({ namespace: "1", pid }), "4026531836");
+    };
+    expect(onMachine(process.pid + 1)).not.toThrow();
+    expect(onMachine(process.pid)).toThrow("another container");
+    expect(() => {
+      refuseOtherContainer(lockedFolder({ namespace: "1", pid: process.pid + 1 }), "2");
+    }).toThrow("another container");
   });
 });

@@ -6,7 +6,7 @@
 import { AppError } from "../../../platform/errors.js";
 import { KeyedMutex } from "../../../platform/concurrency/keyed-mutex.js";
 import { engineJson, requireStatus, type DockerEngine } from "./docker-engine.js";
-import type { NetworkBody } from "./docker-settings.js";
+import { CONNECTOR_LABEL, type NetworkBody } from "./docker-settings.js";
 
 /** The members of an entry of `GET /networks` that are used here. */
 interface Network {
@@ -14,6 +14,7 @@ interface Network {
   readonly Name: string;
   /** RFC 3339, in nanoseconds and the engine's own zone. */
   readonly Created: string;
+  readonly Labels?: Readonly<Record<string, string>> | null;
 }
 
 /** Above the jobs of connectors that run at once. */
@@ -53,8 +54,9 @@ export class DockerNetworks {
     const [oldest, ...others] = (engineJson(answer) as Network[])
       .filter((network) => network.Name === name)
       .sort((one, other) => Date.parse(one.Created) - Date.parse(other.Created) || (one.Id < other.Id ? -1 : 1));
+    const made = others.filter(({ Labels: labels }) => labels?.[CONNECTOR_LABEL] !== undefined);
     // The engine keeps one that a container is in.
-    for (const { Id: id } of others) await this.#engine.ask(`/networks/${id}`, { method: "DELETE", signal });
+    for (const { Id: id } of made) await this.#engine.ask(`/networks/${id}`, { method: "DELETE", signal });
     return oldest?.Id;
   }
 }

@@ -48,7 +48,7 @@ const BEAT = `WITH own AS (INSERT INTO pw_node (incarnation, node, name, role, b
       extract(epoch FROM clock.now - seen_at) AS silent
     FROM (SELECT clock_timestamp() AS now) clock LEFT JOIN pw_node ON true`;
 /** Signs of processes that were killed are kept for `proofwright cluster status`, an hour at least. */
-const LONG_PAST = "seen_at < clock_timestamp() - interval '1 hour'";
+export const LONG_PAST = "seen_at < clock_timestamp() - interval '1 hour'";
 
 export class Heartbeat {
   readonly #address: DatabaseAddress;
