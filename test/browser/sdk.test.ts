@@ -30,7 +30,7 @@ beforeAll(async () => {
   });
   server = await startServer();
   browser = await Chromium.start();
-}, 600_000);
+});
 afterAll(async () => {
   await browser.stop();
   await server.dispose();
@@ -49,4 +49,4 @@ it("proves and verifies from a page, on the server and offline", async () => {
   });
   // The browser tells the console of the answer 404.
   expect(browser.complaints.filter((text) => !/favicon|404/.test(text))).toEqual([]);
-}, 300_000);
+});

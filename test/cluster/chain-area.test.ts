@@ -13,7 +13,7 @@ import { Jobs } from "../../src/platform/jobs/jobs.js";
 import { ProcessTasks } from "../../src/platform/pool/process-task.js";
 import { References } from "../../src/platform/references.js";
 import { PING_ABI, PING_CREATION } from "../chain/events/ping.js";
-import { ChainCluster, TIMEOUT, type OpenedNode } from "../support/chain-nodes.js";
+import { ChainCluster, type OpenedNode } from "../support/chain-nodes.js";
 import { eventually } from "../support/eventually.js";
 import { Postgres } from "../support/postgres.js";
 
@@ -95,7 +95,7 @@ it("deploys a contract for a node that does not send, and publishes its logs onc
   sender.chain.start();
   await eventually(() => {
     expect(sender.nodes.has("chain")).toBe(true);
-  }, TIMEOUT);
+  });
   other.chain.start();
   const network = await other.call<{ readonly id: string }>("createNetwork", {
     body: { name: "anvil", config: { json_rpc_url: cluster.anvil.url } },
@@ -117,7 +117,7 @@ it("deploys a contract for a node that does not send, and publishes its logs onc
     const contract = await contractOf(other);
     expect(contract.status).toBe("deployed");
     return contract;
-  }, TIMEOUT);
+  });
   expect(await contractOf(sender)).toMatchObject({ status: "deployed", address });
   await other.call("createTransaction", {
     body: { network_id: network.id, account_id: account.id, to: address, data: `0x${"07".padStart(64, "0")}` },
@@ -125,13 +125,13 @@ it("deploys a contract for a node that does not send, and publishes its logs onc
   const isLog = (subject: string): boolean => subject.includes(`.contracts.${address}`);
   await eventually(async () => {
     expect((await subjects(other)).filter(isLog)).toHaveLength(1);
-  }, TIMEOUT);
+  });
   await other.call("createTransaction", {
     body: { network_id: network.id, account_id: account.id, to: address, data: `0x${"08".padStart(64, "0")}` },
   });
   await eventually(async () => {
     expect((await subjects(sender)).filter(isLog)).toHaveLength(2);
-  }, TIMEOUT);
+  });
 });
 
 it("publishes the state of a network that only the other node uses, by one of both", async () => {
@@ -139,7 +139,7 @@ it("publishes the state of a network that only the other node uses, by one of bo
   sender.chain.start();
   await eventually(() => {
     expect(sender.nodes.has("chain")).toBe(true);
-  }, TIMEOUT);
+  });
   other.chain.start();
   const { id } = await other.call<{ readonly id: string }>("createNetwork", {
     body: { name: "anvil", config: { json_rpc_url: cluster.anvil.url } },
@@ -149,7 +149,7 @@ it("publishes the state of a network that only the other node uses, by one of bo
   // The rounds of the node that publishes are fifteen seconds apart; a question to it is one.
   await eventually(() => {
     expect(sender.store.count(["chain_network_use", id])).toBe(1);
-  }, TIMEOUT);
+  });
   await sender.call("getNetworkStatus", { params: { id } });
   await other.call("getNetworkStatus", { params: { id } });
   expect(await subjects(other)).toEqual([`network.${id}.status`]);

@@ -8,7 +8,7 @@ import { privateKeyToAccount } from "viem/accounts";
 import { WISH_TABLE } from "../../src/chain/transactions/holder/wish-records.js";
 import { failsWith, minedNonces, RECEIVER } from "../chain/transactions/support.js";
 import { ANVIL_KEYS } from "../support/anvil.js";
-import { ChainCluster, TIMEOUT, type ChainNode } from "../support/chain-nodes.js";
+import { ChainCluster, type ChainNode } from "../support/chain-nodes.js";
 import { eventually } from "../support/eventually.js";
 import { Postgres } from "../support/postgres.js";
 
@@ -46,7 +46,7 @@ async function sendingAndOther(): Promise<readonly [sender: ChainNode, other: Ch
   sender.take();
   await eventually(() => {
     expect(sender.nodes.has("chain")).toBe(true);
-  }, TIMEOUT);
+  });
   other.take();
   return [sender, other];
 }
@@ -113,7 +113,7 @@ describe("a node that does not send", () => {
     expect((await failsWith(requests.cancel(cluster.owner, accountId))).code).toBe("not_found");
     await eventually(() => {
       expect(sender.store.count([WISH_TABLE])).toBe(0);
-    }, TIMEOUT);
+    });
   });
 
   it("has bytes that a caller signed sent, once for a nonce", async () => {
@@ -147,7 +147,7 @@ describe("a node that does not send", () => {
     await other.transactions.purge(cluster.owner);
     await eventually(() => {
       expect(sender.transactions.openCount()).toBe(0);
-    }, TIMEOUT);
+    });
     expect(other.transactions.service.list(cluster.owner, {}, { page: 1, rpp: 10 }).total).toBe(0);
   });
 });
@@ -163,7 +163,7 @@ describe("the next node that sends", () => {
     const after = await submit(other, account.id, 5);
     await eventually(() => {
       expect(other.nodes.has("chain")).toBe(true);
-    }, TIMEOUT);
+    });
     await cluster.anvil.request("evm_setAutomine", true);
     await cluster.anvil.request("evm_mine");
     for (const id of [...before, ...after]) await other.until(id, isMined);
@@ -198,7 +198,7 @@ describe("the next node that sends", () => {
     node.take();
     await eventually(() => {
       expect(node.nodes.has("chain")).toBe(true);
-    }, TIMEOUT);
+    });
     child.kill("SIGCONT");
     const after = await submit(node, account.id, 5);
     await cluster.anvil.request("evm_setAutomine", true);
@@ -212,7 +212,7 @@ describe("a node whose vault is sealed", () => {
   const isHeldBy = async (node: ChainNode): Promise<void> => {
     await eventually(() => {
       expect(node.nodes.has("chain")).toBe(true);
-    }, TIMEOUT);
+    });
   };
 
   it("leaves the sending to one that is unsealed, with what is open, and takes it again later", async () => {
@@ -253,7 +253,7 @@ describe("a node whose vault is sealed", () => {
     await second.seal();
     await eventually(() => {
       expect(first.nodes.members().map(({ seal }) => seal)).toContain("fault_sealed");
-    }, TIMEOUT);
+    });
     await first.seal();
     await cluster.anvil.request("evm_mine");
     await second.until(sent, isMined);

@@ -30,20 +30,16 @@ describe("a node that is killed", () => {
     });
     expect(await cluster.dutiesOf("stays")).toBe("");
     await other.end("SIGKILL");
-    await eventually(
-      async () => {
-        expect(await cluster.dutiesOf("stays")).toContain("webhooks");
-      },
-      { timeoutMs: 40_000 },
-    );
+    await eventually(async () => {
+      expect(await cluster.dutiesOf("stays")).toContain("webhooks");
+    });
     other = await cluster.start("other");
     expect(await stays.end("SIGTERM")).toBe(0);
-    await eventually(
-      async () => {
-        expect(await cluster.dutiesOf("other")).toContain("webhooks");
-      },
-      { timeoutMs: 10_000 },
-    );
+    // Not for as long as a silent node would.
+    expect(await cluster.dutiesOf("stays")).toBe("");
+    await eventually(async () => {
+      expect(await cluster.dutiesOf("other")).toContain("webhooks");
+    });
     stays = await cluster.start("stays");
   });
 });
@@ -53,12 +49,9 @@ describe("a node that hangs", () => {
     const { token } = await stays.newUser();
     await other.as(token).createVault({ body: { name: "before" } });
     other.child.kill("SIGSTOP");
-    await eventually(
-      async () => {
-        expect(await cluster.dutiesOf("stays")).toContain("webhooks");
-      },
-      { timeoutMs: 40_000 },
-    );
+    await eventually(async () => {
+      expect(await cluster.dutiesOf("stays")).toContain("webhooks");
+    });
     const ended = new Promise((resolve) => other.child.once("exit", resolve));
     other.child.kill("SIGCONT");
     const late = await other

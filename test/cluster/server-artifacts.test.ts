@@ -40,7 +40,7 @@ it("hands out keys and proves on nodes that did not make them, also when the one
   });
   const params = { id: created.id };
   const status = async () => (await other.as(token).getProver({ params })).body.status;
-  await expect.poll(status, { interval: 50, timeout: 60_000 }).toBe("provisioned");
+  await expect.poll(status, { interval: 50 }).toBe("provisioned");
   const hash = await keyHash(one, token, created.id);
   expect(await keyHash(other, token, created.id)).toBe(hash);
   expect(await one.end("SIGKILL")).toBeNull();

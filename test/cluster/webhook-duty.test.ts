@@ -9,8 +9,6 @@ import type { TestServer } from "../support/server.js";
 /** One of the networks that everybody sees. */
 const NETWORK = "deca2436-21ba-4ff5-b225-ad1b0b2f5c59";
 const DUTY = "webhooks";
-/** A node that gives no sign is given up after 15 seconds; the rest is starts of servers. */
-const TIMEOUT_MS = 90_000;
 /** Messages that are sent to one webhook at a time. */
 const IN_FLIGHT = 4;
 /** Connectors at a time; each has two events. */
@@ -78,12 +76,8 @@ async function newListener(server: TestServer): Promise<string> {
 /** Makes connectors that are provisioned at once. Returns the events that come of it. */
 async function makeEvents(server: TestServer, token: string): Promise<string[]> {
   const body = { name: "c", network_id: NETWORK, type: "ipfs", config: {}, is_virtual: true } as const;
-  const texts: string[] = [];
-  for (let made = 0; made < BURST; made += 1) {
-    const { id } = (await server.as(token).createConnector({ body })).body;
-    texts.push(`${id} init`, `${id} active`);
-  }
-  return texts;
+  const made = await Promise.all(Array.from({ length: BURST }, () => server.as(token).createConnector({ body })));
+  return made.flatMap(({ body: { id } }) => [`${id} init`, `${id} active`]);
 }
 
 async function arrive(texts: readonly string[]): Promise<void> {
@@ -98,64 +92,61 @@ function idsOf(texts: readonly string[]): string[][] {
   return texts.map((wanted) => [...new Set(received.filter(({ text }) => text === wanted).map(({ id }) => id))]);
 }
 
-/** Waits until the outcome of every message is recorded. */
-async function settle(server: TestServer, token: string): Promise<void> {
+/**
+ * Waits until the outcome of every message is recorded, and expects that each came as often as attempts are recorded, and
+ * once more where its node ended in an attempt. A busy machine may let attempts run out before that; these are recorded.
+ */
+async function expectRepeatsOfCutOff(server: TestServer, token: string): Promise<void> {
   const api = server.as(token);
   const [webhook] = (await api.listWebhooks({})).body;
+  const params = { id: webhook!.id };
   await eventually(async () => {
-    const query = { state: "pending", rpp: 1 } as const;
-    expect((await api.listWebhookDeliveries({ params: { id: webhook!.id }, query })).total).toBe(0);
+    expect((await api.listWebhookDeliveries({ params, query: { state: "pending", rpp: 1 } })).total).toBe(0);
   });
+  const deliveries = (await api.listWebhookDeliveries({ params, query: { rpp: 100 } })).body;
+  expect(deliveries).toHaveLength(4 * BURST);
+  const unrecorded = deliveries.map(
+    ({ id, attempts }) => received.filter((message) => message.id === `msg_${id}`).length - attempts.length,
+  );
+  expect(new Set(unrecorded)).toEqual(new Set([0, 1]));
+  expect(unrecorded.filter((count) => count === 1).length).toBeLessThanOrEqual(IN_FLIGHT);
 }
 
-it(
-  "arrive over another node when the one that sends is killed, also those of events while nobody sends",
-  async () => {
-    const [sends, waits] = await start();
-    const token = await newListener(sends);
-    isSilent = true;
-    const before = await makeEvents(waits, token);
-    await eventually(() => {
-      expect(received.length).toBe(IN_FLIGHT);
-    });
-    await sends.end("SIGKILL");
-    const cutOff = received.map(({ text }) => text);
-    isSilent = false;
-    const after = await makeEvents(waits, token);
-    await arrive([...before, ...after]);
-    await untilSentBy("waits");
-    await settle(waits, token);
-    expect(idsOf([...before, ...after]).map((ids) => ids.length)).toEqual(Array<number>(4 * BURST).fill(1));
-    for (const text of cutOff) expect(received.filter((message) => message.text === text)).toHaveLength(2);
-    expect(received).toHaveLength(4 * BURST + IN_FLIGHT);
-    await waits.end("SIGTERM");
-  },
-  TIMEOUT_MS,
-);
+it("arrive over another node when the one that sends is killed, also those of events while nobody sends", async () => {
+  const [sends, waits] = await start();
+  const token = await newListener(sends);
+  isSilent = true;
+  const before = await makeEvents(waits, token);
+  await eventually(() => {
+    expect(received.length).toBeGreaterThanOrEqual(IN_FLIGHT);
+  });
+  await sends.end("SIGKILL");
+  isSilent = false;
+  const after = await makeEvents(waits, token);
+  await arrive([...before, ...after]);
+  await untilSentBy("waits");
+  await expectRepeatsOfCutOff(waits, token);
+  expect(idsOf([...before, ...after]).map((ids) => ids.length)).toEqual(Array<number>(4 * BURST).fill(1));
+  await waits.end("SIGTERM");
+});
 
-it(
-  "arrive over an unsealed node when the one that sends is sealed, with the same id where one was being sent",
-  async () => {
-    const [sends, waits] = await start();
-    const token = await newListener(waits);
-    const key = { token: (await waits.newUser()).token, body: { body: { key: cluster.phrase } } };
-    received.length = 0;
-    isSilent = true;
-    const before = await makeEvents(waits, token);
-    await eventually(() => {
-      expect(received.length).toBe(IN_FLIGHT);
-    });
-    await sends.as(key.token).seal(key.body);
-    const cutOff = received.map(({ text }) => text);
-    const sealed = await makeEvents(sends, token);
-    isSilent = false;
-    await waits.as(key.token).unseal(key.body);
-    await arrive([...before, ...sealed]);
-    await settle(waits, token);
-    await untilSentBy("waits");
-    expect(idsOf([...before, ...sealed]).map((ids) => ids.length)).toEqual(Array<number>(4 * BURST).fill(1));
-    for (const text of cutOff) expect(received.filter((message) => message.text === text)).toHaveLength(2);
-    await Promise.all([sends.end("SIGTERM"), waits.end("SIGTERM")]);
-  },
-  TIMEOUT_MS,
-);
+it("arrive over an unsealed node when the one that sends is sealed, with the same id where one was being sent", async () => {
+  const [sends, waits] = await start();
+  const token = await newListener(waits);
+  const key = { token: (await waits.newUser()).token, body: { body: { key: cluster.phrase } } };
+  received.length = 0;
+  isSilent = true;
+  const before = await makeEvents(waits, token);
+  await eventually(() => {
+    expect(received.length).toBeGreaterThanOrEqual(IN_FLIGHT);
+  });
+  await sends.as(key.token).seal(key.body);
+  const sealed = await makeEvents(sends, token);
+  isSilent = false;
+  await waits.as(key.token).unseal(key.body);
+  await arrive([...before, ...sealed]);
+  await untilSentBy("waits");
+  await expectRepeatsOfCutOff(waits, token);
+  expect(idsOf([...before, ...sealed]).map((ids) => ids.length)).toEqual(Array<number>(4 * BURST).fill(1));
+  await Promise.all([sends.end("SIGTERM"), waits.end("SIGTERM")]);
+});

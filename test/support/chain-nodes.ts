@@ -29,8 +29,6 @@ import { newFolder, removeFolder } from "./temporary-folder.js";
 const CHILD = fileURLToPath(new URL("chain-node-child.mjs", import.meta.url));
 const TEN_ETHER = "0x8ac7230489e80000";
 const CONFIRMATIONS = 3;
-/** What these tests wait for takes seconds at most. */
-export const TIMEOUT = { timeoutMs: 20_000 } as const;
 /** A node is given up after fifteen seconds of this clock, and gives a sign each two seconds of the machine's. */
 const HASTE = 4;
 const hastyClock: Clock = {
@@ -176,7 +174,7 @@ export class ChainCluster {
           const transaction = await get(id);
           if (!claim(transaction)) throw new Error(`${JSON.stringify(transaction)}; ${JSON.stringify(log.lines)}`);
           return transaction;
-        }, TIMEOUT),
+        }),
     };
   }
 

@@ -11,7 +11,7 @@ import { newFolder, removeFolder } from "../../support/temporary-folder.js";
 import { eventually } from "../../chain/connectors/support.js";
 
 /** A process needs seconds of processor time to start, which take minutes on a busy machine. */
-const START_MS = 90_000;
+const START_MS = 300_000;
 const folder = newFolder("connector-crash");
 const owner = randomUUID();
 const running: ChildProcess[] = [];
@@ -54,39 +54,34 @@ function start(): { child: ChildProcess; statuses: string[]; kill: () => Promise
   };
 }
 
-it(
-  "survives kill -9 in the middle of provisioning and of deletion",
-  async () => {
-    docker.faults = [{ method: "POST", path: /\/start$/, answer: "hang" }];
-    const cut = start();
-    await eventually(
-      "the container is being started",
-      () => docker.requests.some((request) => request.endsWith("/start")),
-      START_MS,
-    );
-    await cut.kill();
-    expect(cut.statuses.at(-1)).toBe("provisioning");
-    docker.faults = [{ method: "DELETE", path: /./, answer: "hang" }];
+it("survives kill -9 in the middle of provisioning and of deletion", async () => {
+  docker.faults = [{ method: "POST", path: /\/start$/, answer: "hang" }];
+  const cut = start();
+  await eventually(
+    "the container is being started",
+    () => docker.requests.some((request) => request.endsWith("/start")),
+    START_MS,
+  );
+  await cut.kill();
+  expect(cut.statuses.at(-1)).toBe("provisioning");
+  docker.faults = [{ method: "DELETE", path: /./, answer: "hang" }];
 
-    const whole = start();
-    await eventually("it is available", () => whole.statuses.at(-1) === "available", START_MS);
-    expect(docker.containers.size).toBe(1);
-    whole.child.kill("SIGUSR2");
-    await eventually(
-      "the container is being removed",
-      () =>
-        docker.requests.some((request) => request.startsWith("DELETE")) && whole.statuses.at(-1) === "deprovisioning",
-      START_MS,
-    );
-    await whole.kill();
-    expect(docker.containers.size).toBe(1);
-    docker.faults = [];
+  const whole = start();
+  await eventually("it is available", () => whole.statuses.at(-1) === "available", START_MS);
+  expect(docker.containers.size).toBe(1);
+  whole.child.kill("SIGUSR2");
+  await eventually(
+    "the container is being removed",
+    () => docker.requests.some((request) => request.startsWith("DELETE")) && whole.statuses.at(-1) === "deprovisioning",
+    START_MS,
+  );
+  await whole.kill();
+  expect(docker.containers.size).toBe(1);
+  docker.faults = [];
 
-    const last = start();
-    await eventually("the connector is gone", () => last.statuses.at(-1) === "none", START_MS);
-    expect(docker.containers.size).toBe(0);
-    expect(docker.requests.filter((request) => request.startsWith("POST /containers/create"))).toHaveLength(1);
-    expect(docker.complaints).toEqual([]);
-  },
-  4 * START_MS,
-);
+  const last = start();
+  await eventually("the connector is gone", () => last.statuses.at(-1) === "none", START_MS);
+  expect(docker.containers.size).toBe(0);
+  expect(docker.requests.filter((request) => request.startsWith("POST /containers/create"))).toHaveLength(1);
+  expect(docker.complaints).toEqual([]);
+});

@@ -518,5 +518,5 @@ function gate(): { readonly open: () => void; readonly passed: Promise<void> } {
 }
 
 async function expectUntil<T>(read: () => Promise<T>, expected: T): Promise<void> {
-  await expect.poll(read, { timeout: 20_000, interval: 50 }).toEqual(expected);
+  await expect.poll(read, { interval: 50 }).toEqual(expected);
 }

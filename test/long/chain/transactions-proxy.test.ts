@@ -37,57 +37,53 @@ afterEach(async () => {
 it.each([
   ["a block for each transaction", undefined],
   ["a block each second", 1],
-])(
-  "brings each to the chain once: %s",
-  async (_name, blockTimeSec) => {
-    const random = seededRandom();
-    const seed = `PROOFWRIGHT_TEST_SEED=${String(random.seed)}`;
-    folder = newFolder("transaction-proxy");
-    anvil = await startAnvil(blockTimeSec === undefined ? {} : { blockTimeSec });
-    proxy = await startSpoilingProxy(anvil.url, random);
-    const place = [folder, proxy.url, randomUUID(), randomUUID()];
-    const [, accountId = "", address = ""] = /^account (\S+) (\S+)$/m.exec(await drain(place, "-")) ?? [];
-    await anvil.request("anvil_setBalance", address, WEALTH);
-    const lines: string[] = [];
-    for (let kill = 0; kill < KILLS; kill += 1) {
-      const { acknowledged } = await runUntilKilled({
-        command: [process.execPath, CHILD, ...place, accountId, "run", String(SUBMITTED)],
-        readyLine: "ready",
-        killAfterMs: 500 + random.below(3_000),
-      });
-      lines.push(...acknowledged);
-    }
-    const printed = (await drain(place, accountId)).trim().split("\n");
-    const all = JSON.parse(printed.at(-1) ?? "[]") as Ended[];
-    const accepted = lines.filter((line) => !line.startsWith("failed ")).map((line) => line.split(" "));
-    const failed = [...lines, ...printed].filter((line) => line.startsWith("failed "));
-    const mined = await transactionsOf(anvil, address);
-    const times = (value: number): number => mined.filter((one) => one.value === value).length;
-    const records = new Map(all.map((record) => [record.id, record]));
-    const figures = {
-      seed: random.seed,
-      accepted: accepted.length,
-      records: all.length,
-      mined: mined.length,
-      lost: accepted.filter(([id = "", value]) => !records.has(id) || times(Number(value)) === 0).length,
-      doubled: all.filter(({ value }) => times(value) > 1).length,
-      failed: failed.length,
-      signed_again: all.filter(({ attempts }) => attempts > 1).length,
-      ...proxy.figures,
-    };
-    console.log(`transactions through a bad proxy: ${JSON.stringify(figures)}`);
-    expect(figures.accepted, seed).toBeGreaterThan(KILLS * 5);
-    expect(figures, seed).toMatchObject({ lost: 0, doubled: 0, failed: 0 });
-    expect(
-      all.filter(({ state }) => state !== "confirmed"),
-      seed,
-    ).toEqual([]);
-    const byNonce = (one: { nonce: number }, other: { nonce: number }): number => one.nonce - other.nonce;
-    const recorded = all.map(({ nonce, hash, value }) => ({ nonce, hash, value }));
-    expect(recorded.sort(byNonce), seed).toEqual(mined.sort(byNonce));
-  },
-  300_000,
-);
+])("brings each to the chain once: %s", async (_name, blockTimeSec) => {
+  const random = seededRandom();
+  const seed = `PROOFWRIGHT_TEST_SEED=${String(random.seed)}`;
+  folder = newFolder("transaction-proxy");
+  anvil = await startAnvil(blockTimeSec === undefined ? {} : { blockTimeSec });
+  proxy = await startSpoilingProxy(anvil.url, random);
+  const place = [folder, proxy.url, randomUUID(), randomUUID()];
+  const [, accountId = "", address = ""] = /^account (\S+) (\S+)$/m.exec(await drain(place, "-")) ?? [];
+  await anvil.request("anvil_setBalance", address, WEALTH);
+  const lines: string[] = [];
+  for (let kill = 0; kill < KILLS; kill += 1) {
+    const { acknowledged } = await runUntilKilled({
+      command: [process.execPath, CHILD, ...place, accountId, "run", String(SUBMITTED)],
+      readyLine: "ready",
+      killAfterMs: 500 + random.below(3_000),
+    });
+    lines.push(...acknowledged);
+  }
+  const printed = (await drain(place, accountId)).trim().split("\n");
+  const all = JSON.parse(printed.at(-1) ?? "[]") as Ended[];
+  const accepted = lines.filter((line) => !line.startsWith("failed ")).map((line) => line.split(" "));
+  const failed = [...lines, ...printed].filter((line) => line.startsWith("failed "));
+  const mined = await transactionsOf(anvil, address);
+  const times = (value: number): number => mined.filter((one) => one.value === value).length;
+  const records = new Map(all.map((record) => [record.id, record]));
+  const figures = {
+    seed: random.seed,
+    accepted: accepted.length,
+    records: all.length,
+    mined: mined.length,
+    lost: accepted.filter(([id = "", value]) => !records.has(id) || times(Number(value)) === 0).length,
+    doubled: all.filter(({ value }) => times(value) > 1).length,
+    failed: failed.length,
+    signed_again: all.filter(({ attempts }) => attempts > 1).length,
+    ...proxy.figures,
+  };
+  console.log(`transactions through a bad proxy: ${JSON.stringify(figures)}`);
+  expect(figures.accepted, seed).toBeGreaterThan(KILLS * 5);
+  expect(figures, seed).toMatchObject({ lost: 0, doubled: 0, failed: 0 });
+  expect(
+    all.filter(({ state }) => state !== "confirmed"),
+    seed,
+  ).toEqual([]);
+  const byNonce = (one: { nonce: number }, other: { nonce: number }): number => one.nonce - other.nonce;
+  const recorded = all.map(({ nonce, hash, value }) => ({ nonce, hash, value }));
+  expect(recorded.sort(byNonce), seed).toEqual(mined.sort(byNonce));
+});
 
 async function drain(place: readonly string[], accountId: string): Promise<string> {
   const { stdout } = await promisify(execFile)(process.execPath, [CHILD, ...place, accountId, "drain", "0"], {

@@ -83,7 +83,7 @@ describe("guides", () => {
       const { stdout } = await run("bash", ["-euo", "pipefail", "-c", script], {
         cwd: PACKAGE_ROOT,
         env: { PATH: process.env.PATH, DATA_DIR: server.dataDir, TMPDIR: process.env.TMPDIR },
-        timeout: 200_000,
+        timeout: 1_200_000,
       });
       for (const text of texts) expect(stdout, name).toContain(text);
     }

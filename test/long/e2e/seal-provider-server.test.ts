@@ -59,4 +59,4 @@ it("unseals by itself, and says why when it cannot, while login and lists go on"
   const back = server.as((await server.anonymous.authenticate({ body: { email, password } })).body.token.access_token);
   expect((await back.getSecret({ params: { id: vault, secret_id: secret } })).body.value).toBe("kept");
   await server.dispose();
-}, 60_000);
+});

@@ -42,4 +42,4 @@ it("shows what a proof takes, and tells no secret", async () => {
   expect(namesIn(setup)).toEqual(expect.arrayContaining([expect.stringMatching(/^job /), "store commit"]));
   const text = collector.texts.join("\n");
   for (const secret of [token, password, email, id, proof, "cubic"]) expect(text).not.toContain(secret);
-}, 300_000);
+});

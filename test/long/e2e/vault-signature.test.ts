@@ -35,4 +35,4 @@ it("proves eddsa_signature over a signature that the vault made, and no other me
   expect(
     (await api.verify({ params: { id: prover }, body: { witness: { PublicKey, Message: "1235" }, proof } })).body,
   ).toEqual({ result: false });
-}, 120_000);
+});

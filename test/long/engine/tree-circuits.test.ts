@@ -26,7 +26,6 @@ const FILES = Object.fromEntries(
   ]),
 );
 const README = readFileSync(join(PACKAGE_ROOT, "circuits", "README.md"), "utf8");
-const COMPILE_TIMEOUT_MS = 300_000;
 
 /** A template as the main component, without public inputs. */
 async function load(file: string, call: string) {
@@ -69,7 +68,7 @@ describe("templates of the dense tree", () => {
   beforeAll(async () => {
     inclusion = await load("dense_tree.circom", `NoteInclusion(${String(DEPTH)})`);
     consistency = await load("dense_tree.circom", `TreeConsistency(${String(DEPTH)})`);
-  }, COMPILE_TIMEOUT_MS);
+  });
 
   it("give the root for each leaf, and another one for another leaf or place", () => {
     for (const [index, size] of [
@@ -133,7 +132,7 @@ describe("templates of the nullifier tree", () => {
   beforeAll(async () => {
     membership = await load("nullifier_tree.circom", `NullifierMembership(${String(LEVELS)})`);
     absence = await load("nullifier_tree.circom", `NullifierAbsence(${String(LEVELS)})`);
-  }, COMPILE_TIMEOUT_MS);
+  });
 
   it("accept each key with its value and with no other", () => {
     for (const key of keys) {

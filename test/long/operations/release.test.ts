@@ -69,7 +69,7 @@ it("packs, tries and describes what the tag holds", async () => {
   expect(notes).toContain("- One thing.");
   expect(notes).not.toContain("- Old.");
   expect(await release(made)).toEqual({ code: 1, said: `release: ${made} is not empty\n` });
-}, 120_000);
+});
 
 it("refuses what does not agree, and makes nothing of it", async () => {
   const { write, git, release } = await repository();
@@ -97,4 +97,4 @@ it("refuses what does not agree, and makes nothing of it", async () => {
   await git("tag", "--force", "v1.2.3");
   const { code, said } = await release(made);
   expect([code, said]).toEqual([1, expect.stringContaining("does not tell version 1.2.3")]);
-}, 120_000);
+});

@@ -70,4 +70,4 @@ it("proves and verifies through generated types", async () => {
   expect(typeFaults(folder, ["program.ts"], { ...options, types: ["node"] })).toEqual([]);
   const { stdout } = await run(process.execPath, [join(folder, "program.js"), server.url]);
   expect(JSON.parse(stdout)).toEqual([true, true, false, "not_found"]);
-}, 300_000);
+});

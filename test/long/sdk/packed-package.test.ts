@@ -19,7 +19,7 @@ beforeAll(async () => {
   packed = await packedPackage();
   // The server of the tarball, started as `npx proofwright server` would start it.
   server = await startServer({ program: join(packed.app, "node_modules/.bin/proofwright") });
-}, 600_000);
+});
 afterAll(async () => {
   await server.dispose();
   removeFolder(packed.app);

@@ -439,13 +439,13 @@ export function requestText(line: string, headers: readonly string[] = [], body 
 }
 const BEARER_LINE = `Authorization: bearer ${TOKEN}`;
 
-/** Resolves when the condition holds; fails with the condition's text when it does not within 20 s. */
+/** Resolves when the condition holds; fails with the condition's text when it does not within two minutes. */
 export async function until(condition: () => boolean): Promise<void> {
   await vi.waitFor(
     () => {
       if (!condition()) throw new Error(`still not true: ${condition.toString()}`);
     },
-    { interval: 5, timeout: 20_000 },
+    { interval: 5, timeout: 120_000 },
   );
 }
 
