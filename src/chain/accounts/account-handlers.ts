@@ -1,8 +1,10 @@
 /** Binds the routes of accounts and wallets to their services. */
 import { saidOwner, type RequireTenant } from "../../platform/auth/said-owner.js";
+import { keepingAnswer } from "../../platform/contract/once.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
 import type { References } from "../../platform/references.js";
 import type { accountRoutes } from "./account-routes.js";
+import type { AccountJson, WalletJson } from "./account-schemas.js";
 import type { Accounts } from "./accounts.js";
 import type { TokenBalances } from "./token-balances.js";
 import type { Wallets } from "./wallets.js";
@@ -28,11 +30,10 @@ export function accountHandlers({
 }: AccountHandlerDependencies): HandlersFor<typeof accountRoutes> {
   return {
     listAccounts: ({ principal, query }) => ({ status: 200, ...accounts.list(principal.subject, query, query) }),
-    createAccount: async ({ principal, body }) => {
+    createAccount: async ({ principal, body, once }) => {
       const owner = saidOwner(principal, body, { permissions: MAKES_A_KEY, requireTenant });
       references.require(owner, body, ["network_id"]);
-      const account = await accounts.create(owner, body);
-      return { status: 201, body: account, headers: { Location: `/api/v1/accounts/${account.id}` } };
+      return accountAnswer(await accounts.create(owner, body, keepingAnswer(once, accountAnswer)));
     },
     getAccount: async ({ principal, params, signal }) => ({
       status: 200,
@@ -43,10 +44,9 @@ export function accountHandlers({
       body: await tokenBalances.get(principal.subject, params.id, params.token_id, signal),
     }),
     listWallets: ({ principal, query }) => ({ status: 200, ...wallets.list(principal.subject, query) }),
-    createWallet: async ({ principal, body }) => {
+    createWallet: async ({ principal, body, once }) => {
       const owner = saidOwner(principal, body ?? {}, { permissions: MAKES_A_KEY, requireTenant });
-      const wallet = await wallets.create(owner, body ?? {});
-      return { status: 201, body: wallet, headers: { Location: `/api/v1/wallets/${wallet.id}` } };
+      return walletAnswer(await wallets.create(owner, body ?? {}, keepingAnswer(once, walletAnswer)));
     },
     getWallet: ({ principal, params }) => ({ status: 200, body: wallets.get(principal.subject, params.id) }),
     listWalletAccounts: async ({ principal, params, query }) => ({
@@ -54,4 +54,12 @@ export function accountHandlers({
       ...(await wallets.addresses(principal.subject, params.id, query, query)),
     }),
   };
+}
+
+function accountAnswer(made: AccountJson) {
+  return { status: 201, body: made, headers: { Location: `/api/v1/accounts/${made.id}` } } as const;
+}
+
+function walletAnswer(made: WalletJson) {
+  return { status: 201, body: made, headers: { Location: `/api/v1/wallets/${made.id}` } } as const;
 }

@@ -41,6 +41,7 @@ export const accountRoutes = {
     auth: CREATE,
     needsUnsealed: true,
     creates: true,
+    keepsOnce: true,
     description: "Makes a secp256k1 key in the caller's vault for accounts. The key never leaves it.",
     body: CreateAccountBody,
     anyCase: true,
@@ -97,6 +98,7 @@ export const accountRoutes = {
     auth: CREATE,
     needsUnsealed: true,
     creates: true,
+    keepsOnce: true,
     description:
       "Makes a BIP39 key in the caller's vault for accounts. Its words never leave the vault, and existing words cannot be imported, because others may have seen them.",
     body: CreateWalletBody,

@@ -65,10 +65,14 @@ export class Accounts {
   }
 
   /**
-   * Makes a key in the vault and the account that it signs for.
+   * Makes a key in the vault and the account that it signs for, in one commit with what `keep` returns of it.
    * @throws not_found for an unknown network, vault_sealed
    */
-  async create(owner: Subject, input: CreateAccountInput): Promise<AccountJson> {
+  async create(
+    owner: Subject,
+    input: CreateAccountInput,
+    keep?: (made: AccountJson) => StoreCommit,
+  ): Promise<AccountJson> {
     const { keys, networks, clock, store } = this.#dependencies;
     networks.find(owner, input.network_id);
     return await retryOnConflict(async () => {
@@ -84,8 +88,9 @@ export class Accounts {
         public_key: key.publicKey,
         address: key.address,
       };
-      await store.commit(mergeCommits(key.commit, this.#table.insertCommit(account)));
-      return this.#onWire(account);
+      const made = this.#onWire(account);
+      await store.commit(mergeCommits(key.commit, this.#table.insertCommit(account), keep?.(made) ?? {}));
+      return made;
     });
   }
 

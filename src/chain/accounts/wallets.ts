@@ -11,7 +11,7 @@ import { ownerKey, type Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import { assert, invalidMember, notFound } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
-import type { Store } from "../../platform/store/store.js";
+import type { Store, StoreCommit } from "../../platform/store/store.js";
 import { defineTable, mergeCommits, retryOnConflict, type Page, type Table } from "../../platform/store/tables.js";
 import { ownerMembers } from "./accounts.js";
 import {
@@ -56,8 +56,15 @@ export class Wallets {
     );
   }
 
-  /** Makes a key in the vault and the wallet of its addresses. Throws `vault_sealed`. */
-  async create(owner: Subject, input: CreateWalletInput): Promise<WalletJson> {
+  /**
+   * Makes a key in the vault and the wallet of its addresses, in one commit with what `keep` returns of it.
+   * @throws vault_sealed
+   */
+  async create(
+    owner: Subject,
+    input: CreateWalletInput,
+    keep?: (made: WalletJson) => StoreCommit,
+  ): Promise<WalletJson> {
     return await retryOnConflict(async () => {
       const key = await this.#keys.prepareKey(owner, "BIP39", input.name ?? WALLET_NAME);
       const wallet: WalletRecord = {
@@ -68,8 +75,9 @@ export class Wallets {
         key_id: key.keyId,
         purpose: input.purpose ?? PURPOSE,
       };
-      await this.#store.commit(mergeCommits(key.commit, this.#table.insertCommit(wallet)));
-      return walletJson(wallet);
+      const made = walletJson(wallet);
+      await this.#store.commit(mergeCommits(key.commit, this.#table.insertCommit(wallet), keep?.(made) ?? {}));
+      return made;
     });
   }
 
