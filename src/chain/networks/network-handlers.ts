@@ -1,10 +1,12 @@
 /** Binds the routes of networks to their services. */
 import { saidOwner, type RequireTenant } from "../../platform/auth/said-owner.js";
 import { requireUnchanged } from "../../platform/contract/client-names.js";
+import { keepingAnswer } from "../../platform/contract/once.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
 import { listBlocks } from "./nodes/blocks.js";
 import type { NetworkNodes } from "./nodes/network-nodes.js";
 import type { networkRoutes } from "./network-routes.js";
+import type { NetworkJson, NetworkNodeJson } from "./network-schemas.js";
 import type { NetworkService } from "./network-service.js";
 import type { NetworkStatusWatch } from "./nodes/network-status.js";
 
@@ -28,11 +30,11 @@ export function networkHandlers({
   return {
     ...nodeHandlers(nodes),
     listNetworks: ({ principal, query }) => ({ status: 200, ...networks.list(principal.subject, query, query) }),
-    createNetwork: async ({ principal, body, signal }) => {
+    createNetwork: async ({ principal, body, signal, once }) => {
       const said = saidOwner(principal, body, { permissions: ["create"], requireTenant });
       const sharedWith = said === principal.subject ? undefined : said;
-      const network = await networks.create(principal.subject, body, signal, sharedWith);
-      return { status: 201, body: network, headers: { Location: `/api/v1/networks/${network.id}` } };
+      const keep = keepingAnswer(once, networkAnswer);
+      return networkAnswer(await networks.create(principal.subject, body, signal, { sharedWith, keep }));
     },
     getNetwork: ({ principal, params }) => ({ status: 200, body: networks.get(principal.subject, params.id) }),
     updateNetwork: async ({ principal, params, body, sentBack, signal }) => {
@@ -75,9 +77,9 @@ function nodeHandlers(
       status: 200,
       ...nodes.list(principal.subject, params.id, query),
     }),
-    createNetworkNode: async ({ principal, params, body, signal }) => {
-      const node = await nodes.create(principal.subject, params.id, body, signal);
-      return { status: 201, body: node, headers: { Location: `/api/v1/networks/${params.id}/nodes/${node.id}` } };
+    createNetworkNode: async ({ principal, params, body, signal, once }) => {
+      const keep = keepingAnswer(once, nodeAnswer);
+      return nodeAnswer(await nodes.create(principal.subject, params.id, body, { signal, keep }));
     },
     getNetworkNode: ({ principal, params }) => ({
       status: 200,
@@ -96,4 +98,13 @@ function nodeHandlers(
       ...nodes.loadBalancers(principal.subject, params.id, query),
     }),
   };
+}
+
+function networkAnswer(made: NetworkJson) {
+  return { status: 201, body: made, headers: { Location: `/api/v1/networks/${made.id}` } } as const;
+}
+
+function nodeAnswer(made: NetworkNodeJson) {
+  const location = `/api/v1/networks/${made.network_id}/nodes/${made.id}`;
+  return { status: 201, body: made, headers: { Location: location } } as const;
 }

@@ -111,11 +111,17 @@ export class NetworkRepository {
     return network.owner === null ? undefined : this.#nodes.get([...ownerKey(network.owner), network.id, id]);
   }
 
-  /** Adds a node, only while the network is as read, so that none is left when the network is deleted. */
-  async insertNode(network: StoreRecord<NetworkRecord>, node: NodeRecord): Promise<void> {
-    await this.#store.commit(
-      mergeCommits({ checks: [{ key: network.key, version: network.version }] }, this.#nodes.insertCommit(node)),
-    );
+  /**
+   * Adds a node, in one commit with others, and only while the network is as read, so that none is left when the
+   * network is deleted.
+   */
+  async insertNode(
+    network: StoreRecord<NetworkRecord>,
+    node: NodeRecord,
+    ...alongside: readonly StoreCommit[]
+  ): Promise<void> {
+    const check: StoreCommit = { checks: [{ key: network.key, version: network.version }] };
+    await this.#store.commit(mergeCommits(check, this.#nodes.insertCommit(node), ...alongside));
   }
 
   /** Deletes a node. */

@@ -56,6 +56,7 @@ export const networkRoutes = {
     summary: "Create a network",
     auth: CREATE,
     creates: true,
+    keepsOnce: true,
     description:
       "The network is the caller's. An application or organization that it names, for which the caller may create things, sees it too. Nodes that answer must be of the network's chain. Without `chain_id`, it is `config.network_id`, or the first node is asked for it.",
     body: CreateNetworkBody,
@@ -173,6 +174,7 @@ export const networkRoutes = {
     summary: "Add a node",
     auth: CREATE,
     creates: true,
+    keepsOnce: true,
     params: NetworkParams,
     body: CreateNodeBody,
     responses: { 201: { description: "The node", schema: NetworkNode } },

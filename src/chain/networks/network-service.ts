@@ -33,6 +33,14 @@ interface NetworkServiceDependencies {
   readonly publicRecords: readonly NetworkRecord[];
 }
 
+/** What may come with the creation of a network. */
+export interface NewNetworkOptions {
+  /** Another subject that sees it too. */
+  readonly sharedWith?: Subject | undefined;
+  /** Returns what is stored in one commit with it. */
+  readonly keep?: ((made: NetworkJson) => StoreCommit) | undefined;
+}
+
 /** Members that name the networks to which a network belongs. */
 const PARENTS = ["sidechain_id", "network_id"] as const;
 /** Networks of one owner. The nodes of each are asked in the background while it is used. */
@@ -109,7 +117,7 @@ export class NetworkService implements Networks, HintingNetworks {
   }
 
   /**
-   * Creates a network, which another subject may see too. Its nodes that answer must be of its chain; without a chain
+   * Creates a network. Its nodes that answer must be of its chain; without a chain
    * id, the first node must answer it.
    * @throws AppError `network_chain_mismatch`, `egress_refused`, `network_limit_reached`, `invalid_request`; without a
    * chain id also `network_unreachable` and `network_timeout`
@@ -118,7 +126,7 @@ export class NetworkService implements Networks, HintingNetworks {
     owner: Subject,
     input: CreateNetworkInput,
     signal: AbortSignal,
-    sharedWith?: Subject,
+    { sharedWith, keep }: NewNetworkOptions = {},
   ): Promise<NetworkJson> {
     const { repository, references, clock } = this.#dependencies;
     const { rpc_api_key: key, ...config } = input.config;
@@ -131,8 +139,9 @@ export class NetworkService implements Networks, HintingNetworks {
     return await retryOnConflict(async () => {
       const { place, commit } = await this.#wrapped(owner, record.id, key);
       const stored = { ...checked, ...place };
-      await repository.insert(stored, commit);
-      return this.#onWire(stored);
+      const made = this.#onWire(stored);
+      await repository.insert(stored, commit, keep?.(made) ?? {});
+      return made;
     });
   }
 

@@ -5,11 +5,12 @@
 import { ownerKey, type Principal, type Subject } from "../../platform/auth/principal.js";
 import { requireSaidOwner, type RequireTenant, type SaidOwner } from "../../platform/auth/said-owner.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
+import { keepingAnswer, type Once } from "../../platform/contract/once.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
 import { AppError, notFound } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
 import type { References } from "../../platform/references.js";
-import type { Store } from "../../platform/store/store.js";
+import type { Store, StoreCommit } from "../../platform/store/store.js";
 import {
   defineTable,
   mergeCommits,
@@ -117,15 +118,15 @@ export class Registrations<Input extends { readonly network_id: string }, Row ex
     );
   }
 
-  /** Stores a registration. Throws `network_limit_reached`. */
-  async create(owner: Subject, input: Input): Promise<Row> {
+  /** Stores a registration, in one commit with what `keep` returns of it. Throws `network_limit_reached`. */
+  async create(owner: Subject, input: Input, keep?: (made: Row) => StoreCommit): Promise<Row> {
     if (this.#table.count("owner", ownerKey(owner)) >= REGISTRATIONS_MAX)
       throw new AppError("network_limit_reached", {
         message: `an application has at most ${String(REGISTRATIONS_MAX)} ${this.#kind.name}s`,
       });
     const made = { id: newId(), created_at: isoTimestamp(this.#clock.nowMs()), application_id: owner.id };
     const row = this.#kind.rowOf(made, input);
-    await this.#store.commit(this.#table.insertCommit(row));
+    await this.#store.commit(mergeCommits(this.#table.insertCommit(row), keep?.(row) ?? {}));
     return row;
   }
 
@@ -190,6 +191,12 @@ export function registrationHandlers(dependencies: {
   };
 }
 
+interface Creation<Input> {
+  readonly principal: Principal;
+  readonly body: Input & SaidOwner;
+  readonly once?: Once | undefined;
+}
+
 interface ById {
   readonly principal: Principal;
   readonly params: { readonly id: string };
@@ -204,10 +211,11 @@ function handlersOf<Input extends { readonly network_id: string }, Row extends R
       status: 200 as const,
       ...registrations.list(principal.subject, query),
     }),
-    create: async ({ principal, body }: { principal: Principal; body: Input & SaidOwner }) => {
+    create: async ({ principal, body, once }: Creation<Input>) => {
       requireSaidOwner(principal, body, requireTenant);
       references.require(principal.subject, body, ["network_id", "destination_network_id", "contract_id"]);
-      return { status: 201 as const, body: await registrations.create(principal.subject, body) };
+      const answer = (made: Row) => ({ status: 201, body: made }) as const;
+      return answer(await registrations.create(principal.subject, body, keepingAnswer(once, answer)));
     },
     get: ({ principal, params }: ById) => ({
       status: 200 as const,

@@ -239,7 +239,7 @@ describe("records", () => {
     } = networks();
     const shop: Subject = { kind: "application", id: newId() };
     const make = async (owner: Subject, name: string, sharedWith?: Subject): Promise<string> =>
-      (await service.create(owner, { name, chain_id: "7", config: {} }, SIGNAL, sharedWith)).id;
+      (await service.create(owner, { name, chain_id: "7", config: {} }, SIGNAL, { sharedWith })).id;
     const ids = [await make(shop, "own"), await make(ada, "shared", shop), await make(shop, "own, too")];
     await make(ada, "private");
     expect(service.get(shop, ids[1] ?? "")).toMatchObject({ user_id: ada.id, application_id: shop.id });
@@ -321,7 +321,7 @@ describe("records", () => {
       part: { service },
     } = networks();
     const shop: Subject = { kind: "application", id: newId() };
-    const { id } = await service.create(ada, { name: "x", chain_id: "7", config: {} }, SIGNAL, shop);
+    const { id } = await service.create(ada, { name: "x", chain_id: "7", config: {} }, SIGNAL, { sharedWith: shop });
     let isUsed = true;
     service.onDeletion(({ kind }) => (isUsed && kind === "application" ? "transactions" : undefined));
     await expect(service.delete(ada, id)).rejects.toMatchObject({
@@ -342,7 +342,7 @@ describe("records", () => {
       part: { service },
     } = networks();
     const shop: Subject = { kind: "application", id: newId() };
-    const { id } = await service.create(ada, { name: "x", chain_id: "7", config: {} }, SIGNAL, shop);
+    const { id } = await service.create(ada, { name: "x", chain_id: "7", config: {} }, SIGNAL, { sharedWith: shop });
     await service.delete(shop, id);
     expect(() => service.get(shop, id)).toThrow("network not found");
     expect(service.list(shop, {}, PAGE).total).toBe(0);

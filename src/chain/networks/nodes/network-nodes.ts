@@ -4,10 +4,11 @@ import { isoTimestamp, type Clock } from "../../../platform/clock.js";
 import type { Egress } from "../../../platform/net/egress.js";
 import { AppError, invalidMember, notFound } from "../../../platform/errors.js";
 import { newId } from "../../../platform/ids.js";
+import type { StoreCommit } from "../../../platform/store/store.js";
 import { retryOnConflict, type Page } from "../../../platform/store/tables.js";
 import { ownerMembers } from "../../accounts/accounts.js";
 import type { NetworkRecord } from "../network-port.js";
-import type { EndpointState } from "../../rpc/endpoint-health.js";
+import type { EndpointHealth, EndpointState } from "../../rpc/endpoint-health.js";
 import type { RpcEndpoint } from "../../rpc/endpoint.js";
 import type { NetworkRepository, NodeRecord } from "../network-repository.js";
 import type {
@@ -29,6 +30,9 @@ const STATUS_OF: Readonly<Record<EndpointState, NetworkNodeJson["status"]>> = {
   down: "unreachable",
   mismatch: "failed",
 };
+
+/** Returns what is stored in one commit with a node. */
+type NodeKeep = (made: NetworkNodeJson) => StoreCommit;
 
 interface NetworkNodesDependencies {
   readonly networks: NetworkService;
@@ -62,7 +66,7 @@ export class NetworkNodes {
   }
 
   /**
-   * Adds a node, to be asked after the others.
+   * Adds a node, to be asked after the others, in one commit with what `keep` returns of it.
    * @throws AppError `network_chain_mismatch` when it answers as one of another chain, `egress_refused` for a forbidden
    * address, `conflict` when the network has it already, `network_limit_reached`
    */
@@ -70,7 +74,7 @@ export class NetworkNodes {
     owner: Subject,
     networkId: string,
     input: CreateNodeInput,
-    signal: AbortSignal,
+    { signal, keep }: { readonly signal: AbortSignal; readonly keep?: NodeKeep | undefined },
   ): Promise<NetworkNodeJson> {
     const { networks, repository, pool, egress, clock } = this.#dependencies;
     const network = networks.owned(owner, networkId);
@@ -97,8 +101,10 @@ export class NetworkNodes {
         ),
       ),
     };
-    await repository.insertNode(network, record);
-    return this.#onWire(network.value, { id: record.id, url, record });
+    // The requests of the network have not tried it yet.
+    const made = nodeOnWire(network.value, { id: record.id, url, record }, undefined);
+    await repository.insertNode(network, record, keep?.(made) ?? {});
+    return made;
   }
 
   /** Removes a node. Throws `network_node_fixed` for one in the network's configuration. */
@@ -169,26 +175,34 @@ export class NetworkNodes {
       : undefined;
   }
 
-  #onWire(network: NetworkRecord, { id, url, record }: NamedNode): NetworkNodeJson {
-    const health = this.#endpoint(network, url)?.health();
-    const members =
-      network.owner === null
-        ? { application_id: null, organization_id: null, user_id: null }
-        : ownerMembers(network.owner);
-    return {
-      id,
-      created_at: record?.created_at ?? network.created_at,
-      network_id: network.id,
-      ...members,
-      role: record?.role ?? "peer",
-      host: new URL(url).host,
-      description: record?.description ?? null,
-      status: STATUS_OF[health?.state ?? "untried"],
-      latency_ms: health?.latencyMs ?? null,
-      // The operator's URLs may have the operator's keys.
-      config: network.owner === null ? {} : { ...record?.config, json_rpc_url: url },
-    };
+  #onWire(network: NetworkRecord, node: NamedNode): NetworkNodeJson {
+    return nodeOnWire(network, node, this.#endpoint(network, node.url)?.health());
   }
+}
+
+/** Returns a node as clients see it. */
+function nodeOnWire(
+  network: NetworkRecord,
+  { id, url, record }: NamedNode,
+  health: EndpointHealth | undefined,
+): NetworkNodeJson {
+  const members =
+    network.owner === null
+      ? { application_id: null, organization_id: null, user_id: null }
+      : ownerMembers(network.owner);
+  return {
+    id,
+    created_at: record?.created_at ?? network.created_at,
+    network_id: network.id,
+    ...members,
+    role: record?.role ?? "peer",
+    host: new URL(url).host,
+    description: record?.description ?? null,
+    status: STATUS_OF[health?.state ?? "untried"],
+    latency_ms: health?.latencyMs ?? null,
+    // The operator's URLs may have the operator's keys.
+    config: network.owner === null ? {} : { ...record?.config, json_rpc_url: url },
+  };
 }
 
 function urlOf({ host, config }: CreateNodeInput): string {
