@@ -32,6 +32,9 @@ interface ContractCreationDependencies {
   readonly clock: Clock;
 }
 
+/** Returns what is stored in one commit with a contract. */
+type Alongside = (stored: StoredContract) => StoreCommit;
+
 export interface CreatedContract {
   readonly contract: Contract;
   /** True when its source is still to be compiled. */
@@ -54,11 +57,15 @@ export class ContractCreation {
   }
 
   /**
-   * Registers a contract, deploys it, or plans its compile.
+   * Registers a contract, deploys it, or plans its compile, in one commit with what `keep` returns of it.
    * @throws AppError `abi_invalid`, `bytecode_invalid`, `libraries_unlinked`, `argument_invalid`, `source_invalid`,
    * `contract_limit_reached`, `too_many_requests`, and what networks and submissions throw; then nothing is stored
    */
-  async create(principal: Principal, request: CreateContract): Promise<CreatedContract> {
+  async create(
+    principal: Principal,
+    request: CreateContract,
+    keep?: (made: CreatedContract) => StoreCommit,
+  ): Promise<CreatedContract> {
     const params = request.params ?? {};
     const address = addressOf(request.address);
     const hasSigner = signerOf(params) !== undefined;
@@ -67,28 +74,35 @@ export class ContractCreation {
     const isDeployed = address === NO_ADDRESS && hasSigner && (request.contract_id ?? null) === null;
     const owner = this.#ownerOf(principal, request, { isDeployed });
     const draft = this.#draft(owner, request, { address, artifact });
-    const created =
-      source !== undefined
-        ? await this.#build(draft, {
-            source,
-            libraries: params.libraries ?? {},
-            argv: params.argv ?? [],
-            signing: isDeployed ? signingOf(params) : {},
-          })
-        : isDeployed
-          ? await this.#deploy(draft, artifact, params)
-          : await this.#register(draft, artifact);
-    return {
-      contract: { ...contractOnWire(created), params: request.params ?? null },
+    const made = (stored: StoredContract): CreatedContract => ({
+      contract: { ...contractOnWire(stored), params: request.params ?? null },
       isBeingCompiled: source !== undefined,
+    });
+    const alongside: Alongside = (stored) => keep?.(made(stored)) ?? {};
+    if (source === undefined)
+      return made(
+        isDeployed
+          ? await this.#deploy(draft, artifact, params, alongside)
+          : await this.#register(draft, artifact, alongside),
+      );
+    const plan: BuildPlan = {
+      source,
+      libraries: params.libraries ?? {},
+      argv: params.argv ?? [],
+      signing: isDeployed ? signingOf(params) : {},
     };
+    return made(await this.#build(draft, plan, alongside));
   }
 
   /** Works as `create` for a contract that is on its chain. Throws `contract_address_missing`. */
-  async createPublic(principal: Principal, request: CreateContract): Promise<CreatedContract> {
+  async createPublic(
+    principal: Principal,
+    request: CreateContract,
+    keep?: (made: CreatedContract) => StoreCommit,
+  ): Promise<CreatedContract> {
     if (addressOf(request.address) === NO_ADDRESS)
       throw invalidMember("address", "contract address not provided", "contract_address_missing");
-    return await this.create(principal, request);
+    return await this.create(principal, request, keep);
   }
 
   /** Returns the owner of the new contract, once it may have one and everything that the request names exists. */
@@ -104,7 +118,7 @@ export class ContractCreation {
     return owner;
   }
 
-  async #register(draft: StoredContract, artifact: Artifact): Promise<StoredContract> {
+  async #register(draft: StoredContract, artifact: Artifact, alongside: Alongside): Promise<StoredContract> {
     const { deployments, store } = this.#dependencies;
     const described = draft.address === NO_ADDRESS ? {} : await deployments.describe(draft);
     const contract: StoredContract = {
@@ -112,11 +126,16 @@ export class ContractCreation {
       status: artifact.bytecode !== undefined && draft.address === NO_ADDRESS ? "compiled" : "registered",
       ...described,
     };
-    await store.commit(this.#insertion(contract, artifact));
+    await store.commit(mergeCommits(this.#insertion(contract, artifact), alongside(contract)));
     return contract;
   }
 
-  async #deploy(draft: StoredContract, artifact: Artifact, params: ContractParamsInput): Promise<StoredContract> {
+  async #deploy(
+    draft: StoredContract,
+    artifact: Artifact,
+    params: ContractParamsInput,
+    alongside: Alongside,
+  ): Promise<StoredContract> {
     const { abi = [], bytecode } = artifact;
     if (bytecode === undefined)
       throw invalidMember(
@@ -136,13 +155,13 @@ export class ContractCreation {
       signing: params,
       alongside: (submitted) => {
         contract = this.#dependencies.deployments.underWay(draft, submitted);
-        return this.#insertion(contract, artifact);
+        return mergeCommits(this.#insertion(contract, artifact), alongside(contract));
       },
     });
     return contract;
   }
 
-  async #build(draft: StoredContract, plan: BuildPlan): Promise<StoredContract> {
+  async #build(draft: StoredContract, plan: BuildPlan, alongside: Alongside): Promise<StoredContract> {
     const { repository, builds, store } = this.#dependencies;
     if (repository.countBuilds(draft.owner) >= BUILDS_MAX)
       throw new AppError("too_many_requests", {
@@ -150,7 +169,9 @@ export class ContractCreation {
         retryAfterSec: BUILD_RETRY_SEC,
       });
     const contract: StoredContract = { ...draft, status: "compiling" };
-    await store.commit(mergeCommits(repository.insertion(contract), builds.prepare(contract, plan)));
+    await store.commit(
+      mergeCommits(repository.insertion(contract), builds.prepare(contract, plan), alongside(contract)),
+    );
     builds.wake();
     return contract;
   }

@@ -1,9 +1,11 @@
 /** Binds the routes of contracts to their services. */
 import { requireUnchanged } from "../../platform/contract/client-names.js";
+import { keepingAnswer } from "../../platform/contract/once.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
 import type { contractRoutes } from "./contract-routes.js";
 import type { ContractExecutions, Write } from "./executions.js";
 import type { ContractCreation, CreatedContract } from "./contract-creation.js";
+import type { TokenContract } from "./contract-schemas.js";
 import type { ContractService } from "./contract-service.js";
 import type { TokenContracts } from "./token-contracts.js";
 
@@ -32,8 +34,10 @@ export function contractHandlers({
 }): HandlersFor<typeof contractRoutes> {
   return {
     listContracts: async ({ principal, query }) => ({ status: 200, ...(await contracts.list(principal, query)) }),
-    createContract: async ({ principal, body }) => createdAnswer(await creation.create(principal, body)),
-    createPublicContract: async ({ principal, body }) => createdAnswer(await creation.createPublic(principal, body)),
+    createContract: async ({ principal, body, once }) =>
+      createdAnswer(await creation.create(principal, body, keepingAnswer(once, createdAnswer))),
+    createPublicContract: async ({ principal, body, once }) =>
+      createdAnswer(await creation.createPublic(principal, body, keepingAnswer(once, createdAnswer))),
     getContract: ({ principal, params }) => ({ status: 200, body: contracts.get(principal.subject, params.id) }),
     updateContract: async ({ principal, params, body, sentBack }) => {
       requireUnchanged(sentBack, contracts.record(principal.subject, params.id), CONSTANT);
@@ -58,10 +62,8 @@ export function contractHandlers({
       status: 200,
       ...(await tokens.list(principal.subject, query)),
     }),
-    createTokenContract: async ({ principal, body }) => {
-      const token = await tokens.create(principal, body);
-      return { status: 201, body: token, headers: { Location: `/api/v1/token_contracts/${token.id}` } };
-    },
+    createTokenContract: async ({ principal, body, once }) =>
+      tokenAnswer(await tokens.create(principal, body, keepingAnswer(once, tokenAnswer))),
     getTokenContract: ({ principal, params }) => ({ status: 200, body: tokens.get(principal.subject, params.id) }),
   };
 }
@@ -72,6 +74,10 @@ function createdAnswer({ contract, isBeingCompiled }: CreatedContract) {
     body: contract,
     headers: { Location: `/api/v1/contracts/${contract.id}` },
   } as const;
+}
+
+function tokenAnswer(made: TokenContract) {
+  return { status: 201, body: made, headers: { Location: `/api/v1/token_contracts/${made.id}` } } as const;
 }
 
 function writeAnswer({ ref, transactionId }: Write) {

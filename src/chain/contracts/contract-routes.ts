@@ -86,6 +86,7 @@ export const contractRoutes = {
     summary: "Register or deploy a contract",
     auth: CREATE,
     creates: true,
+    keepsOnce: true,
     description:
       "A contract with an address is registered. One without an address and with a signer in `params` (which needs `vault_use`) is deployed; its address is `0x` until the transaction is mined, and a constructor that would revert is refused with its reason. Without a signer it can be deployed later by POST /contracts/:id/execute with an empty method. Source is compiled first (202), by solc 0.8.37; imports resolve to the given files only, and failures are listed in the contract's `errors`.",
     body: CreateContract,
@@ -117,6 +118,7 @@ export const contractRoutes = {
     summary: "Register a deployed contract",
     auth: CREATE,
     creates: true,
+    keepsOnce: true,
     description: "Works as POST /contracts, but never deploys: the request must have an address.",
     body: CreateContract,
     bodyBytesMax: CREATE_BODY_BYTES_MAX,
@@ -225,6 +227,7 @@ export const contractRoutes = {
     summary: "Register a token contract",
     auth: CREATE,
     creates: true,
+    keepsOnce: true,
     deadlineMs: NODE_DEADLINE_MS,
     body: CreateTokenContract,
     anyCase: true,

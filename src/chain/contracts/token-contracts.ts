@@ -7,8 +7,8 @@ import { saidOwner, type RequireTenant } from "../../platform/auth/said-owner.js
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import { AppError, invalidMember, notFound } from "../../platform/errors.js";
 import type { References } from "../../platform/references.js";
-import type { Store } from "../../platform/store/store.js";
-import { retryOnConflict, type Page } from "../../platform/store/tables.js";
+import type { Store, StoreCommit } from "../../platform/store/store.js";
+import { mergeCommits, retryOnConflict, type Page } from "../../platform/store/tables.js";
 import type { ContractAccesses } from "./access-times.js";
 import type { CreateTokenContract, TokenContract, TokenFilters } from "./contract-schemas.js";
 import type { Deployments } from "./deployments.js";
@@ -65,11 +65,16 @@ export class TokenContracts {
 
   /**
    * Makes a token of a known contract, or of an address, which is then registered as a contract. What the caller leaves
-   * out is asked of the contract.
+   * out is asked of the contract. What `keep` returns is stored with the token, which comes after the contract: one
+   * that was registered alone is found by its address when the same is asked for again.
    * @throws AppError `not_found`, `contract_not_deployed`, `not_a_token`, `network_unreachable` when the contract
    * cannot be asked
    */
-  async create(principal: Principal, request: CreateTokenContract): Promise<TokenContract> {
+  async create(
+    principal: Principal,
+    request: CreateTokenContract,
+    keep?: (made: TokenContract) => StoreCommit,
+  ): Promise<TokenContract> {
     const { requireTenant, references } = this.#dependencies;
     const owner = saidOwner(principal, request, { permissions: ["create"], requireTenant });
     references.require(owner, request, ["network_id", "contract_id", "sale_contract_id"]);
@@ -102,8 +107,11 @@ export class TokenContracts {
     return await retryOnConflict(async () => {
       const current = this.#dependencies.repository.require(owner, id);
       const next = tokenOf(current.value, request, described, isoTimestamp(this.#dependencies.clock.nowMs()));
-      await this.#dependencies.store.commit(this.#dependencies.repository.update(current, next));
-      return this.#onWire(next);
+      const made = this.#onWire(next);
+      await this.#dependencies.store.commit(
+        mergeCommits(this.#dependencies.repository.update(current, next), keep?.(made) ?? {}),
+      );
+      return made;
     });
   }
 
