@@ -7,6 +7,7 @@ import { keccak256 } from "../../crypto/hashes/keccak.js";
 import type { Subject } from "../../platform/auth/principal.js";
 import { AppError, invalidMember } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
+import type { StoreCommit } from "../../platform/store/store.js";
 import type { BroadcastTransactionInput, TransactionJson } from "./transaction-schemas.js";
 import { requireGasBeforeExecution, type TransactionLists } from "./fees/intrinsic-gas.js";
 import type { NonceQueues } from "./sending/nonce-queues.js";
@@ -23,6 +24,14 @@ export interface SelfSignedDependencies {
   readonly writer: TransactionWriter;
   readonly queues: NonceQueues;
   readonly networks: TransactionNetworks;
+}
+
+/** What may come with signed bytes. */
+export interface BroadcastOptions {
+  /** Of the transaction; a new one unless given. */
+  readonly id?: string;
+  /** Returns what is stored in one commit with the transaction. It gets it as it is before it is sent. */
+  readonly keep?: ((made: TransactionJson) => StoreCommit) | undefined;
 }
 
 /** Types of EIP-2718 by their first byte, 0x-hex. */
@@ -48,15 +57,19 @@ export class SelfSigned {
 
   /**
    * Stores signed bytes, sends them and returns the transaction.
-   * @param id of the transaction; a new one unless given
    * @throws transaction_invalid, out_of_gas, nonce_in_use, ref_taken
    * @throws transaction_refused, insufficient_funds when the node refuses the bytes
    */
-  async broadcast(owner: Subject, input: BroadcastTransactionInput, id = newId()): Promise<TransactionJson> {
+  async broadcast(
+    owner: Subject,
+    input: BroadcastTransactionInput,
+    { id = newId(), keep }: BroadcastOptions = {},
+  ): Promise<TransactionJson> {
     const { service, writer, queues } = this.#dependencies;
     const { record, raw, nonce } = this.#recordOf(owner, input, id);
     const { queue, queued } = await queues.queueFor(record).reserving(nonce, async () => {
-      await insertWithRef(this.#dependencies, record);
+      // From here on the bytes are sent, by the next start of the server if need be.
+      await insertWithRef(this.#dependencies, record, keep?.(service.onWire(record)) ?? {});
       return queues.adopt(record);
     });
     const { outcome, refusal } = await queue.sendFirst(queued, raw);

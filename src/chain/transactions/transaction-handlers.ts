@@ -37,12 +37,13 @@ export function transactionHandlers({
       });
       return madeAnswer(made);
     },
-    broadcastTransaction: async ({ principal, body }) => {
-      const made = await requests.broadcast(
-        saidOwner(principal, body, { permissions: ["create"], requireTenant }),
-        body,
-      );
-      return madeAnswer(made);
+    broadcastTransaction: async ({ principal, body, once }) => {
+      const owner = saidOwner(principal, body, { permissions: ["create"], requireTenant });
+      const kept =
+        once === undefined
+          ? undefined
+          : { made: (made: TransactionJson) => once.answered(madeAnswer(made)), asked: () => once.begun() };
+      return madeAnswer(await requests.broadcast(owner, body, kept));
     },
     getTransaction: ({ principal, params }) => ({ status: 200, body: transactions.get(principal.subject, params.id) }),
     bumpTransaction: async ({ principal, params, body }) => ({

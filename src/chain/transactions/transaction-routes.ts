@@ -85,6 +85,7 @@ export const transactionRoutes = {
     summary: "Broadcast a transaction that the caller signed",
     auth: { permissions: ["create"] },
     creates: true,
+    keepsOnce: true,
     body: BroadcastTransactionBody,
     bodyBytesMax: BODY_BYTES_MAX,
     responses: { 201: json },

@@ -4,7 +4,8 @@ import { AppError } from "../../../platform/errors.js";
 import { newId } from "../../../platform/ids.js";
 import type { Log } from "../../../platform/log.js";
 import type { Nodes } from "../../../platform/nodes/nodes.js";
-import { StoreConflict, type Store, type StoreRecord } from "../../../platform/store/store.js";
+import { mergeCommits } from "../../../platform/store/commits.js";
+import { StoreConflict, type Store, type StoreCommit, type StoreRecord } from "../../../platform/store/store.js";
 import { WISH_TABLE, wishKey, wishValue, type Wish, type WishRecord } from "./wish-records.js";
 
 export interface AskedWishesOptions {
@@ -38,12 +39,12 @@ export class AskedWishes {
   }
 
   /**
-   * Has a wish carried out. Returns the wish's id.
+   * Has a wish carried out, which is asked for in one commit with `alongside`. Returns the wish's id.
    * @throws overloaded when no node has begun with it in time: nothing was done and nothing will be
    * @throws outcome_unknown when a node has begun with it, and has not ended it in time
    * @throws AppError with which it was refused
    */
-  async ask(owner: Subject, wish: Wish): Promise<string> {
+  async ask(owner: Subject, wish: Wish, alongside: StoreCommit = {}): Promise<string> {
     const { store, nodes } = this.#dependencies;
     if (this.#waiting.size >= WAITING_MAX)
       throw unheard("overloaded", "too many requests wait for the node that sends transactions; nothing was done");
@@ -56,10 +57,11 @@ export class AskedWishes {
       timer = setTimeout(resolve, this.#waitMs);
     });
     try {
-      await store.commit({
+      const asking: StoreCommit = {
         checks: [{ key: wishKey(id), version: "absent" }],
         puts: [{ key: wishKey(id), value: wishValue(record) }],
-      });
+      };
+      await store.commit(mergeCommits(asking, alongside));
       await ended;
       await this.#end(id);
       return id;

@@ -3,6 +3,7 @@
  * that sends transactions does it; another one asks that one and answers with what it stored.
  */
 import type { Subject } from "../../../platform/auth/principal.js";
+import type { StoreCommit } from "../../../platform/store/store.js";
 import type { NonceQueues } from "../sending/nonce-queues.js";
 import type { Replacements } from "../sending/replacements.js";
 import type { SelfSigned } from "../self-signed.js";
@@ -17,6 +18,14 @@ export interface SendingRequestsDependencies {
   readonly selfSigned: SelfSigned;
   readonly queues: Pick<NonceQueues, "isStarted">;
   readonly wishes: AskedWishes;
+}
+
+/** What the caller keeps with signed bytes. */
+export interface KeptBroadcast {
+  /** Returns what goes into the transaction's own commit, where this node stores it. */
+  readonly made: (made: TransactionJson) => StoreCommit;
+  /** Returns what goes into the commit by which another node is asked. */
+  readonly asked: () => StoreCommit;
 }
 
 export class SendingRequests {
@@ -47,12 +56,12 @@ export class SendingRequests {
   }
 
   /** As `SelfSigned.broadcast`, and as `AskedWishes.ask` on another node. */
-  async broadcast(owner: Subject, input: BroadcastTransactionInput): Promise<TransactionJson> {
+  async broadcast(owner: Subject, input: BroadcastTransactionInput, kept?: KeptBroadcast): Promise<TransactionJson> {
     const { service, selfSigned, queues, wishes } = this.#dependencies;
-    if (queues.isStarted) return await this.#doing(selfSigned.broadcast(owner, input));
+    if (queues.isStarted) return await this.#doing(selfSigned.broadcast(owner, input, { keep: kept?.made }));
     // What is no transaction need not be told to another node.
     selfSigned.check(owner, input);
-    return service.get(owner, await wishes.ask(owner, { kind: "broadcast", input }));
+    return service.get(owner, await wishes.ask(owner, { kind: "broadcast", input }, kept?.asked()));
   }
 
   /** Carries out what another node asked for; the transaction of `broadcast` gets the id. */
@@ -66,7 +75,7 @@ export class SendingRequests {
         await replacements.cancel(owner, wish.transaction_id);
         return;
       case "broadcast":
-        await selfSigned.broadcast(owner, wish.input, id);
+        await selfSigned.broadcast(owner, wish.input, { id });
     }
   }
   /** Resolves when what callers have asked of this node itself has ended. */
