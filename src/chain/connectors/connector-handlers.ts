@@ -2,6 +2,7 @@
 import type { Principal } from "../../platform/auth/principal.js";
 import { requireSaidOwner, type RequireTenant } from "../../platform/auth/said-owner.js";
 import { requireUnchanged } from "../../platform/contract/client-names.js";
+import { keepingAnswer } from "../../platform/contract/once.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
 import type { SubscriptionTokens } from "../../platform/events/subscription-token.js";
 import type { References } from "../../platform/references.js";
@@ -9,6 +10,7 @@ import { subscriptionToken } from "../events/subscription-handlers.js";
 import type { ConnectorContainers } from "./provisioning/connector-containers.js";
 import type { ConnectorDeletions } from "./provisioning/connector-deletions.js";
 import type { connectorRoutes } from "./connector-routes.js";
+import type { Connector, Entity } from "./connector-schemas.js";
 import type { ConnectorService } from "./connector-service.js";
 import type { Entities, EntityPlace } from "./entities.js";
 
@@ -34,11 +36,11 @@ export function connectorHandlers(dependencies: ConnectorHandlersDependencies): 
     ...entityHandlers(dependencies.entities),
     ...containerHandlers(dependencies.containers),
     listConnectors: ({ principal, query }) => ({ status: 200, ...connectors.list(principal.subject, query) }),
-    createConnector: async ({ principal, body }) => {
+    createConnector: async ({ principal, body, once }) => {
       requireSaidOwner(principal, body, requireTenant);
       references.require(principal.subject, body, ["network_id"]);
-      const connector = await connectors.create(principal.subject, body);
-      return { status: 201, body: connector, headers: { Location: `/api/v1/connectors/${connector.id}` } };
+      const keep = keepingAnswer(once, connectorAnswer);
+      return connectorAnswer(await connectors.create(principal.subject, body, keep));
     },
     getConnector: async ({ principal, params, query, signal }) => ({
       status: 200,
@@ -75,13 +77,14 @@ function entityHandlers(
       status: 200,
       ...(await entities.list(principal.subject, params.id, query, signal)),
     }),
-    createConnectorEntity: async ({ principal, params, body, signal }) => {
-      const entity = await entities.create(principal.subject, params.id, body, signal);
-      return {
-        status: 201,
-        body: entity,
-        headers: { Location: `/api/v1/connectors/${params.id}/entities/${encodeURIComponent(entity.id)}` },
-      };
+    createConnectorEntity: async ({ principal, params, body, signal, once }) => {
+      const answer = (entity: Entity) => entityAnswer(params.id, entity);
+      const kept =
+        once === undefined
+          ? undefined
+          : { made: (entity: Entity) => once.answered(answer(entity)), begin: async () => await once.begin() };
+      const place = { owner: principal.subject, connectorId: params.id };
+      return answer(await entities.create(place, body, signal, kept));
     },
     getConnectorEntity: async ({ principal, params, signal }) => ({
       status: 200,
@@ -119,4 +122,13 @@ function containerHandlers(
 
 function placeOf({ subject: owner }: Principal, { id, entity }: { id: string; entity: string }): EntityPlace {
   return { owner, connectorId: id, entityId: entity };
+}
+
+function connectorAnswer(made: Connector) {
+  return { status: 201, body: made, headers: { Location: `/api/v1/connectors/${made.id}` } } as const;
+}
+
+function entityAnswer(connectorId: string, made: Entity) {
+  const location = `/api/v1/connectors/${connectorId}/entities/${encodeURIComponent(made.id)}`;
+  return { status: 201, body: made, headers: { Location: location } } as const;
 }

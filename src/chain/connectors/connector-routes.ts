@@ -67,6 +67,7 @@ export const connectorRoutes = {
     summary: "Create a connector",
     auth: CREATE,
     creates: true,
+    keepsOnce: true,
     description:
       "Answers at once; provisioning and the first probe follow in the background. `config.credentials` are stored in the vault and never answered. With `is_virtual` nothing is provisioned.",
     body: CreateConnector,
@@ -170,6 +171,7 @@ export const connectorRoutes = {
     summary: "Add an entity to a connector",
     auth: CREATE,
     creates: true,
+    keepsOnce: true,
     description:
       "Content is given as `data_url`, as text in `raw`, as `children` (a directory), or as `hash` for content that exists already and that the peer is to keep.",
     deadlineMs: PEER_DEADLINE_MS,

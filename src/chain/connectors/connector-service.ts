@@ -8,7 +8,7 @@ import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import type { Egress } from "../../platform/net/egress.js";
 import { AppError, invalidMember } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
-import type { Store, StoreRecord } from "../../platform/store/store.js";
+import type { Store, StoreCommit, StoreRecord } from "../../platform/store/store.js";
 import { mergeCommits, retryOnConflict, type Page } from "../../platform/store/tables.js";
 import { changedConfig, requireChangeable, requireValidConfig } from "./connector-configuration.js";
 import {
@@ -87,11 +87,11 @@ export class ConnectorService {
   }
 
   /**
-   * Creates a connector and queues its provisioning.
+   * Creates a connector and queues its provisioning, in one commit with what `keep` returns of it.
    * @throws AppError `connector_type_unknown`, `connector_config_invalid`, `egress_refused`, `not_found` (network),
    * `connector_limit_reached`, `secret_too_long`, `vault_sealed`, and what the store throws
    */
-  async create(owner: Subject, request: CreateConnector): Promise<Connector> {
+  async create(owner: Subject, request: CreateConnector, keep?: (made: Connector) => StoreCommit): Promise<Connector> {
     const { credentials = {}, ...config } = request.config;
     const secrets = { credentials, env: changedEnv({}, config.env ?? {}) };
     const connector = this.#draft(owner, request, withoutEnvValues(config));
@@ -101,11 +101,17 @@ export class ConnectorService {
       const wrapped = await this.#wrapped(owner, connector.id, secrets);
       const job = this.#dependencies.jobs.prepare("provision_connector", owner, connector.id);
       const stored: StoredConnector = { ...connector, secret: wrapped?.place ?? null, job_id: job.jobId };
+      const made = connectorOnWire(stored);
       await this.#dependencies.store.commit(
-        mergeCommits(this.#dependencies.statuses.creation(stored), job.commit, wrapped?.commit ?? {}),
+        mergeCommits(
+          this.#dependencies.statuses.creation(stored),
+          job.commit,
+          wrapped?.commit ?? {},
+          keep?.(made) ?? {},
+        ),
       );
       this.#dependencies.jobs.wake();
-      return connectorOnWire(stored);
+      return made;
     });
   }
 

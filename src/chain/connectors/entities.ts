@@ -5,7 +5,7 @@
 import type { Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import { AppError } from "../../platform/errors.js";
-import type { Store, StoreRecord } from "../../platform/store/store.js";
+import type { Store, StoreCommit, StoreRecord } from "../../platform/store/store.js";
 import { mergeCommits, retryOnConflict, type Page } from "../../platform/store/tables.js";
 import { isUnsettled } from "./connector-lifecycle.js";
 import type { ConnectorRepository, EntityNote, StoredConnector } from "./connector-repository.js";
@@ -21,11 +21,23 @@ interface EntitiesDependencies {
   readonly clock: Clock;
 }
 
-/** Names an entity of an owner's connector, the entity in the peer's own way. */
-export interface EntityPlace {
+/** Names an owner's connector. */
+export interface ConnectorPlace {
   readonly owner: Subject;
   readonly connectorId: string;
+}
+
+/** Names an entity of an owner's connector, the entity in the peer's own way. */
+export interface EntityPlace extends ConnectorPlace {
   readonly entityId: string;
+}
+
+/** What the caller keeps with a new entity. */
+export interface KeptEntity {
+  /** Returns what goes into the commit of the entity's note. */
+  readonly made: (entity: Entity) => StoreCommit;
+  /** Called before a peer is asked for what would be another entity when it is asked again. */
+  readonly begin: () => Promise<void>;
 }
 
 export type EntityQuery = Page & { readonly objects?: string | undefined };
@@ -74,11 +86,17 @@ export class Entities {
   }
 
   /** Puts content into the peer. It stays there if the note cannot be written: content is worth more than its name. */
-  async create(owner: Subject, connectorId: string, input: EntityInput, signal: AbortSignal): Promise<Entity> {
+  async create(
+    { owner, connectorId }: ConnectorPlace,
+    input: EntityInput,
+    signal: AbortSignal,
+    kept?: KeptEntity,
+  ): Promise<Entity> {
     const connector = await this.#used(owner, connectorId);
     const content = contentOf(input);
     const { driver, peer } = await this.#reach(connector, signal);
     if (driver.keepsNotes) this.#requireRoom(connector);
+    if (!driver.namesByContent) await kept?.begin();
     const made = await driver.create(peer, content);
     const type = made.type ?? content.mediaType;
     const described: PeerEntity = { ...made, ...(type === undefined ? {} : { type }) };
@@ -86,7 +104,9 @@ export class Entities {
     const { type: givenType, ...noted } = input;
     const notedType = givenType ?? type;
     const note = { ...noted, ...(notedType === undefined ? {} : { type: notedType }) };
-    return entityOnWire(described, await this.#write(connector, made.id, note));
+    const entityOf = (written: EntityNote): Entity => entityOnWire(described, written);
+    const alongside = (written: EntityNote): StoreCommit => kept?.made(entityOf(written)) ?? {};
+    return entityOf(await this.#write(connector, made.id, note, alongside));
   }
 
   /** Returns an entity with its content. Throws `not_found`. */
@@ -164,7 +184,12 @@ export class Entities {
       });
   }
 
-  async #write({ owner, id }: StoredConnector, entityId: string, input: NotedInput): Promise<EntityNote> {
+  async #write(
+    { owner, id }: StoredConnector,
+    entityId: string,
+    input: NotedInput,
+    alongside: (note: EntityNote) => StoreCommit = () => ({}),
+  ): Promise<EntityNote> {
     const { clock, repository, store } = this.#dependencies;
     return await retryOnConflict(async () => {
       const now = isoTimestamp(clock.nowMs());
@@ -179,7 +204,7 @@ export class Entities {
       const note = { ...changedNote(before, input), modified_at: now };
       // A connector that was deleted meanwhile must not get notes.
       const { key, version } = repository.require(owner, id);
-      await store.commit(mergeCommits(repository.putNote(note), { checks: [{ key, version }] }));
+      await store.commit(mergeCommits(repository.putNote(note), { checks: [{ key, version }] }, alongside(note)));
       return note;
     });
   }

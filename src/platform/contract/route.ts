@@ -145,8 +145,9 @@ export interface RouteSpec {
   /** A POST that creates something: accepts Idempotency-Key. Not for answers with secrets, which would be stored. */
   readonly creates?: boolean;
   /**
-   * The handler takes effect by commits alone, and keeps `request.once` with the first of them. A repeat of a request
-   * that a crash cut off is then answered or run again; of other routes it is refused, as its outcome is not known.
+   * The handler keeps `request.once` with the first commit, or before the first call to the outside, that must not be
+   * repeated. A repeat of a request that a crash cut off is then answered or run again; of other routes it is refused,
+   * as its outcome is not known.
    */
   readonly keepsOnce?: true;
   /** A list: accepts `page` and `rpp`, answers X-Total-Results-Count and Link. The handler's reply has `total`. */

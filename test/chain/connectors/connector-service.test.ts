@@ -164,7 +164,9 @@ describe("a virtual connector", () => {
     const made = await settled(test, { type: "ipfs", config: { api_url: kubo.url }, is_virtual: true });
     expect(test.statuses(made.id)).toEqual(["init", "active"]);
     kubo.requests.length = 0;
-    expect(await test.entities.create(test.owner, made.id, { raw: "virtually" }, never)).toMatchObject({
+    expect(
+      await test.entities.create({ owner: test.owner, connectorId: made.id }, { raw: "virtually" }, never),
+    ).toMatchObject({
       size: 9,
     });
     expect((await plain(test, made.id)).accessed_at).not.toBeNull();
@@ -196,9 +198,13 @@ describe("addresses that lead inside", () => {
         config: { api_url: "https://ipfs.example.com:5001", credentials: { token: "t" } },
       });
       expect(made).toMatchObject({ status: "unavailable", errors: [{ code: "egress_refused" }] });
-      expect((await failureOf(() => guarded.entities.create(guarded.owner, made.id, { raw: "x" }, never))).code).toBe(
-        "egress_refused",
-      );
+      expect(
+        (
+          await failureOf(() =>
+            guarded.entities.create({ owner: guarded.owner, connectorId: made.id }, { raw: "x" }, never),
+          )
+        ).code,
+      ).toBe("egress_refused");
       const redis = await settled(guarded, { type: "redis", config: { api_url: "redis://cache.example.com" } });
       expect(redis).toMatchObject({ status: "unavailable", errors: [{ code: "egress_refused" }] });
       expect(
@@ -226,7 +232,7 @@ describe("another owner's connector", () => {
         () => test.deletions.delete(eve, asked, never),
         () => test.containers.nodes(eve, asked, never),
         () => test.entities.list(eve, asked, PAGE, never),
-        () => test.entities.create(eve, asked, { raw: "x" }, never),
+        () => test.entities.create({ owner: eve, connectorId: asked }, { raw: "x" }, never),
         () => test.containers.logs(eve, asked, 1, never),
       ];
       for (const call of calls)
@@ -391,7 +397,7 @@ describe("a sealed vault", () => {
 describe("deleting", () => {
   it("deletes the secret and all notes too", async () => {
     const made = await settled(test, { type: "ipfs", config: { api_url: kubo.url, credentials: { token: "t" } } });
-    await test.entities.create(test.owner, made.id, { raw: "noted", name: "n" }, never);
+    await test.entities.create({ owner: test.owner, connectorId: made.id }, { raw: "noted", name: "n" }, never);
     const keys = (): string[] =>
       test.store
         .range([])

@@ -80,7 +80,11 @@ describe("a connector in a container", () => {
       config: { api_url: kubo.url, api_port: kubo.port, rpc_port: 5001 },
     });
     expect(test.statuses(made.id)).toEqual(["init", "provisioning", "available"]);
-    const entity = await test.entities.create(test.owner, made.id, { raw: "in a container" }, never);
+    const entity = await test.entities.create(
+      { owner: test.owner, connectorId: made.id },
+      { raw: "in a container" },
+      never,
+    );
     expect(kubo.pins.has(entity.id)).toBe(true);
     expect(await test.deletions.delete(test.owner, made.id, never)).toBe(true);
     expect(docker.containers.has(`proofwright-${made.id}`)).toBe(false);
@@ -282,9 +286,10 @@ describe("an engine that misbehaves", () => {
       const made = await settled(test, PEER);
       expect(made).toMatchObject({ status: "failed", errors: [{ code }], description: null });
       expect(test.statuses(made.id)).toEqual(["init", "provisioning", "failed"]);
-      expect((await failureOf(() => test.entities.create(test.owner, made.id, { raw: "x" }, never))).code).toBe(
-        "connector_not_ready",
-      );
+      expect(
+        (await failureOf(() => test.entities.create({ owner: test.owner, connectorId: made.id }, { raw: "x" }, never)))
+          .code,
+      ).toBe("connector_not_ready");
       docker.faults = [];
       expect(await test.deletions.delete(test.owner, made.id, never)).toBe(true);
       expect(docker.containers.size).toBe(0);
@@ -343,9 +348,9 @@ describe("an engine that misbehaves", () => {
       status: "deprovisioning",
       errors: [{ code: "connector_provider_failed" }],
     });
-    expect((await failureOf(() => test.entities.create(test.owner, id, { raw: "x" }, never))).code).toBe(
-      "connector_not_ready",
-    );
+    expect(
+      (await failureOf(() => test.entities.create({ owner: test.owner, connectorId: id }, { raw: "x" }, never))).code,
+    ).toBe("connector_not_ready");
     expect(docker.containers.size).toBe(1);
     docker.faults = [];
     expect(await test.deletions.delete(test.owner, id, never)).toBe(true);

@@ -61,8 +61,7 @@ describe("an ipfs connector", () => {
 
   it("adds text, pins it, and returns it with its name and metadata", async () => {
     const made = await test.entities.create(
-      test.owner,
-      id,
+      { owner: test.owner, connectorId: id },
       { raw: "hello world\n", filename: "hello.txt", metadata: { lang: "en" } },
       never,
     );
@@ -87,8 +86,7 @@ describe("an ipfs connector", () => {
   it("adds bytes of several chunks and reads them back whole", async () => {
     const bytes = randomBytes(700_000);
     const made = await test.entities.create(
-      test.owner,
-      id,
+      { owner: test.owner, connectorId: id },
       { data_url: `data:application/octet-stream;base64,${bytes.toString("base64")}` },
       never,
     );
@@ -100,8 +98,7 @@ describe("an ipfs connector", () => {
 
   it("adds a directory and lists what is in it", async () => {
     const made = await test.entities.create(
-      test.owner,
-      id,
+      { owner: test.owner, connectorId: id },
       {
         filename: "site",
         children: [
@@ -126,7 +123,9 @@ describe("an ipfs connector", () => {
 
   it("pins existing content by its hash, and lists pages of the pins", async () => {
     const cid = kubo.hold(Buffer.from("from elsewhere"));
-    expect(await test.entities.create(test.owner, id, { hash: cid, name: "theirs" }, never)).toMatchObject({
+    expect(
+      await test.entities.create({ owner: test.owner, connectorId: id }, { hash: cid, name: "theirs" }, never),
+    ).toMatchObject({
       id: cid,
       name: "theirs",
       size: 14,
@@ -146,8 +145,7 @@ describe("an ipfs connector", () => {
 
   it("changes metadata, never content", async () => {
     const { id: cid } = await test.entities.create(
-      test.owner,
-      id,
+      { owner: test.owner, connectorId: id },
       { raw: "fixed", name: "one", metadata: { a: 1 } },
       never,
     );
@@ -168,7 +166,7 @@ describe("an ipfs connector", () => {
   });
 
   it("unpins, and answers not found for content that is not pinned, absent or no CID", async () => {
-    const { id: cid } = await test.entities.create(test.owner, id, { raw: "to go" }, never);
+    const { id: cid } = await test.entities.create({ owner: test.owner, connectorId: id }, { raw: "to go" }, never);
     await test.entities.remove({ owner: test.owner, connectorId: id, entityId: cid }, never);
     expect(kubo.pins.has(cid)).toBe(false);
     expect(
@@ -219,7 +217,9 @@ describe("a node that misbehaves", () => {
     async (_name, mode, code) => {
       kubo.mode = mode;
       expect((await failureOf(() => test.entities.list(test.owner, id, PAGE, never))).code).toBe(code);
-      expect((await failureOf(() => test.entities.create(test.owner, id, { raw: "x" }, never))).code).toBe(code);
+      expect(
+        (await failureOf(() => test.entities.create({ owner: test.owner, connectorId: id }, { raw: "x" }, never))).code,
+      ).toBe(code);
       const down = await detail(test, id);
       expect(down).toMatchObject({
         status: "unavailable",
@@ -253,9 +253,10 @@ describe("a node that misbehaves", () => {
   it("rejects the credentials", async () => {
     const other = await settled(test, { type: "ipfs", config: { rpc_url: kubo.url, credentials: { token: "wrong" } } });
     expect(other).toMatchObject({ status: "unavailable", errors: [{ code: "connector_refused" }] });
-    expect((await failureOf(() => test.entities.create(test.owner, other.id, { raw: "x" }, never))).code).toBe(
-      "connector_refused",
-    );
+    expect(
+      (await failureOf(() => test.entities.create({ owner: test.owner, connectorId: other.id }, { raw: "x" }, never)))
+        .code,
+    ).toBe("connector_refused");
     await test.service.update(test.owner, other.id, {
       config: { credentials: { username: "admin", password: "open sesame" } },
     });
@@ -284,19 +285,25 @@ describe("content that cannot be taken", () => {
     ["too much metadata", { raw: "a", metadata: { text: "x".repeat(20_000) } }],
   ])("%s is refused before the node is asked", async (_name, input) => {
     const asked = kubo.requests.length;
-    expect((await failureOf(() => test.entities.create(test.owner, id, input, never))).code).toBe(
-      "connector_config_invalid",
-    );
+    expect(
+      (await failureOf(() => test.entities.create({ owner: test.owner, connectorId: id }, input, never))).code,
+    ).toBe("connector_config_invalid");
     expect(kubo.requests.length).toBe(asked);
   });
 
   it("takes exactly 8 MiB and not a byte more", async () => {
     const limit = 8 * 1024 * 1024;
-    expect(await test.entities.create(test.owner, id, { raw: "a".repeat(limit) }, never)).toMatchObject({
+    expect(
+      await test.entities.create({ owner: test.owner, connectorId: id }, { raw: "a".repeat(limit) }, never),
+    ).toMatchObject({
       size: limit,
     });
     expect(
-      (await failureOf(() => test.entities.create(test.owner, id, { raw: "a".repeat(limit + 1) }, never))).code,
+      (
+        await failureOf(() =>
+          test.entities.create({ owner: test.owner, connectorId: id }, { raw: "a".repeat(limit + 1) }, never),
+        )
+      ).code,
     ).toBe("body_too_large");
   });
 });
@@ -323,9 +330,13 @@ describe("a connector with a gateway alone", () => {
           never,
         ),
       ).toMatchObject({ raw: "hello world\n", type: "text/plain", size: 12 });
-      expect((await failureOf(() => gateway.entities.create(gateway.owner, made.id, { raw: "x" }, never))).code).toBe(
-        "connector_unsupported",
-      );
+      expect(
+        (
+          await failureOf(() =>
+            gateway.entities.create({ owner: gateway.owner, connectorId: made.id }, { raw: "x" }, never),
+          )
+        ).code,
+      ).toBe("connector_unsupported");
       expect(
         (
           await failureOf(() =>

@@ -331,7 +331,13 @@ describe("a rest connector", () => {
       total: 1,
       body: [{ id: "1", name: "first", metadata: { id: 1, name: "first" }, href: `${url}/items/1` }],
     });
-    expect(await test.entities.create(test.owner, id, { metadata: { name: "second", size: 3 } }, never)).toMatchObject({
+    expect(
+      await test.entities.create(
+        { owner: test.owner, connectorId: id },
+        { metadata: { name: "second", size: 3 } },
+        never,
+      ),
+    ).toMatchObject({
       id: "2",
       name: "second",
     });

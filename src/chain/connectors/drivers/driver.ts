@@ -69,4 +69,6 @@ export interface EntityDriver {
   remove(peer: Peer, id: string): Promise<void>;
   /** True when this server stores names, metadata and the like, because the peer has no place for them. */
   readonly keepsNotes: boolean;
+  /** True when the peer makes one entity of the same content, however often it is put there. */
+  readonly namesByContent: boolean;
 }

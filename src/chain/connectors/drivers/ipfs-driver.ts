@@ -28,6 +28,7 @@ const STATS_AT_ONCE = 8;
 
 export const ipfsEntities: EntityDriver = {
   keepsNotes: true,
+  namesByContent: true,
 
   list: async (peer, { objects, page }) => {
     requireApi(peer);

@@ -12,6 +12,7 @@ const SERVICE = "a REST service";
 
 export const restEntities: EntityDriver = {
   keepsNotes: false,
+  namesByContent: false,
 
   list: async (peer, { objects, page }) => {
     if (objects !== undefined) {
