@@ -25,12 +25,13 @@ export interface CreateAuditDependencies {
 }
 
 const VAULT_TABLES: ReadonlySet<string> = new Set(["vault", "key", "key_generation", "secret", "seal"]);
-/** Tables of counters and pointers, which decide nothing about who may do what. */
+/** Tables of counters, pointers and kept answers, which decide nothing about who may do what. */
 const IDENTITY_HOUSEKEEPING: ReadonlySet<string> = new Set([
   "login_throttle",
   "refresh_handle",
   "api_token_use",
   "client_assertion",
+  "idempotency",
 ]);
 
 /** Creates the parts and records the start, before any other event. */

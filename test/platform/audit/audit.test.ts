@@ -194,6 +194,12 @@ describe("records", () => {
     expect(events().length).toBe(1);
   });
 
+  it("name what a request makes, and not the answer that it keeps with it", async () => {
+    const kept = { key: ["idempotency", `user:${SUBJECT.id}`, "createOrganization", "key"], value: 1 };
+    await audit.identityStore.commit({ puts: [{ key: ["organization", ID], value: 1 }, kept] });
+    expect(events()).toMatchObject([{ objects: [`put organization/${ID}`] }]);
+  });
+
   it("are the service's own for work that a request left running, whether other requests are open or not", async () => {
     let goOn = (): void => undefined;
     const gate = new Promise<void>((resolve) => {
