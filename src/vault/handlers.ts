@@ -1,6 +1,8 @@
 /** Binds the vault's routes to its service: names and shapes only, no logic. */
 import { requireSaidOwner, saidOwner, type RequireTenant } from "../platform/auth/said-owner.js";
+import { keepingAnswer } from "../platform/contract/once.js";
 import type { HandlersFor } from "../platform/contract/route.js";
+import { createdAnswer } from "./created-answer.js";
 import { operationHandlers } from "./keys/operation-handlers.js";
 import type { vaultRoutes } from "./routes.js";
 import type { VaultService } from "./service.js";
@@ -16,10 +18,10 @@ export function vaultHandlers(dependencies: {
   const { vault, requireTenant } = dependencies;
   return {
     listVaults: ({ principal, query }) => ({ status: 200, ...vault.listVaults(principal.subject, query) }),
-    createVault: async ({ principal, body }) => ({
-      status: 201,
-      body: await vault.createVault(saidOwner(principal, body, { permissions: ["create"], requireTenant }), body),
-    }),
+    createVault: async ({ principal, body, once }) => {
+      const owner = saidOwner(principal, body, { permissions: ["create"], requireTenant });
+      return createdAnswer(await vault.createVault(owner, body, keepingAnswer(once, createdAnswer)));
+    },
     getVault: ({ principal, params }) => ({ status: 200, body: vault.getVault(principal.subject, params.id) }),
     deleteVault: async ({ principal, params }) => {
       await vault.deleteVault(principal.subject, params.id);
@@ -29,9 +31,10 @@ export function vaultHandlers(dependencies: {
       status: 200,
       ...vault.listKeys(principal.subject, params.id, query),
     }),
-    createKey: async ({ principal, params, body }) => {
+    createKey: async ({ principal, params, body, once }) => {
       requireSaidOwner(principal, body, requireTenant);
-      return { status: 201, body: await vault.createKey(principal.subject, params.id, body) };
+      const keep = keepingAnswer(once, createdAnswer);
+      return createdAnswer(await vault.createKey(principal.subject, params.id, body, { keep }));
     },
     getKey: ({ principal, params }) => ({
       status: 200,
@@ -45,9 +48,10 @@ export function vaultHandlers(dependencies: {
       status: 200,
       ...vault.listSecrets(principal.subject, params.id, query),
     }),
-    createSecret: async ({ principal, params, body }) => {
+    createSecret: async ({ principal, params, body, once }) => {
       requireSaidOwner(principal, body, requireTenant);
-      return { status: 201, body: await vault.createSecret(principal.subject, params.id, body) };
+      const keep = keepingAnswer(once, createdAnswer);
+      return createdAnswer(await vault.createSecret(principal.subject, params.id, body, keep));
     },
     getSecret: async ({ principal, params }) => ({
       status: 200,

@@ -6,8 +6,10 @@
 import { PERMISSIONS } from "../platform/auth/permissions.js";
 import type { Principal, Subject } from "../platform/auth/principal.js";
 import { requireSaidOwner, type SaidOwner } from "../platform/auth/said-owner.js";
+import { keepingAnswer } from "../platform/contract/once.js";
 import type { HandlersFor } from "../platform/contract/route.js";
 import { notFound } from "../platform/errors.js";
+import { createdAnswer } from "./created-answer.js";
 import { RequestedKeyCall, type KeyCall } from "./keys/key-call.js";
 import type { organizationVaultRoutes } from "./organization-vault-routes.js";
 import type { VaultService } from "./service.js";
@@ -71,18 +73,19 @@ function keyHandlers(
       status: 200,
       ...vault.listVaults(owners.find(principal, params.id, PERMISSIONS.read), query),
     }),
-    createOrganizationVault: async ({ principal, params, body }) => ({
-      status: 201,
-      body: await vault.createVault(owners.creating(principal, params.id, body), body),
-    }),
+    createOrganizationVault: async ({ principal, params, body, once }) => {
+      const owner = owners.creating(principal, params.id, body);
+      return createdAnswer(await vault.createVault(owner, body, keepingAnswer(once, createdAnswer)));
+    },
     listOrganizationVaultKeys: ({ principal, params, query }) => ({
       status: 200,
       ...vault.listKeys(owners.find(principal, params.id, PERMISSIONS.read), params.vault_id, query),
     }),
-    createOrganizationVaultKey: async ({ principal, params, body }) => ({
-      status: 201,
-      body: await vault.createKey(owners.creating(principal, params.id, body), params.vault_id, body),
-    }),
+    createOrganizationVaultKey: async ({ principal, params, body, once }) => {
+      const owner = owners.creating(principal, params.id, body);
+      const keep = keepingAnswer(once, createdAnswer);
+      return createdAnswer(await vault.createKey(owner, params.vault_id, body, { keep }));
+    },
     deleteOrganizationVaultKey: async ({ principal, params }) => {
       await vault.deleteKey(owners.find(principal, params.id, PERMISSIONS.delete), params.vault_id, params.key_id);
       return { status: 204 };
@@ -113,10 +116,11 @@ function secretHandlers(
       status: 200,
       ...vault.listSecrets(owners.find(principal, params.id, PERMISSIONS.read), params.vault_id, query),
     }),
-    createOrganizationVaultSecret: async ({ principal, params, body }) => ({
-      status: 201,
-      body: await vault.createSecret(owners.creating(principal, params.id, body), params.vault_id, body),
-    }),
+    createOrganizationVaultSecret: async ({ principal, params, body, once }) => {
+      const owner = owners.creating(principal, params.id, body);
+      const keep = keepingAnswer(once, createdAnswer);
+      return createdAnswer(await vault.createSecret(owner, params.vault_id, body, keep));
+    },
     getOrganizationVaultSecret: async ({ principal, params }) => ({
       status: 200,
       body: await vault.getSecret(

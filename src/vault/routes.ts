@@ -60,6 +60,7 @@ export const vaultRoutes = {
     body: CreateVaultBody,
     jsonTokensMax: JSON_TOKENS_MAX,
     creates: true,
+    keepsOnce: true,
     responses: { 201: { description: "The vault", schema: Vault } },
     example: {
       body: { name: "payments", description: "keys of the payment service" },
@@ -122,6 +123,7 @@ export const vaultRoutes = {
     jsonTokensMax: JSON_TOKENS_MAX,
     deadlineMs: KEY_GENERATION_DEADLINE_MS,
     creates: true,
+    keepsOnce: true,
     responses: { 201: { description: "The key", schema: Key } },
     errors: ["not_found", "key_spec_unknown", "key_type_mismatch", "option_unsupported"],
     example: {
@@ -187,6 +189,7 @@ export const vaultRoutes = {
     bodyBytesMax: SECRET_BODY_BYTES_MAX,
     jsonTokensMax: JSON_TOKENS_MAX,
     creates: true,
+    keepsOnce: true,
     responses: { 201: { description: "The secret, without its value", schema: Secret } },
     errors: ["not_found", "secret_too_long"],
     example: {

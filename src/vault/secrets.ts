@@ -113,10 +113,18 @@ export class Secrets {
     return await this.#open({ vault, secret, envelope }, secret.secretId);
   }
 
-  /** Stores a secret. Throws as `prepare` does. */
-  async create(owner: Subject, vaultId: string, input: CreateSecretInput): Promise<SecretJson> {
+  /**
+   * Stores a secret. Throws as `prepare` does.
+   * @param keep returns what else goes into the secret's commit; does not get the value
+   */
+  async create(
+    owner: Subject,
+    vaultId: string,
+    input: CreateSecretInput,
+    keep?: (secret: SecretJson) => StoreCommit,
+  ): Promise<SecretJson> {
     const { secret, commit } = await this.prepare(owner, vaultId, input);
-    await this.#repository.commitOrNotFound("vault", commit);
+    await this.#repository.commitOrNotFound("vault", commit, keep?.(secret) ?? {});
     return secret;
   }
 

@@ -11,7 +11,7 @@ import { HdWallets } from "./keys/hd-wallets.js";
 import { KeyDerivation } from "./keys/key-derivation.js";
 import { KeyOperations } from "./keys/key-operations.js";
 import { type KeyCall } from "./keys/key-call.js";
-import { Keys, type PreparedKey, type PrepareKeyOptions } from "./keys/keys.js";
+import { Keys, type CreateKeyOptions, type PreparedKey, type PrepareKeyOptions } from "./keys/keys.js";
 import { PublicOperations } from "./keys/public-operations.js";
 import type { VaultRepository } from "./repository.js";
 import type {
@@ -129,8 +129,8 @@ export class VaultService {
   }
 
   /** See Vaults.create. */
-  async createVault(owner: Subject, input: CreateVaultInput): Promise<VaultJson> {
-    return await this.#vaults.create(owner, input);
+  async createVault(...creation: Parameters<Vaults["create"]>): Promise<VaultJson> {
+    return await this.#vaults.create(...creation);
   }
 
   /** See Vaults.deletion. */
@@ -175,7 +175,7 @@ export class VaultService {
     owner: Subject,
     vaultId: string,
     input: CreateKeyInput,
-    options?: Omit<PrepareKeyOptions, "pendingVault">,
+    options?: CreateKeyOptions,
   ): Promise<KeyJson> {
     return await this.#keys.create(owner, vaultId, input, options);
   }
@@ -223,8 +223,8 @@ export class VaultService {
   }
 
   /** See Secrets.create. */
-  async createSecret(owner: Subject, vaultId: string, input: CreateSecretInput): Promise<SecretJson> {
-    return await this.#secrets.create(owner, vaultId, input);
+  async createSecret(...creation: Parameters<Secrets["create"]>): Promise<SecretJson> {
+    return await this.#secrets.create(...creation);
   }
 
   /** See Secrets.get. */

@@ -134,10 +134,13 @@ export class Vaults {
     };
   }
 
-  /** Makes a vault with its master key. */
-  async create(owner: Subject, input: CreateVaultInput): Promise<VaultJson> {
+  /**
+   * Makes a vault with its master key.
+   * @param keep returns what else goes into the vault's commit
+   */
+  async create(owner: Subject, input: CreateVaultInput, keep?: (vault: VaultJson) => StoreCommit): Promise<VaultJson> {
     const { vault, commit } = await this.prepare(owner, input);
-    await this.#repository.commit(commit);
+    await this.#repository.commit(commit, keep?.(vault) ?? {});
     return vault;
   }
 

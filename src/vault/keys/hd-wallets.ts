@@ -22,6 +22,15 @@ import type { FoundKey, FoundVault } from "../vault-records.js";
 import type { KeyJson } from "../schemas.js";
 import type { VaultSeal } from "../seal/seal.js";
 
+/** Work at the next index of a branch of a wallet. */
+interface NextWork<T> {
+  readonly run: (path: HdPath) => Promise<T>;
+  /** Returns the address that a result has; without one the index is not taken. */
+  readonly addressOf: (result: T) => string | undefined;
+  /** Returns what else goes into the commit that takes the index. */
+  readonly keep?: ((result: T) => StoreCommit) | undefined;
+}
+
 export interface HdWalletsDependencies {
   readonly repository: VaultRepository;
   readonly seal: VaultSeal;
@@ -53,8 +62,14 @@ export class HdWallets {
   /**
    * Derives the address at a path, or at the next index, and puts it on the wallet's list. Returns the wallet's key
    * with the address. Throws `derivation_index_exhausted`, `not_found`, `conflict`.
+   * @param keep returns what else goes into the commit, anew for each try
    */
-  async derive(vault: FoundVault, key: FoundKey, choice: HdChoice): Promise<KeyJson> {
+  async derive(
+    vault: FoundVault,
+    key: FoundKey,
+    choice: HdChoice,
+    keep?: (derived: KeyJson) => StoreCommit,
+  ): Promise<KeyJson> {
     const derived = async (path: HdPath): Promise<KeyJson & { readonly address: string }> => {
       const text = formatHdPath(path);
       const address = await this.#seal.run(
@@ -64,11 +79,13 @@ export class HdWallets {
       );
       return { ...keyJson(key.record.value), address, hd_derivation_path: text };
     };
-    if (choice.isNext) return await this.#withNext(key, choice.path, derived, ({ address }) => address);
+    if (choice.isNext)
+      return await this.#withNext(key, choice.path, { run: derived, addressOf: ({ address }) => address, keep });
     const result = await derived(choice.path);
-    await this.#retried(
-      async () => await this.#repository.commit(unchanged(key.record), this.#listing(key, choice.path, result.address)),
-    );
+    await this.#retried(async () => {
+      const listing = this.#listing(key, choice.path, result.address);
+      await this.#repository.commit(unchanged(key.record), listing, keep?.(result) ?? {});
+    });
     return result;
   }
 
@@ -84,18 +101,16 @@ export class HdWallets {
     run: (items: readonly SignInput[]) => Promise<readonly ItemOutcome[]>,
   ): Promise<ItemOutcome> {
     const { path } = readHdWallet(item.options?.hdwallet);
-    return await this.#withNext(
-      key,
-      path,
-      async (next): Promise<ItemOutcome> => {
+    return await this.#withNext<ItemOutcome>(key, path, {
+      run: async (next) => {
         const [outcome] = await run([
           { ...item, options: { ...item.options, hdwallet: { hd_derivation_path: formatHdPath(next) } } },
         ]);
         assert(outcome !== undefined, "each item has an outcome");
         return outcome;
       },
-      (outcome) => (outcome.ok ? (outcome.value as SignResultJson).address : undefined),
-    );
+      addressOf: (outcome) => (outcome.ok ? (outcome.value as SignResultJson).address : undefined),
+    });
   }
 
   /** Lists the derived addresses of a wallet, oldest first. Throws `spec_cannot_derive`, `not_found`. */
@@ -127,12 +142,7 @@ export class HdWallets {
    * Runs work at the next index of a branch. When its result has an address, the index is taken before the result is
    * returned.
    */
-  async #withNext<T>(
-    key: FoundKey,
-    branch: HdPath,
-    work: (path: HdPath) => Promise<T>,
-    addressOf: (result: T) => string | undefined,
-  ): Promise<T> {
+  async #withNext<T>(key: FoundKey, branch: HdPath, { run, addressOf, keep }: NextWork<T>): Promise<T> {
     return await this.#nextIndex.run(
       key.reference.keyId,
       async () =>
@@ -143,10 +153,11 @@ export class HdWallets {
               message: "every index of this account is used; use the next account",
             });
           const path = { ...branch, index };
-          const result = await work(path);
+          const result = await run(path);
           const address = addressOf(result);
-          if (address !== undefined)
-            await this.#repository.commit(unchanged(key.record), claim, this.#listing(key, path, address));
+          if (address === undefined) return result;
+          const listing = this.#listing(key, path, address);
+          await this.#repository.commit(unchanged(key.record), claim, listing, keep?.(result) ?? {});
           return result;
         }),
     );

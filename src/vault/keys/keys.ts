@@ -32,6 +32,11 @@ export interface PrepareKeyOptions extends PrepareOptions {
   readonly isForInputs?: boolean;
 }
 
+export interface CreateKeyOptions extends Omit<PrepareKeyOptions, "pendingVault"> {
+  /** Returns what else goes into the key's commit. */
+  readonly keep?: ((key: KeyJson) => StoreCommit) | undefined;
+}
+
 export interface KeysDependencies {
   readonly repository: VaultRepository;
   readonly seal: VaultSeal;
@@ -113,10 +118,10 @@ export class Keys {
     owner: Subject,
     vaultId: string,
     input: CreateKeyInput,
-    options?: Omit<PrepareKeyOptions, "pendingVault">,
+    { keep, ...options }: CreateKeyOptions = {},
   ): Promise<KeyJson> {
     const { key, commit } = await this.prepare(owner, vaultId, input, options);
-    await this.#repository.commitOrNotFound("vault", commit);
+    await this.#repository.commitOrNotFound("vault", commit, keep?.(key) ?? {});
     return key;
   }
 

@@ -1,7 +1,10 @@
 /** Binds the routes of operations with keys to the service. No logic here. */
 import type { Principal } from "../../platform/auth/principal.js";
+import type { Once } from "../../platform/contract/once.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
+import { createdAnswer } from "../created-answer.js";
 import { RequestedKeyCall, type KeyCall } from "./key-call.js";
+import type { KeptDerivations } from "./key-derivation.js";
 import type { operationRoutes } from "./operation-routes.js";
 import type { PublicCall } from "./public-operations.js";
 import type { VaultService } from "../service.js";
@@ -16,7 +19,8 @@ interface KeyRequest {
 export function operationHandlers(dependencies: { readonly vault: VaultService }): HandlersFor<typeof operationRoutes> {
   const { operations, derivation, wallets, publicKeys } = dependencies.vault;
   return {
-    deriveKey: async (request) => ({ status: 201, body: await derivation.derive(callOf(request), request.body) }),
+    deriveKey: async (request) =>
+      createdAnswer(await derivation.derive(callOf(request), request.body, keptDerivations(request.once))),
     signMessage: async (request) => ({ status: 201, body: await operations.sign(callOf(request), request.body) }),
     verifySignature: async (request) => ({ status: 200, body: await operations.verify(callOf(request), request.body) }),
     encrypt: async (request) => ({ status: 200, body: await operations.encrypt(callOf(request), request.body) }),
@@ -64,6 +68,11 @@ export function operationHandlers(dependencies: { readonly vault: VaultService }
 
 function publicCallOf({ principal, signal }: Pick<KeyRequest, "principal" | "signal">): PublicCall {
   return { caller: principal.subject, signal };
+}
+
+function keptDerivations(once: Once | undefined): KeptDerivations | undefined {
+  if (once === undefined) return undefined;
+  return { derived: (derived) => once.answered(createdAnswer(derived)), begun: () => once.begun() };
 }
 
 function callOf(request: KeyRequest): KeyCall {

@@ -73,6 +73,7 @@ export const operationRoutes = {
     body: DeriveKeyBody,
     itemsFailAlone: true,
     creates: true,
+    keepsOnce: true,
     responses: { 201: { description: "The child key, or the wallet with the address", schema: DeriveReply } },
     errors: [
       "not_found",
