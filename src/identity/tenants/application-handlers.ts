@@ -1,8 +1,10 @@
 /** Handlers of the application routes: from a validated request to the service and back. No logic. */
+import { keepingAnswer } from "../../platform/contract/once.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
 import type { IdentityServices } from "../services.js";
 import type { applicationRoutes } from "./application-routes.js";
 import type { Tenant } from "./tenant-repository.js";
+import type { ApplicationJson } from "./tenant-schemas.js";
 
 type Handlers = HandlersFor<typeof applicationRoutes>;
 
@@ -25,10 +27,8 @@ function recordHandlers({
 > {
   return {
     listApplications: ({ principal, query }) => ({ status: 200, ...applications.list(principal, query, query) }),
-    createApplication: async ({ principal, body }) => {
-      const application = await applications.create(principal, body);
-      return { status: 201, body: application, headers: { location: `/api/v1/applications/${application.id}` } };
-    },
+    createApplication: async ({ principal, body, once }) =>
+      createdAnswer(await applications.create(principal, body, keepingAnswer(once, createdAnswer))),
     getApplication: ({ principal, params }) => ({ status: 200, body: applications.get(principal, params.id) }),
     updateApplication: async ({ principal, params, body, sentBack }) => {
       await applications.update(principal, params.id, { input: body, sentBack });
@@ -135,6 +135,10 @@ function clientHandlers({
       body: await clients.rotateSecret(principal, params.id, body?.overlap_seconds ?? 0),
     }),
   };
+}
+
+function createdAnswer(made: ApplicationJson) {
+  return { status: 201, body: made, headers: { location: `/api/v1/applications/${made.id}` } } as const;
 }
 
 function application(id: string): Tenant {

@@ -56,6 +56,7 @@ export const applicationRoutes = {
     bodyBytesMax: RECORD_BODY_BYTES_MAX,
     jsonTokensMax: RECORD_JSON_TOKENS_MAX,
     creates: true,
+    keepsOnce: true,
     responses: { 201: { description: "The application", schema: Application } },
     errors: ["not_found", "conflict"],
     example: { body: {} },

@@ -11,6 +11,7 @@ import { AppError } from "../../platform/errors.js";
 import { isUuid, newId } from "../../platform/ids.js";
 import type { Log } from "../../platform/log.js";
 import type { References } from "../../platform/references.js";
+import type { StoreCommit } from "../../platform/store/store.js";
 import { mergeCommits, type Page } from "../../platform/store/tables.js";
 import { requireTenantBy, tenantNotFound, type TenantAccess } from "./tenant-access.js";
 import { isNamed, pageOf, type NameFilter } from "../listing.js";
@@ -46,10 +47,15 @@ export class Applications {
 
   /**
    * Creates an application; the calling user or organization becomes its first member, with every permission on it.
+   * @param keep returns what else goes into the application's commit
    * @throws forbidden for an application, and for a user who names an organization where it may not create; not_found
    *   for a network or owner that the caller cannot see; conflict when the caller is a member of too many
    */
-  async create(principal: Principal, input: CreateApplicationInput): Promise<ApplicationJson> {
+  async create(
+    principal: Principal,
+    input: CreateApplicationInput,
+    keep?: (application: ApplicationJson) => StoreCommit,
+  ): Promise<ApplicationJson> {
     const { repository, tenants, access, memberships, references, clock, log } = this.#dependencies;
     const { subject } = principal;
     if (subject.kind === "application")
@@ -82,6 +88,7 @@ export class Applications {
         tenants.applications.insertCommit(application),
         tenants.createStateCommit(tenant),
         tenants.insertMembershipCommit(memberships.newMembership(tenant, creator, TENANT_PERMISSIONS)),
+        keep?.(application) ?? {},
       ),
     );
     log.info("application created", { subject: formatSubject(subject), tenant: formatSubject(tenant) });

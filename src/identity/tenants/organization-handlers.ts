@@ -1,9 +1,11 @@
 /** Handlers of the organization and invitation routes: from a validated request to the service and back. No logic. */
+import { keepingAnswer } from "../../platform/contract/once.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
 import type { invitationRoutes } from "./invitation-routes.js";
 import type { organizationRoutes } from "./organization-routes.js";
 import type { IdentityServices } from "../services.js";
 import type { Tenant } from "./tenant-repository.js";
+import type { OrganizationJson } from "./tenant-schemas.js";
 
 /** Returns the handlers of organizations, their members and tokens. */
 export function organizationHandlers({
@@ -13,10 +15,8 @@ export function organizationHandlers({
 }: IdentityServices): HandlersFor<typeof organizationRoutes> {
   return {
     listOrganizations: ({ principal, query }) => ({ status: 200, ...organizations.list(principal, query) }),
-    createOrganization: async ({ principal, body }) => {
-      const organization = await organizations.create(principal, body);
-      return { status: 201, body: organization, headers: { location: `/api/v1/organizations/${organization.id}` } };
-    },
+    createOrganization: async ({ principal, body, once }) =>
+      createdAnswer(await organizations.create(principal, body, keepingAnswer(once, createdAnswer))),
     getOrganization: ({ principal, params }) => ({ status: 200, body: organizations.get(principal, params.id) }),
     updateOrganization: async ({ principal, params, body, sentBack }) => {
       await organizations.update(principal, params.id, { input: body, sentBack });
@@ -75,6 +75,10 @@ export function invitationHandlers({ invitations }: IdentityServices): HandlersF
       ...invitations.list(principal, organization(params.id), query),
     }),
   };
+}
+
+function createdAnswer(made: OrganizationJson) {
+  return { status: 201, body: made, headers: { location: `/api/v1/organizations/${made.id}` } } as const;
 }
 
 function organization(id: string): Tenant {

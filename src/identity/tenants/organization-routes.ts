@@ -47,6 +47,7 @@ export const organizationRoutes = {
     bodyBytesMax: RECORD_BODY_BYTES_MAX,
     jsonTokensMax: RECORD_JSON_TOKENS_MAX,
     creates: true,
+    keepsOnce: true,
     responses: { 201: { description: "The organization", schema: Organization } },
     errors: ["not_found", "conflict", "invitation_invalid"],
     example: {

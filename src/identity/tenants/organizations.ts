@@ -55,19 +55,26 @@ export class Organizations {
    * Founds an organization. A calling user becomes its first member with every permission on it; a calling application
    * is associated with it, and the user on whose behalf it acts becomes the first member. With an invitation, the
    * organization joins the inviting application.
+   * @param keep returns what else goes into the organization's commit, anew for each try
    * @throws forbidden without a user; not_found for another founder; invitation_invalid; conflict when a limit is
    *   reached
    */
-  async create(principal: Principal, input: CreateOrganizationInput): Promise<OrganizationJson> {
+  async create(
+    principal: Principal,
+    input: CreateOrganizationInput,
+    keep?: (organization: OrganizationJson) => StoreCommit,
+  ): Promise<OrganizationJson> {
     const { access, invitations } = this.#dependencies;
     const { invitation_token: token, ...rest } = input;
     requireSaidOwner(principal, input, requireTenantBy(access));
-    if (token === undefined) return this.#create(principal, rest, () => ({}));
+    const kept = keep ?? (() => ({}));
+    if (token === undefined) return this.#create(principal, rest, kept);
     const user = this.#callingUser(principal);
     return retryOnConflict(() =>
-      this.#create(principal, rest, (organization) =>
-        invitations.associateCommit(invitations.find(token), user, organization),
-      ),
+      this.#create(principal, rest, (organization) => {
+        const member = { kind: "organization", id: organization.id } as const;
+        return mergeCommits(invitations.associateCommit(invitations.find(token), user, member), kept(organization));
+      }),
     );
   }
 
@@ -75,7 +82,7 @@ export class Organizations {
   async #create(
     principal: Principal,
     input: Omit<CreateOrganizationInput, "invitation_token">,
-    alongside: (organization: Tenant & Member) => StoreCommit,
+    alongside: (organization: OrganizationRecord) => StoreCommit,
   ): Promise<OrganizationJson> {
     const { repository, tenants, memberships, firstVault, events, clock, log } = this.#dependencies;
     const userId = principal.subject.kind === "user" ? principal.subject.id : principal.actingUserId;
@@ -103,7 +110,7 @@ export class Organizations {
         tenants.insertMembershipCommit(memberships.newMembership(tenant, founder, TENANT_PERMISSIONS)),
         association,
         vault ?? {},
-        alongside(tenant),
+        alongside(organization),
         events.commitOf([organizationEvent("created", principal, organization)]),
       ),
     );
