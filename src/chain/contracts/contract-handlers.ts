@@ -49,11 +49,7 @@ export function contractHandlers({
       return { status: 204 };
     },
     executeContract: async ({ principal, params, body, once }) => {
-      const kept =
-        once === undefined
-          ? undefined
-          : { written: (write: Write) => once.answered(writeAnswer(write)), begin: async () => await once.begin() };
-      const executed = await executions.execute(principal, params.id, body, kept);
+      const executed = await executions.execute(principal, params.id, body, keepingAnswer(once, writeAnswer));
       if (executed.kind === "read")
         return { status: 200, body: { confidence: null, ref: executed.ref, response: executed.response } };
       return writeAnswer(executed);

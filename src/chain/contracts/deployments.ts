@@ -7,7 +7,7 @@ import type { Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import { AppError } from "../../platform/errors.js";
 import type { StoreCommit, StoreRecord } from "../../platform/store/store.js";
-import { retryOnConflict } from "../../platform/store/tables.js";
+import { mergeCommits, retryOnConflict } from "../../platform/store/tables.js";
 import { checksumAddress } from "../../crypto/ethereum/address.js";
 import type { Networks } from "../networks/network-port.js";
 import type { Rpc } from "../rpc/rpc.js";
@@ -42,6 +42,15 @@ interface DeploymentRequest {
   readonly signing: SigningInput;
   /** Builds what is committed together with the transaction. */
   readonly alongside: (submitted: Submitted) => StoreCommit;
+}
+
+/** The deployment of a contract that has a record. */
+export interface KnownDeployment {
+  /** Arguments of the constructor. */
+  readonly argv: readonly unknown[];
+  readonly signing: SigningInput;
+  /** Builds what else is committed together with the transaction. */
+  readonly alongside?: (submitted: Submitted) => StoreCommit;
 }
 
 const NO_FACTS: TokenFacts = { name: null, symbol: null, decimals: null, sale_contract_id: null, sale_address: null };
@@ -91,7 +100,7 @@ export class Deployments {
   async deployKnown(
     owner: Subject,
     contractId: string,
-    { argv, signing }: { readonly argv: readonly unknown[]; readonly signing: SigningInput },
+    { argv, signing, alongside: kept }: KnownDeployment,
   ): Promise<Submitted> {
     const { repository, abis } = this.#dependencies;
     return await retryOnConflict(async () => {
@@ -105,7 +114,7 @@ export class Deployments {
       if (bytecode === null)
         throw new AppError("bytecode_invalid", { message: "the contract has no bytecode that could be deployed" });
       const alongside = (submitted: Submitted): StoreCommit =>
-        repository.update(current, this.underWay(current.value, submitted));
+        mergeCommits(repository.update(current, this.underWay(current.value, submitted)), kept?.(submitted) ?? {});
       return await this.submit({
         owner,
         networkId,

@@ -36,13 +36,8 @@ export interface Write {
   readonly transactionId: string;
 }
 
-/** What the caller keeps with a write. */
-export interface KeptWrites {
-  /** Returns what goes into the transaction's own commit. */
-  readonly written: (write: Write) => StoreCommit;
-  /** Called before a deployment, which has several commits. */
-  readonly begin: () => Promise<void>;
-}
+/** Returns what goes into the commit of a write's transaction. */
+export type KeepWrite = (write: Write) => StoreCommit;
 
 /** EIP-1474. */
 const RESOURCE_NOT_FOUND = -32_001;
@@ -59,7 +54,8 @@ export class ContractExecutions {
   }
 
   /**
-   * Calls a method; an empty method deploys the contract.
+   * Calls a method; an empty method deploys the contract. What `keep` returns is stored with the transaction, if it
+   * makes one.
    * @throws AppError `method_unknown`, `method_ambiguous`, `argument_invalid`, `contract_not_deployed`,
    * `execution_reverted` and `out_of_gas` with their reasons, `contract_answer_invalid`, and what networks and
    * submissions throw
@@ -68,7 +64,7 @@ export class ContractExecutions {
     principal: Principal,
     idOrAddress: string,
     request: ExecuteContract,
-    kept?: KeptWrites,
+    keep?: KeepWrite,
   ): Promise<Execution> {
     const { repository, abis, accesses } = this.#dependencies;
     const contract = repository.require(principal.subject, idOrAddress).value;
@@ -83,8 +79,7 @@ export class ContractExecutions {
     const methodName = (request.method ?? "").trim();
     if (methodName === "") {
       requireNoView(request, "a deployment");
-      await kept?.begin();
-      return await this.#deploy(principal, contract, args, request);
+      return await this.#deploy(principal, contract, { argv: args, signing: request, keep });
     }
     if (contract.address === NO_ADDRESS)
       throw new AppError("contract_not_deployed", {
@@ -103,7 +98,7 @@ export class ContractExecutions {
         response: await this.#read({ contract, abi, method, data, request }),
       };
     requireNoView(request, method.signature);
-    return await this.#write(principal, { contract, abi, method, data, request, kept });
+    return await this.#write(principal, { contract, abi, method, data, request, keep });
   }
 
   async #read({
@@ -155,14 +150,14 @@ export class ContractExecutions {
       method,
       data,
       request,
-      kept,
+      keep,
     }: {
       contract: StoredContract;
       abi: ContractAbi;
       method: Method;
       data: string;
       request: ExecuteContract;
-      kept: KeptWrites | undefined;
+      keep: KeepWrite | undefined;
     },
   ): Promise<Execution> {
     requireSpending(principal);
@@ -177,7 +172,7 @@ export class ContractExecutions {
       ...costsOf(request),
     };
     try {
-      const alongside = (submitted: Submitted): StoreCommit => kept?.written(writeOf(submitted)) ?? {};
+      const alongside = (submitted: Submitted): StoreCommit => keep?.(writeOf(submitted)) ?? {};
       return writeOf(await this.#dependencies.submissions.submit(contract.owner, submission, alongside));
     } catch (error) {
       throw callFailure(error, abi);
@@ -187,11 +182,12 @@ export class ContractExecutions {
   async #deploy(
     principal: Principal,
     contract: StoredContract,
-    argv: readonly unknown[],
-    signing: ExecuteContract,
+    { argv, signing, keep }: { argv: readonly unknown[]; signing: ExecuteContract; keep: KeepWrite | undefined },
   ): Promise<Execution> {
     requireSpending(principal);
-    return writeOf(await this.#dependencies.deployments.deployKnown(contract.owner, contract.id, { argv, signing }));
+    const alongside = (submitted: Submitted): StoreCommit => keep?.(writeOf(submitted)) ?? {};
+    const plan = { argv, signing, alongside };
+    return writeOf(await this.#dependencies.deployments.deployKnown(contract.owner, contract.id, plan));
   }
 }
 
