@@ -16,7 +16,12 @@ export interface Once {
   answered(reply: OnceReply): StoreCommit;
   /** Likewise where the answer is not known yet: a repeat is told that the request took effect. */
   begun(): StoreCommit;
-  /** Keeps the same at once, for what takes effect by several commits. */
+  /**
+   * Likewise an answer that says that something is missing which is still being made. It is for repeats of a request
+   * that was cut off alone; while the first runs, they are told so.
+   */
+  cutOff(reply: OnceReply): StoreCommit;
+  /** Keeps that it has begun at once, for what takes effect by several commits. */
   begin(): Promise<void>;
 }
 

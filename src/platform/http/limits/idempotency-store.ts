@@ -8,7 +8,7 @@ import { AppError } from "../../errors.js";
 import type { Nodes } from "../../nodes/nodes.js";
 import { soloNodes } from "../../nodes/solo-nodes.js";
 import { StoreConflict, type Store, type StoreCommit, type StoreKey, type StoreValue } from "../../store/store.js";
-import type { IdempotencyClaim, IdempotencyStore, StoredAnswer } from "./idempotency.js";
+import type { IdempotencyClaim, IdempotencyStore, KeptOutcome, StoredAnswer } from "./idempotency.js";
 
 /** src/DECISIONS.md promises 24 hours. */
 const RETENTION_MS = 24 * 60 * 60 * 1000;
@@ -24,9 +24,9 @@ interface IdempotencyRecord {
   readonly holder?: string;
   /** Whether a request of which the record keeps nothing took no effect. */
   readonly keeps?: boolean;
-  /** It has begun to take effect. */
+  /** It has begun to take effect, and goes on. */
   readonly begun?: boolean;
-  /** Absent while the first request runs, and after a crash in the middle of it. */
+  /** Absent while nothing is known of it. With `begun` it is what a cut-off request comes to. */
   readonly answer?: {
     readonly status: number;
     readonly headers: Readonly<Record<string, string>>;
@@ -88,17 +88,15 @@ export class StoredIdempotency implements IdempotencyStore {
   }
 
   /** Returns the put of the claim with what is kept; nothing for one that was swept meanwhile. */
-  keeping(claim: IdempotencyClaim, kept: StoredAnswer | "begun"): StoreCommit {
+  keeping(claim: IdempotencyClaim, kept: KeptOutcome): StoreCommit {
     const key = recordKey(claim);
     const found = this.#store.get<IdempotencyRecord>(key);
-    if (found === undefined) return {};
-    const value: IdempotencyRecord = { ...found.value, ...(kept === "begun" ? { begun: true } : { answer: kept }) };
-    return { puts: [{ key, value: asValue(value) }] };
+    return found === undefined ? {} : { puts: [{ key, value: asValue(withOutcome(found.value, kept)) }] };
   }
 
   /** Commits that the request has begun. */
   async begin(claim: IdempotencyClaim): Promise<void> {
-    await this.#store.commit(this.keeping(claim, "begun"));
+    await this.#store.commit(this.keeping(claim, { begun: true }));
   }
 
   /** Stores the answer with the claim. */
@@ -108,8 +106,8 @@ export class StoredIdempotency implements IdempotencyStore {
       const found = this.#store.get<IdempotencyRecord>(key);
       // The claim was swept meanwhile: the request ran for longer than claims are kept.
       if (found === undefined) return;
-      const value: IdempotencyRecord = { ...found.value, answer };
-      await this.#store.commit({ checks: [{ key, version: found.version }], puts: [{ key, value: asValue(value) }] });
+      const value = asValue(withOutcome(found.value, { answer }));
+      await this.#store.commit({ checks: [{ key, version: found.version }], puts: [{ key, value }] });
     } finally {
       this.#running.delete(key.join("\0"));
     }
@@ -162,8 +160,9 @@ export class StoredIdempotency implements IdempotencyStore {
         message: "Idempotency-Key: was used for another request; take a new key",
       });
     }
-    if (record.answer !== undefined) return record.answer;
+    if (record.answer !== undefined && record.begun !== true) return record.answer;
     if (this.#isRunning(recordKey(claim), record)) throw inProgress();
+    if (record.answer !== undefined) return record.answer;
     if (record.begun === true) throw lostAnswer();
     // What this process has abandoned may still be written.
     const hasEnded = record.holder !== undefined && record.holder !== this.#nodes.incarnation;
@@ -215,6 +214,18 @@ function recordOf(expiry: StoreKey): StoreKey {
 
 function isSameKey(a: StoreKey, b: StoreKey): boolean {
   return a.length === b.length && a.every((part, index) => part === b[index]);
+}
+
+/** Returns the record of a claim with what its request has come to. */
+function withOutcome(
+  { begun: _begun, answer: _answer, ...claimed }: IdempotencyRecord,
+  { answer, begun }: KeptOutcome,
+): IdempotencyRecord {
+  return {
+    ...claimed,
+    ...(answer === undefined ? {} : { answer }),
+    ...(begun === undefined ? {} : { begun }),
+  };
 }
 
 function asValue(record: IdempotencyRecord): StoreValue {

@@ -28,6 +28,13 @@ export interface StoredAnswer {
   readonly body: string | null;
 }
 
+/** What a request keeps before it ends. */
+export interface KeptOutcome {
+  readonly answer?: StoredAnswer | undefined;
+  /** The request goes on: without an answer none is known, and with one a better one is to come. */
+  readonly begun?: true;
+}
+
 export interface IdempotencyStore {
   /**
    * Claims the key for this request, durably, or returns the stored answer of the first.
@@ -35,8 +42,8 @@ export interface IdempotencyStore {
    * @throws idempotency_in_progress while the first is running, or when its outcome is not known
    */
   claim(claim: IdempotencyClaim): Promise<StoredAnswer | undefined>;
-  /** Returns the commit that keeps the answer of a claimed request, or that it has begun to take effect. */
-  keeping(claim: IdempotencyClaim, kept: StoredAnswer | "begun"): StoreCommit;
+  /** Returns the commit that keeps what a claimed request has come to, in place of what it kept before. */
+  keeping(claim: IdempotencyClaim, kept: KeptOutcome): StoreCommit;
   /** Commits that it has begun. */
   begin(claim: IdempotencyClaim): Promise<void>;
   /** Stores the answer of a claimed request. */
@@ -49,6 +56,7 @@ export interface IdempotencyStore {
 
 /** Longer answers are not stored, and the repeat of such a request runs again. Answers are usually a few KiB. */
 const ANSWER_BYTES_MAX = 256 * 1024;
+const BEGUN: KeptOutcome = { begun: true };
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
 /**
@@ -101,8 +109,12 @@ export async function runOnce(
 
 function onceOf(store: IdempotencyStore, claim: IdempotencyClaim): Once {
   return {
-    answered: (reply) => store.keeping(claim, storable(reply) ?? "begun"),
-    begun: () => store.keeping(claim, "begun"),
+    answered: (reply) => {
+      const answer = storable(reply);
+      return store.keeping(claim, answer === undefined ? BEGUN : { answer });
+    },
+    begun: () => store.keeping(claim, BEGUN),
+    cutOff: (reply) => store.keeping(claim, { ...BEGUN, answer: storable(reply) }),
     begin: async () => {
       await store.begin(claim);
     },

@@ -143,6 +143,32 @@ describe("idempotency keys over the store", () => {
     expect(await runOnce(new StoredIdempotency({ store, clock }), keeping, () => reply)).toEqual(replayed);
   });
 
+  it("answers with what a request lacks once that was cut off, and not while it runs", async () => {
+    const store = new MemoryStore();
+    const clock = heldClock();
+    const keeping = { ...claim, keepsOnce: true };
+    const first = new StoredIdempotency({ store, clock });
+    let finish = (): void => undefined;
+    const running = runOnce(first, keeping, async (once) => {
+      await store.commit(once.cutOff({ ...reply, body: { id: 1, lacks: "more" } }));
+      await new Promise<void>((resolve) => {
+        finish = resolve;
+      });
+      return reply;
+    });
+    await eventually(() => {
+      expect(JSON.stringify(store.range(["idempotency"]))).toContain("lacks");
+    });
+    await expect(first.claim(keeping)).rejects.toMatchObject({
+      message: expect.stringContaining("still running") as string,
+    });
+    const next = new StoredIdempotency({ store, clock });
+    expect(await runOnce(next, keeping, () => reply)).toMatchObject({ status: 201, body: { id: 1, lacks: "more" } });
+    finish();
+    expect(await running).toEqual(reply);
+    expect(await runOnce(next, keeping, () => ({ ...reply, status: 500 }))).toMatchObject({ body: reply.body });
+  });
+
   it("tells that a request took effect that was cut off before its answer was known", async () => {
     for (const begin of [
       async (store: MemoryStore, once: Once) => await store.commit(once.begun()),
