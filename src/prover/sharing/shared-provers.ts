@@ -7,7 +7,7 @@ import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import { AppError, invalidMember, notFound } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
 import { mergeCommits, retryOnConflict } from "../../platform/store/commits.js";
-import { StoreConflict, type Store } from "../../platform/store/store.js";
+import { StoreConflict, type Store, type StoreCommit } from "../../platform/store/store.js";
 import type { Page } from "../../platform/store/tables.js";
 import type { Listed, ProverRepository, StoredProver } from "../repository.js";
 import type { ProverVault } from "../vault-port.js";
@@ -51,9 +51,15 @@ export class SharedProvers {
 
   /**
    * Makes a grant, or changes the one that the grantee has.
+   * @param keep returns what else is kept in the grant's commit
    * @throws AppError `not_found`, `invalid_request`, `grant_limit_reached`
    */
-  async grant(owner: Subject, id: string, request: CreateProverGrant): Promise<ProverGrant> {
+  async grant(
+    owner: Subject,
+    id: string,
+    request: CreateProverGrant,
+    keep?: (grant: ProverGrant) => StoreCommit,
+  ): Promise<ProverGrant> {
     const { store, repository, clock } = this.#with;
     const grantee = granteeOf(request);
     const may = request.may ?? (grantee === "anyone" ? "verify" : "prove");
@@ -69,8 +75,10 @@ export class SharedProvers {
         throw new AppError("grant_limit_reached", { message: `a prover has at most ${String(GRANTS_MAX)} grants` });
       const created = { id: newId(), created_at: isoTimestamp(clock.nowMs()), owner, prover_id: id, grantee };
       const grant: StoredGrant = { ...(current?.value ?? created), may };
-      await store.commit(mergeCommits(repository.grants.put(current, grant), repository.labels.touch(prover)));
-      return grantOnWire(grant);
+      const made = grantOnWire(grant);
+      const kept = keep?.(made) ?? {};
+      await store.commit(mergeCommits(repository.grants.put(current, grant), repository.labels.touch(prover), kept));
+      return made;
     });
   }
 

@@ -1,7 +1,9 @@
 /** Binds the routes of sharing to their service. */
+import { keepingAnswer } from "../../platform/contract/once.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
 import type { SharedProvers } from "./shared-provers.js";
 import type { sharingRoutes } from "./sharing-routes.js";
+import type { ProverGrant } from "./sharing-schemas.js";
 
 /** Returns the handlers of all routes in sharing-routes.ts. */
 export function sharingHandlers(sharing: SharedProvers): HandlersFor<typeof sharingRoutes> {
@@ -10,10 +12,8 @@ export function sharingHandlers(sharing: SharedProvers): HandlersFor<typeof shar
       status: 200,
       ...sharing.listGrants(principal.subject, params.id, query),
     }),
-    createProverGrant: async ({ principal, params, body }) => {
-      const grant = await sharing.grant(principal.subject, params.id, body);
-      return { status: 201, body: grant };
-    },
+    createProverGrant: async ({ principal, params, body, once }) =>
+      grantedAnswer(await sharing.grant(principal.subject, params.id, body, keepingAnswer(once, grantedAnswer))),
     deleteProverGrant: async ({ principal, params }) => {
       await sharing.revoke(principal.subject, params.id, params.grant_id);
       return { status: 204 };
@@ -25,4 +25,8 @@ export function sharingHandlers(sharing: SharedProvers): HandlersFor<typeof shar
       return { status: 204 };
     },
   };
+}
+
+function grantedAnswer(grant: ProverGrant) {
+  return { status: 201, body: grant } as const;
 }

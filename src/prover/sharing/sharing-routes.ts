@@ -29,6 +29,7 @@ export const sharingRoutes = {
     summary: "Share a prover",
     auth: UPDATE,
     creates: true,
+    keepsOnce: true,
     description:
       "Lets another user, application or organization prove and verify with an own prover, or verify only; or lets every token of this server verify. A second grant to the same one takes the place of the first. Others never see keys, source, stores or records of the owner. Ids are not looked up: whether one exists would tell of other tenants.",
     params: IdParams,
