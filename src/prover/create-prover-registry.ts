@@ -375,12 +375,12 @@ function createChained(
 }
 
 function createClosedInputs(
-  { vault, recordUse }: ProverRegistryDependencies,
-  parts: Omit<ConstructorParameters<typeof InputKeys>[0], "vault">,
+  { store, vault, recordUse }: ProverRegistryDependencies,
+  parts: Omit<ConstructorParameters<typeof InputKeys>[0], "store" | "vault">,
 ): { readonly closedInputs: ClosedInputs; readonly inputKeys: InputKeys } {
   return {
     closedInputs: new ClosedInputs({ vault: vault.handed, recordUse }),
-    inputKeys: new InputKeys({ ...parts, vault }),
+    inputKeys: new InputKeys({ ...parts, store, vault }),
   };
 }
 

@@ -13,6 +13,7 @@ export const inputKeyRoutes = {
     auth: { permissions: ["create"] },
     needsUnsealed: true,
     creates: true,
+    keepsOnce: true,
     description:
       "A key for key agreement in the vault of an own prover, on X25519 or P-256, which `witness_jwe` of prove names by `kid`. Another one takes the place of none: tokens to the older keys are opened until those keys are disabled or deleted in the vault.",
     params: ProverIdParams,

@@ -4,8 +4,12 @@
  * keys of the vault.
  */
 import type { Subject } from "../../platform/auth/principal.js";
+import { keepingAnswer } from "../../platform/contract/once.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
 import { AppError, assert, notFound } from "../../platform/errors.js";
+import { mergeCommits, retryOnConflict } from "../../platform/store/commits.js";
+import type { Store, StoreCommit } from "../../platform/store/store.js";
+import type { PreparedKey } from "../../vault/keys/keys.js";
 import type { VaultService } from "../../vault/service.js";
 import type { Labelling } from "../labels/labelling.js";
 import type { ProverRepository } from "../repository.js";
@@ -14,10 +18,11 @@ import type { inputKeyRoutes } from "./input-key-routes.js";
 import type { CreateInputKey, InputKey } from "./input-key-schemas.js";
 
 interface InputKeysDependencies {
+  readonly store: Pick<Store, "commit">;
   readonly repository: Pick<ProverRepository, "find">;
   readonly access: Pick<ProverAccess, "require">;
   readonly labelling: Pick<Labelling, "idOf">;
-  readonly vault: Pick<VaultService, "createKey" | "listKeys" | "publicKeys">;
+  readonly vault: Pick<VaultService, "prepareKey" | "listKeys" | "publicKeys">;
 }
 
 /** Specs of the vault, by the curve. */
@@ -37,24 +42,29 @@ export class InputKeys {
 
   /**
    * Makes a key in the vault of an own prover.
+   * @param keep returns what else is kept in the key's commit
    * @throws AppError `not_found`, `conflict` when there are many, `vault_sealed`
    */
-  async create(owner: Subject, id: string, { crv = "X25519" }: CreateInputKey = {}): Promise<InputKey> {
-    const prover = this.#with.repository.find(owner, id)?.value;
-    if (prover === undefined) throw notFound("prover");
-    const { vault_id: vaultId } = prover;
-    if (this.#idsOf(owner, vaultId).size >= KEYS_MAX)
-      throw new AppError("conflict", {
-        message: `the prover has ${String(KEYS_MAX)} input keys: delete one in its vault before you make another`,
-      });
-    const input = { type: "asymmetric", usage: "sign/verify", spec: SPECS[crv], name: "inputs" } as const;
-    const key = await this.#with.vault.createKey(owner, vaultId, input, { isForInputs: true });
-    assert(key.public_key !== undefined, "a key for key agreement has a public key");
-    const bytes = Buffer.from(key.public_key.slice(2), "hex");
-    if (crv === "X25519") return inputKey({ kid: key.id, crv, x: bytes.toString("base64url") });
-    // 4 || x(32) || y(32) (SEC 1, section 2.3.3).
-    const [x, y] = [bytes.subarray(1, 33), bytes.subarray(33)].map((part) => part.toString("base64url"));
-    return inputKey({ kid: key.id, crv, x: x ?? "", y: y ?? "" });
+  async create(
+    owner: Subject,
+    id: string,
+    { crv = "X25519" }: CreateInputKey = {},
+    keep?: (made: InputKey) => StoreCommit,
+  ): Promise<InputKey> {
+    return await retryOnConflict(async () => {
+      const prover = this.#with.repository.find(owner, id)?.value;
+      if (prover === undefined) throw notFound("prover");
+      const { vault_id: vaultId } = prover;
+      if (this.#idsOf(owner, vaultId).size >= KEYS_MAX)
+        throw new AppError("conflict", {
+          message: `the prover has ${String(KEYS_MAX)} input keys: delete one in its vault before you make another`,
+        });
+      const input = { type: "asymmetric", usage: "sign/verify", spec: SPECS[crv], name: "inputs" } as const;
+      const { key, commit } = await this.#with.vault.prepareKey(owner, vaultId, input, { isForInputs: true });
+      const made = publicKeyOf(key, crv);
+      await this.#with.store.commit(mergeCommits(commit, keep?.(made) ?? {}));
+      return made;
+    });
   }
 
   /**
@@ -92,10 +102,8 @@ export class InputKeys {
   /** Returns the handlers of the routes in input-key-routes.ts. */
   handlers(): HandlersFor<typeof inputKeyRoutes> {
     return {
-      createProverInputKey: async ({ principal, params, body }) => ({
-        status: 201,
-        body: await this.create(principal.subject, params.id, body),
-      }),
+      createProverInputKey: async ({ principal, params, body, once }) =>
+        createdAnswer(await this.create(principal.subject, params.id, body, keepingAnswer(once, createdAnswer))),
       listProverInputKeys: async ({ principal: { subject }, params }) => ({
         status: 200,
         body: { keys: await this.list(subject, this.#with.labelling.idOf(subject, params.id)) },
@@ -107,6 +115,19 @@ export class InputKeys {
 type PublicPart =
   | { readonly kid: string; readonly crv: "X25519"; readonly x: string }
   | { readonly kid: string; readonly crv: "P-256"; readonly x: string; readonly y: string };
+
+function createdAnswer(key: InputKey) {
+  return { status: 201, body: key } as const;
+}
+
+function publicKeyOf({ id: kid, public_key: publicKey }: PreparedKey["key"], crv: keyof typeof SPECS): InputKey {
+  assert(publicKey !== undefined, "a key for key agreement has a public key");
+  const bytes = Buffer.from(publicKey.slice(2), "hex");
+  if (crv === "X25519") return inputKey({ kid, crv, x: bytes.toString("base64url") });
+  // 4 || x(32) || y(32) (SEC 1, section 2.3.3).
+  const [x = "", y = ""] = [bytes.subarray(1, 33), bytes.subarray(33)].map((part) => part.toString("base64url"));
+  return inputKey({ kid, crv, x, y });
+}
 
 function inputKey(key: PublicPart): InputKey {
   return key.crv === "X25519" ? { ...key, kty: "OKP", ...USE } : { ...key, kty: "EC", ...USE };
