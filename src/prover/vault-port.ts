@@ -92,6 +92,8 @@ export interface ProverVault {
   requireUsable(owner: Subject, key: VaultKey): void;
   /** @throws AppError `not_found` when the key or its vault was deleted */
   deleteKey(owner: Subject, key: VaultKey): Promise<void>;
+  /** Prepares the deletion of a key; an empty commit when the key or its vault is already gone. */
+  prepareKeyDeletion(owner: Subject, key: VaultKey): StoreCommit;
   /** Prepares the deletion of a vault with its content; an empty commit when the vault is already gone. */
   prepareDeletion(owner: Subject, vaultId: string): StoreCommit;
   /** Drops what is in memory of a vault whose deletion is committed. Never rejects. */
@@ -132,14 +134,7 @@ export function proverVault(vault: VaultService): ProverVault {
     decrypt: async (owner, { vaultId, keyId }, ciphertext, context) =>
       await vault.decrypt({ owner, vaultId, keyId }, Buffer.from(ciphertext, "base64"), context),
     ...signingPort(vault),
-    prepareDeletion: (owner, vaultId) => {
-      try {
-        return vault.deletion(owner, vaultId);
-      } catch (error) {
-        if (error instanceof AppError && error.code === "not_found") return {};
-        throw error;
-      }
-    },
+    prepareDeletion: (owner, vaultId) => unlessGone(() => vault.deletion(owner, vaultId)),
     forget: async (vaultId) => {
       await vault.forget(vaultId);
     },
@@ -149,7 +144,7 @@ export function proverVault(vault: VaultService): ProverVault {
 /** The part that signs what the server itself says. */
 function signingPort(
   vault: VaultService,
-): Pick<ProverVault, "prepareSigningKey" | "signTokens" | "requireUsable" | "deleteKey"> {
+): Pick<ProverVault, "prepareSigningKey" | "signTokens" | "requireUsable" | "deleteKey" | "prepareKeyDeletion"> {
   return {
     prepareSigningKey: async (owner, vaultId, named) => {
       const input = { type: "asymmetric", usage: "sign/verify", spec: "Ed25519", ...named } as const;
@@ -180,7 +175,18 @@ function signingPort(
     deleteKey: async (owner, { vaultId, keyId }) => {
       await vault.deleteKey(owner, vaultId, keyId);
     },
+    prepareKeyDeletion: (owner, { vaultId, keyId }) => unlessGone(() => vault.keyDeletion(owner, vaultId, keyId)),
   };
+}
+
+/** Returns the commit of a deletion; an empty one when there is nothing to delete any more. */
+function unlessGone(deletion: () => StoreCommit): StoreCommit {
+  try {
+    return deletion();
+  } catch (error) {
+    if (error instanceof AppError && error.code === "not_found") return {};
+    throw error;
+  }
 }
 
 /** Claims are written by this server, so that the vault refuses none of them. */

@@ -180,6 +180,11 @@ export class VaultService {
     return await this.#keys.create(owner, vaultId, input, options);
   }
 
+  /** See Keys.deletion. */
+  keyDeletion(owner: Subject, vaultId: string, keyId: string): StoreCommit {
+    return this.#keys.deletion(owner, vaultId, keyId);
+  }
+
   /** See Keys.delete. */
   async deleteKey(owner: Subject, vaultId: string, keyId: string): Promise<void> {
     await this.#keys.delete(owner, vaultId, keyId);

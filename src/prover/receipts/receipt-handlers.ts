@@ -1,10 +1,12 @@
 /** Binds the routes of receipts to the keys that sign them. */
+import { keepingAnswer } from "../../platform/contract/once.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
 import { notFound } from "../../platform/errors.js";
 import type { ProverRepository } from "../repository.js";
 import { receiptSchemaText } from "./receipt-format.js";
 import type { ReceiptKeys } from "./receipt-keys.js";
 import type { receiptRoutes } from "./receipt-routes.js";
+import type { SigningKey } from "./signing-key-schemas.js";
 
 /** Returns the handlers of all routes in receipt-routes.ts. */
 export function receiptHandlers(dependencies: {
@@ -25,13 +27,15 @@ export function receiptHandlers(dependencies: {
       const { id } = ownProver(principal.subject, params.id);
       return { status: 200, ...keys.list(id, query) };
     },
-    rotateReceiptKey: async ({ principal, params }) => ({
-      status: 201,
-      body: await keys.rotate(ownProver(principal.subject, params.id)),
-    }),
+    rotateReceiptKey: async ({ principal, params, once }) =>
+      rotatedAnswer(await keys.rotate(ownProver(principal.subject, params.id), keepingAnswer(once, rotatedAnswer))),
     revokeReceiptKey: async ({ principal, params, body }) => ({
       status: 200,
       body: await keys.revoke(principal.subject, params.id, params.kid, body?.reason ?? null),
     }),
   };
+}
+
+function rotatedAnswer(key: SigningKey) {
+  return { status: 201, body: key } as const;
 }

@@ -1,5 +1,6 @@
 /** The keys that sign receipts: those of a prover, in its vault. What is done with them: signing-keys.ts. */
 import type { Subject } from "../../platform/auth/principal.js";
+import type { StoreCommit } from "../../platform/store/store.js";
 import type { Page } from "../../platform/store/tables.js";
 import type { Listed, StoredProver } from "../repository.js";
 import { RECEIPT_TYPE } from "./receipt-schemas.js";
@@ -48,10 +49,11 @@ export class ReceiptKeys {
 
   /**
    * Makes a new key, which signs from now on, and retires the one before it.
+   * @param keep returns what else is kept in the commit of the new key
    * @throws AppError as `prepare`
    */
-  async rotate(prover: SigningProver): Promise<SigningKey> {
-    return await this.#keys.rotate(partyOf(prover));
+  async rotate(prover: SigningProver, keep?: (made: SigningKey) => StoreCommit): Promise<SigningKey> {
+    return await this.#keys.rotate(partyOf(prover), keep);
   }
 
   /**

@@ -56,6 +56,7 @@ export const receiptRoutes = {
     auth: UPDATE,
     needsUnsealed: true,
     creates: true,
+    keepsOnce: true,
     description:
       "Makes a new key, which signs from now on. The one before it stays published for the receipts that it has signed, and its private key is deleted from the vault.",
     params: IdParams,

@@ -69,9 +69,15 @@ export interface SignedStatements {
   readonly x: string;
 }
 
+/** What is used of the vault. */
+export type SigningVault = Pick<
+  ProverVault,
+  "prepareSigningKey" | "requireUsable" | "signTokens" | "deleteKey" | "prepareKeyDeletion"
+>;
+
 interface SigningKeysDependencies {
   readonly store: Store;
-  readonly vault: Pick<ProverVault, "prepareSigningKey" | "requireUsable" | "signTokens" | "deleteKey">;
+  readonly vault: SigningVault;
   readonly clock: Clock;
 }
 
@@ -134,14 +140,23 @@ export class SigningKeys {
   }
 
   /**
-   * Makes a new key, which signs from now on, and retires the one before it.
+   * Makes a new key, which signs from now on, and retires the one before it: its private half goes in the same commit.
+   * Of two rotations at once the second one answers with the key of the first, and commits nothing.
+   * @param keep returns what else is kept in that commit
    * @throws AppError as `prepare`
    */
-  async rotate(party: SigningParty): Promise<SigningKey> {
+  async rotate(party: SigningParty, keep?: (made: SigningKey) => StoreCommit): Promise<SigningKey> {
+    const { owner } = party;
     const last = this.#signer(party.id)?.value;
-    const signer = await this.#make(party, last?.kid);
-    if (last !== undefined) await this.#deletePrivateKey(party.owner, last);
-    const made = this.#find(party.id, signer.kid);
+    const { kid } = await this.#make(party, last?.kid, (made) =>
+      mergeCommits(
+        last === undefined
+          ? {}
+          : this.#with.vault.prepareKeyDeletion(owner, { vaultId: last.vault_id, keyId: last.kid }),
+        keep?.(onWire(made)) ?? {},
+      ),
+    );
+    const made = this.#find(party.id, kid);
     if (made === undefined) throw notFound("key");
     return onWire(made.value);
   }
@@ -237,8 +252,13 @@ export class SigningKeys {
   /**
    * Returns the signer that follows the given one: what another request has made meanwhile, or a new one.
    * @param last the signer that is no longer wanted; undefined where there is none
+   * @param alongside returns what else is in the commit of a new one
    */
-  async #make(party: SigningParty, last: string | undefined): Promise<Signer> {
+  async #make(
+    party: SigningParty,
+    last: string | undefined,
+    alongside: (made: StoredSigningKey) => StoreCommit = () => ({}),
+  ): Promise<Signer> {
     const { id, owner } = party;
     return await retryOnConflict(async () => {
       const current = this.#signer(id);
@@ -257,16 +277,21 @@ export class SigningKeys {
       const signer: Signer = { kid: keyId, vault_id };
       const before = current === undefined ? undefined : this.#find(id, current.value.kid);
       await this.#with.store.commit(
-        mergeCommits(commit, before === undefined ? {} : change(before, { ...before.value, retired_at: now }), {
-          checks: [
-            { key: this.#signerKey(id), version: current?.version ?? "absent" },
-            { key: this.#recordKey(id, keyId), version: "absent" },
-          ],
-          puts: [
-            { key: this.#signerKey(id), value: signer },
-            { key: this.#recordKey(id, keyId), value: key },
-          ],
-        }),
+        mergeCommits(
+          commit,
+          before === undefined ? {} : change(before, { ...before.value, retired_at: now }),
+          {
+            checks: [
+              { key: this.#signerKey(id), version: current?.version ?? "absent" },
+              { key: this.#recordKey(id, keyId), version: "absent" },
+            ],
+            puts: [
+              { key: this.#signerKey(id), value: signer },
+              { key: this.#recordKey(id, keyId), value: key },
+            ],
+          },
+          alongside(key),
+        ),
       );
       return signer;
     });

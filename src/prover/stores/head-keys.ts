@@ -3,6 +3,7 @@
  * store, and stay so when it is deleted. What is done with them: receipts/signing-keys.ts.
  */
 import { notFound } from "../../platform/errors.js";
+import type { StoreCommit } from "../../platform/store/store.js";
 import type { Page } from "../../platform/store/tables.js";
 import { SigningKeys, type SigningParty, type SigningPurpose } from "../receipts/signing-keys.js";
 import type { SigningKey, SigningKeySet } from "../receipts/signing-key-schemas.js";
@@ -65,12 +66,14 @@ export class HeadKeys {
 
   /**
    * Makes a new key, which signs from now on; the one before it stays published for the heads that it has signed.
+   * @param keep returns what else is kept in the commit of the new key
    * @throws AppError as `sign`, and `not_found` for a store that is not there
    */
-  async rotate(reference: StoreReference): Promise<SigningKey> {
+  async rotate(reference: StoreReference, keep?: (made: SigningKey) => StoreCommit): Promise<SigningKey> {
     this.#require(reference);
+    // A commit of its own, which changes nothing of what signs: a repeat finds it done.
     await this.#adopt(reference);
-    return await this.#keys.rotate(this.#partyOf(reference));
+    return await this.#keys.rotate(this.#partyOf(reference), keep);
   }
 
   /**

@@ -1,6 +1,8 @@
 /** Binds the routes of the stores to their service. */
+import { keepingAnswer } from "../../platform/contract/once.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
 import type { Labelling } from "../labels/labelling.js";
+import type { SigningKey } from "../receipts/signing-key-schemas.js";
 import type { storeRoutes } from "./store-routes.js";
 import type { StoresService } from "./stores-service.js";
 
@@ -29,10 +31,8 @@ export function storeHandlers(
       status: 200,
       ...stores.headKeys.list({ owner, id }, query),
     }),
-    rotateStoreHeadKey: async ({ principal: { subject: owner }, params: { id } }) => ({
-      status: 201,
-      body: await stores.headKeys.rotate({ owner, id }),
-    }),
+    rotateStoreHeadKey: async ({ principal: { subject: owner }, params: { id }, once }) =>
+      rotatedAnswer(await stores.headKeys.rotate({ owner, id }, keepingAnswer(once, rotatedAnswer))),
     revokeStoreHeadKey: async ({ principal: { subject: owner }, params: { id, kid }, body }) => ({
       status: 200,
       body: await stores.headKeys.revoke({ owner, id }, kid, body?.reason ?? null),
@@ -54,4 +54,8 @@ export function storeHandlers(
       body: stores.proverNullifier(subject, labelling.idOf(subject, params.id), params.key),
     }),
   };
+}
+
+function rotatedAnswer(key: SigningKey) {
+  return { status: 201, body: key } as const;
 }

@@ -122,6 +122,7 @@ export const storeRoutes = {
     auth: UPDATE,
     needsUnsealed: true,
     creates: true,
+    keepsOnce: true,
     description:
       "Makes a new key, which signs from now on. The one before it stays published for the heads that it has signed, and its private key is deleted from the vault.",
     params: StoreParams,

@@ -125,13 +125,17 @@ export class Keys {
     return key;
   }
 
-  /** Deletes a key at once. Throws `master_key_immutable` for master0, `not_found`. */
-  async delete(owner: Subject, vaultId: string, keyId: string): Promise<void> {
+  /** Returns the commit that deletes a key at once. Throws `master_key_immutable` for master0, `not_found`. */
+  deletion(owner: Subject, vaultId: string, keyId: string): StoreCommit {
     const vault = this.#vaults.find(owner, vaultId);
     if (keyId === vault.reference.masterKeyId)
       throw new AppError("master_key_immutable", { message: "the master key of a vault cannot be deleted" });
-    const key = this.#repository.findKey(vaultId, keyId);
-    await this.#repository.commitOrNotFound("key", this.#repository.keyDeletion(key));
+    return this.#repository.keyDeletion(this.#repository.findKey(vaultId, keyId));
+  }
+
+  /** Deletes a key at once. Throws as `deletion` does. */
+  async delete(owner: Subject, vaultId: string, keyId: string): Promise<void> {
+    await this.#repository.commitOrNotFound("key", this.deletion(owner, vaultId, keyId));
   }
 }
 
