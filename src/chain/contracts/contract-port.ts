@@ -244,8 +244,12 @@ export class ContractPort {
   }
 
   /** Compiles and deploys by a job of this area; see `ContractCreation.create`. */
-  async create(principal: Principal, request: CreateContract): Promise<CreatedContract> {
-    return await this.#with.creation.create(principal, request);
+  async create(
+    principal: Principal,
+    request: CreateContract,
+    keep?: (made: CreatedContract) => StoreCommit,
+  ): Promise<CreatedContract> {
+    return await this.#with.creation.create(principal, request, keep);
   }
 }
 

@@ -54,6 +54,7 @@ export const verifierRoutes = {
     auth: SPEND,
     needsUnsealed: true,
     creates: true,
+    keepsOnce: true,
     description:
       "Compiles the prover's verifier, deploys it with a key of the vault, waits for confirmations, compares the code on the chain with the compiled one, and asks it to accept a valid proof and to refuse wrong ones. All of that goes on after the answer and after a restart; with `Prefer: wait=N` the answer waits up to N seconds (at most 300) for its end. Groth16, PLONK and FFLONK over BN254; the EVM has no precompiles for what a proof over BLS12-381 takes here.",
     params: IdParams,
@@ -92,6 +93,7 @@ export const verifierRoutes = {
     auth: SPEND,
     needsUnsealed: true,
     creates: true,
+    keepsOnce: true,
     description:
       "Looks at the deployment once more and repeats all checks, with another valid proof where one is given. A verifier that was ready or unproven can be asked meanwhile, and stays so where no node answers; `errors` says what is waited for. A registration that failed is tried again. `Prefer: wait=N` as for the deployment.",
     params: VerifierParams,
@@ -123,6 +125,7 @@ export const verifierRoutes = {
     auth: SPEND,
     needsUnsealed: true,
     creates: true,
+    keepsOnce: true,
     description:
       "A contract that tells which contract verifies a prover's proofs now, and with which key; its source is `src/prover/on-chain/verifier-registry.sol`. Only its owner, the account that deploys it, changes entries; ownership moves in two steps. It is compiled and deployed as any contract: see /contracts/:id.",
     body: CreateVerifierRegistry,

@@ -1,13 +1,15 @@
 /**
  * Verifiers on chain for their owner: deployed, listed, read, checked again and forgotten. The work is done by jobs.
  */
+import type { CreatedContract } from "../../chain/contracts/contract-creation.js";
 import type { ContractPort } from "../../chain/contracts/contract-port.js";
+import type { CreateContract } from "../../chain/contracts/contract-schemas.js";
 import { PERMISSIONS, holdsAll } from "../../platform/auth/permissions.js";
 import type { Principal, Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import { AppError, invalidMember, notFound } from "../../platform/errors.js";
 import { missingReference } from "../../platform/references.js";
-import type { Store, StoreRecord } from "../../platform/store/store.js";
+import type { Store, StoreCommit, StoreRecord } from "../../platform/store/store.js";
 import { mergeCommits, retryOnConflict, type Page } from "../../platform/store/tables.js";
 import { requireProvisioned } from "../built-prover.js";
 import type { Catalog } from "../catalog.js";
@@ -57,6 +59,11 @@ interface Wait {
   readonly signal: AbortSignal;
 }
 
+/** What a request keeps: called with the verifier as its commit leaves it, for each try. */
+interface Keeping {
+  readonly keep?: ((verifier: Verifier) => StoreCommit) | undefined;
+}
+
 /** Verifiers of one prover, on all networks. */
 const VERIFIERS_MAX = 64;
 /** Of one owner on which jobs work. */
@@ -95,11 +102,11 @@ export class Verifiers {
   }
 
   /**
-   * Queues the deployment of a verifier.
+   * Queues the deployment of a verifier, in one commit with what `keep` returns.
    * @throws AppError `not_found`, `prover_not_provisioned`, `prover_unsupported`, `contract_not_deployed`,
    *   `verifier_limit_reached`, `too_many_requests`, `invalid_request`, and as `KnownAnswers.given`
    */
-  async create(owner: Subject, proverId: string, request: CreateVerifier, wait: Wait): Promise<Verifier> {
+  async create(owner: Subject, proverId: string, request: CreateVerifier, wait: Wait & Keeping): Promise<Verifier> {
     const { catalog, queue, records, store, knownAnswers } = this.#with;
     const { value: prover } = this.#provisioned(owner, proverId);
     requireContract(catalog.systemOf(prover));
@@ -117,20 +124,22 @@ export class Verifiers {
       const { key, version } = this.#provisioned(owner, proverId);
       // Nothing is deployed for a prover that was deleted meanwhile.
       const checks = { checks: [{ key, version }] };
-      await store.commit(mergeCommits(records.insertion(verifier), queue.prepare(verifier), checks));
+      const kept = wait.keep?.(verifierOnWire(verifier)) ?? {};
+      await store.commit(mergeCommits(records.insertion(verifier), queue.prepare(verifier), checks, kept));
     });
     return await this.#begun(verifier, wait);
   }
 
   /**
-   * Queues the checks of a verifier once more, of one that was not seen to be deployed from there on.
+   * Queues the checks of a verifier once more, of one that was not seen to be deployed from there on; in one commit
+   * with what `keep` returns.
    * @throws AppError `not_found`, `verifier_busy`, `verifier_not_deployed`, and as `KnownAnswers.given`
    */
   async check(
     owner: Subject,
     { proverId, id }: { readonly proverId: string; readonly id: string },
     request: CheckVerifier,
-    wait: Wait,
+    wait: Wait & Keeping,
   ): Promise<Verifier> {
     const { queue, records, store, knownAnswers } = this.#with;
     requireIdle(this.#find(owner, proverId, id).value);
@@ -139,7 +148,8 @@ export class Verifiers {
     const begun = await retryOnConflict(async () => {
       const record = this.#find(owner, proverId, id);
       const next = this.#again(requireIdle(record.value), known);
-      await store.commit(mergeCommits(records.update(record, next), queue.prepare(next)));
+      const kept = wait.keep?.(verifierOnWire(next)) ?? {};
+      await store.commit(mergeCommits(records.update(record, next), queue.prepare(next), kept));
       return next;
     });
     return await this.#begun(begun, wait);
@@ -167,12 +177,19 @@ export class Verifiers {
     return this.#with.records.ofProver(owner, proverId).rows;
   }
 
-  /** Deploys a registry, which is the owner's contract as any other. Throws as `ContractPort.create` does. */
-  async createRegistry(principal: Principal, request: CreateVerifierRegistry): Promise<VerifierRegistryContract> {
+  /**
+   * Deploys a registry, which is the owner's contract as any other; its record is one commit with what `keep` returns.
+   * Throws as `ContractPort.create` does.
+   */
+  async createRegistry(
+    principal: Principal,
+    request: CreateVerifierRegistry,
+    keep?: (made: VerifierRegistryContract) => StoreCommit,
+  ): Promise<VerifierRegistryContract> {
     const { network_id: networkId, ...signer } = request;
     this.#with.chain().require(principal.subject, { networkId, signing: signer });
     const { evmVersion, optimizerRuns, viaIr } = VERIFIER_SETTINGS;
-    const { contract } = await this.#with.chain().create(principal, {
+    const contract: CreateContract = {
       network_id: networkId,
       name: REGISTRY_NAME,
       address: null,
@@ -182,8 +199,8 @@ export class Verifiers {
         contract_name: REGISTRY_NAME,
         settings: { evm_version: evmVersion, optimizer_runs: optimizerRuns, via_ir: viaIr },
       },
-    });
-    return { contract_id: contract.id, network_id: networkId, name: contract.name, status: contract.status };
+    };
+    return registryOf(await this.#with.chain().create(principal, contract, (made) => keep?.(registryOf(made)) ?? {}));
   }
 
   /** A check begins where it is known how far the deployment is. */
@@ -206,8 +223,10 @@ export class Verifiers {
     };
   }
 
-  async #begun({ owner, prover_id, id }: StoredVerifier, { waitSec, signal }: Wait): Promise<Verifier> {
+  /** Waits for the end of the work. Of a verifier that is deleted meanwhile it returns what was queued. */
+  async #begun(queued: StoredVerifier, { waitSec, signal }: Wait): Promise<Verifier> {
     const { queue, watch, records } = this.#with;
+    const { owner, prover_id, id } = queued;
     queue.wake();
     const isDone = (): boolean => {
       const found = records.find(owner, prover_id, id);
@@ -215,7 +234,7 @@ export class Verifiers {
     };
     const waitMs = Math.min(waitSec, VERIFIER_WAIT_SEC_MAX) * 1000;
     await watch.waitUntil(id, isDone, { waitMs, signal });
-    return verifierOnWire(this.#find(owner, prover_id, id).value);
+    return verifierOnWire(records.find(owner, prover_id, id)?.value ?? queued);
   }
 
   #planned(owner: Subject, plan: VerifierPlan): StoredPlan {
@@ -279,6 +298,11 @@ export class Verifiers {
     if (record === undefined) throw notFound("verifier");
     return record;
   }
+}
+
+function registryOf({ contract }: CreatedContract): VerifierRegistryContract {
+  const { id, network_id, name, status } = contract;
+  return { contract_id: id, network_id, name, status };
 }
 
 function requireContract({ forms, proving_scheme, curve }: OfferedSystem): void {
