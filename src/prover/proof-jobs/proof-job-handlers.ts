@@ -4,7 +4,7 @@ import type { HandlerRequest, HandlersFor } from "../../platform/contract/route.
 import { RefusedItem } from "../../platform/contract/refused-item.js";
 import { AppError, invalidMember } from "../../platform/errors.js";
 import type { Labelling } from "../labels/labelling.js";
-import type { KeptAlong, MadeProof } from "../proofs/kept-along.js";
+import { RECEIPT_INTERRUPTED, type KeptAlong, type MadeProof } from "../proofs/kept-along.js";
 import type { AskedProof, ProveRequests } from "../proofs/prove-requests.js";
 import { PROVE_DEADLINE_MS } from "../routes.js";
 import type { ProveBody, ProveResult } from "../schemas.js";
@@ -112,9 +112,11 @@ export async function proveReply(
   return jobReply(job);
 }
 
-/** What goes into the commit of a proof that is answered at once: its answer, but for what is signed after it. */
-function answering(once: Once, { receipt = false, assurance }: ProveBody): KeptAlong {
-  const isSigned = receipt || assurance === "triple";
+/**
+ * What goes into the commit of a proof that is answered at once: its answer. A receipt is signed after it, when what it
+ * says has happened; a repeat of a request that was cut off in between is answered as a job is, without one.
+ */
+function answering(once: Once, { receipt = false }: ProveBody): KeptAlong {
   let made: MadeProof | undefined;
   return {
     prepare: async (proof) => {
@@ -122,9 +124,11 @@ function answering(once: Once, { receipt = false, assurance }: ProveBody): KeptA
     },
     read: () => undefined,
     commit: ({ noteIndex, spent }) => {
-      if (made === undefined || isSigned) return once.begun();
-      const spends = spent.length === 0 ? {} : { spent: [...spent] };
-      return once.answered(madeReply({ ...made, note_index: noteIndex, ...spends }, {}));
+      if (made === undefined) return once.begun();
+      const kept = { ...made, note_index: noteIndex, ...(spent.length === 0 ? {} : { spent: [...spent] }) };
+      return receipt
+        ? once.cutOff(madeReply({ ...kept, receipt_error: RECEIPT_INTERRUPTED }, {}))
+        : once.answered(madeReply(kept, {}));
     },
   };
 }

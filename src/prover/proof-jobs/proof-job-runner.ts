@@ -11,7 +11,7 @@ import type { JobContext } from "../../platform/jobs/job-runner.js";
 import type { Job as DurableJob, JobFault } from "../../platform/jobs/job.js";
 import { mergeCommits, retryOnConflict } from "../../platform/store/commits.js";
 import type { Store, StoreCommit, StoreRecord } from "../../platform/store/store.js";
-import type { KeptAlong } from "../proofs/kept-along.js";
+import { RECEIPT_INTERRUPTED, type KeptAlong } from "../proofs/kept-along.js";
 import type { ProveRequests } from "../proofs/prove-requests.js";
 import type { ProveResult } from "../schemas.js";
 import type { ProverVault } from "../vault-port.js";
@@ -34,11 +34,6 @@ const PROVE_MS_MAX = 600_000;
 /** Failures of the moment, which prove answers with Retry-After and a job tries again. */
 const PASSING: ReadonlySet<string> = new Set(["overloaded", "vault_sealed", "storage_full", "shutting_down"]);
 const RETRY_MS_MAX = 10_000;
-/** What a crash leaves between the commit of a proof and its receipt. */
-const NO_RECEIPT = {
-  code: "receipt_interrupted",
-  message: "the server ended before it signed the receipt; verify the proof with `receipt: true` for another one",
-} as const;
 
 export class ProofJobRunner {
   readonly #with: ProofJobRunnerDependencies;
@@ -54,7 +49,7 @@ export class ProofJobRunner {
     // Ended or deleted between the lease and now.
     if (found === undefined || found.value.finished_at !== null) return;
     if (found.value.state === "proven") {
-      await this.#finish(found.value, context, { receipt_error: NO_RECEIPT });
+      await this.#finish(found.value, context, { receipt_error: RECEIPT_INTERRUPTED });
       return;
     }
     const isOver = (): boolean => context.signal.aborted;

@@ -3,6 +3,12 @@ import type { StoreCommit } from "../../platform/store/store.js";
 import type { ProveResult } from "../schemas.js";
 import type { SpentKey } from "../stores/pending-append.js";
 
+/** What a crash leaves between the commit of a proof and its receipt. */
+export const RECEIPT_INTERRUPTED = {
+  code: "receipt_interrupted",
+  message: "the server ended before it signed the receipt; verify the proof with `receipt: true` for another one",
+} as const;
+
 /** A proof as it will be answered, but for what the commit decides. */
 export type MadeProof = Omit<ProveResult, "note_index" | "spent" | "receipt" | "receipt_error">;
 
