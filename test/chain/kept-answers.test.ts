@@ -415,7 +415,7 @@ describe("an entity of a peer that names it anew each time", () => {
     await expect(request.send()).rejects.toThrow("killed");
     const asked = posts;
     await expect(request.send()).rejects.toMatchObject({
-      ...{ code: "idempotency_in_progress", message: expect.stringContaining("took effect") as string },
+      ...{ code: "idempotency_in_progress", message: expect.stringContaining("began to take effect") as string },
     });
     expect(posts).toBe(asked);
   });
@@ -438,7 +438,7 @@ it("is no second wish for signed bytes that another node may have sent", async (
   await request.sendUntil({ at, isDurable: true });
   expect(store.count(["chain_wish"])).toBe(1);
   await expect(request.send()).rejects.toMatchObject({
-    ...{ code: "idempotency_in_progress", message: expect.stringContaining("took effect") as string },
+    ...{ code: "idempotency_in_progress", message: expect.stringContaining("began to take effect") as string },
   });
   expect(store.count(["chain_wish"])).toBe(1);
 });

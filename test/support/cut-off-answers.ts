@@ -34,6 +34,7 @@ export async function cutOff(
     begin: async (claimed) => {
       await stored.begin(claimed);
     },
+    hasKept: (claimed) => stored.hasKept(claimed),
     settle: () => Promise.resolve(),
     release: async (claimed) => {
       await stored.release(claimed);

@@ -111,7 +111,7 @@ describe("a batch of derivations", () => {
     const used = await derive("ChaCha20", { batch: [child(21), child(22)] });
     expect(used.reply.status).toBe(201);
     const partly = await derive("ChaCha20", { batch: [child(21), child(23), child(24), child(22)] });
-    expect(partly.repeat).toContain("took effect");
+    expect(partly.repeat).toContain("began to take effect");
     expect(partly.keeping).toEqual([["derive_nonce", "key"]]);
     const refused = await derive("ChaCha20", { batch: [child(21), child(22)] });
     expect(refused.keeping).toEqual([]);

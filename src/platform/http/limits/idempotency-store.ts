@@ -24,9 +24,11 @@ interface IdempotencyRecord {
   readonly holder?: string;
   /** Whether a request of which the record keeps nothing took no effect. */
   readonly keeps?: boolean;
-  /** It has begun to take effect, and goes on. */
+  /** It has begun to take effect. */
   readonly begun?: boolean;
-  /** Absent while nothing is known of it. With `begun` it is what a cut-off request comes to. */
+  /** Path of what it made, where its answer is not kept. */
+  readonly location?: string;
+  /** Absent while nothing is known of it. With `begun` it is what a request comes to that is cut off. */
   readonly answer?: {
     readonly status: number;
     readonly headers: Readonly<Record<string, string>>;
@@ -99,14 +101,20 @@ export class StoredIdempotency implements IdempotencyStore {
     await this.#store.commit(this.keeping(claim, { begun: true }));
   }
 
-  /** Stores the answer with the claim. */
-  async settle(claim: IdempotencyClaim, answer: StoredAnswer): Promise<void> {
+  /** Returns whether the claim has an answer, or that its request has begun. */
+  hasKept(claim: IdempotencyClaim): boolean {
+    const record = this.#store.get<IdempotencyRecord>(recordKey(claim))?.value;
+    return record?.answer !== undefined || record?.begun === true;
+  }
+
+  /** Stores the outcome with the claim. */
+  async settle(claim: IdempotencyClaim, outcome: KeptOutcome): Promise<void> {
     const key = recordKey(claim);
     try {
       const found = this.#store.get<IdempotencyRecord>(key);
       // The claim was swept meanwhile: the request ran for longer than claims are kept.
       if (found === undefined) return;
-      const value = asValue(withOutcome(found.value, { answer }));
+      const value = asValue(withOutcome(found.value, outcome));
       await this.#store.commit({ checks: [{ key, version: found.version }], puts: [{ key, value }] });
     } finally {
       this.#running.delete(key.join("\0"));
@@ -163,7 +171,7 @@ export class StoredIdempotency implements IdempotencyStore {
     if (record.answer !== undefined && record.begun !== true) return record.answer;
     if (this.#isRunning(recordKey(claim), record)) throw inProgress();
     if (record.answer !== undefined) return record.answer;
-    if (record.begun === true) throw lostAnswer();
+    if (record.begun === true) throw lostAnswer(record);
     // What this process has abandoned may still be written.
     const hasEnded = record.holder !== undefined && record.holder !== this.#nodes.incarnation;
     if (hasEnded && record.keeps === true) return undefined;
@@ -183,11 +191,14 @@ function inProgress(): AppError {
   });
 }
 
-/** The process ended between what the request did and its answer. */
-function lostAnswer(): AppError {
+/** The process ended between what the request did and its answer, or the answer was too long. */
+function lostAnswer({ location }: IdempotencyRecord): AppError {
+  const first = "the first request with this Idempotency-Key";
   return new AppError("idempotency_in_progress", {
     message:
-      "the first request with this Idempotency-Key took effect and was cut off before its answer: look for what it made",
+      location === undefined
+        ? `${first} began to take effect, and its answer is not known: look for what it made, then use a new key`
+        : `${first} made ${location}, and its answer was too long to be kept`,
   });
 }
 
@@ -218,13 +229,14 @@ function isSameKey(a: StoreKey, b: StoreKey): boolean {
 
 /** Returns the record of a claim with what its request has come to. */
 function withOutcome(
-  { begun: _begun, answer: _answer, ...claimed }: IdempotencyRecord,
-  { answer, begun }: KeptOutcome,
+  { begun: _begun, answer: _answer, location: _location, ...claimed }: IdempotencyRecord,
+  { answer, begun, location }: KeptOutcome,
 ): IdempotencyRecord {
   return {
     ...claimed,
     ...(answer === undefined ? {} : { answer }),
     ...(begun === undefined ? {} : { begun }),
+    ...(location === undefined ? {} : { location }),
   };
 }
 

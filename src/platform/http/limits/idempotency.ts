@@ -28,11 +28,13 @@ export interface StoredAnswer {
   readonly body: string | null;
 }
 
-/** What a request keeps before it ends. */
+/** What is kept of a request. */
 export interface KeptOutcome {
   readonly answer?: StoredAnswer | undefined;
-  /** The request goes on: without an answer none is known, and with one a better one is to come. */
+  /** The request has begun to take effect: without an answer none is known, and with one a better one is to come. */
   readonly begun?: true;
+  /** Path of what it made, where the answer itself is not kept. */
+  readonly location?: string | undefined;
 }
 
 export interface IdempotencyStore {
@@ -46,15 +48,17 @@ export interface IdempotencyStore {
   keeping(claim: IdempotencyClaim, kept: KeptOutcome): StoreCommit;
   /** Commits that it has begun. */
   begin(claim: IdempotencyClaim): Promise<void>;
-  /** Stores the answer of a claimed request. */
-  settle(claim: IdempotencyClaim, answer: StoredAnswer): Promise<void>;
+  /** Returns whether something of a claimed request is kept. */
+  hasKept(claim: IdempotencyClaim): boolean;
+  /** Stores what a claimed request came to. */
+  settle(claim: IdempotencyClaim, outcome: KeptOutcome): Promise<void>;
   /** Frees the key: the request failed and may be tried again. */
   release(claim: IdempotencyClaim): Promise<void>;
-  /** Keeps the key without an answer: nobody knows whether the request took effect, and a repeat is told so. */
+  /** Ends the request with what is kept of it: where that is nothing, nobody knows whether it took effect. */
   abandon(claim: IdempotencyClaim): void;
 }
 
-/** Longer answers are not stored, and the repeat of such a request runs again. Answers are usually a few KiB. */
+/** Of longer answers only the place of what was made is stored. Answers are usually a few KiB. */
 const ANSWER_BYTES_MAX = 256 * 1024;
 const BEGUN: KeptOutcome = { begun: true };
 const KEY = /^[\x21-\x7e]{1,255}$/;
@@ -92,43 +96,76 @@ export async function runOnce(
     const body = stored.body === null ? {} : { body: JSON.parse(stored.body) as unknown };
     return { status: stored.status, headers: { ...stored.headers, "Idempotency-Replayed": "true" }, ...body };
   }
+  const once = new ClaimedOnce(store, claim);
   let reply: AnyReply;
   try {
-    reply = await handler(onceOf(store, claim));
+    reply = await handler(once);
   } catch (error) {
-    if (error instanceof AppError && error.code === "outcome_unknown") store.abandon(claim);
+    if (isOutcomeUnknown(error) || (once.mayHaveKept && !isRefusal(error) && store.hasKept(claim)))
+      store.abandon(claim);
     // The failure itself says more than one to free the key, after which a repeat is refused as of unknown outcome.
     else await store.release(claim).catch(() => undefined);
     throw error;
   }
-  const answer = isPlain(reply) ? storable(reply) : undefined;
-  if (answer === undefined) await store.release(claim);
-  else await store.settle(claim, answer);
+  if (reply.status < 300 && isPlain(reply)) await store.settle(claim, outcomeOf(reply));
+  else await store.release(claim);
   return reply;
 }
 
-function onceOf(store: IdempotencyStore, claim: IdempotencyClaim): Once {
-  return {
-    answered: (reply) => {
-      const answer = storable(reply);
-      return store.keeping(claim, answer === undefined ? BEGUN : { answer });
-    },
-    begun: () => store.keeping(claim, BEGUN),
-    cutOff: (reply) => store.keeping(claim, { ...BEGUN, answer: storable(reply) }),
-    begin: async () => {
-      await store.begin(claim);
-    },
-  };
+class ClaimedOnce implements Once {
+  readonly #store: IdempotencyStore;
+  readonly #claim: IdempotencyClaim;
+  #mayHaveKept = false;
+
+  constructor(store: IdempotencyStore, claim: IdempotencyClaim) {
+    this.#store = store;
+    this.#claim = claim;
+  }
+
+  /** Whether a commit of the handler may have kept something, and with it what the request does. */
+  get mayHaveKept(): boolean {
+    return this.#mayHaveKept;
+  }
+
+  answered(reply: OnceReply): StoreCommit {
+    return this.#keeping(outcomeOf(reply));
+  }
+
+  begun(): StoreCommit {
+    return this.#keeping(BEGUN);
+  }
+
+  cutOff(reply: OnceReply): StoreCommit {
+    return this.#keeping({ ...outcomeOf(reply), ...BEGUN });
+  }
+
+  async begin(): Promise<void> {
+    await this.#store.begin(this.#claim);
+  }
+
+  #keeping(outcome: KeptOutcome): StoreCommit {
+    this.#mayHaveKept = true;
+    return this.#store.keeping(this.#claim, outcome);
+  }
+}
+
+function isOutcomeUnknown(error: unknown): boolean {
+  return error instanceof AppError && error.code === "outcome_unknown";
+}
+
+/** Whether a handler says that the request is not to be done, after which nothing of it goes on. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof AppError && error.status < 500;
 }
 
 function isPlain(reply: AnyReply): boolean {
   return reply.file === undefined && reply.bytes === undefined;
 }
 
-/** Returns what is stored of an answer; undefined for failures, and for answers that are too long. */
-function storable({ status, headers = {}, body }: OnceReply): StoredAnswer | undefined {
+/** Returns what is stored of an answer. */
+function outcomeOf({ status, headers = {}, body }: OnceReply): KeptOutcome {
   const text = body === undefined ? null : JSON.stringify(body);
-  return status < 300 && (text === null || text.length <= ANSWER_BYTES_MAX)
-    ? { status, headers, body: text }
-    : undefined;
+  if (text !== null && Buffer.byteLength(text) > ANSWER_BYTES_MAX)
+    return { ...BEGUN, location: headers.Location ?? headers.location };
+  return { answer: { status, headers, body: text } };
 }

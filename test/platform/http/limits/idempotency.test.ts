@@ -1,10 +1,11 @@
 /** Idempotency-Key: repeats, other requests under the same key, cut-off requests, expiry. */
 import { describe, expect, it } from "vitest";
 import type { Clock } from "../../../../src/platform/clock.js";
-import { AppError } from "../../../../src/platform/errors.js";
+import { AppError, type ErrorCode } from "../../../../src/platform/errors.js";
 import { StoredIdempotency } from "../../../../src/platform/http/limits/idempotency-store.js";
 import { runOnce, type IdempotencyClaim } from "../../../../src/platform/http/limits/idempotency.js";
 import type { Once } from "../../../../src/platform/contract/once.js";
+import type { AnyReply } from "../../../../src/platform/contract/route.js";
 import { mergeCommits } from "../../../../src/platform/store/commits.js";
 import { eventually } from "../../../support/eventually.js";
 import { NodesInMemory } from "../../../support/nodes-in-memory.js";
@@ -191,9 +192,56 @@ describe("idempotency keys over the store", () => {
       });
       await expect(new StoredIdempotency({ store, clock }).claim(keeping)).rejects.toMatchObject({
         code: "idempotency_in_progress",
-        message: expect.stringContaining("took effect") as string,
+        message: expect.stringContaining("began to take effect") as string,
       });
     }
+  });
+
+  it("keeps the answer of a request that fails behind its commit, unless it is refused then", async () => {
+    const store = new MemoryStore();
+    const clock = heldClock();
+    const failing = (code: ErrorCode) => {
+      const keeping = { ...claim, key: code, keepsOnce: true };
+      const run = async (handler: (once: Once) => Promise<AnyReply>): Promise<AnyReply> =>
+        await runOnce(new StoredIdempotency({ store, clock }), keeping, handler);
+      const first = run(async (once) => {
+        await store.commit(once.answered(reply));
+        throw new AppError(code, { message: "behind the commit" });
+      });
+      return { first, again: async () => await run(async () => await Promise.resolve({ status: 201, body: "again" })) };
+    };
+    const cutOff = failing("deadline_exceeded");
+    await expect(cutOff.first).rejects.toMatchObject({ code: "deadline_exceeded" });
+    expect(await cutOff.again()).toMatchObject({ status: reply.status, body: reply.body });
+    const refused = failing("transaction_refused");
+    await expect(refused.first).rejects.toMatchObject({ code: "transaction_refused" });
+    expect(await refused.again()).toMatchObject({ body: "again" });
+  });
+
+  it("frees the key of a request that fails where its commit did, and where it has only said that it begins", async () => {
+    const store = new MemoryStore();
+    const idempotency = new StoredIdempotency({ store, clock: heldClock() });
+    const fails = async (begins: (once: Once) => unknown): Promise<void> => {
+      const ran = runOnce(idempotency, { ...claim, keepsOnce: true }, async (once) => {
+        await begins(once);
+        throw new AppError("storage_failed", { message: "no commit" });
+      });
+      await expect(ran).rejects.toThrow("no commit");
+      expect(store.count([])).toBe(0);
+    };
+    await fails((once) => once.answered(reply));
+    await fails(async (once) => await once.begin());
+  });
+
+  it("says what a request made whose answer is too long to be kept", async () => {
+    const idempotency = new StoredIdempotency({ store: new MemoryStore(), clock: heldClock() });
+    // Fewer characters than the limit, and more bytes.
+    const long = { status: 201, body: "€".repeat(100_000), headers: { Location: "/api/v1/things/7" } };
+    expect(await runOnce(idempotency, claim, () => long)).toEqual(long);
+    await expect(runOnce(idempotency, claim, () => reply)).rejects.toMatchObject({
+      code: "idempotency_in_progress",
+      message: expect.stringContaining("made /api/v1/things/7, and its answer was too long") as string,
+    });
   });
 
   it("runs a request again on another node only once the first node is given up", async () => {
@@ -213,10 +261,12 @@ describe("idempotency keys over the store", () => {
     });
     cluster.end("a");
     expect(await runOnce(second, keeping, () => reply)).toEqual(reply);
-    await expect(first.settle(keeping, { status: 201, headers: {}, body: null })).rejects.toThrow("given up");
+    await expect(first.settle(keeping, { answer: { status: 201, headers: {}, body: null } })).rejects.toThrow(
+      "given up",
+    );
   });
 
-  it("frees the key of a request that failed, or whose answer is bytes or too long", async () => {
+  it("frees the key of a request that failed, or whose answer is bytes", async () => {
     const store = new MemoryStore();
     const idempotency = new StoredIdempotency({ store, clock: heldClock() });
     await expect(
@@ -225,7 +275,7 @@ describe("idempotency keys over the store", () => {
       }),
     ).rejects.toThrow("no");
     await runOnce(idempotency, claim, () => ({ status: 201, bytes: Buffer.from("secret") }));
-    await runOnce(idempotency, claim, () => ({ status: 201, body: "x".repeat(300_000) }));
+    await runOnce(idempotency, claim, () => ({ status: 409, body: {} }));
     expect(store.count([])).toBe(0);
   });
 

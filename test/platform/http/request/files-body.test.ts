@@ -49,6 +49,7 @@ const idempotency: IdempotencyStore = {
   },
   keeping: () => ({}),
   begin: () => Promise.resolve(),
+  hasKept: () => false,
   settle: () => Promise.resolve(),
   release: () => Promise.resolve(),
   abandon: () => undefined,
