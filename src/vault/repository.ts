@@ -11,7 +11,14 @@ import {
   type StoreKey,
   type StoreRecord,
 } from "../platform/store/store.js";
-import { defineTable, mergeCommits, type Listing, type Page, type Table } from "../platform/store/tables.js";
+import {
+  defineTable,
+  mergeCommits,
+  retryOnConflict,
+  type Listing,
+  type Page,
+  type Table,
+} from "../platform/store/tables.js";
 import { HD_INDEX, HdAddressRepository } from "./keys/hd-address-repository.js";
 import { KeyCache } from "./key-cache.js";
 import type { KeyReference, VaultReference } from "./protocol.js";
@@ -126,14 +133,14 @@ export class VaultRepository {
     await this.#store.commit(mergeCommits(...commits));
   }
 
-  /** Applies commits that can only conflict when the record they depend on was deleted. Throws `not_found` then. */
-  async commitOrNotFound(what: "vault" | "key" | "secret", ...commits: readonly StoreCommit[]): Promise<void> {
-    try {
-      await this.commit(...commits);
-    } catch (error) {
-      if (error instanceof StoreConflict) throw notFound(what, error);
-      throw error;
-    }
+  /**
+   * Applies a commit that is made anew of what is there when a record was changed meanwhile, by `prepare`, which throws
+   * `not_found` when it is gone.
+   */
+  async commitLatest(prepare: () => StoreCommit): Promise<void> {
+    await retryOnConflict(async () => {
+      await this.commit(prepare());
+    });
   }
 
   /** Applies commits that change a record as it was read. Throws `conflict` when another request changed it. */
@@ -141,13 +148,14 @@ export class VaultRepository {
     try {
       await this.commit(...commits);
     } catch (error) {
-      if (error instanceof StoreConflict)
-        throw new AppError("conflict", {
-          message: `the ${what} was changed by another request at the same time; try again`,
-          cause: error,
-        });
-      throw error;
+      throw error instanceof StoreConflict ? changedMeanwhile(what, error) : error;
     }
+  }
+
+  /** Returns what a request says that did not find a key as it had read it: `not_found` or `conflict`. */
+  keyConflict({ record }: FoundKey, cause: StoreConflict): AppError {
+    const { vault_id, id } = record.value;
+    return this.#keys.get([vault_id, id]) === undefined ? notFound("key", cause) : changedMeanwhile("key", cause);
   }
 
   /**
@@ -357,6 +365,11 @@ export class VaultRepository {
   isKeyConflict({ key }: StoreConflict): boolean {
     return this.#keys.isOwnKey(key);
   }
+}
+
+function changedMeanwhile(what: "vault" | "key" | "secret", cause: StoreConflict): AppError {
+  const message = `the ${what} was changed by another request at the same time; try again`;
+  return new AppError("conflict", { message, cause });
 }
 
 /** Returns the filter of rows that have the given members; none where no member is given, so that the index counts. */

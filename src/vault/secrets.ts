@@ -4,7 +4,7 @@ import { isoTimestamp, type Clock } from "../platform/clock.js";
 import { AppError, invalidMember, notFound } from "../platform/errors.js";
 import { newId } from "../platform/ids.js";
 import type { StoreCommit } from "../platform/store/store.js";
-import { mergeCommits, type Page } from "../platform/store/tables.js";
+import { mergeCommits, retryOnConflict, type Page } from "../platform/store/tables.js";
 import { isOver } from "./keys/planned-deletions.js";
 import { utf8Bytes } from "./keys/validation.js";
 import type { SecretReference, VaultTasks } from "./protocol.js";
@@ -123,9 +123,11 @@ export class Secrets {
     input: CreateSecretInput,
     keep?: (secret: SecretJson) => StoreCommit,
   ): Promise<SecretJson> {
-    const { secret, commit } = await this.prepare(owner, vaultId, input);
-    await this.#repository.commitOrNotFound("vault", commit, keep?.(secret) ?? {});
-    return secret;
+    return await retryOnConflict(async () => {
+      const { secret, commit } = await this.prepare(owner, vaultId, input);
+      await this.#repository.commit(commit, keep?.(secret) ?? {});
+      return secret;
+    });
   }
 
   /** Returns a secret with its value. Throws `not_found`, and `deletion_planned` until it is restored. */
@@ -220,6 +222,6 @@ export class Secrets {
   /** Deletes a secret at once. Throws `not_found`. */
   async delete(owner: Subject, vaultId: string, secretId: string): Promise<void> {
     this.#vaults.find(owner, vaultId);
-    await this.#repository.commitOrNotFound("secret", this.deletion(owner, vaultId, secretId));
+    await this.#repository.commitLatest(() => this.deletion(owner, vaultId, secretId));
   }
 }

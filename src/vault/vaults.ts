@@ -155,7 +155,7 @@ export class Vaults {
 
   /** Deletes a vault with its keys and secrets at once. Throws `not_found`. */
   async delete(owner: Subject, vaultId: string): Promise<void> {
-    await this.#repository.commitOrNotFound("vault", this.deletion(owner, vaultId));
+    await this.#repository.commitLatest(() => this.deletion(owner, vaultId));
     await this.#seal.forgetVault(vaultId);
   }
 }

@@ -5,7 +5,7 @@
 import { formatAccountPath, formatHdPath, HD_INDEX_MAX, type HdPath } from "../../crypto/wallets/hd-path.js";
 import type { Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
-import { AppError, assert, notFound } from "../../platform/errors.js";
+import { AppError, assert } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
 import { StoreConflict, type StoreCommit } from "../../platform/store/store.js";
 import type { Page } from "../../platform/store/tables.js";
@@ -82,7 +82,7 @@ export class HdWallets {
     if (choice.isNext)
       return await this.#withNext(key, choice.path, { run: derived, addressOf: ({ address }) => address, keep });
     const result = await derived(choice.path);
-    await this.#retried(async () => {
+    await this.#retried(key, async () => {
       const listing = this.#listing(key, choice.path, result.address);
       await this.#repository.commit(unchanged(key.record), listing, keep?.(result) ?? {});
     });
@@ -146,7 +146,7 @@ export class HdWallets {
     return await this.#nextIndex.run(
       key.reference.keyId,
       async () =>
-        await this.#retried(async () => {
+        await this.#retried(key, async () => {
           const { index, claim } = this.#repository.wallets.nextIndex(key, branch);
           if (index > HD_INDEX_MAX)
             throw new AppError("derivation_index_exhausted", {
@@ -171,14 +171,17 @@ export class HdWallets {
     });
   }
 
-  /** Runs a commit again when another request wrote first. Throws `not_found` when the key was deleted. */
-  async #retried<T>(attempt: () => Promise<T>): Promise<T> {
+  /**
+   * Runs a commit again when another request wrote first. Throws `not_found` when the key was deleted, `conflict` when
+   * it was changed.
+   */
+  async #retried<T>(key: FoundKey, attempt: () => Promise<T>): Promise<T> {
     for (let tries = 1; ; tries += 1) {
       try {
         return await attempt();
       } catch (error) {
         if (!(error instanceof StoreConflict)) throw error;
-        if (this.#repository.isKeyConflict(error)) throw notFound("key", error);
+        if (this.#repository.isKeyConflict(error)) throw this.#repository.keyConflict(key, error);
         if (tries === TRIES_MAX)
           throw new AppError("conflict", {
             message: "the wallet is changed by other requests at the same time; try again",

@@ -4,7 +4,7 @@
 import { randomInt } from "node:crypto";
 import type { MaybeRefused, WithRefusedItems } from "../../platform/contract/refused-item.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
-import { AppError, invalidMember, notFound } from "../../platform/errors.js";
+import { AppError, invalidMember } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
 import { StoreConflict, type StoreCommit } from "../../platform/store/store.js";
 import type { HdWallets } from "./hd-wallets.js";
@@ -190,7 +190,7 @@ export class KeyDerivation {
     } catch (error) {
       if (!(error instanceof StoreConflict)) throw error;
       if (isNonceConflict(error)) return undefined;
-      throw notFound("key", error);
+      throw this.#repository.keyConflict(parent, error);
     }
     return key;
   }

@@ -8,7 +8,7 @@ import { Lane } from "../../platform/pool/lane.js";
 import { AppError, invalidMember } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
 import type { StoreCommit } from "../../platform/store/store.js";
-import { mergeCommits, type Page } from "../../platform/store/tables.js";
+import { mergeCommits, retryOnConflict, type Page } from "../../platform/store/tables.js";
 import type { KeySpec } from "../key-specs/key-spec.js";
 import { findKeySpec, keySpecNamed } from "../key-specs/table.js";
 import type { VaultRepository } from "../repository.js";
@@ -120,9 +120,11 @@ export class Keys {
     input: CreateKeyInput,
     { keep, ...options }: CreateKeyOptions = {},
   ): Promise<KeyJson> {
-    const { key, commit } = await this.prepare(owner, vaultId, input, options);
-    await this.#repository.commitOrNotFound("vault", commit, keep?.(key) ?? {});
-    return key;
+    return await retryOnConflict(async () => {
+      const { key, commit } = await this.prepare(owner, vaultId, input, options);
+      await this.#repository.commit(commit, keep?.(key) ?? {});
+      return key;
+    });
   }
 
   /** Returns the commit that deletes a key at once. Throws `master_key_immutable` for master0, `not_found`. */
@@ -135,7 +137,7 @@ export class Keys {
 
   /** Deletes a key at once. Throws as `deletion` does. */
   async delete(owner: Subject, vaultId: string, keyId: string): Promise<void> {
-    await this.#repository.commitOrNotFound("key", this.deletion(owner, vaultId, keyId));
+    await this.#repository.commitLatest(() => this.deletion(owner, vaultId, keyId));
   }
 }
 

@@ -1,7 +1,7 @@
 // Changes to keys: rotation with old ciphertexts that still decrypt, disabling, deletion with a recovery window, and
 // rekeying the store.
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { phraseEntropy } from "../../../src/crypto/wallets/seal-phrase.js";
 import { createLog } from "../../../src/platform/log.js";
 import { openStore, rewriteStore } from "../../../src/platform/store/lmdb/lmdb-store.js";
@@ -240,6 +240,65 @@ describe("deletion with a recovery window", () => {
     test.clock.ms += DAY_MS;
     expect(await deletions.sweep()).toBe(1);
     expect(test.store.count(["key_deletion"])).toBe(0);
+  });
+});
+
+describe("another request at the same moment", () => {
+  /** Runs a change between what the next operation reads and its commit. */
+  const before = (change: () => Promise<unknown>): void => {
+    const commit = test.store.commit.bind(test.store);
+    vi.spyOn(test.store, "commit").mockImplementationOnce(async (changes) => {
+      await change();
+      await commit(changes);
+    });
+  };
+  const disabling = (id: string) => async () => await keys.disable(owner, vaultId, id);
+
+  it("does not keep a key from being deleted, which is not said to be gone before it is", async () => {
+    const id = await newKey();
+    before(disabling(id));
+    await test.vault.deleteKey(owner, vaultId, id);
+    expect(await codeOf(() => test.vault.getKey(owner, vaultId, id))).toBe("not_found");
+    expect(await codeOf(() => test.vault.deleteKey(owner, vaultId, id))).toBe("not_found");
+  });
+
+  it("does not keep a secret from being deleted", async () => {
+    const { id } = await test.vault.createSecret(owner, vaultId, { name: "s", type: "t", value: "v" });
+    before(async () => await deletions.scheduleSecret(owner, vaultId, id, 1));
+    await test.vault.deleteSecret(owner, vaultId, id);
+    expect(await codeOf(() => test.vault.getSecret(owner, vaultId, id))).toBe("not_found");
+  });
+
+  it("that changes the vault lets a key be made in it, unless it plans the deletion of the vault", async () => {
+    const other = (await test.vault.createVault(owner, { name: "w" })).id;
+    const make = async (): Promise<unknown> =>
+      await test.vault.createKey(owner, other, { spec: "Ed25519", name: "made" });
+    before(async () => {
+      await deletions.scheduleVault(owner, other, 1);
+      await deletions.restoreVault(owner, other);
+    });
+    await make();
+    before(async () => await deletions.scheduleVault(owner, other, 1));
+    expect(await codeOf(make)).toBe("not_found");
+    await deletions.restoreVault(owner, other);
+    const listed = test.vault.listKeys(owner, other, { page: 1, rpp: 10 });
+    expect(listed.body.filter(({ name }) => name === "made")).toHaveLength(1);
+  });
+
+  it.each(["ChaCha20", "BIP39"])("that disables a %s key refuses what is derived as a conflict", async (spec) => {
+    const id = await newKey(spec);
+    const derive = async (): Promise<unknown> =>
+      await test.vault.derivation.derive(
+        { owner, vaultId, keyId: id },
+        spec === "BIP39" ? {} : { name: "n", context: "c" },
+      );
+    before(disabling(id));
+    expect(await codeOf(derive)).toBe("conflict");
+    await keys.enable(owner, vaultId, id);
+    before(async () => {
+      await test.vault.deleteKey(owner, vaultId, id);
+    });
+    expect(await codeOf(derive)).toBe("not_found");
   });
 });
 
