@@ -107,13 +107,13 @@ export class StoredIdempotency implements IdempotencyStore {
     return record?.answer !== undefined || record?.begun === true;
   }
 
-  /** Stores the outcome with the claim. */
+  /** Stores the outcome with the claim, unless it has been kept with what the request did. */
   async settle(claim: IdempotencyClaim, outcome: KeptOutcome): Promise<void> {
     const key = recordKey(claim);
     try {
       const found = this.#store.get<IdempotencyRecord>(key);
       // The claim was swept meanwhile: the request ran for longer than claims are kept.
-      if (found === undefined) return;
+      if (found === undefined || isKept(found.value, outcome)) return;
       const value = asValue(withOutcome(found.value, outcome));
       await this.#store.commit({ checks: [{ key, version: found.version }], puts: [{ key, value }] });
     } finally {
@@ -225,6 +225,16 @@ function recordOf(expiry: StoreKey): StoreKey {
 
 function isSameKey(a: StoreKey, b: StoreKey): boolean {
   return a.length === b.length && a.every((part, index) => part === b[index]);
+}
+
+/** Whether the record has the very answer of an outcome. */
+function isKept({ begun, answer: kept }: IdempotencyRecord, { answer }: KeptOutcome): boolean {
+  if (begun === true || kept === undefined || answer === undefined) return false;
+  return (
+    kept.status === answer.status &&
+    kept.body === answer.body &&
+    JSON.stringify(kept.headers) === JSON.stringify(answer.headers)
+  );
 }
 
 /** Returns the record of a claim with what its request has come to. */

@@ -1,5 +1,5 @@
 /** Idempotency-Key: repeats, other requests under the same key, cut-off requests, expiry. */
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { Clock } from "../../../../src/platform/clock.js";
 import { AppError, type ErrorCode } from "../../../../src/platform/errors.js";
 import { StoredIdempotency } from "../../../../src/platform/http/limits/idempotency-store.js";
@@ -231,6 +231,26 @@ describe("idempotency keys over the store", () => {
     };
     await fails((once) => once.answered(reply));
     await fails(async (once) => await once.begin());
+  });
+
+  it("stores an answer once that was kept, and in its place another one that was given", async () => {
+    for (const [kept, writes] of [
+      [reply, 2],
+      [{ ...reply, body: { id: 1, state: "begun" } }, 3],
+      [{ ...reply, headers: {} }, 3],
+      [{ ...reply, status: 202 }, 3],
+    ] as const) {
+      const store = new MemoryStore();
+      const commit = vi.spyOn(store, "commit");
+      const idempotency = new StoredIdempotency({ store, clock: heldClock() });
+      await runOnce(idempotency, claim, async (once) => {
+        await store.commit(once.answered(kept));
+        return reply;
+      });
+      expect(commit).toHaveBeenCalledTimes(writes);
+      const replayed = { ...reply, headers: { ...reply.headers, "Idempotency-Replayed": "true" } };
+      expect(await runOnce(idempotency, claim, () => ({ status: 201 }))).toEqual(replayed);
+    }
   });
 
   it("says what a request made whose answer is too long to be kept", async () => {
