@@ -19,6 +19,7 @@ import { References } from "../../src/platform/references.js";
 import { StoreConflict, type Store, type StoreCommit } from "../../src/platform/store/store.js";
 import { VerifierRecords } from "../../src/prover/on-chain/verifier-records.js";
 import { proverRoutes } from "../../src/prover/routes.js";
+import { untilAborted } from "../support/aborted.js";
 import { eventually } from "../support/eventually.js";
 import { subject } from "../vault/support.js";
 import { PAGE, never, openTestRegistry, principalOf, provision, type TestRegistry } from "./support.js";
@@ -82,12 +83,10 @@ function refusingStore(store: Store): Store {
 /** Contracts that are never compiled, and a chain that nobody asks. */
 function openContracts({ store, jobs, log }: TestRegistry): Contracts {
   const tasks: Pick<ProcessTasks, "run"> = {
-    run: async ({ signal }: ProcessTask<never>) =>
-      await new Promise((resolve) => {
-        signal?.addEventListener("abort", () => {
-          resolve({ ok: false, code: "aborted", message: "aborted" } as never);
-        });
-      }),
+    run: async ({ signal }: ProcessTask<never>) => {
+      await untilAborted(signal ?? new AbortController().signal).catch(() => undefined);
+      return { ok: false, code: "aborted", message: "aborted" } as never;
+    },
   };
   const references = new References();
   references.provide("network", () => NETWORK);
