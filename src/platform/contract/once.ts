@@ -14,7 +14,7 @@ export interface OnceReply {
 export interface Once {
   /** Returns what keeps the answer. Merge it with the commit that takes effect. */
   answered(reply: OnceReply): StoreCommit;
-  /** Likewise where the answer is not known yet: a repeat is told that the request took effect. */
+  /** Likewise where the answer is not known yet: a repeat is told that the request began to take effect. */
   begun(): StoreCommit;
   /**
    * Likewise an answer that says that something is missing which is still being made. It is for repeats of a request

@@ -28,7 +28,7 @@ const SIGNING_SPECS = ["secp256k1", "Ed25519", "P-256", "RSA-2048", "babyJubJub"
 const IS_DER = /^(new )?(P-256|RSA-2048)$/;
 const SIGNATURES = 20;
 const PREFIX_BYTES = 6;
-/** Workers let go of keys within six seconds of processor time that is theirs. */
+/** Many times what a quiet machine needs: on a busy one, garbage collectors wait for their turn. */
 const DEADLINE_MS = 120_000;
 const PKCS8 = 0x02;
 const SECRET_TAIL_BYTES = 32;
